@@ -1,0 +1,86 @@
+//! Makes components of core modules, and reads from a component what it imports: its manifest.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+use wit_component::{ComponentEncoder, DecodedWasm};
+
+/// Why a module makes no component, or a component cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ComponentError {
+    /// The module is not built against the contract.
+    #[error("the module does not keep the contract: {0:#}")]
+    Encode(anyhow::Error),
+    /// The bytes are no component.
+    #[error("not a component: {0:#}")]
+    Decode(anyhow::Error),
+    /// The bytes are a WIT package, which has no code.
+    #[error("not a component but a WIT package")]
+    WitPackage,
+}
+
+/// An interface that a component imports, and what it uses of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Import {
+    /// The full name of the interface, for example `nodesift:predicate/pod-labels@0.1.0`.
+    pub interface: String,
+    /// The functions that are imported from it, sorted; none where only its types are used.
+    pub functions: Vec<String>,
+}
+
+impl Import {
+    /// The name that a policy's `allow` takes: without package and version.
+    #[must_use]
+    pub fn short_name(&self) -> &str {
+        let name = self.interface.rsplit_once('/').map_or(self.interface.as_str(), |(_, name)| name);
+        name.split_once('@').map_or(name, |(name, _)| name)
+    }
+}
+
+/// Makes a component of a core module that was built against the contract. No adapter: a guest that asks for an
+/// operating system is refused here.
+///
+/// # Errors
+///
+/// Where the module carries no component type, or imports what the contract does not have.
+pub fn encode(module: &[u8]) -> Result<Vec<u8>, ComponentError> {
+    let mut encoder = ComponentEncoder::default();
+    encoder.validate(true).module(module).map_err(ComponentError::Encode)?;
+    encoder.encode().map_err(ComponentError::Encode)
+}
+
+/// What a component imports, sorted by name: all that it can read.
+///
+/// # Errors
+///
+/// Where the bytes are no component.
+pub fn imports(component: &[u8]) -> Result<Vec<Import>, ComponentError> {
+    let DecodedWasm::Component(resolve, world) = wit_component::decode(component).map_err(ComponentError::Decode)?
+    else {
+        return Err(ComponentError::WitPackage);
+    };
+    let mut imports = Vec::new();
+    for (key, _) in &resolve.worlds[world].imports {
+        let interface = resolve.name_world_key(key);
+        let mut functions: Vec<String> = resolve
+            .interfaces
+            .iter()
+            .find(|(id, _)| resolve.id_of(*id).as_deref() == Some(interface.as_str()))
+            .map(|(_, interface)| interface.functions.keys().cloned().collect())
+            .unwrap_or_default();
+        functions.sort();
+        imports.push(Import { interface, functions });
+    }
+    imports.sort();
+    Ok(imports)
+}
+
+/// A component's digest as a policy writes it: `sha256:` and 64 hexadecimal digits.
+#[must_use]
+pub fn digest(component: &[u8]) -> String {
+    Sha256::digest(component).iter().fold(String::from("sha256:"), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
