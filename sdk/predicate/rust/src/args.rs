@@ -1,0 +1,101 @@
+//! Arguments of predicates: the JSON object that a policy gives, read strictly, with errors that name the path.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+/// The arguments of a predicate that takes none: `{}`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoArgs {}
+
+/// Reads a predicate's arguments.
+///
+/// # Errors
+///
+/// Where the text is no JSON or not of the type's shape: the path of the argument, and what is wrong with it.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.into_inner().to_string();
+        // The host wrote this text, from YAML or JSON of its own: its lines are not the author's.
+        let reason = reason.split_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+        if path == "." { reason.to_owned() } else { format!("{path}: {reason}") }
+    })?;
+    json.end().map_err(|error| error.to_string())?;
+    Ok(value)
+}
+
+/// Reads `null` as the default, as Kubernetes' own readers do. For `#[serde(default, deserialize_with = "…")]`.
+///
+/// # Errors
+///
+/// Where the value is neither `null` nor of the type's shape.
+pub fn null_as_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+/// Checks the `apiVersion` and `kind` that arguments of kube-scheduler's plugins may carry.
+///
+/// # Errors
+///
+/// Where they are there and name other arguments.
+pub fn check_kind(api_version: Option<&str>, kind: Option<&str>, expected: &str) -> Result<(), String> {
+    const GROUP: &str = "kubescheduler.config.k8s.io/";
+    match (api_version, kind) {
+        (Some(version), _) if !version.starts_with(GROUP) => {
+            Err(format!("apiVersion: expected {GROUP}v1, not `{version}`"))
+        }
+        (_, Some(kind)) if kind != expected => Err(format!("kind: expected {expected}, not `{kind}`")),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Args {
+        #[serde(deserialize_with = "null_as_default")]
+        names: Vec<String>,
+        inner: Option<Box<Args>>,
+    }
+
+    #[test]
+    fn an_unknown_argument_is_refused_with_its_path() {
+        let error = parse::<Args>(r#"{"inner":{"nmaes":[]}}"#).unwrap_err();
+        assert!(error.starts_with("inner.nmaes: unknown field `nmaes`"), "{error}");
+        assert!(!error.contains("line"), "{error}");
+    }
+
+    #[test]
+    fn a_wrong_type_is_refused_with_its_path() {
+        let error = parse::<Args>(r#"{"names":["a",1]}"#).unwrap_err();
+        assert_eq!(error, "names[1]: invalid type: integer `1`, expected a string");
+    }
+
+    #[test]
+    fn null_is_the_default() {
+        assert_eq!(parse::<Args>(r#"{"names":null}"#).unwrap(), Args::default());
+    }
+
+    #[test]
+    fn text_after_the_arguments_is_refused() {
+        assert!(parse::<NoArgs>("{} {}").is_err());
+        assert!(parse::<NoArgs>("").is_err());
+        assert_eq!(parse::<NoArgs>(" {} ").unwrap(), NoArgs {});
+    }
+
+    #[test]
+    fn arguments_of_another_plugin_are_refused() {
+        let version = Some("kubescheduler.config.k8s.io/v1");
+        assert!(check_kind(None, None, "NodeAffinityArgs").is_ok());
+        assert!(check_kind(version, Some("NodeAffinityArgs"), "NodeAffinityArgs").is_ok());
+        assert!(check_kind(version, Some("NodeResourcesFitArgs"), "NodeAffinityArgs").is_err());
+        assert!(check_kind(Some("v1"), Some("NodeAffinityArgs"), "NodeAffinityArgs").is_err());
+    }
+}

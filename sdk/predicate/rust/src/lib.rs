@@ -1,0 +1,66 @@
+//! Write nodesift predicates in Rust.
+//!
+//! A predicate says for one pod which nodes cannot run it, and why. It is compiled to a WebAssembly component that
+//! sees nothing but the facts it imports; `../../wit/predicate.wit` is the contract. There are two forms.
+//!
+//! * [`per_node::NodePredicate`]: a function of one pod and one node. Start here.
+//! * [`Predicate`]: a function of whole columns, for speed; the built-in predicates have this form. [`columns`] are
+//!   the facts, [`kernels`] the loops over them, [`VerdictBuilder`] and [`Verdict::by_pattern`] make the answer.
+//!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] are Kubernetes' ways to tell nodes and pods
+//!   apart.
+//!
+//! Both end in [`export!`]. Outside a component, in tests and benchmarks, the facts come from [`native`].
+//!
+//! ```
+//! use nodesift_sdk::native::{Cluster, Node, Pod};
+//! use nodesift_sdk::per_node::{self, NodePredicate};
+//! use nodesift_sdk::{Failure, NoArgs};
+//!
+//! /// Nodes without an `example.com/rack` label run nothing.
+//! pub struct Racked;
+//!
+//! impl NodePredicate for Racked {
+//!     const NAME: &'static str = "Racked";
+//!     const SUMMARY: &'static str = "rejects nodes that stand in no rack";
+//!     type Args = NoArgs;
+//!
+//!     fn new(_: NoArgs) -> Result<Self, String> {
+//!         Ok(Self)
+//!     }
+//!
+//!     fn filter(&self, _: &per_node::Pod, node: &per_node::Node) -> Result<(), Failure> {
+//!         match node.label("example.com/rack") {
+//!             Some(_) => Ok(()),
+//!             None => Err(Failure::unresolvable("node(s) stood in no rack")),
+//!         }
+//!     }
+//! }
+//!
+//! nodesift_sdk::export!(Racked);
+//!
+//! let cluster = Cluster::new(Pod::new("default"))
+//!     .node(Node::new("a").label("example.com/rack", "7"))
+//!     .node(Node::new("b"));
+//! assert_eq!(cluster.rejected(&Racked), ["b: node(s) stood in no rack"]);
+//! ```
+
+pub mod args;
+#[doc(hidden)]
+pub mod bindings;
+pub mod columns;
+pub mod kernels;
+pub mod label_selector;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod native;
+pub mod node_selector;
+pub mod per_node;
+mod predicate;
+pub mod syntax;
+pub mod taints;
+mod toleration;
+pub mod topology;
+mod verdict;
+
+pub use args::NoArgs;
+pub use predicate::{Instance, Predicate, configure};
+pub use verdict::{Code, Failure, MalformedVerdict, Outcome, Status, Verdict, VerdictBuilder};

@@ -1,0 +1,404 @@
+//! How a predicate sees the fixture: [`Batch`] answers for some nodes of a [`Cluster`], one plain loop per fact.
+//!
+//! Where the contract leaves a host freedom, it uses it: dictionaries and sets hold entries that no node refers to, and
+//! codes are not in the order of texts.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Facts;
+use super::cluster::Cluster;
+use super::node::Node;
+use super::pod::Pod;
+use crate::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
+use crate::columns::cluster_pods::PodSelector;
+use crate::columns::cluster_storage::{Capacity, Claim, Class, Volume as StoredVolume};
+use crate::columns::cluster_volume_use::{DiskKind, DiskUser};
+use crate::columns::node_taints::Taint;
+use crate::columns::pod_affinity;
+use crate::columns::pod_placement::Term;
+use crate::columns::pod_resources::Request;
+use crate::columns::pod_spread::Constraint;
+use crate::columns::pod_tolerations::{Effect, Toleration};
+use crate::columns::pod_volumes::Volume;
+use crate::columns::selectors::{LabelSelector, Requirement};
+use crate::label_selector::Selector;
+
+/// A text that stands in every dictionary and on no node.
+const UNUSED: &str = "unused";
+
+/// Some nodes of a cluster, as facts.
+pub(super) struct Batch {
+    cluster: Cluster,
+    rows: Vec<usize>,
+    /// Whether a fact of the whole cluster was asked for.
+    cluster_wide: Cell<bool>,
+}
+
+impl Batch {
+    pub(super) fn new(cluster: Cluster, rows: Vec<usize>) -> Self {
+        Self { cluster, rows, cluster_wide: Cell::new(false) }
+    }
+
+    pub(super) fn was_asked_about_the_cluster(&self) -> bool {
+        self.cluster_wide.get()
+    }
+
+    /// The whole cluster, for interfaces about it: hosts give these to a batch of every row.
+    fn whole(&self) -> &Cluster {
+        self.cluster_wide.set(true);
+        &self.cluster
+    }
+
+    /// One value per row.
+    fn column<T>(&self, value: impl Fn(&Node) -> T) -> Vec<T> {
+        self.rows.iter().filter_map(|row| self.cluster.nodes.get(*row)).map(value).collect()
+    }
+
+    /// The texts behind the codes of a label: of the whole cluster, backwards.
+    fn dictionary(&self, key: &str) -> Vec<String> {
+        let texts: BTreeSet<&str> =
+            self.cluster.nodes.iter().filter_map(|node| node.labels.get(key)).map(String::as_str).collect();
+        let mut dictionary = vec![String::new(), UNUSED.into()];
+        dictionary.extend(texts.into_iter().rev().filter(|text| *text != UNUSED).map(String::from));
+        dictionary
+    }
+
+    /// The distinct feature sets of the whole cluster.
+    fn feature_sets(&self) -> Vec<Vec<String>> {
+        let mut sets = vec![Vec::new(), vec![UNUSED.into()]];
+        for node in &self.cluster.nodes {
+            let set = node.features.iter().cloned().collect();
+            if !sets.contains(&set) {
+                sets.push(set);
+            }
+        }
+        sets
+    }
+
+    /// The distinct taint sets of the whole cluster.
+    fn taint_sets(&self) -> Vec<Vec<Taint>> {
+        let unused = Taint { key: UNUSED.into(), value: String::new(), effect: Effect::NoSchedule };
+        let mut sets = vec![Vec::new(), vec![unused]];
+        for node in &self.cluster.nodes {
+            if !sets.contains(&node.taints) {
+                sets.push(node.taints.clone());
+            }
+        }
+        sets
+    }
+}
+
+/// The index of an entry that may have a neighbour at 0 which is not meant.
+fn index<T: PartialEq>(entries: &[T], wanted: &T, from: usize) -> Option<u32> {
+    let position = entries.iter().skip(from).position(|entry| entry == wanted)?;
+    u32::try_from(position + from).ok()
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> u32 {
+    u32::try_from(items.count()).unwrap_or(u32::MAX)
+}
+
+impl Cluster {
+    /// Whether a pod is selected: by its namespace, which may have no object, and by its labels.
+    fn selects(&self, selector: &PodSelector, pod: &Pod, namespace: Option<&BTreeMap<String, String>>) -> bool {
+        let by_labels = selector
+            .namespace_requirements
+            .as_ref()
+            .is_some_and(|all| all.is_empty() || namespace.is_some_and(|namespace| meets(all, namespace)));
+        (selector.namespaces.contains(&pod.namespace) || by_labels) && meets(&selector.requirements, &pod.labels)
+    }
+
+    /// The topology keys of the anti-affinity terms of a pod on a node that match the pod being filtered. Where one
+    /// term cannot be read, none of the pod's terms counts, as in kube-scheduler.
+    fn concerned_keys<'a>(&self, owner: &'a Pod) -> Vec<&'a str> {
+        let read = |selector: &Option<LabelSelector>| Selector::read(selector.clone());
+        let concerns = |term: &pod_affinity::Term| {
+            let mut namespaces = term.namespaces.clone();
+            if namespaces.is_empty() && term.namespace_selector.is_none() {
+                namespaces.push(owner.namespace.clone());
+            }
+            let selector = read(&term.selector)?.pods_of(namespaces, &read(&term.namespace_selector)?);
+            // Asked about one namespace, a term takes one without an object for one without labels.
+            let no_labels = BTreeMap::new();
+            let namespace = self.namespaces.get(&self.pod.namespace).unwrap_or(&no_labels);
+            Ok(selector.is_some_and(|selector| self.selects(&selector, &self.pod, Some(namespace))))
+        };
+        let read: Result<Vec<bool>, String> = owner.anti_affinity.iter().map(concerns).collect();
+        let concerned = owner.anti_affinity.iter().zip(read.unwrap_or_default()).filter(|(_, concerns)| *concerns);
+        concerned.map(|(term, _)| term.topology_key.as_str()).collect()
+    }
+}
+
+/// Whether labels meet all requirements.
+fn meets(requirements: &[Requirement], labels: &BTreeMap<String, String>) -> bool {
+    Selector::All(requirements.to_vec()).matches(|key| labels.get(key))
+}
+
+fn amount(amounts: &BTreeMap<String, i64>, resource: &str) -> i64 {
+    amounts.get(resource).copied().unwrap_or(0)
+}
+
+impl Facts for Batch {
+    fn pod_labels_namespace(&self) -> String {
+        self.cluster.pod.namespace.clone()
+    }
+
+    fn pod_labels_label(&self, key: &str) -> Option<String> {
+        self.cluster.pod.labels.get(key).cloned()
+    }
+
+    fn pod_placement_node_name(&self) -> Option<String> {
+        self.cluster.pod.node_name.clone()
+    }
+
+    fn pod_placement_node_selector(&self) -> Vec<(String, String)> {
+        self.cluster.pod.node_selector.clone().into_iter().collect()
+    }
+
+    fn pod_placement_required_terms(&self) -> Option<Vec<Term>> {
+        self.cluster.pod.required_terms.clone()
+    }
+
+    fn pod_tolerations_tolerations(&self) -> Vec<Toleration> {
+        self.cluster.pod.tolerations.clone()
+    }
+
+    fn pod_resources_requests(&self) -> Vec<Request> {
+        self.cluster.pod.requests.clone()
+    }
+
+    fn node_identity_names(&self) -> Vec<String> {
+        self.column(|node| node.name.clone())
+    }
+
+    fn node_identity_row(&self, name: &str) -> Option<u32> {
+        index(&self.node_identity_names(), &name.to_owned(), 0)
+    }
+
+    fn node_labels_column(&self, key: &str) -> Vec<u32> {
+        let dictionary = self.dictionary(key);
+        self.column(|node| node.labels.get(key).and_then(|text| index(&dictionary, text, 1)).unwrap_or(0))
+    }
+
+    fn node_labels_code(&self, key: &str, text: &str) -> Option<u32> {
+        index(&self.dictionary(key), &text.to_owned(), 1)
+    }
+
+    fn node_labels_dictionary(&self, key: &str) -> Vec<String> {
+        self.dictionary(key)
+    }
+
+    fn node_labels_integers(&self, key: &str) -> Vec<i64> {
+        self.dictionary(key).iter().map(|text| text.parse().unwrap_or(i64::MIN)).collect()
+    }
+
+    fn node_taints_unschedulable(&self) -> Vec<u8> {
+        self.column(|node| u8::from(node.unschedulable))
+    }
+
+    fn node_taints_sets(&self) -> Vec<Vec<Taint>> {
+        self.taint_sets()
+    }
+
+    fn node_taints_column(&self) -> Vec<u32> {
+        let sets = self.taint_sets();
+        self.column(|node| index(&sets, &node.taints, 0).unwrap_or(0))
+    }
+
+    fn node_resources_allocatable(&self, resource: &str) -> Vec<i64> {
+        self.column(|node| amount(&node.allocatable, resource))
+    }
+
+    fn node_resources_requested(&self, resource: &str) -> Vec<i64> {
+        self.column(|node| amount(&node.requested, resource))
+    }
+
+    fn node_resources_foreign(&self, resource: &str) -> Vec<i64> {
+        self.column(|node| amount(&node.foreign, resource))
+    }
+
+    fn node_resources_free(&self, resource: &str) -> Vec<i64> {
+        self.column(|node| amount(&node.allocatable, resource).wrapping_sub(amount(&node.requested, resource)))
+    }
+
+    fn node_resources_pods(&self) -> Vec<i64> {
+        self.column(|node| node.pods)
+    }
+
+    fn node_resources_foreign_pods(&self) -> Vec<i64> {
+        self.column(|node| node.foreign_pods)
+    }
+
+    fn node_resources_pod_limit(&self) -> Vec<i64> {
+        self.column(|node| node.pod_limit)
+    }
+
+    fn node_resources_pod_room(&self) -> Vec<i64> {
+        self.column(|node| node.pod_limit.wrapping_sub(node.pods))
+    }
+
+    fn node_resources_device_class_serves(&self, resource: &str) -> bool {
+        self.cluster.device_classes.contains(resource)
+    }
+
+    fn node_ports_conflicts(&self) -> Option<Vec<u8>> {
+        self.cluster.pod.host_port.then(|| self.column(|node| u8::from(node.port_taken)))
+    }
+
+    fn pod_spread_constraints(&self) -> Vec<Constraint> {
+        self.cluster.pod.constraints.clone()
+    }
+
+    fn pod_spread_default_selector(&self) -> Option<LabelSelector> {
+        self.cluster.pod.default_selector.clone()
+    }
+
+    fn pod_affinity_affinity(&self) -> Vec<pod_affinity::Term> {
+        self.cluster.pod.affinity.clone()
+    }
+
+    fn pod_affinity_anti_affinity(&self) -> Vec<pod_affinity::Term> {
+        self.cluster.pod.anti_affinity.clone()
+    }
+
+    fn pod_features_required(&self) -> Vec<String> {
+        self.cluster.pod.features.iter().cloned().collect()
+    }
+
+    fn pod_volumes_volumes(&self) -> Vec<Volume> {
+        self.cluster.pod.volumes.clone()
+    }
+
+    fn pod_volumes_owner(&self) -> (String, String, String) {
+        let pod = &self.cluster.pod;
+        (pod.namespace.clone(), pod.name.clone(), pod.uid.clone())
+    }
+
+    fn node_features_sets(&self) -> Vec<Vec<String>> {
+        self.feature_sets()
+    }
+
+    fn node_features_column(&self) -> Vec<u32> {
+        let sets = self.feature_sets();
+        self.column(|node| index(&sets, &node.features.iter().cloned().collect(), 0).unwrap_or(0))
+    }
+
+    fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
+        let cluster = self.whole();
+        let matches = |pod: &&Pod| {
+            (terminating || !pod.terminating)
+                && selectors
+                    .iter()
+                    .all(|selector| cluster.selects(selector, pod, cluster.namespaces.get(&pod.namespace)))
+        };
+        cluster.nodes.iter().map(|node| count(node.running.iter().filter(matches))).collect()
+    }
+
+    fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool {
+        let cluster = self.whole();
+        let namespace = cluster.namespaces.get(&cluster.pod.namespace);
+        selectors.iter().all(|selector| cluster.selects(selector, &cluster.pod, namespace))
+    }
+
+    fn cluster_affinity_topology_keys(&self) -> Vec<String> {
+        let cluster = self.whole();
+        let pods = cluster.nodes.iter().flat_map(|node| &node.running);
+        let keys: BTreeSet<&str> = pods.flat_map(|pod| cluster.concerned_keys(pod)).collect();
+        keys.into_iter().map(String::from).collect()
+    }
+
+    fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32> {
+        let cluster = self.whole();
+        let on_pod = |pod: &Pod| count(cluster.concerned_keys(pod).into_iter().filter(|key| *key == topology_key));
+        cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
+    }
+
+    fn cluster_volume_use_disk_users(&self, kind: DiskKind, id: &str) -> Vec<DiskUser> {
+        let users = (0_u32..).zip(&self.whole().nodes).flat_map(|(row, node)| {
+            let disks = node.disks.iter().filter(|disk| disk.kind == kind && disk.id == id);
+            disks.map(move |disk| DiskUser { row, read_only: disk.read_only, monitors: disk.monitors.clone() })
+        });
+        users.collect()
+    }
+
+    fn cluster_volume_use_claim_users(&self, claim: &str) -> u32 {
+        let cluster = self.whole();
+        let pods = cluster.nodes.iter().flat_map(|node| &node.running);
+        let uses = |pod: &&Pod| {
+            let named =
+                |volume: &Volume| matches!(volume, Volume::Claim(used) if used.name == claim && !used.ephemeral);
+            pod.namespace == cluster.pod.namespace && pod.volumes.iter().any(named)
+        };
+        count(pods.filter(uses))
+    }
+
+    fn cluster_attachments_wanted(&self, registered: bool) -> Result<Vec<Attachment>, Obstacle> {
+        let storage = &self.whole().storage;
+        if registered { storage.wanted.clone() } else { storage.wanted_unregistered.clone() }
+    }
+
+    fn cluster_attachments_registered(&self) -> Vec<u8> {
+        self.whole().nodes.iter().map(|node| u8::from(!node.unregistered)).collect()
+    }
+
+    fn cluster_attachments_limited(&self) -> Vec<u8> {
+        self.whole().nodes.iter().map(|node| u8::from(!node.limits.is_empty())).collect()
+    }
+
+    fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64> {
+        self.whole().nodes.iter().map(|node| node.limits.get(driver).copied().unwrap_or(i64::MAX)).collect()
+    }
+
+    fn cluster_attachments_used(&self, driver: &str) -> Vec<i64> {
+        let used = |node: &Node| {
+            i64::from(count(node.attached.union(&node.attached_unused).filter(|volume| volume.driver == driver)))
+        };
+        self.whole().nodes.iter().map(used).collect()
+    }
+
+    fn cluster_attachments_rows_with(&self, volume: &Attachment) -> Vec<u32> {
+        let rows = (0_u32..).zip(&self.whole().nodes);
+        rows.filter(|(_, node)| node.attached.contains(volume)).map(|(row, _)| row).collect()
+    }
+
+    fn cluster_attachments_uncounted(&self) -> Vec<UncountedPod> {
+        let rows = (0_u32..).zip(&self.whole().nodes);
+        let uncounted = rows.filter_map(|(row, node)| Some((row, node.uncounted.clone()?)));
+        uncounted.map(|(row, (namespace, pod, obstacle))| UncountedPod { row, namespace, pod, obstacle }).collect()
+    }
+
+    fn cluster_storage_claim_named(&self, name: &str) -> Option<Claim> {
+        self.whole().storage.claims.iter().find(|claim| claim.name == name).cloned()
+    }
+
+    fn cluster_storage_volume_named(&self, name: &str) -> Option<StoredVolume> {
+        self.whole().storage.volumes.iter().find(|volume| volume.name == name).cloned()
+    }
+
+    fn cluster_storage_volumes_for(&self, claim: &str) -> Vec<StoredVolume> {
+        let cluster = self.whole();
+        cluster.storage.volumes_for(&cluster.pod.namespace, claim)
+    }
+
+    fn cluster_storage_class_named(&self, name: &str) -> Option<Class> {
+        self.whole().storage.classes.iter().find(|class| class.name == name).cloned()
+    }
+
+    fn cluster_storage_default_class(&self) -> Option<String> {
+        self.whole().storage.default_class.clone()
+    }
+
+    fn cluster_storage_driver_reports_capacity(&self, driver: &str) -> bool {
+        self.whole().storage.reporting_drivers.iter().any(|known| known == driver)
+    }
+
+    fn cluster_storage_capacities(&self, class_name: &str) -> Vec<Capacity> {
+        let capacities = self.whole().storage.capacities.iter().filter(|(class, _)| class == class_name);
+        capacities.map(|(_, capacity)| capacity.clone()).collect()
+    }
+
+    fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {
+        self.whole().nodes.iter().map(|node| u8::from(node.migrated.contains(plugin))).collect()
+    }
+}

@@ -1,0 +1,163 @@
+//! The nodes of the fixture.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::pod::Pod;
+use crate::columns::cluster_attachments::{Attachment, Obstacle};
+use crate::columns::node_taints::{Effect, Taint};
+use crate::columns::pod_volumes::Disk;
+
+/// A node.
+#[derive(Debug, Clone, Default)]
+pub struct Node {
+    pub(super) name: String,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) unschedulable: bool,
+    pub(super) taints: Vec<Taint>,
+    pub(super) allocatable: BTreeMap<String, i64>,
+    pub(super) requested: BTreeMap<String, i64>,
+    pub(super) foreign: BTreeMap<String, i64>,
+    pub(super) pod_limit: i64,
+    pub(super) pods: i64,
+    pub(super) foreign_pods: i64,
+    pub(super) port_taken: bool,
+    pub(super) running: Vec<Pod>,
+    pub(super) features: BTreeSet<String>,
+    pub(super) disks: Vec<Disk>,
+    pub(super) limits: BTreeMap<String, i64>,
+    pub(super) attached: BTreeSet<Attachment>,
+    pub(super) attached_unused: BTreeSet<Attachment>,
+    pub(super) uncounted: Option<(String, String, Obstacle)>,
+    pub(super) unregistered: bool,
+    pub(super) migrated: BTreeSet<String>,
+}
+
+impl Node {
+    /// An empty node: no label, no taint, nothing allocatable, room for no pod.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Gives the node a label.
+    #[must_use]
+    pub fn label(mut self, key: &str, value: &str) -> Self {
+        self.labels.insert(key.into(), value.into());
+        self
+    }
+
+    /// Sets `spec.unschedulable`.
+    #[must_use]
+    pub fn unschedulable(mut self) -> Self {
+        self.unschedulable = true;
+        self
+    }
+
+    /// Adds a taint.
+    #[must_use]
+    pub fn taint(mut self, key: &str, value: &str, effect: Effect) -> Self {
+        self.taints.push(Taint { key: key.into(), value: value.into(), effect });
+        self
+    }
+
+    /// Sets what is allocatable of a resource, and what of it the pods on the node request.
+    #[must_use]
+    pub fn resource(mut self, resource: &str, allocatable: i64, requested: i64) -> Self {
+        self.allocatable.insert(resource.into(), allocatable);
+        self.requested.insert(resource.into(), requested);
+        self
+    }
+
+    /// Sets which part of what is requested of a resource belongs to foreign pods.
+    #[must_use]
+    pub fn foreign(mut self, resource: &str, requested: i64) -> Self {
+        self.foreign.insert(resource.into(), requested);
+        self
+    }
+
+    /// Sets how many pods the node takes, and how many are on it.
+    #[must_use]
+    pub fn pods(mut self, limit: i64, pods: i64) -> Self {
+        (self.pod_limit, self.pods) = (limit, pods);
+        self
+    }
+
+    /// Sets how many of the pods on the node are foreign.
+    #[must_use]
+    pub fn foreign_pods(mut self, pods: i64) -> Self {
+        self.foreign_pods = pods;
+        self
+    }
+
+    /// Makes the port that the pod asks for taken on the node.
+    #[must_use]
+    pub fn port_taken(mut self) -> Self {
+        self.port_taken = true;
+        self
+    }
+
+    /// Puts a pod on the node. What it takes of the node's resources is not derived from it: see
+    /// [`resource`](Self::resource) and [`pods`](Self::pods).
+    #[must_use]
+    pub fn running(mut self, pod: Pod) -> Self {
+        self.running.push(pod);
+        self
+    }
+
+    /// Adds a feature to `status.declaredFeatures`.
+    #[must_use]
+    pub fn feature(mut self, name: &str) -> Self {
+        self.features.insert(name.into());
+        self
+    }
+
+    /// Makes a pod on the node use a disk.
+    #[must_use]
+    pub fn disk(mut self, disk: Disk) -> Self {
+        self.disks.push(disk);
+        self
+    }
+
+    /// Sets how many volumes a driver may attach.
+    #[must_use]
+    pub fn attach_limit(mut self, driver: &str, limit: i64) -> Self {
+        self.limits.insert(driver.into(), limit);
+        self
+    }
+
+    /// Attaches a volume of a driver for pods on the node.
+    #[must_use]
+    pub fn attached(mut self, driver: &str, handle: &str) -> Self {
+        self.attached.insert(Attachment { driver: driver.into(), handle: handle.into() });
+        self
+    }
+
+    /// Attaches a volume of a driver that no pod on the node uses.
+    #[must_use]
+    pub fn attached_unused(mut self, driver: &str, handle: &str) -> Self {
+        self.attached_unused.insert(Attachment { driver: driver.into(), handle: handle.into() });
+        self
+    }
+
+    /// Makes the volumes of a pod on the node impossible to count.
+    #[must_use]
+    pub fn uncounted(mut self, namespace: &str, pod: &str, obstacle: Obstacle) -> Self {
+        self.uncounted = Some((namespace.into(), pod.into(), obstacle));
+        self
+    }
+
+    /// Takes the node's CSINode away, and its limits with it.
+    #[must_use]
+    pub fn unregistered(mut self) -> Self {
+        self.unregistered = true;
+        self.limits.clear();
+        self
+    }
+
+    /// Makes a CSI driver replace an in-tree plugin on the node.
+    #[must_use]
+    pub fn migrated(mut self, plugin: &str) -> Self {
+        self.migrated.insert(plugin.into());
+        self
+    }
+}

@@ -1,0 +1,146 @@
+//! The pods of the fixture.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::columns::pod_affinity;
+use crate::columns::pod_placement::Term;
+use crate::columns::pod_resources::Request;
+use crate::columns::pod_spread::Constraint;
+use crate::columns::pod_tolerations::{Effect, Operator, Toleration};
+use crate::columns::pod_volumes::Volume;
+use crate::columns::selectors::LabelSelector;
+
+/// A pod: the one being filtered, or one on a node.
+#[derive(Debug, Clone, Default)]
+pub struct Pod {
+    pub(super) namespace: String,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) node_name: Option<String>,
+    pub(super) node_selector: BTreeMap<String, String>,
+    pub(super) required_terms: Option<Vec<Term>>,
+    pub(super) tolerations: Vec<Toleration>,
+    pub(super) requests: Vec<Request>,
+    pub(super) host_port: bool,
+    pub(super) terminating: bool,
+    pub(super) constraints: Vec<Constraint>,
+    pub(super) default_selector: Option<LabelSelector>,
+    pub(super) affinity: Vec<pod_affinity::Term>,
+    pub(super) anti_affinity: Vec<pod_affinity::Term>,
+    pub(super) features: BTreeSet<String>,
+    pub(super) name: String,
+    pub(super) uid: String,
+    pub(super) volumes: Vec<Volume>,
+}
+
+impl Pod {
+    /// A pod that asks for nothing.
+    #[must_use]
+    pub fn new(namespace: &str) -> Self {
+        Self { namespace: namespace.into(), ..Self::default() }
+    }
+
+    /// Gives the pod a label.
+    #[must_use]
+    pub fn label(mut self, key: &str, value: &str) -> Self {
+        self.labels.insert(key.into(), value.into());
+        self
+    }
+
+    /// Sets `spec.nodeName`.
+    #[must_use]
+    pub fn node_name(mut self, name: &str) -> Self {
+        self.node_name = Some(name.into());
+        self
+    }
+
+    /// Adds an entry to `spec.nodeSelector`.
+    #[must_use]
+    pub fn node_selector(mut self, key: &str, value: &str) -> Self {
+        self.node_selector.insert(key.into(), value.into());
+        self
+    }
+
+    /// Sets the terms of the required node affinity.
+    #[must_use]
+    pub fn required_terms(mut self, terms: Vec<Term>) -> Self {
+        self.required_terms = Some(terms);
+        self
+    }
+
+    /// Adds a toleration; an `effect` of none tolerates every effect.
+    #[must_use]
+    pub fn toleration(mut self, key: &str, operator: Operator, value: &str, effect: Option<Effect>) -> Self {
+        self.tolerations.push(Toleration { key: key.into(), operator, value: value.into(), effect });
+        self
+    }
+
+    /// Adds a request, in the units and in the order of the contract.
+    #[must_use]
+    pub fn request(mut self, resource: &str, amount: i64) -> Self {
+        self.requests.push(Request { resource: resource.into(), amount });
+        self
+    }
+
+    /// Makes the pod ask for a host port.
+    #[must_use]
+    pub fn host_port(mut self) -> Self {
+        self.host_port = true;
+        self
+    }
+
+    /// Marks the pod as being deleted.
+    #[must_use]
+    pub fn terminating(mut self) -> Self {
+        self.terminating = true;
+        self
+    }
+
+    /// Adds a topology spread constraint.
+    #[must_use]
+    pub fn spread(mut self, constraint: Constraint) -> Self {
+        self.constraints.push(constraint);
+        self
+    }
+
+    /// Sets the selector of the services and controllers that own the pod.
+    #[must_use]
+    pub fn default_selector(mut self, selector: LabelSelector) -> Self {
+        self.default_selector = Some(selector);
+        self
+    }
+
+    /// Adds a required term to the pod's affinity.
+    #[must_use]
+    pub fn affinity(mut self, term: pod_affinity::Term) -> Self {
+        self.affinity.push(term);
+        self
+    }
+
+    /// Adds a required term to the pod's anti-affinity.
+    #[must_use]
+    pub fn anti_affinity(mut self, term: pod_affinity::Term) -> Self {
+        self.anti_affinity.push(term);
+        self
+    }
+
+    /// Makes the pod need a feature of its node.
+    #[must_use]
+    pub fn feature(mut self, name: &str) -> Self {
+        self.features.insert(name.into());
+        self
+    }
+
+    /// Sets the pod's name and UID.
+    #[must_use]
+    pub fn identity(mut self, name: &str, uid: &str) -> Self {
+        (self.name, self.uid) = (name.into(), uid.into());
+        self
+    }
+
+    /// Adds an entry to `spec.volumes`.
+    #[must_use]
+    pub fn volume(mut self, volume: Volume) -> Self {
+        self.volumes.push(volume);
+        self
+    }
+}
