@@ -1,0 +1,233 @@
+//! Compares a pod's requests with what nodes have. Start at [`judge`].
+//!
+//! Two ways to the same verdict: [`by_column`] for pods with few resources, which are nearly all, and [`by_row`] for
+//! any number. Both read what is free first, and what is allocatable only of resources that are short somewhere.
+
+use std::collections::BTreeMap;
+
+use nodesift_sdk::columns::node_resources;
+use nodesift_sdk::columns::pod_resources::Request;
+use nodesift_sdk::{Failure, Status, Verdict, VerdictBuilder, kernels};
+
+/// Why a node without room for one more pod is rejected.
+pub(crate) const TOO_MANY_PODS: &str = "Too many pods";
+
+/// What kube-scheduler keeps in fields of their own; all other resources are its scalar resources.
+const CORE: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+
+/// The bit of a row without room for one more pod. The bits above it belong to the resources, in order.
+const NO_ROOM: u8 = 1;
+
+/// The bit of a row that lacks more of a resource than preempting pods could free.
+const UNRESOLVABLE: u8 = 1 << 7;
+
+/// The most resources that have a bit each between these two.
+const FAST_DIMENSIONS: usize = 6;
+
+/// A resource that the pod requests, and that is to be checked.
+#[derive(Debug)]
+pub(crate) struct Dimension {
+    resource: String,
+    amount: i64,
+}
+
+impl Dimension {
+    pub(crate) fn new(request: Request) -> Self {
+        Self { resource: request.resource, amount: request.amount }
+    }
+
+    fn reason(&self) -> String {
+        format!("Insufficient {}", self.resource)
+    }
+
+    /// Whether nodes that list nothing of the resource pass, because devices are handed out in another way.
+    fn is_served(&self) -> bool {
+        !CORE.contains(&self.resource.as_str()) && node_resources::device_class_serves(&self.resource)
+    }
+}
+
+/// Which rows have too little.
+pub(crate) fn judge(rows: usize, dimensions: &[Dimension]) -> Verdict {
+    if dimensions.len() <= FAST_DIMENSIONS { by_column(rows, dimensions) } else { by_row(rows, dimensions) }
+}
+
+/// One column after the other, a bit per resource.
+fn by_column(rows: usize, dimensions: &[Dimension]) -> Verdict {
+    let dimensions: Vec<(u8, &Dimension)> = (1..).map(|bit| 1 << bit).zip(dimensions).collect();
+    let mut patterns = vec![0; rows];
+    kernels::mark_short(&mut patterns, &node_resources::pod_room(), 1, NO_ROOM);
+    for (bit, dimension) in &dimensions {
+        kernels::mark_short(&mut patterns, &node_resources::free(&dimension.resource), dimension.amount, *bit);
+    }
+    let short = kernels::union(&patterns);
+    for (bit, dimension) in dimensions.iter().filter(|(bit, _)| short & bit != 0) {
+        let (bit, amount) = (*bit, dimension.amount);
+        let allocatable = node_resources::allocatable(&dimension.resource);
+        if dimension.is_served() {
+            kernels::update(&mut patterns, &allocatable, |pattern, has| if has > 0 { pattern } else { pattern & !bit });
+        }
+        kernels::update(&mut patterns, &allocatable, |pattern, has| {
+            pattern | if pattern & bit != 0 && amount > has { UNRESOLVABLE } else { 0 }
+        });
+    }
+    Verdict::by_pattern(&patterns, |pattern| {
+        let lacking = dimensions.iter().filter(|(bit, _)| pattern & bit != 0).map(|(_, dimension)| *dimension);
+        failure(pattern & NO_ROOM != 0, lacking, pattern & UNRESOLVABLE != 0)
+    })
+}
+
+/// What is known of a resource, per row.
+struct Columns {
+    free: Vec<i64>,
+    /// Only where some row has too little free.
+    allocatable: Option<Vec<i64>>,
+    is_served: bool,
+}
+
+/// One row after the other.
+fn by_row(rows: usize, dimensions: &[Dimension]) -> Verdict {
+    let room = node_resources::pod_room();
+    let columns: Vec<Columns> = dimensions
+        .iter()
+        .map(|dimension| {
+            let free = node_resources::free(&dimension.resource);
+            let is_short = free.iter().any(|free| dimension.amount > *free);
+            let allocatable = is_short.then(|| node_resources::allocatable(&dimension.resource));
+            Columns { free, allocatable, is_served: is_short && dimension.is_served() }
+        })
+        .collect();
+    let mut verdict = VerdictBuilder::new(rows);
+    // Rows that lack the same things share a failure: its texts are written once.
+    let mut known = BTreeMap::new();
+    let mut way = Way::default();
+    for row in 0..rows {
+        way.no_room = value(&room, row) < 1;
+        way.is_unresolvable = false;
+        way.lacking.clear();
+        for (index, (dimension, columns)) in dimensions.iter().zip(&columns).enumerate() {
+            let allocatable = columns.allocatable.as_deref().map_or(0, |column| value(column, row));
+            let passes = columns.is_served && allocatable <= 0;
+            if dimension.amount > value(&columns.free, row) && !passes {
+                way.lacking.push(index);
+                way.is_unresolvable |= dimension.amount > allocatable;
+            }
+        }
+        if way == Way::default() {
+            continue;
+        }
+        let code = match known.get(&way) {
+            Some(code) => *code,
+            None => {
+                let lacking = way.lacking.iter().filter_map(|index| dimensions.get(*index));
+                let code = verdict.code(failure(way.no_room, lacking, way.is_unresolvable));
+                known.insert(way.clone(), code);
+                code
+            }
+        };
+        verdict.reject_as(row, code);
+    }
+    verdict.finish()
+}
+
+/// In which way a row fails.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    no_room: bool,
+    /// Indexes of the resources that are short.
+    lacking: Vec<usize>,
+    is_unresolvable: bool,
+}
+
+fn value(column: &[i64], row: usize) -> i64 {
+    column.get(row).copied().unwrap_or(0)
+}
+
+/// All reasons that apply, as `fitsRequest` lists them.
+fn failure<'a>(no_room: bool, lacking: impl Iterator<Item = &'a Dimension>, is_unresolvable: bool) -> Failure {
+    let reasons = no_room.then(|| TOO_MANY_PODS.into()).into_iter().chain(lacking.map(Dimension::reason)).collect();
+    let status = if is_unresolvable { Status::UnschedulableAndUnresolvable } else { Status::Unschedulable };
+    Failure { status, reasons }
+}
+
+#[cfg(test)]
+mod tests {
+    use nodesift_sdk::kernels::BLOCK;
+    use nodesift_sdk::native::{Cluster, Node, Pod};
+
+    use super::*;
+
+    const RESOURCES: [&str; 6] = ["cpu", "memory", "ephemeral-storage", "a.com/x", "b.com/y", "hugepages-2Mi"];
+
+    /// A random cluster, and the checked requests of its pod.
+    fn cluster(random: &mut fastrand::Rng) -> (Cluster, Vec<Dimension>) {
+        let mut cluster = Cluster::new(Pod::new("default"));
+        let count = random.usize(..=RESOURCES.len());
+        let amount = |random: &mut fastrand::Rng| random.i64(1..6);
+        let requests = RESOURCES.iter().take(count).map(|resource| Request {
+            resource: (*resource).into(),
+            amount: if random.u8(..20) == 0 { -amount(random) } else { amount(random) },
+        });
+        let dimensions: Vec<Dimension> = requests.map(Dimension::new).collect();
+        if random.bool() {
+            cluster = cluster.device_class("a.com/x");
+        }
+        // Some clusters are empty and large, so that everything fits there; in others hardly anything does.
+        let (load, plenty) = (random.i64(0..8), [0, 20][random.usize(..2)]);
+        for row in 0..random.usize(..2 * BLOCK + 3) {
+            let mut node = Node::new(&row.to_string()).pods(random.i64(1..4) + plenty, random.i64(0..3));
+            for resource in RESOURCES {
+                if random.u8(..4) > 0 {
+                    let allocatable = if random.u8(..50) == 0 { i64::MIN } else { random.i64(0..12) + plenty };
+                    node = node.resource(resource, allocatable, random.i64(0..=load));
+                }
+            }
+            cluster = cluster.node(node);
+        }
+        (cluster, dimensions)
+    }
+
+    /// The failures of all rows; none at all where the verdict is malformed.
+    fn failures(verdict: &Verdict, rows: usize) -> Vec<Option<Failure>> {
+        let failures = verdict.failures(rows).map(|failures| failures.into_iter().map(Option::<&Failure>::cloned));
+        failures.map(Iterator::collect).unwrap_or_default()
+    }
+
+    #[test]
+    fn columns_and_rows_make_the_same_verdict() {
+        let seed = fastrand::u64(..);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut kinds = [0; 2];
+        for round in 0..1_000 {
+            let (cluster, dimensions) = cluster(&mut random);
+            cluster.run(|rows| {
+                let (fast, slow) = (by_column(rows, &dimensions), by_row(rows, &dimensions));
+                assert_eq!(failures(&fast, rows), failures(&slow, rows), "seed {seed}, round {round}");
+                assert_eq!(failures(&slow, rows).len(), rows, "seed {seed}, round {round}");
+                kinds[match fast {
+                    Verdict::FitsAll => 0,
+                    _ => 1,
+                }] += 1;
+            });
+        }
+        assert!(kinds.iter().all(|kind| *kind > 0), "seed {seed}: the clusters are all alike: {kinds:?}");
+    }
+
+    #[test]
+    fn more_resources_than_bits_are_all_judged() {
+        let names: Vec<String> = (0..FAST_DIMENSIONS + 3).map(|index| format!("a.com/{index}")).collect();
+        let dimensions: Vec<Dimension> =
+            names.iter().map(|name| Dimension { resource: name.clone(), amount: 1 }).collect();
+        let mut cluster = Cluster::new(Pod::new("default"));
+        for short in 0..names.len() {
+            let mut node = Node::new(&short.to_string()).pods(1, 0);
+            for (index, name) in names.iter().enumerate() {
+                node = node.resource(name, 1, i64::from(index == short));
+            }
+            cluster = cluster.node(node);
+        }
+        let verdict = cluster.run(|rows| judge(rows, &dimensions));
+        let expected: Vec<_> =
+            names.iter().map(|name| Some(Failure::unschedulable(format!("Insufficient {name}")))).collect();
+        assert_eq!(failures(&verdict, names.len()), expected);
+    }
+}
