@@ -1,0 +1,75 @@
+//! The arguments of InterPodAffinity, as in kube-scheduler's `InterPodAffinityArgs`. They are about scoring: here they
+//! are checked, so that a policy can be taken over as it is, and change nothing.
+
+use nodesift_sdk::args::check_kind;
+use serde::Deserialize;
+
+/// The greatest weight that kube-scheduler takes.
+const MAX_WEIGHT: i32 = 100;
+
+/// `InterPodAffinityArgs`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct Args {
+    api_version: Option<String>,
+    kind: Option<String>,
+    /// How much required affinity of other pods weighs in scoring.
+    hard_pod_affinity_weight: Option<i32>,
+    /// Whether scoring leaves out the preferences of other pods.
+    #[serde(rename = "ignorePreferredTermsOfExistingPods")]
+    _ignore_preferred_terms_of_existing_pods: Option<bool>,
+}
+
+impl Args {
+    /// Checks what kube-scheduler checks (`ValidateInterPodAffinityArgs`).
+    ///
+    /// # Errors
+    ///
+    /// The first wrong argument, with its path.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        check_kind(self.api_version.as_deref(), self.kind.as_deref(), "InterPodAffinityArgs")?;
+        match self.hard_pod_affinity_weight {
+            Some(weight) if !(0..=MAX_WEIGHT).contains(&weight) => {
+                Err(format!("hardPodAffinityWeight: `{weight}` is not in the range from 0 to {MAX_WEIGHT}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use nodesift_sdk::args::parse;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<(), String> {
+        parse::<Args>(text).and_then(|args| args.check())
+    }
+
+    #[test]
+    fn arguments_as_kube_scheduler_writes_them_are_read() {
+        let args = r#"{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"InterPodAffinityArgs",
+                       "hardPodAffinityWeight":100,"ignorePreferredTermsOfExistingPods":true}"#;
+        assert_eq!(read(args), Ok(()));
+        assert_eq!(read(r#"{"hardPodAffinityWeight":null}"#), Ok(()));
+        assert_eq!(read("{}"), Ok(()));
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused_with_their_path() {
+        for (args, path) in [
+            (r#"{"hardPodAffinityWeight":101}"#, "hardPodAffinityWeight: "),
+            (r#"{"hardPodAffinityWeight":-1}"#, "hardPodAffinityWeight: "),
+            (r#"{"hardPodAffinityWeight":"1"}"#, "hardPodAffinityWeight: "),
+            (r#"{"ignorePreferredTermsOfExistingPods":1}"#, "ignorePreferredTermsOfExistingPods: "),
+            (r#"{"weight":1}"#, "weight: unknown field"),
+            (r#"{"kind":"NodeAffinityArgs"}"#, "kind: "),
+        ] {
+            let error = read(args).unwrap_err();
+            assert!(error.starts_with(path), "{args}: {error}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a pod asks of the pods around it: its required terms, read as kube-scheduler reads them.
+//!
+//! `matchLabelKeys` and `mismatchLabelKeys` are not looked at: the API server merges them into the selector when the
+//! pod is created, and kube-scheduler relies on that.
+
+use nodesift_sdk::columns::cluster_pods::PodSelector;
+use nodesift_sdk::columns::{pod_affinity, pod_labels};
+use nodesift_sdk::label_selector::Selector;
+
+/// A required term.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Term {
+    pub(crate) topology_key: String,
+    /// The pods that are meant; none where no pod can be.
+    pub(crate) pods: Option<PodSelector>,
+}
+
+/// All required terms of a pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub(crate) affinity: Vec<Term>,
+    pub(crate) anti_affinity: Vec<Term>,
+}
+
+impl Terms {
+    /// Reads the terms of the pod being filtered.
+    ///
+    /// # Errors
+    ///
+    /// Kubernetes' words for the first selector of each list that cannot be read.
+    pub(crate) fn of_pod() -> Result<Self, String> {
+        let affinity = read("requiredAffinityTerms", pod_affinity::affinity());
+        let anti_affinity = read("requiredAntiAffinityTerms", pod_affinity::anti_affinity());
+        match (affinity, anti_affinity) {
+            (Ok(affinity), Ok(anti_affinity)) => Ok(Self { affinity, anti_affinity }),
+            (Err(affinity), Err(anti_affinity)) => Err(format!("[{affinity}, {anti_affinity}]")),
+            (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+        }
+    }
+}
+
+/// Reads a list of terms; an error begins with the list's name.
+fn read(list: &str, terms: Vec<pod_affinity::Term>) -> Result<Vec<Term>, String> {
+    terms.into_iter().map(read_term).collect::<Result<_, _>>().map_err(|error| format!("{list}: {error}"))
+}
+
+fn read_term(term: pod_affinity::Term) -> Result<Term, String> {
+    let selector = Selector::read(term.selector)?;
+    let mut namespaces = term.namespaces;
+    if namespaces.is_empty() && term.namespace_selector.is_none() {
+        namespaces.push(pod_labels::namespace());
+    }
+    let by_labels = Selector::read(term.namespace_selector)?;
+    Ok(Term { topology_key: term.topology_key, pods: selector.pods_of(namespaces, &by_labels) })
+}

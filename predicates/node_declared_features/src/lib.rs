@@ -1,0 +1,79 @@
+//! NodeDeclaredFeatures: a node takes only pods that need no other node features than it declares.
+//!
+//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodedeclaredfeatures. Which features a pod
+//! needs is a fact: it depends on the release of Kubernetes that the host follows.
+
+use nodesift_sdk::columns::{node_features, pod_features};
+use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, kernels};
+
+/// Why a node is rejected.
+pub const REASON: &str = "node(s) didn't match Pod's required features";
+
+/// The bit of a row that lacks a feature.
+const LACKING: u8 = 1;
+
+/// The predicate.
+#[derive(Debug)]
+pub struct NodeDeclaredFeatures;
+
+impl Predicate for NodeDeclaredFeatures {
+    const NAME: &'static str = "NodeDeclaredFeatures";
+    const SUMMARY: &'static str = "rejects nodes that do not declare a feature which the pod needs";
+    type Args = NoArgs;
+
+    fn new(_: NoArgs) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn filter(&self, rows: usize) -> Verdict {
+        let required = pod_features::required();
+        if required.is_empty() {
+            return Verdict::FitsAll;
+        }
+        // Most nodes share a few sets: each set is judged once, and a row takes the bit of its set.
+        let lacking =
+            |set: &Vec<String>| if required.iter().all(|feature| set.contains(feature)) { 0 } else { LACKING };
+        let table: Vec<u8> = node_features::sets().iter().map(lacking).collect();
+        let mut patterns = vec![0; rows];
+        kernels::mark_by_table(&mut patterns, &node_features::column(), &table, LACKING);
+        Verdict::by_pattern(&patterns, |_| Failure::unresolvable(REASON))
+    }
+}
+
+nodesift_sdk::export!(NodeDeclaredFeatures);
+
+#[cfg(test)]
+mod tests {
+    use nodesift_sdk::native::{Cluster, Node, Pod};
+
+    use super::*;
+
+    fn cluster(pod: Pod) -> Cluster {
+        Cluster::new(pod)
+            .node(Node::new("none"))
+            .node(Node::new("one").feature("A"))
+            .node(Node::new("both").feature("A").feature("B"))
+    }
+
+    #[test]
+    fn a_pod_that_needs_nothing_fits_everywhere() {
+        assert_eq!(cluster(Pod::new("default")).verdict(&NodeDeclaredFeatures), Verdict::FitsAll);
+    }
+
+    #[test]
+    fn a_node_must_declare_all_that_the_pod_needs() {
+        let one = cluster(Pod::new("default").feature("A")).rejected(&NodeDeclaredFeatures);
+        assert_eq!(one, [format!("none: {REASON}")]);
+        let both = cluster(Pod::new("default").feature("A").feature("B")).rejected(&NodeDeclaredFeatures);
+        assert_eq!(both, [format!("none: {REASON}"), format!("one: {REASON}")]);
+    }
+
+    #[test]
+    fn preemption_does_not_help() {
+        let verdict = cluster(Pod::new("default").feature("C")).verdict(&NodeDeclaredFeatures);
+        assert_eq!(
+            verdict,
+            Verdict::ByRow(nodesift_sdk::Outcome { codes: vec![1; 3], failures: vec![Failure::unresolvable(REASON)] })
+        );
+    }
+}

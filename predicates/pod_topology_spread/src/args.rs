@@ -1,0 +1,183 @@
+//! The arguments of PodTopologySpread, as in kube-scheduler's `PodTopologySpreadArgs`: constraints for pods without any
+//! of their own.
+
+use nodesift_sdk::args::{check_kind, null_as_default};
+use nodesift_sdk::syntax;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::constraint::{self, Constraint};
+
+/// `PodTopologySpreadArgs`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct Args {
+    api_version: Option<String>,
+    kind: Option<String>,
+    #[serde(deserialize_with = "null_as_default")]
+    default_constraints: Vec<DefaultConstraint>,
+    #[serde(deserialize_with = "null_as_default")]
+    defaulting_type: String,
+}
+
+/// `TopologySpreadConstraint` of core/v1.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct DefaultConstraint {
+    #[serde(deserialize_with = "null_as_default")]
+    max_skew: i32,
+    #[serde(deserialize_with = "null_as_default")]
+    topology_key: String,
+    #[serde(deserialize_with = "null_as_default")]
+    when_unsatisfiable: String,
+    label_selector: Option<IgnoredAny>,
+    min_domains: Option<i32>,
+    node_affinity_policy: Option<String>,
+    node_taints_policy: Option<String>,
+    /// Without effect: the selector that a pod gets is that of its owners.
+    #[serde(rename = "matchLabelKeys")]
+    _match_label_keys: Option<Vec<String>>,
+}
+
+/// The constraint that filters.
+const DO_NOT_SCHEDULE: &str = "DoNotSchedule";
+
+/// The constraint that only scores.
+const SCHEDULE_ANYWAY: &str = "ScheduleAnyway";
+
+/// The policy that leaves nodes out.
+const HONOR: &str = "Honor";
+
+impl Args {
+    /// The default constraints that filter. Kubernetes' own defaults (`System`) only score, so these are none.
+    ///
+    /// # Errors
+    ///
+    /// The first wrong argument, with its path: what `ValidatePodTopologySpreadArgs` of kube-scheduler refuses.
+    pub(crate) fn constraints(self) -> Result<Vec<Constraint>, String> {
+        check_kind(self.api_version.as_deref(), self.kind.as_deref(), "PodTopologySpreadArgs")?;
+        match self.defaulting_type.as_str() {
+            "" | "System" if !self.default_constraints.is_empty() => {
+                return Err("defaultingType: must be `List` where there are defaultConstraints".into());
+            }
+            "" | "System" | "List" => {}
+            other => return Err(format!("defaultingType: expected `List` or `System`, not `{other}`")),
+        }
+        let mut seen = Vec::new();
+        for (index, one) in self.default_constraints.iter().enumerate() {
+            let place = |error| format!("defaultConstraints[{index}]{error}");
+            one.check().map_err(place)?;
+            let identity = (one.topology_key.as_str(), one.when_unsatisfiable.as_str());
+            if seen.contains(&identity) {
+                return Err(place(format!(": repeats the constraint {{{}, {}}}", identity.0, identity.1)));
+            }
+            seen.push(identity);
+        }
+        let filtering = self.default_constraints.into_iter().filter(|one| one.when_unsatisfiable == DO_NOT_SCHEDULE);
+        Ok(filtering.map(Constraint::from).collect())
+    }
+}
+
+impl DefaultConstraint {
+    fn check(&self) -> Result<(), String> {
+        if self.max_skew <= 0 {
+            return Err(format!(".maxSkew: `{}` is not above 0", self.max_skew));
+        }
+        if self.topology_key.is_empty() {
+            return Err(".topologyKey: must not be empty".into());
+        }
+        if !syntax::is_label_key(&self.topology_key) {
+            return Err(format!(".topologyKey: `{}` is no label key", self.topology_key));
+        }
+        match self.when_unsatisfiable.as_str() {
+            "" => return Err(".whenUnsatisfiable: must not be empty".into()),
+            DO_NOT_SCHEDULE | SCHEDULE_ANYWAY => {}
+            other => {
+                return Err(format!(
+                    ".whenUnsatisfiable: expected `{DO_NOT_SCHEDULE}` or `{SCHEDULE_ANYWAY}`, not `{other}`"
+                ));
+            }
+        }
+        match self.label_selector {
+            Some(_) => Err(".labelSelector: must be left out, it is deduced for each pod".into()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<DefaultConstraint> for Constraint {
+    fn from(written: DefaultConstraint) -> Self {
+        let honors = |policy: Option<String>| policy.map(|policy| policy == HONOR);
+        constraint::without_selector(
+            written.max_skew,
+            written.topology_key,
+            written.min_domains,
+            honors(written.node_affinity_policy),
+            honors(written.node_taints_policy),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use nodesift_sdk::args::parse;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Constraint>, String> {
+        parse::<Args>(text).and_then(Args::constraints)
+    }
+
+    fn list(constraint: &str) -> String {
+        format!(r#"{{"defaultingType":"List","defaultConstraints":[{constraint}]}}"#)
+    }
+
+    #[test]
+    fn arguments_as_kube_scheduler_writes_them_are_read() {
+        let args = r#"{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"PodTopologySpreadArgs",
+            "defaultingType":"List","defaultConstraints":[
+            {"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","minDomains":3,
+             "nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor","matchLabelKeys":["v"]},
+            {"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway"},
+            {"maxSkew":1,"topologyKey":"rack","whenUnsatisfiable":"DoNotSchedule","labelSelector":null}]}"#;
+        let expected = [
+            constraint::without_selector(2, "zone".into(), Some(3), Some(false), Some(true)),
+            constraint::without_selector(1, "rack".into(), None, None, None),
+        ];
+        assert_eq!(read(args).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_systems_defaults_never_filter() {
+        for args in ["{}", r#"{"defaultingType":"System"}"#, r#"{"defaultConstraints":null,"defaultingType":null}"#] {
+            assert_eq!(read(args), Ok(Vec::new()), "{args}");
+        }
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused_with_their_path() {
+        let good = r#"{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}"#;
+        for (args, path) in [
+            (r#"{"defaultingTyp":"List"}"#.to_owned(), "defaultingTyp: unknown field"),
+            (r#"{"defaultingType":"Liste"}"#.to_owned(), "defaultingType: "),
+            (format!(r#"{{"defaultConstraints":[{good}]}}"#), "defaultingType: "),
+            (format!(r#"{{"defaultConstraints":[{good}],"defaultingType":"System"}}"#), "defaultingType: "),
+            (list(&good.replace("1", "0")), "defaultConstraints[0].maxSkew: "),
+            (list(&good.replace("1", "-1")), "defaultConstraints[0].maxSkew: "),
+            (list(&good.replace("1", "\"1\"")), "defaultConstraints[0].maxSkew: "),
+            (list(&good.replace("zone", "")), "defaultConstraints[0].topologyKey: "),
+            (list(&good.replace("zone", "a b")), "defaultConstraints[0].topologyKey: "),
+            (list(&good.replace("DoNotSchedule", "")), "defaultConstraints[0].whenUnsatisfiable: "),
+            (list(&good.replace("DoNotSchedule", "Never")), "defaultConstraints[0].whenUnsatisfiable: "),
+            (list(&good.replace('}', ",\"labelSelector\":{}}")), "defaultConstraints[0].labelSelector: "),
+            (list(&good.replace('}', ",\"maxSkews\":1}")), "defaultConstraints[0].maxSkews: unknown field"),
+            (list(&format!("{good},{good}")), "defaultConstraints[1]: "),
+            (r#"{"kind":"NodeAffinityArgs"}"#.to_owned(), "kind: "),
+        ] {
+            let error = read(&args).unwrap_err();
+            assert!(error.starts_with(path), "{args}: {error}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The constraints that decide whether a pod fits, read as kube-scheduler reads them (common.go).
+
+use nodesift_sdk::columns::pod_labels;
+use nodesift_sdk::columns::pod_spread::{self, Inclusion, WhenUnsatisfiable};
+use nodesift_sdk::label_selector::Selector;
+
+/// How many domains there must be where a constraint does not say.
+const DEFAULT_MIN_DOMAINS: i32 = 1;
+
+/// A constraint that filters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Constraint {
+    pub(crate) max_skew: i32,
+    pub(crate) topology_key: String,
+    /// The pods that are counted.
+    pub(crate) selector: Selector,
+    pub(crate) min_domains: i32,
+    /// Whether nodes that the pod's node selector and node affinity rule out are left out of the counting.
+    pub(crate) honors_affinity: bool,
+    /// Whether nodes with taints that the pod does not tolerate are left out of the counting.
+    pub(crate) honors_taints: bool,
+}
+
+/// The constraints of the pod being filtered, or `defaults` where it has none at all.
+///
+/// # Errors
+///
+/// Kubernetes' words for the first selector that cannot be read.
+pub(crate) fn of_pod(defaults: &[Constraint]) -> Result<Vec<Constraint>, String> {
+    let written = pod_spread::constraints();
+    if written.is_empty() {
+        return Ok(with_default_selector(defaults));
+    }
+    let filtering = written.into_iter().filter(|one| one.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule);
+    filtering.map(read).collect()
+}
+
+/// The default constraints with the selector of the pod's owners; none for a pod that nothing owns.
+fn with_default_selector(defaults: &[Constraint]) -> Vec<Constraint> {
+    if defaults.is_empty() {
+        return Vec::new();
+    }
+    match pod_spread::default_selector().map(Selector::read_unchecked_labels) {
+        Some(selector) if !selector.is_empty() => {
+            defaults.iter().map(|one| Constraint { selector: selector.clone(), ..one.clone() }).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn read(written: pod_spread::Constraint) -> Result<Constraint, String> {
+    let selector = Selector::read(written.selector)?;
+    // The pod's own values of these keys narrow the selector; keys that it does not carry do nothing.
+    let labels = written.match_label_keys.into_iter().filter_map(|key| {
+        let value = pod_labels::label(&key)?;
+        Some((key, value))
+    });
+    Ok(Constraint {
+        max_skew: written.max_skew,
+        topology_key: written.topology_key,
+        selector: selector.and_labels(labels),
+        min_domains: written.min_domains.unwrap_or(DEFAULT_MIN_DOMAINS),
+        honors_affinity: written.node_affinity_policy.unwrap_or(Inclusion::Honor) == Inclusion::Honor,
+        honors_taints: written.node_taints_policy.unwrap_or(Inclusion::Ignore) == Inclusion::Honor,
+    })
+}
+
+/// A constraint for pods of every owner: its selector is still to come.
+pub(crate) fn without_selector(
+    max_skew: i32,
+    topology_key: String,
+    min_domains: Option<i32>,
+    honors_affinity: Option<bool>,
+    honors_taints: Option<bool>,
+) -> Constraint {
+    Constraint {
+        max_skew,
+        topology_key,
+        selector: Selector::Nothing,
+        min_domains: min_domains.unwrap_or(DEFAULT_MIN_DOMAINS),
+        honors_affinity: honors_affinity.unwrap_or(true),
+        honors_taints: honors_taints.unwrap_or(false),
+    }
+}

@@ -1,0 +1,97 @@
+//! Counts pods by domain and judges rows by the skew that the pod would make (filtering.go). Start at [`patterns`].
+//!
+//! Everything goes by label code: pods are summed by domain, the sums become a table of what fails, and a row takes the
+//! entry of its domain. No row looks at pods, or at texts.
+
+use nodesift_sdk::columns::{cluster_pods, node_labels, pod_labels};
+use nodesift_sdk::node_selector::{Matcher, RequiredAffinity};
+use nodesift_sdk::topology::{self, Domain};
+use nodesift_sdk::{kernels, taints};
+
+use crate::constraint::Constraint;
+
+/// The pattern of a row whose domain has too many pods.
+pub(crate) const SKEWED: u8 = 1;
+
+/// The pattern of a row that lacks a topology key.
+pub(crate) const KEYLESS: u8 = 2;
+
+/// The bit of a row that lacks the topology key of any constraint: no constraint counts it.
+const NO_DOMAIN: u8 = 1;
+
+/// The bit of a row that the pod's node selector or node affinity rules out.
+const RULED_OUT: u8 = 2;
+
+/// The bit of a row with a taint that the pod does not tolerate.
+const TAINTED: u8 = 4;
+
+/// The code of rows that do not carry a label.
+const ABSENT: u32 = 0;
+
+/// The least number of pods where there is no domain at all, and none is demanded: no skew is too great then.
+const NO_MINIMUM: i64 = i32::MAX as i64;
+
+/// Pods that are being deleted do not count here, other than in pod affinity.
+const TERMINATING: bool = false;
+
+/// Per row what fails first: 0, [`SKEWED`] or [`KEYLESS`].
+pub(crate) fn patterns(constraints: &[Constraint], rows: usize) -> Vec<u8> {
+    let columns: Vec<Vec<u32>> = constraints.iter().map(|one| node_labels::column(&one.topology_key)).collect();
+    let left_out = left_out(constraints, &columns, rows);
+    let mut patterns = vec![0; rows];
+    for (constraint, codes) in constraints.iter().zip(&columns) {
+        let counts = counts(constraint, rows);
+        let mut mask = NO_DOMAIN;
+        mask |= if constraint.honors_affinity { RULED_OUT } else { 0 };
+        mask |= if constraint.honors_taints { TAINTED } else { 0 };
+        let domains = topology::domains(codes, &counts, &left_out, mask);
+        let table = table(constraint, &domains);
+        // The first constraint that fails decides.
+        kernels::update(&mut patterns, codes, |pattern, code| {
+            if pattern == 0 { table.get(code as usize).copied().unwrap_or(KEYLESS) } else { pattern }
+        });
+    }
+    patterns
+}
+
+/// Per row the bits that keep it out of the counting.
+fn left_out(constraints: &[Constraint], columns: &[Vec<u32>], rows: usize) -> Vec<u8> {
+    let mut left_out = vec![0; rows];
+    for codes in columns {
+        kernels::mark_inside(&mut left_out, codes, &[ABSENT], NO_DOMAIN);
+    }
+    if constraints.iter().any(|constraint| constraint.honors_affinity) {
+        let affinity = RequiredAffinity::of_pod();
+        if !affinity.is_empty() {
+            Matcher::new(rows).mark_unrequired(&mut left_out, &affinity, RULED_OUT);
+        }
+    }
+    if constraints.iter().any(|constraint| constraint.honors_taints) {
+        taints::mark_untolerated(&mut left_out, TAINTED);
+    }
+    left_out
+}
+
+/// Per row how many pods the constraint counts.
+fn counts(constraint: &Constraint, rows: usize) -> Vec<u32> {
+    // A selector that says nothing selects the pod itself, but none of those that are there.
+    let pods =
+        if constraint.selector.is_empty() { None } else { constraint.selector.pods_in(&pod_labels::namespace()) };
+    pods.map_or_else(|| vec![0; rows], |pods| cluster_pods::matching(&[pods], TERMINATING))
+}
+
+/// By code of the topology key, the pattern of rows in this domain.
+fn table(constraint: &Constraint, domains: &[Domain]) -> Vec<u8> {
+    let existing = || domains.iter().filter(|domain| domain.nodes > 0);
+    let enough = i64::try_from(existing().count()).is_ok_and(|count| count >= i64::from(constraint.min_domains));
+    let least = existing().map(|domain| i64::from(domain.pods)).min().unwrap_or(NO_MINIMUM);
+    // Domains that are still missing have no pods yet.
+    let least = if enough { least } else { 0 };
+    let this_pod = i64::from(constraint.selector.matches(pod_labels::label));
+    let skewed = |domain: &Domain| i64::from(domain.pods) + this_pod - least > i64::from(constraint.max_skew);
+    let mut table: Vec<u8> = domains.iter().map(|domain| if skewed(domain) { SKEWED } else { 0 }).collect();
+    if let Some(absent) = table.first_mut() {
+        *absent = KEYLESS;
+    }
+    table
+}
