@@ -1,0 +1,236 @@
+//! NodeVolumeLimits: a node takes a pod only where its CSI drivers may attach the pod's volumes beside those that are
+//! attached already.
+//!
+//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodevolumelimits. What a pod would attach
+//! and what is attached are facts of the host; which of it counts is decided here.
+
+use std::collections::BTreeMap;
+
+use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle};
+use nodesift_sdk::columns::{cluster_attachments, pod_volumes};
+use nodesift_sdk::{Code, Failure, NoArgs, Predicate, Verdict, VerdictBuilder};
+
+/// Why a node is rejected.
+pub const REASON: &str = "node(s) exceed max volume count";
+
+/// What goes before the words for an object that is broken.
+const ERROR_PREFIX: &str = "running \"NodeVolumeLimits\" filter plugin: ";
+
+/// The predicate.
+#[derive(Debug)]
+pub struct NodeVolumeLimits;
+
+impl Predicate for NodeVolumeLimits {
+    const NAME: &'static str = "NodeVolumeLimits";
+    const SUMMARY: &'static str = "rejects nodes where a CSI driver may not attach as many volumes";
+    type Args = NoArgs;
+
+    fn new(_: NoArgs) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn filter(&self, rows: usize) -> Verdict {
+        match cluster_attachments::wanted(true) {
+            Ok(wanted) if wanted.is_empty() => Verdict::FitsAll,
+            Ok(wanted) => count(&wanted, rows),
+            Err(obstacle) => unresolved(&obstacle, rows),
+        }
+    }
+}
+
+nodesift_sdk::export!(NodeVolumeLimits);
+
+/// The verdict for a pod whose volumes are known.
+fn count(wanted: &[Attachment], rows: usize) -> Verdict {
+    let limited = cluster_attachments::limited();
+    let mut answer = Answer { builder: VerdictBuilder::new(rows), open: limited.iter().map(|row| *row != 0).collect() };
+    if !answer.open.contains(&true) {
+        return Verdict::FitsAll;
+    }
+    // Pods on a node are counted before anything is compared, so what is wrong with them goes first.
+    for uncounted in cluster_attachments::uncounted() {
+        if let Some(reason) = words(&uncounted.obstacle, &uncounted.namespace, &uncounted.pod) {
+            let code = answer.builder.code(Failure::error(format!("{ERROR_PREFIX}{reason}")));
+            answer.reject(uncounted.row as usize, code);
+        }
+    }
+    let mut by_driver: BTreeMap<&str, Vec<&Attachment>> = BTreeMap::new();
+    for volume in wanted {
+        by_driver.entry(&volume.driver).or_default().push(volume);
+    }
+    let mut exceeded = None;
+    for (driver, volumes) in by_driver {
+        let mut new = vec![i64::try_from(volumes.len()).unwrap_or(i64::MAX); rows];
+        for row in volumes.into_iter().flat_map(cluster_attachments::rows_with) {
+            if let Some(new) = new.get_mut(row as usize) {
+                *new -= 1;
+            }
+        }
+        let limit = cluster_attachments::limit(driver);
+        let used = cluster_attachments::used(driver);
+        for (row, ((new, used), limit)) in new.into_iter().zip(used).zip(limit).enumerate() {
+            if new > 0 && used.saturating_add(new) > limit {
+                let code = *exceeded.get_or_insert_with(|| answer.builder.code(Failure::unschedulable(REASON)));
+                answer.reject(row, code);
+            }
+        }
+    }
+    answer.builder.finish()
+}
+
+/// The verdict for a pod of which a volume stands in the way. A node without a CSINode does not look at volumes that
+/// are written in the pod, so it may see another one or none.
+fn unresolved(obstacle: &Obstacle, rows: usize) -> Verdict {
+    let registered = cluster_attachments::registered();
+    let elsewhere = match cluster_attachments::wanted(false) {
+        Err(other) if other == *obstacle => return Verdict::FitsNone(failure(obstacle)),
+        Err(other) => Some(other),
+        Ok(_) => None,
+    };
+    let mut builder = VerdictBuilder::new(rows);
+    for (row, registered) in registered.into_iter().enumerate() {
+        match (registered, &elsewhere) {
+            (0, None) => {}
+            (0, Some(obstacle)) => builder.reject(row, failure(obstacle)),
+            _ => builder.reject(row, failure(obstacle)),
+        }
+    }
+    builder.finish()
+}
+
+/// A verdict whose rows are rejected once.
+struct Answer {
+    builder: VerdictBuilder,
+    /// Rows that limit any driver and have not been rejected.
+    open: Vec<bool>,
+}
+
+impl Answer {
+    fn reject(&mut self, row: usize, code: Code) {
+        if let Some(open) = self.open.get_mut(row).filter(|open| **open) {
+            *open = false;
+            self.builder.reject_as(row, code);
+        }
+    }
+}
+
+/// What an obstacle among the pod's own volumes means for a node.
+fn failure(obstacle: &Obstacle) -> Failure {
+    let (namespace, pod, _) = pod_volumes::owner();
+    match obstacle {
+        Obstacle::MissingClaim(claim) => Failure::unresolvable(format!(
+            "looking up PVC {namespace}/{claim}: persistentvolumeclaim {claim:?} not found"
+        )),
+        obstacle => {
+            let reason = words(obstacle, &namespace, &pod).unwrap_or_default();
+            Failure::error(format!("{ERROR_PREFIX}{reason}"))
+        }
+    }
+}
+
+/// kube-scheduler's words for what is wrong with a volume of a pod; none where it is left out.
+fn words(obstacle: &Obstacle, namespace: &str, pod: &str) -> Option<String> {
+    match obstacle {
+        Obstacle::UnnamedClaim => Some("PersistentVolumeClaim had no name".into()),
+        Obstacle::MissingClaim(_) => None,
+        Obstacle::ForeignClaim(claim) => {
+            Some(format!("PVC {namespace}/{claim} was not created for pod {namespace}/{pod} (pod is not owner)"))
+        }
+        Obstacle::Untranslatable((volume, reason)) => {
+            Some(format!("converting volume({volume}) from inline to csi: {reason}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nodesift_sdk::native::{Cluster, Node, Pod, Storage};
+
+    use super::*;
+
+    const DRIVER: &str = "csi.example.com";
+
+    fn volume(driver: &str, handle: &str) -> Attachment {
+        Attachment { driver: driver.into(), handle: handle.into() }
+    }
+
+    fn failures(wanted: Result<Vec<Attachment>, Obstacle>, nodes: Vec<Node>) -> Vec<Option<Failure>> {
+        let wanted_unregistered = match &wanted {
+            Err(Obstacle::Untranslatable(_)) => Ok(Vec::new()),
+            other => other.clone(),
+        };
+        let storage = Storage { wanted, wanted_unregistered, ..Storage::default() };
+        let cluster = Cluster::new(Pod::new("ns").identity("p", "uid")).storage(storage);
+        nodes.into_iter().fold(cluster, Cluster::node).failures(&NodeVolumeLimits)
+    }
+
+    fn node(name: &str, limit: i64) -> Node {
+        Node::new(name).attach_limit(DRIVER, limit)
+    }
+
+    fn exceeded() -> Option<Failure> {
+        Some(Failure::unschedulable(REASON))
+    }
+
+    #[test]
+    fn a_driver_attaches_as_many_volumes_as_it_may_and_no_more() {
+        let wanted = Ok(vec![volume(DRIVER, "x"), volume(DRIVER, "y")]);
+        let nodes = vec![
+            node("a", 2).attached(DRIVER, "z"),
+            node("b", 3).attached(DRIVER, "z").attached("other", "1"),
+            Node::new("c").attached(DRIVER, "z"),
+            node("d", 2).attached_unused(DRIVER, "z"),
+            Node::new("e").attach_limit("other", 0),
+        ];
+        assert_eq!(failures(wanted, nodes), [exceeded(), None, None, exceeded(), None]);
+    }
+
+    #[test]
+    fn a_volume_that_pods_on_the_node_use_is_not_counted_twice_but_one_attached_without_a_pod_is() {
+        let nodes = vec![
+            node("a", 1).attached(DRIVER, "x"),
+            node("b", 1).attached_unused(DRIVER, "x"),
+            node("c", 1).attached("other", "x"),
+        ];
+        assert_eq!(failures(Ok(vec![volume(DRIVER, "x")]), nodes), [None, exceeded(), None]);
+    }
+
+    #[test]
+    fn a_node_beyond_its_limit_takes_pods_that_attach_nothing_new() {
+        let nodes = vec![node("a", 0).attached(DRIVER, "x").attached(DRIVER, "y")];
+        assert_eq!(failures(Ok(vec![volume(DRIVER, "x")]), nodes), [None]);
+    }
+
+    #[test]
+    fn a_pod_whose_volumes_cannot_be_counted_is_an_error_where_there_are_limits() {
+        let foreign = || Obstacle::ForeignClaim("q-v".into());
+        let nodes = || {
+            vec![
+                node("a", 0).uncounted("ns", "q", foreign()),
+                node("b", 9),
+                Node::new("c").uncounted("ns", "q", foreign()),
+            ]
+        };
+        let error = "running \"NodeVolumeLimits\" filter plugin: \
+                     PVC ns/q-v was not created for pod ns/q (pod is not owner)";
+        assert_eq!(failures(Ok(vec![volume(DRIVER, "x")]), nodes()), [Some(Failure::error(error)), None, None]);
+        assert_eq!(failures(Ok(Vec::new()), nodes()), [None, None, None], "who attaches nothing is not concerned");
+    }
+
+    #[test]
+    fn a_claim_that_does_not_exist_rejects_every_node() {
+        let failure = Failure::unresolvable("looking up PVC ns/c: persistentvolumeclaim \"c\" not found");
+        let nodes = vec![node("a", 1), Node::new("b").unregistered()];
+        assert_eq!(failures(Err(Obstacle::MissingClaim("c".into())), nodes), vec![Some(failure); 2]);
+    }
+
+    #[test]
+    fn only_nodes_with_a_csi_node_look_at_volumes_written_in_the_pod() {
+        let nodes = vec![node("a", 1), Node::new("b").unregistered(), Node::new("c")];
+        let wanted = Err(Obstacle::Untranslatable(("v".into(), "because".into())));
+        let error = Failure::error(
+            "running \"NodeVolumeLimits\" filter plugin: converting volume(v) from inline to csi: because",
+        );
+        assert_eq!(failures(wanted, nodes), [Some(error.clone()), None, Some(error)]);
+    }
+}

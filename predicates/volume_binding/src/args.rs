@@ -1,0 +1,104 @@
+//! The arguments of VolumeBinding, as in kube-scheduler's `VolumeBindingArgs`. None of them changes what is filtered.
+
+use nodesift_sdk::args::{check_kind, null_as_default};
+use serde::Deserialize;
+
+/// The greatest utilisation, in percent.
+const MAX_UTILIZATION: i32 = 100;
+
+/// The greatest score of a point.
+const MAX_SCORE: i32 = 10;
+
+/// `VolumeBindingArgs`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct Args {
+    api_version: Option<String>,
+    kind: Option<String>,
+    /// How long binding may take after a node is chosen.
+    bind_timeout_seconds: Option<i64>,
+    /// For scoring only.
+    #[serde(deserialize_with = "null_as_default")]
+    shape: Vec<Point>,
+}
+
+/// One point of the function that scores utilisation.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Point {
+    utilization: i32,
+    score: i32,
+}
+
+impl Args {
+    /// Checks the arguments as kube-scheduler does.
+    ///
+    /// # Errors
+    ///
+    /// The first argument that is wrong, with its path.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        check_kind(self.api_version.as_deref(), self.kind.as_deref(), "VolumeBindingArgs")?;
+        if let Some(seconds) = self.bind_timeout_seconds.filter(|seconds| *seconds < 0) {
+            return Err(format!(
+                "bindTimeoutSeconds: Invalid value: {seconds}: invalid BindTimeoutSeconds, should not be a negative value"
+            ));
+        }
+        let mut least = None;
+        for (index, point) in self.shape.iter().enumerate() {
+            let Point { utilization, score } = *point;
+            let path = |field: &str, value| format!("shape[{index}].{field}: Invalid value: {value}");
+            if least.is_some_and(|least| least >= utilization) {
+                return Err(format!("{}: values must be sorted in increasing order", path("utilization", utilization)));
+            }
+            if !(0..=MAX_UTILIZATION).contains(&utilization) {
+                let range = format!("not in valid range [0, {MAX_UTILIZATION}]");
+                return Err(format!("{}: {range}", path("utilization", utilization)));
+            }
+            if !(0..=MAX_SCORE).contains(&score) {
+                return Err(format!("{}: not in valid range [0, {MAX_SCORE}]", path("score", score)));
+            }
+            least = Some(utilization);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nodesift_sdk::args::parse;
+
+    use super::*;
+
+    fn check(text: &str) -> Result<(), String> {
+        parse::<Args>(text).and_then(|args| args.check())
+    }
+
+    #[test]
+    fn arguments_as_kube_scheduler_writes_them_are_read() {
+        let version = r#""apiVersion":"kubescheduler.config.k8s.io/v1","kind":"VolumeBindingArgs""#;
+        assert_eq!(check("{}"), Ok(()));
+        assert_eq!(check(&format!("{{{version},\"bindTimeoutSeconds\":600}}")), Ok(()));
+        assert_eq!(check(r#"{"bindTimeoutSeconds":0,"shape":null}"#), Ok(()));
+        assert_eq!(check(r#"{"shape":[{"utilization":0,"score":0},{"utilization":100,"score":10}]}"#), Ok(()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_path() {
+        for (text, start) in [
+            (r#"{"bindTimeoutSeconds":-1}"#, "bindTimeoutSeconds: Invalid value: -1"),
+            (r#"{"bindTimeoutSeconds":"1"}"#, "bindTimeoutSeconds: invalid type"),
+            (r#"{"bindTimeout":1}"#, "bindTimeout: unknown field"),
+            (r#"{"shape":[{"utilization":5,"score":11}]}"#, "shape[0].score: Invalid value: 11"),
+            (r#"{"shape":[{"utilization":101}]}"#, "shape[0].utilization: Invalid value: 101"),
+            (
+                r#"{"shape":[{"utilization":5},{"utilization":5}]}"#,
+                "shape[1].utilization: Invalid value: 5: values must",
+            ),
+            (r#"{"shape":[{"use":1}]}"#, "shape[0].use: unknown field"),
+            (r#"{"kind":"NodeAffinityArgs"}"#, "kind: expected VolumeBindingArgs"),
+        ] {
+            let error = check(text).err().unwrap_or_default();
+            assert!(error.starts_with(start), "{text}: {error}");
+        }
+    }
+}

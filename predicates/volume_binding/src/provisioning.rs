@@ -1,0 +1,100 @@
+//! Whether a volume can be made for a claim: `checkVolumeProvisions` of the plugin.
+
+use nodesift_sdk::columns::cluster_storage::{self, Capacity, Claim, Class};
+use nodesift_sdk::columns::pod_placement::{Operator, Requirement, Term};
+use nodesift_sdk::columns::selectors;
+use nodesift_sdk::kernels;
+use nodesift_sdk::label_selector::Selector;
+use nodesift_sdk::node_selector::{Matcher, NodeSelector};
+
+use crate::rows::{BIND, Rows, SPACE};
+
+/// The provisioner of classes whose volumes nobody makes.
+const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
+/// Rejects open rows with a 1 on which no volume can be made for the claim.
+pub(crate) fn check(rows: &mut Rows, claim: &Claim, needed: &[u8]) {
+    if kernels::union(needed) == 0 {
+        return;
+    }
+    let class_name = claim.class_name.as_deref().unwrap_or_default();
+    // Only claims with a class wait, so it is there: both come from the same facts.
+    let Some(class) = cluster_storage::class_named(class_name) else { return rows.reject(needed, BIND) };
+    if class.provisioner.is_empty() || class.provisioner == NO_PROVISIONER {
+        return rows.reject(needed, BIND);
+    }
+    let mut matcher = Matcher::new(rows.len());
+    let mut elsewhere = outside_topologies(&mut matcher, rows.len(), &class);
+    and(&mut elsewhere, needed);
+    rows.reject(&elsewhere, BIND);
+    let mut full = without_capacity(&mut matcher, rows.len(), claim, &class);
+    and(&mut full, needed);
+    rows.reject(&full, SPACE);
+}
+
+fn and(rows: &mut [u8], others: &[u8]) {
+    kernels::update(rows, others, |row, other| row & other);
+}
+
+/// 1 per row in none of the places where volumes of the class can be made.
+fn outside_topologies(matcher: &mut Matcher, rows: usize, class: &Class) -> Vec<u8> {
+    let mut outside = vec![0; rows];
+    if class.allowed_topologies.is_empty() {
+        return outside;
+    }
+    let term = |labels: &Vec<(String, Vec<String>)>| {
+        let one_of = |(key, values): &(String, Vec<String>)| Requirement {
+            key: key.clone(),
+            operator: Operator::In,
+            values: values.clone(),
+        };
+        Term { expressions: labels.iter().map(one_of).collect(), fields: Vec::new() }
+    };
+    // A place that names no label or cannot be read is no place, as with node selector terms.
+    let selector = NodeSelector::lenient(class.allowed_topologies.iter().map(term).collect());
+    matcher.mark_unselected(&mut outside, &selector, 1);
+    outside
+}
+
+/// 1 per row from which no storage large enough can be reached; none where the driver does not report capacity.
+fn without_capacity(matcher: &mut Matcher, rows: usize, claim: &Claim, class: &Class) -> Vec<u8> {
+    let reports = || cluster_storage::driver_reports_capacity(&class.provisioner);
+    let Some(requested) = claim.requested.filter(|_| reports()) else { return vec![0; rows] };
+    let mut without = vec![1; rows];
+    for capacity in cluster_storage::capacities(&class.name) {
+        if largest(&capacity).is_some_and(|largest| largest >= requested) {
+            let unreachable = unreachable(matcher, rows, capacity);
+            and(&mut without, &unreachable);
+        }
+    }
+    without
+}
+
+/// The largest volume that can be made, in bytes; the maximum says it more exactly than the capacity.
+fn largest(capacity: &Capacity) -> Option<i64> {
+    capacity.maximum_volume_bytes.or(capacity.bytes)
+}
+
+/// 1 per row that the capacity is not about. A selector that cannot be read selects no node.
+fn unreachable(matcher: &mut Matcher, rows: usize, capacity: Capacity) -> Vec<u8> {
+    let Ok(Selector::All(requirements)) = Selector::read(capacity.node_selector) else { return vec![1; rows] };
+    let mut unreachable = vec![0; rows];
+    if requirements.is_empty() {
+        return unreachable;
+    }
+    let term = Term { expressions: requirements.into_iter().map(requirement).collect(), fields: Vec::new() };
+    matcher.mark_unselected(&mut unreachable, &NodeSelector::lenient(vec![term]), 1);
+    unreachable
+}
+
+/// The same requirement on the label of a node.
+fn requirement(requirement: selectors::Requirement) -> Requirement {
+    let operator = match requirement.operator {
+        selectors::Operator::In => Operator::In,
+        selectors::Operator::NotIn => Operator::NotIn,
+        selectors::Operator::Exists => Operator::Exists,
+        selectors::Operator::DoesNotExist => Operator::DoesNotExist,
+        selectors::Operator::Unknown => Operator::Unknown,
+    };
+    Requirement { key: requirement.key, operator, values: requirement.values }
+}

@@ -1,0 +1,312 @@
+//! Unit tests on a small cluster: each reason, and what goes before what.
+
+use nodesift_sdk::Failure;
+use nodesift_sdk::columns::cluster_storage::{BindingMode, Capacity, Class, Volume as StoredVolume};
+use nodesift_sdk::columns::pod_placement::{Operator, Requirement, Term};
+use nodesift_sdk::columns::pod_volumes::{ClaimRef, Volume};
+use nodesift_sdk::columns::selectors::{self, LabelSelector};
+use nodesift_sdk::native::{Cluster, Node, Pod, Storage, claim, class, stored_volume};
+
+use super::*;
+
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// A pod that uses claims of these names.
+fn pod(claims: &[&str]) -> Pod {
+    let pod = Pod::new("ns").identity("p", "uid-p");
+    claims.iter().fold(pod, |pod, name| pod.volume(Volume::Claim(ClaimRef { name: (*name).into(), ephemeral: false })))
+}
+
+/// Nodes `a` and `b` in zones of the same names.
+fn cluster(pod: Pod, storage: Storage) -> Cluster {
+    let node = |name: &str| Node::new(name).label(ZONE, name);
+    Cluster::new(pod).node(node("a")).node(node("b")).storage(storage)
+}
+
+fn failures(pod: Pod, storage: Storage) -> Vec<Option<Failure>> {
+    cluster(pod, storage).failures(&VolumeBinding)
+}
+
+fn rejected(reasons: &[&str]) -> Option<Failure> {
+    let mut failure = Failure::unresolvable("");
+    failure.reasons = reasons.iter().map(|reason| (*reason).into()).collect();
+    Some(failure)
+}
+
+fn bound(name: &str, volume: &str) -> Claim {
+    Claim { volume_name: volume.into(), bind_completed: true, phase: "Bound".into(), ..claim(name) }
+}
+
+/// A claim that waits for its first consumer.
+fn waiting(name: &str) -> Claim {
+    Claim { class_name: Some("s".into()), ..claim(name) }
+}
+
+/// A class whose volumes nobody makes.
+fn unmade() -> Class {
+    Class { provisioner: "kubernetes.io/no-provisioner".into(), ..class("s") }
+}
+
+fn in_zone(zone: &str) -> Option<Vec<Term>> {
+    let requirement = Requirement { key: ZONE.into(), operator: Operator::In, values: vec![zone.into()] };
+    Some(vec![Term { expressions: vec![requirement], fields: Vec::new() }])
+}
+
+/// A free volume of the class that only one zone can mount.
+fn local(name: &str, zone: &str) -> StoredVolume {
+    StoredVolume { class_name: "s".into(), node_terms: in_zone(zone), ..stored_volume(name) }
+}
+
+#[test]
+fn a_pod_without_claims_fits_everywhere() {
+    assert_eq!(cluster(pod(&[]), Storage::default()).verdict(&VolumeBinding), Verdict::FitsAll);
+}
+
+#[test]
+fn claims_that_are_not_ready_reject_every_node_in_kube_schedulers_words() {
+    let reason = |pod: Pod, claims: Vec<Claim>, classes: Vec<Class>| match cluster(
+        pod,
+        Storage { claims, classes, ..Storage::default() },
+    )
+    .verdict(&VolumeBinding)
+    {
+        Verdict::FitsNone(failure) => (failure.status, failure.reasons.join("")),
+        other => (nodesift_sdk::Status::Unschedulable, format!("{other:?}")),
+    };
+    let unresolvable = |text: &str| (nodesift_sdk::Status::UnschedulableAndUnresolvable, text.to_owned());
+    let c = || pod(&["c"]);
+    let ephemeral = || pod(&[]).volume(Volume::Claim(ClaimRef { name: "p-v".into(), ephemeral: true }));
+    assert_eq!(reason(c(), Vec::new(), Vec::new()), unresolvable("persistentvolumeclaim \"c\" not found"));
+    assert_eq!(
+        reason(ephemeral(), Vec::new(), Vec::new()),
+        unresolvable("waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\"")
+    );
+    assert_eq!(
+        reason(ephemeral(), vec![claim("p-v")], Vec::new()),
+        unresolvable("PVC ns/p-v was not created for pod ns/p (pod is not owner)")
+    );
+    let lost = Claim { phase: "Lost".into(), deleting: true, ..bound("c", "v") };
+    assert_eq!(
+        reason(c(), vec![lost], Vec::new()),
+        unresolvable("persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"v\"")
+    );
+    let deleting = Claim { deleting: true, ..bound("c", "v") };
+    assert_eq!(reason(c(), vec![deleting], Vec::new()), unresolvable("persistentvolumeclaim \"c\" is being deleted"));
+    // Unbound: no class, a class that is gone, one that binds at once, a volume of the claim's own choice.
+    assert_eq!(reason(c(), vec![claim("c")], Vec::new()), unresolvable(REASON_IMMEDIATE));
+    assert_eq!(reason(c(), vec![waiting("c")], Vec::new()), unresolvable(REASON_IMMEDIATE));
+    let immediate = Class { binding_mode: Some(BindingMode::Immediate), ..class("s") };
+    assert_eq!(reason(c(), vec![waiting("c")], vec![immediate]), unresolvable(REASON_IMMEDIATE));
+    let chosen = Claim { volume_name: "v".into(), ..waiting("c") };
+    assert_eq!(reason(c(), vec![chosen], vec![class("s")]), unresolvable(REASON_IMMEDIATE));
+    let silent = Class { binding_mode: None, ..class("s") };
+    let (status, text) = reason(c(), vec![waiting("c")], vec![silent]);
+    assert_eq!(status, nodesift_sdk::Status::Error);
+    assert_eq!(text, "running PreFilter plugin \"VolumeBinding\": VolumeBindingMode not set for StorageClass \"s\"");
+}
+
+#[test]
+fn the_volume_of_a_bound_claim_must_exist_and_be_mountable() {
+    let storage = |volumes| Storage { claims: vec![bound("c", "v")], volumes, ..Storage::default() };
+    let missing = rejected(&[REASON_MISSING]);
+    assert_eq!(failures(pod(&["c"]), storage(Vec::new())), [missing.clone(), missing]);
+    let volume = StoredVolume { node_terms: in_zone("a"), ..stored_volume("v") };
+    assert_eq!(failures(pod(&["c"]), storage(vec![volume])), [None, rejected(&[REASON_NODE])]);
+    assert_eq!(failures(pod(&["c"]), storage(vec![stored_volume("v")])), [None, None]);
+    let nowhere = StoredVolume { node_terms: Some(Vec::new()), ..stored_volume("v") };
+    assert_eq!(failures(pod(&["c"]), storage(vec![nowhere])), vec![rejected(&[REASON_NODE]); 2]);
+}
+
+#[test]
+fn of_several_bound_claims_the_first_that_fails_gives_the_reason() {
+    let volume = StoredVolume { node_terms: in_zone("a"), ..stored_volume("v") };
+    let claims = vec![bound("c", "v"), bound("d", "gone")];
+    let storage = Storage { claims, volumes: vec![volume], ..Storage::default() };
+    let expected = [rejected(&[REASON_MISSING]), rejected(&[REASON_NODE])];
+    assert_eq!(failures(pod(&["c", "d"]), storage), expected);
+}
+
+#[test]
+fn what_a_volume_says_of_fields_is_read_but_not_compared() {
+    let field = |operator, values: &[&str]| Requirement {
+        key: "metadata.name".into(),
+        operator,
+        values: values.iter().map(|value| (*value).into()).collect(),
+    };
+    let verdict = |fields: Vec<Requirement>| {
+        let node_terms = Some(vec![Term { expressions: Vec::new(), fields }]);
+        let volumes = vec![StoredVolume { node_terms, ..stored_volume("v") }];
+        failures(pod(&["c"]), Storage { claims: vec![bound("c", "v")], volumes, ..Storage::default() })
+    };
+    assert_eq!(verdict(vec![field(Operator::In, &["elsewhere"])]), [None, None]);
+    assert_eq!(verdict(vec![field(Operator::Exists, &[])]), vec![rejected(&[REASON_NODE]); 2]);
+    assert_eq!(verdict(vec![field(Operator::In, &["a", "b"])]), vec![rejected(&[REASON_NODE]); 2]);
+}
+
+#[test]
+fn a_volume_of_an_in_tree_kind_is_where_its_driver_sees_it_once_the_driver_has_taken_over() {
+    const PLUGIN: &str = "kubernetes.io/aws-ebs";
+    let volume = |handle: Result<String, String>| StoredVolume {
+        in_tree_plugin: PLUGIN.into(),
+        node_terms: in_zone("a"),
+        handle,
+        ..stored_volume("v")
+    };
+    let verdict = |handle| {
+        let storage = Storage { claims: vec![bound("c", "v")], volumes: vec![volume(handle)], ..Storage::default() };
+        Cluster::new(pod(&["c"]))
+            .node(Node::new("in-tree").label(ZONE, "a"))
+            .node(Node::new("driver").label("topology.ebs.csi.aws.com/zone", "a").migrated(PLUGIN))
+            .node(Node::new("driver-elsewhere").label(ZONE, "a").migrated(PLUGIN))
+            .storage(storage)
+            .failures(&VolumeBinding)
+    };
+    assert_eq!(verdict(Ok("vol-1".into())), [None, None, rejected(&[REASON_NODE])]);
+    let error = Some(Failure::error("running \"VolumeBinding\" filter plugin: could not translate pv: no such volume"));
+    assert_eq!(verdict(Err("no such volume".into())), [None, error.clone(), error]);
+}
+
+#[test]
+fn a_waiting_claim_takes_a_free_volume_that_suits_it() {
+    let verdict = |volume: StoredVolume| {
+        let storage = Storage {
+            claims: vec![waiting("c")],
+            volumes: vec![volume],
+            classes: vec![unmade()],
+            ..Storage::default()
+        };
+        failures(pod(&["c"]), storage)[0].is_none()
+    };
+    assert!(verdict(local("v", "a")));
+    assert!(verdict(StoredVolume { node_terms: None, ..local("v", "a") }));
+    for unsuited in [
+        local("v", "b"),
+        StoredVolume { class_name: "t".into(), ..local("v", "a") },
+        StoredVolume { capacity: 1, ..local("v", "a") },
+        StoredVolume { phase: "Released".into(), ..local("v", "a") },
+        StoredVolume { volume_mode: "Block".into(), ..local("v", "a") },
+        StoredVolume { attributes_class: "gold".into(), ..local("v", "a") },
+        StoredVolume { access_modes: vec!["ReadOnlyMany".into()], ..local("v", "a") },
+        StoredVolume { deleting: true, ..local("v", "a") },
+        StoredVolume { claim_ref: Some(("ns".into(), "other".into(), String::new())), ..local("v", "a") },
+    ] {
+        assert!(!verdict(unsuited.clone()), "{unsuited:?}");
+    }
+    let reserved = Some(("ns".into(), "c".into(), "uid-c".into()));
+    assert!(verdict(StoredVolume { claim_ref: reserved, phase: "Bound".into(), ..local("v", "a") }));
+}
+
+#[test]
+fn a_volume_reserved_for_the_claim_is_the_only_one() {
+    let reserved = StoredVolume { claim_ref: Some(("ns".into(), "c".into(), String::new())), ..local("v", "a") };
+    let storage = Storage {
+        claims: vec![waiting("c")],
+        volumes: vec![reserved, local("w", "b")],
+        classes: vec![unmade()],
+        ..Storage::default()
+    };
+    assert_eq!(failures(pod(&["c"]), storage), [None, rejected(&[REASON_BIND])]);
+}
+
+#[test]
+fn the_smallest_claim_chooses_first_and_takes_the_smallest_volume() {
+    let large = Claim { requested: Some(5 << 30), ..waiting("large") };
+    let sized = |name: &str, capacity| StoredVolume { capacity, ..local(name, "a") };
+    let storage = |volumes| Storage {
+        claims: vec![large.clone(), waiting("small")],
+        volumes,
+        classes: vec![unmade()],
+        ..Storage::default()
+    };
+    // By name the large volume comes first; the small claim leaves it to the large one.
+    let both = failures(pod(&["large", "small"]), storage(vec![sized("v", 5 << 30), sized("w", 1 << 30)]));
+    assert_eq!(both, [None, rejected(&[REASON_BIND])]);
+    let one = failures(pod(&["large", "small"]), storage(vec![sized("v", 5 << 30)]));
+    assert_eq!(one, vec![rejected(&[REASON_BIND]); 2]);
+}
+
+#[test]
+fn a_selector_that_cannot_be_read_is_an_error() {
+    let requirement = selectors::Requirement {
+        key: "a".into(),
+        operator: selectors::Operator::Unknown,
+        values: Vec::new(),
+        operator_text: "Near".into(),
+    };
+    let selector = Some(LabelSelector { match_labels: Vec::new(), match_expressions: vec![requirement] });
+    let storage =
+        Storage { claims: vec![Claim { selector, ..waiting("c") }], classes: vec![class("s")], ..Storage::default() };
+    let error = "running \"VolumeBinding\" filter plugin: error creating internal label selector for claim: ns/c: \
+                 \"Near\" is not a valid label selector operator";
+    assert_eq!(failures(pod(&["c"]), storage), vec![Some(Failure::error(error)); 2]);
+}
+
+#[test]
+fn a_volume_can_be_made_where_the_class_allows_it() {
+    let allowed = vec![vec![(ZONE.into(), vec!["b".into(), "c".into()])], Vec::new()];
+    let storage = Storage {
+        claims: vec![waiting("c")],
+        classes: vec![Class { allowed_topologies: allowed, ..class("s") }],
+        ..Storage::default()
+    };
+    assert_eq!(failures(pod(&["c"]), storage), [rejected(&[REASON_BIND]), None]);
+}
+
+#[test]
+fn a_volume_can_be_made_where_there_is_storage_for_it() {
+    let selector = |zone: &str| {
+        Some(LabelSelector { match_labels: vec![(ZONE.into(), zone.into())], match_expressions: Vec::new() })
+    };
+    let capacity = |zone: &str, bytes, maximum_volume_bytes| {
+        ("s".to_owned(), Capacity { bytes, maximum_volume_bytes, node_selector: selector(zone) })
+    };
+    let everywhere = LabelSelector { match_labels: Vec::new(), match_expressions: Vec::new() };
+    let storage = |capacities| Storage {
+        claims: vec![waiting("c")],
+        classes: vec![class("s")],
+        reporting_drivers: vec!["csi.example.com".into()],
+        capacities,
+        ..Storage::default()
+    };
+    let full = || rejected(&[REASON_SPACE]);
+    let verdict = |capacities| failures(pod(&["c"]), storage(capacities));
+    assert_eq!(verdict(Vec::new()), [full(), full()]);
+    assert_eq!(verdict(vec![capacity("a", Some(1 << 30), None), capacity("b", Some(1), None)]), [None, full()]);
+    // The largest volume says it more exactly than the capacity.
+    assert_eq!(verdict(vec![capacity("a", Some(1 << 40), Some(1))]), [full(), full()]);
+    assert_eq!(verdict(vec![capacity("a", None, None)]), [full(), full()]);
+    let bytes = Some(1 << 30);
+    let everywhere = Capacity { bytes, maximum_volume_bytes: None, node_selector: Some(everywhere) };
+    assert_eq!(verdict(vec![("s".into(), everywhere.clone())]), [None, None]);
+    assert_eq!(verdict(vec![("other".into(), everywhere.clone())]), [full(), full()]);
+    assert_eq!(verdict(vec![("s".into(), Capacity { node_selector: None, ..everywhere })]), [full(), full()]);
+    let unasked = Storage { claims: vec![Claim { requested: None, ..waiting("c") }], ..storage(Vec::new()) };
+    assert_eq!(failures(pod(&["c"]), unasked), [None, None]);
+    let silent = Storage { reporting_drivers: Vec::new(), ..storage(Vec::new()) };
+    assert_eq!(failures(pod(&["c"]), silent), [None, None]);
+}
+
+#[test]
+fn a_node_that_was_chosen_for_a_claim_is_the_only_one() {
+    let chosen = |node: &str| Claim { selected_node: Some(node.into()), ..waiting("c") };
+    let verdict = |node: &str, class: Class| {
+        let claims = vec![chosen(node), waiting("d")];
+        failures(pod(&["c", "d"]), Storage { claims, classes: vec![class], ..Storage::default() })
+    };
+    assert_eq!(verdict("b", class("s")), [rejected(&[REASON_BIND]), None]);
+    assert_eq!(verdict("b", unmade()), vec![rejected(&[REASON_BIND]); 2]);
+    assert_eq!(verdict("", class("s")), vec![rejected(&[REASON_BIND]); 2]);
+}
+
+#[test]
+fn bound_and_waiting_claims_both_give_their_reasons() {
+    let volume = StoredVolume { node_terms: in_zone("a"), ..stored_volume("v") };
+    let storage = Storage {
+        claims: vec![bound("c", "v"), waiting("d")],
+        volumes: vec![volume],
+        classes: vec![unmade()],
+        ..Storage::default()
+    };
+    let expected = [rejected(&[REASON_BIND]), rejected(&[REASON_NODE, REASON_BIND])];
+    assert_eq!(failures(pod(&["c", "d"]), storage), expected);
+}

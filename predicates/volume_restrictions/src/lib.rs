@@ -1,0 +1,193 @@
+//! VolumeRestrictions: a node takes a pod only where no other pod mounts the same disk in a way that excludes it, and
+//! only where nobody uses a claim that one pod alone may use.
+//!
+//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/volumerestrictions.
+
+use nodesift_sdk::columns::cluster_volume_use::DiskUser;
+use nodesift_sdk::columns::pod_volumes::{Disk, DiskKind, Volume};
+use nodesift_sdk::columns::{cluster_storage, cluster_volume_use, pod_volumes};
+use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict};
+
+/// Why a node is rejected where a disk is mounted already.
+pub const REASON_DISK: &str = "node(s) had no available disk";
+
+/// Why all nodes are rejected where a claim for one pod is in use.
+pub const REASON_CLAIM: &str =
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
+
+/// The access mode of a claim that one pod alone may use.
+const READ_WRITE_ONCE_POD: &str = "ReadWriteOncePod";
+
+/// The bit of a row where a disk is mounted already: the reason that is given alone.
+const DISK: u8 = 1;
+
+/// The bit of all rows where a claim is in use.
+const CLAIM: u8 = 2;
+
+/// The predicate.
+#[derive(Debug)]
+pub struct VolumeRestrictions;
+
+impl Predicate for VolumeRestrictions {
+    const NAME: &'static str = "VolumeRestrictions";
+    const SUMMARY: &'static str = "rejects nodes where another pod mounts the same disk or uses a claim for one pod";
+    type Args = NoArgs;
+
+    fn new(_: NoArgs) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn filter(&self, rows: usize) -> Verdict {
+        let volumes = pod_volumes::volumes();
+        let claim_in_use = match exclusive_claim_in_use(&volumes) {
+            Ok(in_use) => in_use,
+            Err(failure) => return Verdict::FitsNone(failure),
+        };
+        let mut patterns = vec![if claim_in_use { CLAIM } else { 0 }; rows];
+        for volume in &volumes {
+            let Volume::Disk(disk) = volume else { continue };
+            for user in cluster_volume_use::disk_users(disk.kind, &disk.id) {
+                if let Some(pattern) = patterns.get_mut(user.row as usize).filter(|_| excludes(disk, &user)) {
+                    *pattern = DISK;
+                }
+            }
+        }
+        Verdict::by_pattern(&patterns, |pattern| {
+            Failure::unschedulable(if pattern & DISK != 0 { REASON_DISK } else { REASON_CLAIM })
+        })
+    }
+}
+
+nodesift_sdk::export!(VolumeRestrictions);
+
+/// Whether a pod on any node uses one of the pod's claims that one pod alone may use. Claims that are made for
+/// ephemeral volumes are not looked at.
+///
+/// # Errors
+///
+/// The failure of every node where a claim does not exist.
+fn exclusive_claim_in_use(volumes: &[Volume]) -> Result<bool, Failure> {
+    let mut in_use = false;
+    for volume in volumes {
+        let Volume::Claim(claim) = volume else { continue };
+        if claim.ephemeral {
+            continue;
+        }
+        let name = &claim.name;
+        let Some(claim) = cluster_storage::claim_named(name) else {
+            return Err(Failure::unresolvable(format!("persistentvolumeclaim {name:?} not found")));
+        };
+        if claim.access_modes.iter().any(|mode| mode == READ_WRITE_ONCE_POD) {
+            in_use |= cluster_volume_use::claim_users(name) > 0;
+        }
+    }
+    Ok(in_use)
+}
+
+/// Whether a pod that mounts this very disk excludes another one that does.
+fn excludes(disk: &Disk, user: &DiskUser) -> bool {
+    let both_only_read = disk.read_only && user.read_only;
+    match disk.kind {
+        // EBS volumes exclude each other even where both only read.
+        DiskKind::AwsElasticBlockStore => true,
+        DiskKind::GcePersistentDisk | DiskKind::Iscsi => !both_only_read,
+        DiskKind::Rbd => disk.monitors.iter().any(|monitor| user.monitors.contains(monitor)) && !both_only_read,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nodesift_sdk::columns::cluster_storage::Claim;
+    use nodesift_sdk::columns::pod_volumes::ClaimRef;
+    use nodesift_sdk::native::{Cluster, Node, Pod, Storage, claim};
+
+    use super::*;
+
+    fn disk(kind: DiskKind, id: &str, read_only: bool) -> Disk {
+        Disk { kind, id: id.into(), read_only, monitors: Vec::new() }
+    }
+
+    fn cluster(pod: Pod, storage: Storage, b: Node) -> Cluster {
+        Cluster::new(pod).node(Node::new("a")).node(b).storage(storage)
+    }
+
+    /// Whether a node where `there` is mounted takes a pod with `here`.
+    fn fits(here: Disk, there: Disk) -> bool {
+        let pod = Pod::new("default").volume(Volume::Disk(here));
+        let cluster = cluster(pod, Storage::default(), Node::new("b").disk(there));
+        let failures = cluster.failures(&VolumeRestrictions);
+        assert_eq!(failures[0], None, "only the disk's own node can fail");
+        match &failures[1] {
+            None => true,
+            Some(failure) => {
+                assert_eq!(*failure, Failure::unschedulable(REASON_DISK));
+                false
+            }
+        }
+    }
+
+    #[test]
+    fn who_only_reads_shares_a_disk_unless_it_is_of_ebs() {
+        for (kind, shares) in
+            [(DiskKind::GcePersistentDisk, true), (DiskKind::Iscsi, true), (DiskKind::AwsElasticBlockStore, false)]
+        {
+            assert!(!fits(disk(kind, "d", false), disk(kind, "d", false)), "{kind:?}");
+            assert!(!fits(disk(kind, "d", true), disk(kind, "d", false)), "{kind:?}");
+            assert_eq!(fits(disk(kind, "d", true), disk(kind, "d", true)), shares, "{kind:?}");
+            assert!(fits(disk(kind, "d", false), disk(kind, "e", false)), "{kind:?}");
+        }
+        assert!(fits(disk(DiskKind::Iscsi, "d", false), disk(DiskKind::GcePersistentDisk, "d", false)));
+    }
+
+    #[test]
+    fn rbd_devices_are_the_same_only_where_their_monitors_overlap() {
+        let rbd = |monitors: &[&str], read_only| Disk {
+            monitors: monitors.iter().map(|monitor| (*monitor).into()).collect(),
+            ..disk(DiskKind::Rbd, "pool/image", read_only)
+        };
+        assert!(!fits(rbd(&["m1", "m2"], false), rbd(&["m2"], false)));
+        assert!(fits(rbd(&["m1"], false), rbd(&["m2"], false)));
+        assert!(fits(rbd(&["m1"], true), rbd(&["m1"], true)));
+        assert!(fits(rbd(&[], false), rbd(&[], false)));
+    }
+
+    /// A pod that uses the claim `c`.
+    fn user(ephemeral: bool) -> Pod {
+        Pod::new("default").volume(Volume::Claim(ClaimRef { name: "c".into(), ephemeral }))
+    }
+
+    /// The failures of two nodes where the pod uses the claim `c` and, if so asked, a pod on the second one too.
+    fn of_claim(claims: Vec<Claim>, in_use: bool, ephemeral: bool) -> Vec<Option<Failure>> {
+        let b = if in_use { Node::new("b").running(user(false)) } else { Node::new("b") };
+        cluster(user(ephemeral), Storage { claims, ..Storage::default() }, b).failures(&VolumeRestrictions)
+    }
+
+    fn exclusive() -> Claim {
+        Claim { access_modes: vec![READ_WRITE_ONCE_POD.into()], ..claim("c") }
+    }
+
+    #[test]
+    fn a_claim_for_one_pod_that_is_in_use_rejects_every_node() {
+        let rejected = Some(Failure::unschedulable(REASON_CLAIM));
+        assert_eq!(of_claim(vec![exclusive()], true, false), [rejected.clone(), rejected]);
+        assert_eq!(of_claim(vec![exclusive()], false, false), [None, None]);
+        assert_eq!(of_claim(vec![claim("c")], true, false), [None, None]);
+        assert_eq!(of_claim(vec![exclusive()], true, true), [None, None]);
+    }
+
+    #[test]
+    fn a_disk_in_use_goes_before_a_claim_in_use() {
+        let pod = user(false).volume(Volume::Disk(disk(DiskKind::Iscsi, "d", false)));
+        let storage = Storage { claims: vec![exclusive()], ..Storage::default() };
+        let b = Node::new("b").running(user(false)).disk(disk(DiskKind::Iscsi, "d", false));
+        let expected = [REASON_CLAIM, REASON_DISK].map(|reason| Some(Failure::unschedulable(reason)));
+        assert_eq!(cluster(pod, storage, b).failures(&VolumeRestrictions), expected);
+    }
+
+    #[test]
+    fn a_claim_that_does_not_exist_rejects_every_node_unless_it_is_made_for_the_pod() {
+        let rejected = Some(Failure::unresolvable("persistentvolumeclaim \"c\" not found"));
+        assert_eq!(of_claim(Vec::new(), false, false), [rejected.clone(), rejected]);
+        assert_eq!(of_claim(Vec::new(), false, true), [None, None]);
+    }
+}
