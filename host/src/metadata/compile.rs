@@ -1,0 +1,150 @@
+//! From an object to its compiled facts, once per object.
+
+use std::sync::Arc;
+
+use super::facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord};
+use super::requests::{self, Requests};
+use super::selector;
+use super::volumes;
+use crate::object::pod::{Container, RestartAction, RestartPolicy};
+use crate::object::status::Phase;
+use crate::object::{self, DeviceClass, Kind, Node, Pod};
+
+/// What the cache keeps of a node.
+pub fn node(node: &Node) -> NodeFacts {
+    let listed = requests::allocatable(node);
+    let mut allocatable = amounts(&listed);
+    allocatable.retain(|(name, _)| &**name != requests::PODS);
+    NodeFacts {
+        name: Arc::from(node.metadata.name.as_str()),
+        resource_version: Arc::from(node.metadata.resource_version.as_str()),
+        labels: labels(&node.metadata.labels),
+        unschedulable: node.spec.unschedulable,
+        taints: node.spec.taints.clone(),
+        features: features(&node.status.declared_features),
+        allocatable,
+        pod_limit: listed.get(requests::PODS),
+    }
+}
+
+/// What predicates read about a pod, and what it takes of a node.
+pub fn pod(pod: &Pod) -> PodFacts {
+    let spec = &pod.spec;
+    PodFacts {
+        namespace: Arc::from(pod.metadata.namespace.as_str()),
+        labels: labels(&pod.metadata.labels),
+        node_selector: labels(&spec.node_selector),
+        required_affinity: spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.clone()),
+        tolerations: spec.tolerations.clone(),
+        requests: amounts(&requests::incoming(pod)),
+        usage: amounts(&requests::existing(pod)),
+        host_ports: host_ports(pod),
+        volumes: volumes::of_pod(pod),
+        controller: controller(pod),
+        spread: spec.topology_spread_constraints.clone(),
+        affinity: spec.affinity.pod_affinity.required.clone(),
+        anti_affinity: spec.affinity.pod_anti_affinity.required.clone(),
+        anti_affinity_terms: selector::anti_affinity_terms(
+            &Arc::from(pod.metadata.namespace.as_str()),
+            &spec.affinity.pod_anti_affinity.required,
+        ),
+        required_features: required_features(pod),
+    }
+}
+
+/// What the cache keeps of one pod. `own_schedulers` are the schedulers of the policy.
+pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
+    let metadata = &object.metadata;
+    let uid = if metadata.uid.is_empty() { object.key() } else { metadata.uid.clone() };
+    PodRecord {
+        uid: Arc::from(uid),
+        namespace: Arc::from(metadata.namespace.as_str()),
+        name: Arc::from(metadata.name.as_str()),
+        resource_version: Arc::from(metadata.resource_version.as_str()),
+        node_name: Some(object.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from),
+        terminating: metadata.terminating,
+        ownership: ownership(object, own_schedulers),
+        facts: Arc::new(pod(object)),
+    }
+}
+
+/// The controller whose selector claims the pod. Source: `DefaultSelector` in kube-scheduler's plugin helpers.
+fn controller(pod: &Pod) -> Option<(Kind, String)> {
+    let owner = pod.metadata.owner_references.iter().find(|owner| owner.controller)?;
+    let kind = Kind::of(&owner.api_version, &owner.kind)?;
+    let selects = matches!(kind, Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet);
+    selects.then(|| (kind, owner.name.clone()))
+}
+
+/// Whether a pod has ended for good and takes no room any more.
+pub fn is_terminated(pod: &Pod) -> bool {
+    matches!(pod.status.phase, Phase::Succeeded | Phase::Failed)
+}
+
+/// The extended resources that a DeviceClass serves: the one that it names, and one of its own name that every class
+/// has without naming it.
+pub fn served_resources(class: &DeviceClass) -> impl Iterator<Item = Arc<str>> {
+    let named = class.spec.extended_resource_name.as_deref().filter(|name| !name.is_empty()).map(Arc::from);
+    named.into_iter().chain([Arc::from(format!("deviceclass.resource.kubernetes.io/{}", class.metadata.name))])
+}
+
+/// A pod whose scheduler is none of ours is foreign; one that its Node owns was put there by the kubelet.
+fn ownership(pod: &Pod, own_schedulers: &[String]) -> Ownership {
+    if pod.metadata.owner_references.iter().any(|owner| owner.kind == "Node") {
+        return Ownership::ForeignStatic;
+    }
+    let scheduler = Some(pod.spec.scheduler_name.as_str()).filter(|name| !name.is_empty());
+    let scheduler = scheduler.unwrap_or(DEFAULT_SCHEDULER);
+    if own_schedulers.iter().any(|own| own == scheduler) { Ownership::Own } else { Ownership::Foreign }
+}
+
+/// The scheduler of a pod that names none; the API server fills it in.
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// Host ports of containers and of restartable init containers. Source: kube-scheduler's `GetHostPorts`.
+fn host_ports(pod: &Pod) -> Vec<HostPort> {
+    let is_sidecar = |container: &&Container| container.restart_policy == RestartPolicy::Always;
+    let sidecars = pod.spec.init_containers.iter().filter(is_sidecar);
+    let mut ports: Vec<HostPort> = sidecars
+        .chain(&pod.spec.containers)
+        .flat_map(|container| &container.ports)
+        .filter(|port| port.host_port > 0)
+        .map(|port| HostPort {
+            ip: Arc::from(if port.host_ip.is_empty() { HostPort::ANY_IP } else { &port.host_ip }),
+            protocol: Arc::from(if port.protocol.is_empty() { "TCP" } else { &port.protocol }),
+            port: port.host_port,
+        })
+        .collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
+}
+
+/// Features that a node must declare for the pod to be placed on it, sorted. Source: `InferForScheduling` of the features
+/// in component-helpers/nodedeclaredfeatures at 1.36; the others matter when a pod is changed.
+fn required_features(pod: &Pod) -> Vec<Arc<str>> {
+    const RESTART_ALL: &str = "RestartAllContainersOnContainerExits";
+    const USER_NAMESPACES: &str = "UserNamespacesHostNetworkSupport";
+    let spec = &pod.spec;
+    let mut rules = spec.containers.iter().chain(&spec.init_containers).flat_map(|each| &each.restart_policy_rules);
+    let restarts_all = rules.any(|rule| rule.action == RestartAction::RestartAllContainers);
+    let maps_users = spec.host_network && spec.host_users == Some(false);
+    let required = [(restarts_all, RESTART_ALL), (maps_users, USER_NAMESPACES)];
+    required.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| Arc::from(feature)).collect()
+}
+
+fn features(declared: &[String]) -> Vec<Arc<str>> {
+    let mut features: Vec<Arc<str>> = declared.iter().map(|feature| Arc::from(feature.as_str())).collect();
+    features.sort_unstable();
+    features.dedup();
+    features
+}
+
+/// Labels as the cache keeps them.
+pub fn labels(labels: &object::Labels) -> Labels {
+    labels.iter().map(|(key, value)| (Arc::from(key), Arc::from(value.as_str()))).collect()
+}
+
+fn amounts(requests: &Requests) -> Amounts {
+    requests.iter().map(|(name, amount)| (Arc::from(name), amount)).collect()
+}

@@ -1,0 +1,159 @@
+//! Compiled facts: what is kept of a node and of a pod, and what predicates can read about the pod.
+//!
+//! [`PodFacts`] is the part that pods of one template have in common; [`PodRecord`] is one pod.
+
+use std::sync::Arc;
+
+use super::selector::AntiAffinityTerm;
+use super::volumes::PodVolume;
+use crate::object::Kind;
+use crate::object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
+use crate::object::node::Taint;
+use crate::object::pod::Toleration;
+use crate::object::selector::NodeSelector;
+
+/// Keys and values of labels or of a node selector, sorted by key.
+pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
+
+/// Amounts by resource name, sorted by name: `cpu` in thousandths of a core, everything else in whole units.
+pub type Amounts = Vec<(Arc<str>, i64)>;
+
+/// What the cache keeps of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `metadata.resourceVersion`; empty where the source has none.
+    pub resource_version: Arc<str>,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// `spec.unschedulable`.
+    pub unschedulable: bool,
+    /// `spec.taints`, in order.
+    pub taints: Vec<Taint>,
+    /// `status.declaredFeatures`, sorted.
+    pub features: Vec<Arc<str>>,
+    /// `status.allocatable` without `pods`.
+    pub allocatable: Amounts,
+    /// `status.allocatable.pods`; 0 where absent.
+    pub pod_limit: i64,
+}
+
+/// What the cache keeps of one pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodRecord {
+    /// `metadata.uid`, or namespace/name where the source has none.
+    pub uid: Arc<str>,
+    /// `metadata.namespace`.
+    pub namespace: Arc<str>,
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `metadata.resourceVersion`; empty where the source has none.
+    pub resource_version: Arc<str>,
+    /// `spec.nodeName`; none where absent or empty.
+    pub node_name: Option<Arc<str>>,
+    /// Whether the pod is being deleted.
+    pub terminating: bool,
+    /// Whose pod it is.
+    pub ownership: Ownership,
+    /// Everything that pods of one template share.
+    pub facts: Arc<PodFacts>,
+}
+
+impl PodRecord {
+    /// `metadata.uid` as the object has it; empty where the source has none.
+    pub fn object_uid(&self) -> &str {
+        // What stands in for a missing UID is the only one with a slash.
+        if self.uid.contains('/') { "" } else { &self.uid }
+    }
+}
+
+/// Whether a pod was placed by a scheduler of the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ownership {
+    /// By one of the policy's schedulers.
+    Own,
+    /// By another scheduler.
+    Foreign,
+    /// By its node's kubelet: the owner is the Node; never a victim.
+    ForeignStatic,
+}
+
+impl Ownership {
+    /// Whether another scheduler placed the pod.
+    pub fn is_foreign(self) -> bool {
+        self != Self::Own
+    }
+}
+
+/// The part of a pod that its template decides: what predicates read about a pod, and what it takes of a node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct PodFacts {
+    /// `metadata.namespace`.
+    pub namespace: Arc<str>,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// `spec.nodeSelector`.
+    pub node_selector: Labels,
+    /// The required node affinity; none where the pod has none.
+    pub required_affinity: Option<NodeSelector>,
+    /// `spec.tolerations`, in order.
+    pub tolerations: Vec<Toleration>,
+    /// What the pod asks of a node it is not on yet.
+    pub requests: Amounts,
+    /// What the pod takes of the node it is on, resizes in place considered.
+    pub usage: Amounts,
+    /// Kind and name of the controller that made the pod, where it is one that selects pods.
+    pub controller: Option<(Kind, String)>,
+    /// `spec.topologySpreadConstraints`, in order.
+    pub spread: Vec<TopologySpreadConstraint>,
+    /// Required pod affinity, as written.
+    pub affinity: Vec<PodAffinityTerm>,
+    /// Required pod anti-affinity, as written.
+    pub anti_affinity: Vec<PodAffinityTerm>,
+    /// Required pod anti-affinity, as pods on nodes hold it against incoming ones.
+    pub anti_affinity_terms: Vec<AntiAffinityTerm>,
+    /// Node features that the pod needs, sorted.
+    pub required_features: Vec<Arc<str>>,
+    /// Host ports of containers and sidecars, sorted, each once.
+    pub host_ports: Vec<HostPort>,
+    /// Volumes of the kinds that can keep the pod from a node, in order.
+    pub volumes: Arc<[PodVolume]>,
+}
+
+/// A port of the node that a pod takes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostPort {
+    /// `hostIP`; `0.0.0.0` where absent.
+    pub ip: Arc<str>,
+    /// `protocol`; `TCP` where absent.
+    pub protocol: Arc<str>,
+    /// `hostPort`; never 0.
+    pub port: i32,
+}
+
+impl HostPort {
+    /// The address that stands for all addresses. Source: kube-scheduler's `DefaultBindAllHostIP`.
+    pub const ANY_IP: &'static str = "0.0.0.0";
+
+    /// Whether two pods cannot hold these two ports on one node. Source: kube-scheduler's `HostPortInfo.CheckConflict`:
+    /// only `0.0.0.0` is a wildcard, `::` is an ordinary address.
+    pub fn conflicts_with(&self, other: &Self) -> bool {
+        self.port == other.port
+            && self.protocol == other.protocol
+            && (self.ip == other.ip || &*self.ip == Self::ANY_IP || &*other.ip == Self::ANY_IP)
+    }
+}
+
+impl PodFacts {
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&Arc<str>> {
+        value_of(&self.labels, key)
+    }
+}
+
+/// The value of a key in sorted labels.
+pub(crate) fn value_of<'a>(labels: &'a Labels, key: &str) -> Option<&'a Arc<str>> {
+    let at = labels.binary_search_by(|(known, _)| known.as_ref().cmp(key)).ok()?;
+    labels.get(at).map(|(_, value)| value)
+}

@@ -1,0 +1,244 @@
+//! Tests of requests: one per rule of kube-scheduler, and its own answers for pods of every shape.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::needless_pass_by_value)]
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn pod(spec: Value, status: Value) -> Pod {
+    serde_json::from_value(json!({"metadata": {"name": "p"}, "spec": spec, "status": status})).unwrap()
+}
+
+fn listed(requests: &Requests) -> Vec<(&str, i64)> {
+    requests.iter().collect()
+}
+
+fn placed(spec: Value) -> Vec<(String, i64)> {
+    incoming(&pod(spec, json!({}))).iter().map(|(name, amount)| (name.to_owned(), amount)).collect()
+}
+
+fn container(requests: Value) -> Value {
+    json!({"name": "c", "resources": {"requests": requests}})
+}
+
+fn sidecar(requests: Value) -> Value {
+    json!({"name": "s", "restartPolicy": "Always", "resources": {"requests": requests}})
+}
+
+macro_rules! assert_placed {
+    ($spec:tt, [$(($name:literal, $amount:expr)),*]) => {
+        let expected: Vec<(String, i64)> = vec![$(($name.to_owned(), $amount)),*];
+        assert_eq!(placed(json!($spec)), expected);
+    };
+}
+
+#[test]
+fn quantities_are_summed_before_they_are_rounded() {
+    let containers = |count: usize| vec![container(json!({"cpu": "100u"})); count];
+    assert_placed!({"containers": containers(10)}, [("cpu", 1)]);
+    assert_placed!({"containers": containers(11)}, [("cpu", 2)]);
+}
+
+#[test]
+fn an_ordinary_init_container_counts_at_its_moment_only() {
+    assert_placed!(
+        {"containers": [container(json!({"cpu": "1", "memory": "1Gi"}))],
+         "initContainers": [container(json!({"cpu": "2"})), container(json!({"cpu": "500m", "memory": "2Gi"}))]},
+        [("cpu", 2000), ("memory", 2 << 30)]
+    );
+}
+
+#[test]
+fn a_sidecar_counts_with_the_containers_and_with_later_init_containers() {
+    assert_placed!(
+        {"containers": [container(json!({"cpu": "1"}))],
+         "initContainers": [container(json!({"cpu": "1900m"})), sidecar(json!({"cpu": "200m"})),
+                            container(json!({"cpu": "1500m"}))]},
+        [("cpu", 1900)]
+    );
+    assert_placed!(
+        {"containers": [container(json!({"cpu": "1"}))],
+         "initContainers": [sidecar(json!({"cpu": "200m"})), container(json!({"cpu": "1500m"}))]},
+        [("cpu", 1700)]
+    );
+}
+
+#[test]
+fn overhead_is_added_after_the_pod_level_amounts_have_replaced_the_sums() {
+    assert_placed!(
+        {"containers": [container(json!({"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "4Mi",
+                                         "ephemeral-storage": "1Ki", "example.com/gpu": "1"}))],
+         "resources": {"requests": {"cpu": "300m", "memory": "100", "hugepages-2Mi": "2Mi",
+                                    "ephemeral-storage": "7Ki", "example.com/gpu": "5"}},
+         "overhead": {"cpu": "50m", "memory": "1"}},
+        [("cpu", 350), ("ephemeral-storage", 1024), ("example.com/gpu", 1), ("hugepages-2Mi", 2 << 20), ("memory", 101)]
+    );
+}
+
+#[test]
+fn a_pod_level_limit_is_no_request() {
+    assert_placed!(
+        {"containers": [container(json!({"cpu": "1"}))], "resources": {"limits": {"cpu": "8", "memory": "1Gi"}}},
+        [("cpu", 1000)]
+    );
+}
+
+#[test]
+fn a_zero_is_listed_for_scalar_resources_only() {
+    assert_placed!(
+        {"containers": [container(json!({"cpu": "0", "memory": "0", "ephemeral-storage": 0, "example.com/gpu": "0"}))]},
+        [("example.com/gpu", 0)]
+    );
+}
+
+#[test]
+fn an_amount_below_zero_counts_as_zero_for_a_pod_to_be_placed() {
+    let spec = json!({"containers": [container(json!({"cpu": "-1", "memory": "-1", "example.com/gpu": "-2"}))]});
+    assert_eq!(placed(spec.clone()), [("example.com/gpu".to_owned(), 0)]);
+    let taken = existing(&pod(spec, json!({})));
+    assert_eq!(listed(&taken), [("cpu", -1000), ("example.com/gpu", -2), ("memory", -1)]);
+}
+
+#[test]
+fn names_that_the_scheduler_ignores_are_left_out() {
+    let counted = [
+        "example.com/gpu",
+        "hugepages-1Gi",
+        "attachable-volumes-aws-ebs",
+        "kubernetes.io/batch-cpu",
+        "requests.kubernetes.io/x",
+        "a.b-c.d/N_a.m-e9",
+    ];
+    let ignored = [
+        "gpu",
+        "pods",
+        "requests.cpu",
+        "requests.example.com/gpu",
+        "storage",
+        "Example.com/gpu",
+        "example.com/",
+        "/gpu",
+        "a/b/c",
+        "example.com/-x",
+        "-a.com/x",
+        "a..b/x",
+        "count/pods.a/b",
+    ];
+    for name in counted {
+        assert_eq!(placed(json!({"containers": [container(json!({name: "2"}))]})), [(name.to_owned(), 2)], "{name}");
+    }
+    for name in ignored {
+        assert_eq!(placed(json!({"containers": [container(json!({name: "2"}))]})), [], "{name}");
+    }
+    assert!(
+        is_scalar(&format!("example.com/{}", "x".repeat(63))) && !is_scalar(&format!("example.com/{}", "x".repeat(64)))
+    );
+    assert!(is_scalar(&format!("{}/x", "a".repeat(244))) && !is_scalar(&format!("{}/x", "a".repeat(245))));
+}
+
+#[test]
+fn a_pod_to_be_placed_is_read_from_its_spec_alone() {
+    let status = json!({"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}]});
+    let pod = pod(json!({"containers": [container(json!({"cpu": "1"}))]}), status);
+    assert_eq!(listed(&incoming(&pod)), [("cpu", 1000)]);
+    assert_eq!(listed(&existing(&pod)), [("cpu", 4000)]);
+}
+
+/// What a bound pod with one container of 1 cpu takes, given its status.
+fn taken(status: Value) -> i64 {
+    existing(&pod(json!({"containers": [container(json!({"cpu": "1"}))]}), status)).get(CPU)
+}
+
+#[test]
+fn a_resized_pod_takes_the_greatest_of_specified_admitted_and_in_force() {
+    let status = |actuated: &str, allocated: &str| {
+        json!({"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": allocated},
+                                      "resources": {"requests": {"cpu": actuated}}}]})
+    };
+    assert_eq!(taken(status("500m", "700m")), 1000);
+    assert_eq!(taken(status("3", "700m")), 3000);
+    assert_eq!(taken(status("500m", "2")), 2000);
+}
+
+#[test]
+fn an_admitted_amount_needs_resources_in_force_beside_it() {
+    assert_eq!(taken(json!({"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "5"}}]})), 1000);
+    assert_eq!(
+        taken(json!({"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "5"}, "resources": {}}]})),
+        5000
+    );
+    assert_eq!(taken(json!({"containerStatuses": [{"name": "other", "resources": {"requests": {"cpu": "5"}}}]})), 1000);
+}
+
+#[test]
+fn an_infeasible_resize_leaves_the_spec_out_if_it_is_the_first_pending_condition() {
+    let status = |first: &str, second: &str| {
+        json!({"conditions": [{"type": "PodResizeInProgress", "reason": "Infeasible"},
+                              {"type": "PodResizePending", "status": "False", "reason": first},
+                              {"type": "PodResizePending", "status": "True", "reason": second}],
+               "containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "200m"}}}]})
+    };
+    assert_eq!(taken(status("Infeasible", "Deferred")), 200);
+    assert_eq!(taken(status("Deferred", "Infeasible")), 1000);
+    // The field of earlier versions says nothing any more.
+    let old = json!({"resize": "Infeasible",
+                     "containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "200m"}}}]});
+    assert_eq!(taken(old), 1000);
+    // Without a report there is only the spec.
+    assert_eq!(taken(json!({"conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]})), 1000);
+}
+
+#[test]
+fn the_status_of_an_ordinary_init_container_is_ignored_and_a_sidecars_is_not() {
+    let status = json!({"initContainerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "9"}}},
+                                                  {"name": "s", "resources": {"requests": {"cpu": "3"}}}]});
+    let init = pod(json!({"initContainers": [container(json!({"cpu": "1"}))]}), status.clone());
+    assert_eq!(existing(&init).get(CPU), 1000);
+    let side = pod(json!({"initContainers": [sidecar(json!({"cpu": "1"}))]}), status);
+    assert_eq!(existing(&side).get(CPU), 3000);
+}
+
+#[test]
+fn a_report_on_the_pod_as_a_whole_counts_where_the_pod_requests_as_a_whole() {
+    let spec = json!({"containers": [container(json!({"cpu": "1"}))], "overhead": {"cpu": "10m"},
+                      "resources": {"requests": {"cpu": "2", "memory": "64"}}});
+    let report = json!({"resources": {"requests": {"cpu": "3"}}, "allocatedResources": {"cpu": "2500m"}});
+    assert_eq!(listed(&existing(&pod(spec.clone(), report.clone()))), [("cpu", 3010), ("memory", 64)]);
+    let infeasible = json!({"resources": {"requests": {"cpu": "1500m"}},
+                            "conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]});
+    assert_eq!(listed(&existing(&pod(spec, infeasible))), [("cpu", 1510)]);
+    let without = json!({"containers": [container(json!({"cpu": "1"}))]});
+    assert_eq!(existing(&pod(without, report)).get(CPU), 1000);
+}
+
+#[test]
+fn a_node_gives_what_is_allocatable_and_never_its_capacity() {
+    let node: Node = serde_json::from_value(json!({"metadata": {"name": "n"}, "status": {
+        "allocatable": {"cpu": "1930m", "memory": "1000500m", "pods": "110e0", "example.com/gpu": 4, "storage": "1Gi"},
+        "capacity": {"cpu": "64", "ephemeral-storage": "1Gi"}}}))
+    .unwrap();
+    assert_eq!(listed(&allocatable(&node)), [("cpu", 1930), ("example.com/gpu", 4), ("memory", 1001), ("pods", 110)]);
+    assert_eq!(allocatable(&node).get(EPHEMERAL_STORAGE), 0);
+}
+
+fn check(vectors: &str) {
+    let join = |requests: &Requests| {
+        requests.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(",")
+    };
+    let mut checked = 0;
+    for line in vectors.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let pod: Pod = serde_json::from_str(fields[0]).unwrap();
+        assert_eq!(join(&incoming(&pod)), fields[1], "incoming {}", fields[0]);
+        assert_eq!(join(&existing(&pod)), fields[2], "existing {}", fields[0]);
+        checked += 1;
+    }
+    assert!(checked >= 100, "only {checked} vectors");
+}
+
+/// `vectors.tsv` was made by component-helpers 0.36.2 (`resource.PodRequests` with the gates of 1.36, and the names of
+/// `IsScalarResourceName`) from random pods: per line the pod, what it gives to be placed, what it gives bound.
+#[test]
+fn component_helpers_gives_the_same_sums() {
+    check(include_str!("vectors.tsv"));
+}

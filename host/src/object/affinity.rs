@@ -1,0 +1,118 @@
+//! What a pod asks of its place relative to nodes and other pods: required affinities and topology spread.
+//!
+//! Preferred terms are not kept: they rank nodes and never reject one.
+
+use serde::Deserialize;
+
+use super::field::{null_is_default, text_enum};
+use super::selector::{LabelSelector, NodeSelector};
+
+/// `spec.affinity`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Affinity {
+    /// About the node.
+    #[serde(default)]
+    pub node_affinity: Option<NodeAffinity>,
+    /// Pods to be near.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub pod_affinity: PodAffinity,
+    /// Pods to be away from.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub pod_anti_affinity: PodAffinity,
+}
+
+/// `spec.affinity.nodeAffinity`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+pub struct NodeAffinity {
+    /// `requiredDuringSchedulingIgnoredDuringExecution`; none where absent, which matches every node.
+    #[serde(default, rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    pub required: Option<NodeSelector>,
+}
+
+/// `spec.affinity.podAffinity` or `podAntiAffinity`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+pub struct PodAffinity {
+    /// `requiredDuringSchedulingIgnoredDuringExecution`: all terms must hold.
+    #[serde(default, rename = "requiredDuringSchedulingIgnoredDuringExecution", deserialize_with = "null_is_default")]
+    pub required: Vec<PodAffinityTerm>,
+}
+
+/// One required term of pod affinity or anti-affinity.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodAffinityTerm {
+    /// Which pods; none matches no pod, an empty selector every pod.
+    #[serde(default)]
+    pub label_selector: Option<LabelSelector>,
+    /// Namespaces whose pods count; with neither these nor a selector: the pod's own namespace.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub namespaces: Vec<String>,
+    /// Namespaces, by their labels, whose pods count too; an empty selector is every namespace.
+    #[serde(default)]
+    pub namespace_selector: Option<LabelSelector>,
+    /// The label key whose equal values make nodes near each other.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub topology_key: String,
+    /// Keys whose values the other pods must share with this pod. The API server has merged them into
+    /// `label_selector` by the time a scheduler reads the pod.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub match_label_keys: Vec<String>,
+    /// Keys whose values the other pods must not share with this pod; merged in the same way.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub mismatch_label_keys: Vec<String>,
+}
+
+text_enum! {
+    /// What to do with a pod that would skew its topology too far.
+    WhenUnsatisfiable: absent Other, else Other {
+        /// Reject the node.
+        DoNotSchedule = "DoNotSchedule",
+        /// Rank the node lower; never rejects.
+        ScheduleAnyway = "ScheduleAnyway",
+        /// Any other text, or none.
+        Other,
+    }
+}
+
+text_enum! {
+    /// Whether nodes that the pod could not run on anyway count for its skew.
+    NodeInclusionPolicy: absent Other, else Other {
+        /// Nodes that do not pass are left out.
+        Honor = "Honor",
+        /// All nodes count.
+        Ignore = "Ignore",
+        /// Any other text.
+        Other,
+    }
+}
+
+/// One entry of `spec.topologySpreadConstraints`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TopologySpreadConstraint {
+    /// By how many matching pods a domain may lead the least one.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub max_skew: i32,
+    /// The label key whose values are the domains.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub topology_key: String,
+    /// What to do beyond the skew.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub when_unsatisfiable: WhenUnsatisfiable,
+    /// Which pods count; none matches no pod.
+    #[serde(default)]
+    pub label_selector: Option<LabelSelector>,
+    /// Fewest domains there must be before the least one may count as more than zero; none means one.
+    #[serde(default)]
+    pub min_domains: Option<i32>,
+    /// About nodes that the pod's node affinity and selector exclude; none means `Honor`.
+    #[serde(default)]
+    pub node_affinity_policy: Option<NodeInclusionPolicy>,
+    /// About nodes with taints that the pod does not tolerate; none means `Ignore`.
+    #[serde(default)]
+    pub node_taints_policy: Option<NodeInclusionPolicy>,
+    /// Keys whose values in the pod's own labels narrow the selector.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub match_label_keys: Vec<String>,
+}

@@ -1,0 +1,164 @@
+//! Kubernetes objects, with only the fields that a predicate of kube-scheduler reads. A leaf that every room may use.
+//!
+//! The types are what serde makes of an object's JSON; nothing is kept that is not named here, unknown fields are
+//! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
+//! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode`] turns JSON into an [`Object`].
+
+pub mod affinity;
+mod field;
+pub mod node;
+pub mod pod;
+pub mod quantity;
+pub mod selector;
+pub mod status;
+pub mod storage;
+pub mod workload;
+
+use std::fmt;
+
+pub use field::Map;
+pub use node::{DeviceClass, Namespace, Node};
+pub use pod::Pod;
+pub use quantity::Quantity;
+pub use storage::StorageObject;
+pub use workload::Workload;
+
+/// Labels: key and value, sorted by key.
+pub type Labels = Map<String>;
+
+/// Amounts by resource name, sorted by name; the amounts are as written, not yet rounded.
+pub type ResourceList = Map<Quantity>;
+
+/// One object of a kind that matters here, as every source delivers it.
+#[derive(Debug, Clone)]
+pub enum Object {
+    /// A v1 Node.
+    Node(Box<Node>),
+    /// A v1 Pod.
+    Pod(Box<Pod>),
+    /// A v1 Namespace.
+    Namespace(Namespace),
+    /// A resource.k8s.io DeviceClass.
+    DeviceClass(DeviceClass),
+    /// An object that says something about storage.
+    Storage(StorageObject),
+    /// A service, or a controller that makes pods.
+    Workload(Box<Workload>),
+}
+
+/// The kinds of [`Object`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// v1 Node.
+    Node,
+    /// v1 Pod.
+    Pod,
+    /// v1 Namespace.
+    Namespace,
+    /// resource.k8s.io DeviceClass.
+    DeviceClass,
+    /// v1 PersistentVolume.
+    PersistentVolume,
+    /// v1 PersistentVolumeClaim.
+    PersistentVolumeClaim,
+    /// storage.k8s.io StorageClass.
+    StorageClass,
+    /// storage.k8s.io CSINode.
+    CsiNode,
+    /// storage.k8s.io CSIDriver.
+    CsiDriver,
+    /// storage.k8s.io CSIStorageCapacity.
+    CsiStorageCapacity,
+    /// storage.k8s.io VolumeAttachment.
+    VolumeAttachment,
+    /// v1 Service.
+    Service,
+    /// v1 ReplicationController.
+    ReplicationController,
+    /// apps ReplicaSet.
+    ReplicaSet,
+    /// apps StatefulSet.
+    StatefulSet,
+}
+
+impl Kind {
+    /// The kind of objects with this `apiVersion` and `kind`; none where it is not one of ours. The version of
+    /// `resource.k8s.io` does not matter: the fields read here are the same in all that serve them.
+    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
+        match kind {
+            "Node" if api_version == "v1" => Some(Self::Node),
+            "Pod" if api_version == "v1" => Some(Self::Pod),
+            "Namespace" if api_version == "v1" => Some(Self::Namespace),
+            "DeviceClass" if api_version.starts_with("resource.k8s.io/") => Some(Self::DeviceClass),
+            "PersistentVolume" if api_version == "v1" => Some(Self::PersistentVolume),
+            "PersistentVolumeClaim" if api_version == "v1" => Some(Self::PersistentVolumeClaim),
+            "Service" if api_version == "v1" => Some(Self::Service),
+            "ReplicationController" if api_version == "v1" => Some(Self::ReplicationController),
+            "ReplicaSet" if api_version.starts_with("apps/") => Some(Self::ReplicaSet),
+            "StatefulSet" if api_version.starts_with("apps/") => Some(Self::StatefulSet),
+            _ if !api_version.starts_with("storage.k8s.io/") => None,
+            "StorageClass" => Some(Self::StorageClass),
+            "CSINode" => Some(Self::CsiNode),
+            "CSIDriver" => Some(Self::CsiDriver),
+            "CSIStorageCapacity" => Some(Self::CsiStorageCapacity),
+            "VolumeAttachment" => Some(Self::VolumeAttachment),
+            _ => None,
+        }
+    }
+
+    /// The name of the kind as Kubernetes writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Node => "Node",
+            Self::Pod => "Pod",
+            Self::Namespace => "Namespace",
+            Self::DeviceClass => "DeviceClass",
+            Self::PersistentVolume => "PersistentVolume",
+            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
+            Self::StorageClass => "StorageClass",
+            Self::CsiNode => "CSINode",
+            Self::CsiDriver => "CSIDriver",
+            Self::CsiStorageCapacity => "CSIStorageCapacity",
+            Self::VolumeAttachment => "VolumeAttachment",
+            Self::Service => "Service",
+            Self::ReplicationController => "ReplicationController",
+            Self::ReplicaSet => "ReplicaSet",
+            Self::StatefulSet => "StatefulSet",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Object {
+    /// Which kind it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Node(_) => Kind::Node,
+            Self::Pod(_) => Kind::Pod,
+            Self::Namespace(_) => Kind::Namespace,
+            Self::DeviceClass(_) => Kind::DeviceClass,
+            Self::Storage(object) => object.kind(),
+            Self::Workload(workload) => workload.kind,
+        }
+    }
+
+    /// `namespace/name` of what is in a namespace, the name of anything else: unique among objects of one kind.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Node(node) => node.metadata.name.clone(),
+            Self::Pod(pod) => pod.key(),
+            Self::Namespace(namespace) => namespace.metadata.name.clone(),
+            Self::DeviceClass(class) => class.metadata.name.clone(),
+            Self::Storage(object) => object.key(),
+            Self::Workload(workload) => format!("{}/{}", workload.metadata.namespace, workload.metadata.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Nodes, and the small cluster-wide objects that predicates look up: namespaces and device classes.
+
+use serde::Deserialize;
+
+use super::field::{name, null_is_default, text_enum};
+use super::{Labels, ResourceList};
+
+/// A v1 Node.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Node {
+    /// Name, identity and labels.
+    pub metadata: Metadata,
+    /// What the operator wants.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub spec: NodeSpec,
+    /// What the kubelet reports.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub status: NodeStatus,
+}
+
+/// `metadata` of an object without a namespace. Annotations are not kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// Never empty.
+    #[serde(deserialize_with = "name")]
+    pub name: String,
+    /// Empty where the source does not say.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub uid: String,
+    /// Opaque; empty where the source does not say.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub resource_version: String,
+    /// Labels.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub labels: Labels,
+}
+
+/// `spec` of a Node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSpec {
+    /// Whether the node is cordoned.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub unschedulable: bool,
+    /// Taints, in order.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub taints: Vec<Taint>,
+}
+
+text_enum! {
+    /// The effect of a taint, or the effect that a toleration is about.
+    TaintEffect: absent Other, else Other {
+        /// New pods are kept away.
+        NoSchedule = "NoSchedule",
+        /// New pods are kept away where there is a choice; never rejects.
+        PreferNoSchedule = "PreferNoSchedule",
+        /// New pods are kept away and running ones are evicted.
+        NoExecute = "NoExecute",
+        /// Any other text, or none.
+        Other,
+    }
+}
+
+/// One entry of a node's `spec.taints`. When it was added does not matter for placement.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+pub struct Taint {
+    /// The taint's key.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub key: String,
+    /// The taint's value, often empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub value: String,
+    /// What it does to pods that do not tolerate it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub effect: TaintEffect,
+}
+
+/// `status` of a Node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeStatus {
+    /// What pods may use in all. The only amounts that kube-scheduler reads.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub allocatable: ResourceList,
+    /// What the machine has.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub capacity: ResourceList,
+    /// Names of the features that the kubelet declares.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub declared_features: Vec<String>,
+}
+
+/// A v1 Namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Namespace {
+    /// Name and labels.
+    pub metadata: Metadata,
+}
+
+/// A resource.k8s.io DeviceClass.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DeviceClass {
+    /// Name and labels.
+    pub metadata: Metadata,
+    /// What the class serves.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub spec: DeviceClassSpec,
+}
+
+/// `spec` of a DeviceClass.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceClassSpec {
+    /// The extended resource that devices of this class satisfy; none where it serves none.
+    #[serde(default)]
+    pub extended_resource_name: Option<String>,
+}

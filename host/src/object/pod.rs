@@ -1,0 +1,344 @@
+//! Pods: identity and spec. What the kubelet reports about them is in [`super::status`].
+
+use serde::{Deserialize, Deserializer};
+
+use super::affinity::{Affinity, TopologySpreadConstraint};
+use super::field::{name, null_is_default, presence, text_enum};
+use super::node::TaintEffect;
+use super::status::PodStatus;
+use super::storage::{AzureDisk, GcePersistentDisk, InTreeSource, VolumeId};
+use super::{Labels, ResourceList};
+
+/// The namespace of a pod that names none.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
+/// A v1 Pod.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Pod {
+    /// Name, identity, labels and owners.
+    pub metadata: Metadata,
+    /// What is to run, and where it may.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub spec: PodSpec,
+    /// What is running.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub status: PodStatus,
+}
+
+impl Pod {
+    /// `namespace/name`.
+    pub fn key(&self) -> String {
+        format!("{}/{}", self.metadata.namespace, self.metadata.name)
+    }
+}
+
+/// `metadata` of a Pod. Annotations are not kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// Never empty.
+    #[serde(deserialize_with = "name")]
+    pub name: String,
+    /// Never empty: [`DEFAULT_NAMESPACE`] where the pod names none.
+    #[serde(default = "default_namespace", deserialize_with = "namespace")]
+    pub namespace: String,
+    /// Empty where the source does not say.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub uid: String,
+    /// Opaque; empty where the source does not say.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub resource_version: String,
+    /// Labels.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub labels: Labels,
+    /// Whether `deletionTimestamp` is set: the pod is on its way out but still takes its room.
+    #[serde(default, rename = "deletionTimestamp", deserialize_with = "presence")]
+    pub terminating: bool,
+    /// What the pod belongs to.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub owner_references: Vec<OwnerReference>,
+}
+
+fn default_namespace() -> String {
+    DEFAULT_NAMESPACE.to_owned()
+}
+
+fn namespace<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let namespace = Option::<String>::deserialize(deserializer)?;
+    Ok(namespace.filter(|namespace| !namespace.is_empty()).unwrap_or_else(default_namespace))
+}
+
+/// One entry of `metadata.ownerReferences`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnerReference {
+    /// The API group and version of the owner's kind.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub api_version: String,
+    /// The owner's kind; `Node` for a static pod.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub kind: String,
+    /// The owner's name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// Whether this owner manages the pod; at most one does.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub controller: bool,
+}
+
+/// `spec` of a Pod. Resource claims are not kept yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodSpec {
+    /// The node the pod is bound to, or asks for by name; empty where neither.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub node_name: String,
+    /// Labels that the node must carry.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub node_selector: Labels,
+    /// Required affinities.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub affinity: Affinity,
+    /// Tolerations, in order.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub tolerations: Vec<Toleration>,
+    /// Domains over which to spread.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
+    /// Volumes, in order.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub volumes: Vec<Volume>,
+    /// Containers that run together.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub containers: Vec<Container>,
+    /// Containers that run one after the other before them; restartable ones go on running.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub init_containers: Vec<Container>,
+    /// What running a pod costs beyond its containers.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub overhead: ResourceList,
+    /// Requests and limits of the pod as a whole.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub resources: Resources,
+    /// The scheduler that is to place the pod; empty where the source does not say.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub scheduler_name: String,
+    /// Priority; none where the source does not say.
+    #[serde(default)]
+    pub priority: Option<i32>,
+    /// Whether the pod shares the node's network.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub host_network: bool,
+    /// Whether the pod uses the user namespace of its node; absent means that it does.
+    pub host_users: Option<bool>,
+}
+
+text_enum! {
+    /// How a toleration compares its value.
+    TolerationOperator: absent Equal, else Other {
+        /// The taint has this value. Also where the operator is absent.
+        Equal = "Equal",
+        /// Any value will do.
+        Exists = "Exists",
+        /// Any other text: tolerates nothing.
+        Other,
+    }
+}
+
+/// One entry of `spec.tolerations`. How long a taint is tolerated does not matter for placement.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+pub struct Toleration {
+    /// The taint's key; empty for every key.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub key: String,
+    /// How to compare the value.
+    #[serde(default, deserialize_with = "toleration_operator")]
+    pub operator: TolerationOperator,
+    /// The taint's value.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub value: String,
+    /// The taint's effect; none for every effect.
+    #[serde(default, deserialize_with = "toleration_effect")]
+    pub effect: Option<TaintEffect>,
+}
+
+/// An empty operator is an absent one.
+fn toleration_operator<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TolerationOperator, D::Error> {
+    Ok(match Option::<String>::deserialize(deserializer)?.as_deref() {
+        None | Some("" | "Equal") => TolerationOperator::Equal,
+        Some("Exists") => TolerationOperator::Exists,
+        Some(_) => TolerationOperator::Other,
+    })
+}
+
+/// An empty effect is an absent one.
+fn toleration_effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TaintEffect>, D::Error> {
+    Ok(match Option::<String>::deserialize(deserializer)?.as_deref() {
+        None | Some("") => None,
+        Some("NoSchedule") => Some(TaintEffect::NoSchedule),
+        Some("PreferNoSchedule") => Some(TaintEffect::PreferNoSchedule),
+        Some("NoExecute") => Some(TaintEffect::NoExecute),
+        Some(_) => Some(TaintEffect::Other),
+    })
+}
+
+/// One container.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Container {
+    /// By which its status is found.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// Requests and limits.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub resources: Resources,
+    /// Ports.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub ports: Vec<ContainerPort>,
+    /// `restartPolicy`; `Always` makes an init container a sidecar.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub restart_policy: RestartPolicy,
+    /// What happens when the container exits in certain ways.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub restart_policy_rules: Vec<RestartPolicyRule>,
+}
+
+/// One entry of `restartPolicyRules`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct RestartPolicyRule {
+    /// What is done.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub action: RestartAction,
+}
+
+text_enum! {
+    /// What a restart rule does.
+    RestartAction: absent Other, else Other {
+        /// All containers of the pod are restarted.
+        RestartAllContainers = "RestartAllContainers",
+        /// Any other text, or none.
+        Other,
+    }
+}
+
+text_enum! {
+    /// A container's own restart policy.
+    RestartPolicy: absent Other, else Other {
+        /// Restarted whenever it ends.
+        Always = "Always",
+        /// Any other text, or none.
+        Other,
+    }
+}
+
+/// `resources` of a container or of a pod as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct Resources {
+    /// What is set aside.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub requests: ResourceList,
+    /// What may be used at most.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub limits: ResourceList,
+}
+
+/// One port of a container; only host ports matter for placement.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerPort {
+    /// The port on the node; 0 where none is asked for.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub host_port: i32,
+    /// The node's address to bind; empty for all.
+    #[serde(default, rename = "hostIP", deserialize_with = "null_is_default")]
+    pub host_ip: String,
+    /// As written; empty means `TCP`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub protocol: String,
+}
+
+/// One entry of `spec.volumes`, of which only the kinds are kept that can keep a pod from a node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Volume {
+    /// The volume's name, from which the name of an ephemeral volume's claim is made.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// A claim by name.
+    #[serde(default)]
+    pub persistent_volume_claim: Option<ClaimSource>,
+    /// Whether a claim is made for this volume and this pod.
+    #[serde(default, deserialize_with = "presence")]
+    pub ephemeral: bool,
+    /// A GCE persistent disk.
+    #[serde(default)]
+    pub gce_persistent_disk: Option<GcePersistentDisk>,
+    /// An EBS volume.
+    #[serde(default)]
+    pub aws_elastic_block_store: Option<VolumeId>,
+    /// An iSCSI target.
+    #[serde(default)]
+    pub iscsi: Option<Iscsi>,
+    /// A Ceph RADOS block device.
+    #[serde(default)]
+    pub rbd: Option<Rbd>,
+    /// A Cinder volume.
+    #[serde(default)]
+    pub cinder: Option<VolumeId>,
+    /// An Azure disk.
+    #[serde(default)]
+    pub azure_disk: Option<AzureDisk>,
+    /// A Portworx volume.
+    #[serde(default)]
+    pub portworx_volume: Option<VolumeId>,
+}
+
+impl Volume {
+    /// The in-tree source that a CSI driver has replaced; none for any other kind.
+    pub fn in_tree(&self) -> Option<InTreeSource<'_>> {
+        (self.gce_persistent_disk.as_ref().map(InTreeSource::Gce))
+            .or(self.aws_elastic_block_store.as_ref().map(InTreeSource::Ebs))
+            .or(self.cinder.as_ref().map(InTreeSource::Cinder))
+            .or(self.azure_disk.as_ref().map(InTreeSource::Azure))
+            .or(self.portworx_volume.as_ref().map(InTreeSource::Portworx))
+    }
+}
+
+/// `persistentVolumeClaim` of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimSource {
+    /// The claim's name, in the pod's namespace.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub claim_name: String,
+}
+
+/// `iscsi` of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Iscsi {
+    /// The target's qualified name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub iqn: String,
+    /// Whether it is mounted for reading only.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub read_only: bool,
+}
+
+/// `rbd` of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rbd {
+    /// Ceph's monitors.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub monitors: Vec<String>,
+    /// The pool; empty where the source leaves it to the API server's default.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub pool: String,
+    /// The image.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub image: String,
+    /// Whether it is mounted for reading only.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub read_only: bool,
+}

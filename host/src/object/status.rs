@@ -1,0 +1,86 @@
+//! What the kubelet reports about a pod: its phase, and how far a resize in place has come.
+
+use serde::Deserialize;
+
+use super::ResourceList;
+use super::field::{null_is_default, text_enum};
+
+text_enum! {
+    /// `status.phase`.
+    Phase: absent Other, else Other {
+        /// Not yet running.
+        Pending = "Pending",
+        /// Running.
+        Running = "Running",
+        /// Ended well; takes no room any more.
+        Succeeded = "Succeeded",
+        /// Ended badly; takes no room any more.
+        Failed = "Failed",
+        /// Any other text, `Unknown` included, or none.
+        Other,
+    }
+}
+
+/// `status` of a Pod.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodStatus {
+    /// Where in its life the pod is.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub phase: Phase,
+    /// The node for which pods are being preempted in favour of this one; empty where none.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub nominated_node_name: String,
+    /// Conditions, in order.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub conditions: Vec<Condition>,
+    /// Per container.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub container_statuses: Vec<ContainerStatus>,
+    /// Per init container.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub init_container_statuses: Vec<ContainerStatus>,
+    /// Resources of the pod as a whole that are in force; none where the kubelet does not say.
+    #[serde(default)]
+    pub resources: Option<ActuatedResources>,
+    /// Requests of the pod as a whole that the kubelet has admitted.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub allocated_resources: ResourceList,
+}
+
+/// One entry of `status.conditions`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+pub struct Condition {
+    /// For example `PodResizePending`.
+    #[serde(default, rename = "type", deserialize_with = "null_is_default")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub status: String,
+    /// One word, for machines.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub reason: String,
+}
+
+/// One entry of `status.containerStatuses` or `status.initContainerStatuses`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerStatus {
+    /// The container's name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// Resources in force; none where the kubelet does not say.
+    #[serde(default)]
+    pub resources: Option<ActuatedResources>,
+    /// Requests that the kubelet has admitted.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub allocated_resources: ResourceList,
+}
+
+/// Resources that the kubelet has put in force.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct ActuatedResources {
+    /// What is set aside.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub requests: ResourceList,
+}

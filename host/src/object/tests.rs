@@ -1,0 +1,154 @@
+//! Tests of reading objects: what is kept, what stands in for what is absent, and the words for what is wrong.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::affinity::{NodeInclusionPolicy, WhenUnsatisfiable};
+use super::node::TaintEffect;
+use super::pod::{RestartPolicy, TolerationOperator};
+use super::selector::Operator;
+use super::status::Phase;
+use super::*;
+
+fn read<T: DeserializeOwned>(value: &Value) -> T {
+    read_text(&value.to_string()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// An error is the path of the field and what is wrong with it.
+fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let reason = error.inner().to_string();
+        format!("{}: {}", error.path(), reason.split(" at line ").next().unwrap_or_default())
+    })
+}
+
+fn refusal<T: DeserializeOwned>(value: &Value) -> String {
+    read_text::<T>(&value.to_string()).map(|_| "accepted".to_owned()).unwrap_or_else(|error| error)
+}
+
+#[test]
+fn a_pod_without_a_namespace_is_in_the_default_one() {
+    for metadata in
+        [json!({"name": "p"}), json!({"name": "p", "namespace": ""}), json!({"name": "p", "namespace": null})]
+    {
+        assert_eq!(read::<Pod>(&json!({"metadata": metadata})).key(), "default/p");
+    }
+    assert_eq!(read::<Pod>(&json!({"metadata": {"name": "p", "namespace": "dev"}})).key(), "dev/p");
+}
+
+#[test]
+fn null_means_the_same_as_an_absent_field() {
+    let absent: Pod = read(&json!({"metadata": {"name": "p"}}));
+    let null: Pod = read(&json!({
+        "metadata": {"name": "p", "uid": null, "labels": null, "deletionTimestamp": null, "ownerReferences": null},
+        "spec": {"nodeName": null, "nodeSelector": null, "affinity": null, "tolerations": null, "containers": null,
+                 "overhead": null, "resources": null, "priority": null, "hostNetwork": null},
+        "status": null}));
+    assert_eq!(absent, null);
+    let node: Node = read(
+        &json!({"metadata": {"name": "n"}, "spec": {"unschedulable": null, "taints": null}, "status": {"allocatable": null}}),
+    );
+    assert_eq!(node, read(&json!({"metadata": {"name": "n"}})));
+}
+
+#[test]
+fn an_object_without_a_name_is_refused() {
+    assert_eq!(refusal::<Node>(&json!({"metadata": {"labels": {}}})), "metadata: missing field `name`");
+    assert_eq!(refusal::<Pod>(&json!({"metadata": {"name": ""}})), "metadata.name: is empty: every object has a name");
+    assert_eq!(refusal::<Namespace>(&json!({"kind": "Namespace"})), ".: missing field `metadata`");
+}
+
+#[test]
+fn a_wrong_value_is_refused_with_its_path() {
+    let pod = |containers: Value| json!({"metadata": {"name": "p"}, "spec": {"containers": containers}});
+    assert_eq!(
+        refusal::<Pod>(&pod(json!([{}, {"resources": {"requests": {"cpu": "4x"}}}]))),
+        "spec.containers[1].resources.requests.cpu: \"4x\" is not a quantity: expected a number, such as 2 or 1.5, \
+         and a suffix, such as m, k, Mi, Gi or e3"
+    );
+    assert_eq!(
+        refusal::<Pod>(&pod(json!([{"ports": [{"hostPort": "80"}]}]))),
+        "spec.containers[0].ports[0].hostPort: invalid type: string \"80\", expected i32"
+    );
+    assert_eq!(
+        refusal::<Node>(&json!({"metadata": {"name": "n", "labels": {"a": 1}}})),
+        "metadata.labels.a: invalid type: integer `1`, expected a string"
+    );
+}
+
+#[test]
+fn a_map_is_sorted_and_the_later_of_two_equal_keys_stays() {
+    let labels: Labels = read_text(r#"{"b": "1", "a": null, "c": "2", "b": "3"}"#).unwrap();
+    assert_eq!(
+        labels.iter().collect::<Vec<_>>(),
+        [("a", &String::new()), ("b", &"3".to_owned()), ("c", &"2".to_owned())]
+    );
+    assert_eq!((labels.get("b").map(String::as_str), labels.get("d")), (Some("3"), None));
+    assert_eq!((labels.len(), labels.is_empty(), labels.contains_key("a")), (3, false, true));
+}
+
+#[test]
+fn texts_outside_a_closed_set_are_kept_apart() {
+    let pod: Pod = read(&json!({"metadata": {"name": "p"}, "status": {"phase": "Unknown"}, "spec": {
+        "tolerations": [{"operator": "", "effect": ""}, {"operator": "Exists", "effect": "NoExecute"}, {"operator": "Gt", "effect": "x"}],
+        "initContainers": [{"restartPolicy": "Always"}, {"restartPolicy": "Never"}, {}],
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "a", "operator": "in", "values": ["x"]}, {"key": "b", "operator": "Gt", "values": ["1"]}]}]}}},
+        "topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule", "minDomains": 3,
+            "nodeAffinityPolicy": "Ignore", "labelSelector": {"matchLabels": {"a": "b"}}, "matchLabelKeys": ["v"]}]}}));
+    assert_eq!(pod.status.phase, Phase::Other);
+    let tolerations: Vec<_> = pod.spec.tolerations.iter().map(|each| (each.operator, each.effect)).collect();
+    let expected = [
+        (TolerationOperator::Equal, None),
+        (TolerationOperator::Exists, Some(TaintEffect::NoExecute)),
+        (TolerationOperator::Other, Some(TaintEffect::Other)),
+    ];
+    assert_eq!(tolerations, expected);
+    let policies: Vec<_> = pod.spec.init_containers.iter().map(|each| each.restart_policy).collect();
+    assert_eq!(policies, [RestartPolicy::Always, RestartPolicy::Other, RestartPolicy::Other]);
+    let required = pod.spec.affinity.node_affinity.unwrap().required.unwrap();
+    let operators: Vec<_> =
+        required.node_selector_terms[0].match_expressions.iter().map(|each| each.operator()).collect();
+    assert_eq!(operators, [Operator::Unknown, Operator::Gt]);
+    let spread = &pod.spec.topology_spread_constraints[0];
+    assert_eq!(
+        (spread.max_skew, spread.min_domains, spread.when_unsatisfiable),
+        (2, Some(3), WhenUnsatisfiable::DoNotSchedule)
+    );
+    assert_eq!((spread.node_affinity_policy, spread.node_taints_policy), (Some(NodeInclusionPolicy::Ignore), None));
+}
+
+#[test]
+fn an_absent_node_affinity_differs_from_one_without_terms() {
+    let required = |affinity: Value| {
+        let pod: Pod = read(&json!({"metadata": {"name": "p"}, "spec": {"affinity": {"nodeAffinity": affinity}}}));
+        pod.spec
+            .affinity
+            .node_affinity
+            .and_then(|affinity| affinity.required)
+            .map(|required| required.node_selector_terms.len())
+    };
+    assert_eq!(required(json!({})), None);
+    assert_eq!(required(json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}})), Some(0));
+}
+
+#[test]
+fn a_deletion_timestamp_makes_a_pod_terminating() {
+    let pod = |stamp: Value| read::<Pod>(&json!({"metadata": {"name": "p", "deletionTimestamp": stamp}}));
+    assert!(pod(json!("2026-03-01T00:00:00Z")).metadata.terminating);
+    assert!(!pod(Value::Null).metadata.terminating);
+}
+
+#[test]
+fn kinds_are_told_by_api_version_and_kind() {
+    assert_eq!(Kind::of("v1", "Pod"), Some(Kind::Pod));
+    assert_eq!(Kind::of("metrics.k8s.io/v1beta1", "Node"), None);
+    assert_eq!(Kind::of("resource.k8s.io/v1", "DeviceClass"), Some(Kind::DeviceClass));
+    assert_eq!(Kind::of("v1", "DeviceClass"), None);
+    let class: DeviceClass =
+        read(&json!({"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}}));
+    assert_eq!(class.spec.extended_resource_name.as_deref(), Some("example.com/gpu"));
+    assert_eq!(Object::DeviceClass(class).key(), "gpu");
+}
