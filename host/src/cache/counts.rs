@@ -1,0 +1,220 @@
+//! Materialised counts: per row how many pods match a selector, kept up to date by every pod event.
+//!
+//! Pods that share namespace and labels are of one [`PodClass`]; a selector is matched against classes, not pods, so
+//! that building a count costs a match per class and an addition per pod, and a pod event costs one bit per count.
+//!
+//! [`Counts`] is the writer's side and maintains what readers have asked for. [`CountView`] is what a snapshot shows: a
+//! reader that asks for something new builds it for the snapshot it looks at, and the writer builds it into the next.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Column, Row};
+use crate::limits::{COUNTS, COUNTS_BYTES};
+use crate::metadata::{Labels, PodSelector};
+
+/// What selectors see of a pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct PodClass {
+    /// `metadata.namespace`.
+    pub namespace: Arc<str>,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// Whether the pod is being deleted.
+    pub terminating: bool,
+}
+
+/// Labels by namespace.
+pub type Namespaces = FxHashMap<Arc<str>, Labels>;
+
+/// What is counted: pods that match all selectors at once.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CountKey {
+    /// Sorted, each once.
+    pub selectors: Vec<PodSelector>,
+    /// Whether pods that are being deleted count.
+    pub terminating: bool,
+}
+
+impl CountKey {
+    /// Whether a pod of a class counts.
+    pub fn matches(&self, class: &PodClass, namespaces: &Namespaces) -> bool {
+        let labels_of = |namespace: &str| namespaces.get(namespace).cloned();
+        (self.terminating || !class.terminating)
+            && self.selectors.iter().all(|selector| selector.matches(&class.namespace, &class.labels, labels_of))
+    }
+}
+
+/// A count that every pod event keeps up to date.
+#[derive(Debug)]
+struct Maintained {
+    key: Arc<CountKey>,
+    rows: Column<u32>,
+    /// Per class whether its pods count.
+    classes: Vec<bool>,
+    /// When it was last read, by the counts' own clock.
+    read: Arc<AtomicU64>,
+}
+
+/// Which pods are on which rows, by class.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Population<'a> {
+    pub(super) rows: &'a Column<Arc<Vec<u32>>>,
+    pub(super) classes: &'a [Arc<PodClass>],
+    pub(super) namespaces: &'a Namespaces,
+}
+
+impl Population<'_> {
+    fn counted(&self, key: &CountKey) -> Vec<bool> {
+        self.classes.iter().map(|class| key.matches(class, self.namespaces)).collect()
+    }
+
+    fn count(&self, counted: &[bool]) -> Column<u32> {
+        let mut rows = Column::default();
+        for pods in self.rows.iter() {
+            let matching = pods.iter().filter(|class| counted.get(**class as usize) == Some(&true)).count();
+            // A node never comes near 2^32 pods.
+            rows.push(u32::try_from(matching).unwrap_or(u32::MAX));
+        }
+        rows
+    }
+}
+
+/// What readers and the writer share beside the counts themselves.
+#[derive(Debug, Default)]
+struct Shared {
+    clock: AtomicU64,
+    /// What readers asked for and the writer does not maintain yet.
+    wanted: Mutex<FxHashSet<CountKey>>,
+}
+
+/// The counts of one state of the pods, as a snapshot shows them.
+#[derive(Debug, Default)]
+pub(super) struct CountView {
+    places: Arc<FxHashMap<Arc<CountKey>, usize>>,
+    maintained: Vec<(Column<u32>, Arc<AtomicU64>)>,
+    /// What readers of this state have built beyond.
+    built: RwLock<FxHashMap<CountKey, Column<u32>>>,
+    shared: Arc<Shared>,
+}
+
+impl CountView {
+    /// The count of a key per row; built from the population of this state on first use.
+    pub(super) fn column(&self, key: &CountKey, population: &Population<'_>) -> Column<u32> {
+        if let Some((rows, read)) = self.places.get(key).and_then(|place| self.maintained.get(*place)) {
+            read.store(self.shared.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+            return rows.clone();
+        }
+        if let Some(rows) = self.built.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            return rows.clone();
+        }
+        self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        let rows = population.count(&population.counted(key));
+        let mut built = self.built.write().unwrap_or_else(PoisonError::into_inner);
+        // What does not fit is built again for whoever asks next.
+        if built.len() < COUNTS {
+            built.insert(key.clone(), rows.clone());
+        }
+        rows
+    }
+}
+
+/// The writer's side of all counts.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    maintained: Vec<Maintained>,
+    places: Arc<FxHashMap<Arc<CountKey>, usize>>,
+    shared: Arc<Shared>,
+    view: Arc<CountView>,
+    /// Whether pods, rows or namespaces changed since the view was made.
+    changed: bool,
+}
+
+impl Counts {
+    /// What the next snapshot shows: what readers asked for is built in, what was read longest ago is forgotten beyond
+    /// the limits.
+    pub(super) fn publish(&mut self, population: &Population<'_>) -> Arc<CountView> {
+        let wanted = std::mem::take(&mut *self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner));
+        if !self.changed && wanted.is_empty() {
+            return Arc::clone(&self.view);
+        }
+        let keys_changed = !wanted.is_empty();
+        for key in wanted.into_iter().filter(|key| !self.places.contains_key(key)) {
+            let classes = population.counted(&key);
+            let rows = population.count(&classes);
+            let read = AtomicU64::new(self.shared.clock.load(Ordering::Relaxed));
+            self.maintained.push(Maintained { key: Arc::new(key), rows, classes, read: Arc::new(read) });
+        }
+        if keys_changed {
+            self.forget_beyond_limits(population.rows.len());
+            self.index();
+        }
+        self.changed = false;
+        let column = |count: &Maintained| (count.rows.clone(), Arc::clone(&count.read));
+        self.view = Arc::new(CountView {
+            places: Arc::clone(&self.places),
+            maintained: self.maintained.iter().map(column).collect(),
+            built: RwLock::default(),
+            shared: Arc::clone(&self.shared),
+        });
+        Arc::clone(&self.view)
+    }
+
+    fn forget_beyond_limits(&mut self, rows: usize) {
+        let most = (COUNTS_BYTES / (rows * size_of::<u32>()).max(1)).clamp(1, COUNTS);
+        if self.maintained.len() > most {
+            self.maintained.sort_by_key(|count| std::cmp::Reverse(count.read.load(Ordering::Relaxed)));
+            self.maintained.truncate(most);
+        }
+    }
+
+    fn index(&mut self) {
+        let places = self.maintained.iter().enumerate().map(|(place, count)| (Arc::clone(&count.key), place));
+        self.places = Arc::new(places.collect());
+    }
+
+    /// A pod of a class came to a row (`more`) or left it.
+    pub(super) fn change(&mut self, class: u32, row: Row, more: bool) {
+        self.changed = true;
+        for count in &mut self.maintained {
+            if count.classes.get(class as usize) == Some(&true) {
+                count.rows.update(row, |pods| *pods = if more { *pods + 1 } else { pods.saturating_sub(1) });
+            }
+        }
+    }
+
+    /// A code stands for a class from now on.
+    pub(super) fn set_class(&mut self, code: u32, class: &PodClass, namespaces: &Namespaces) {
+        self.changed = true;
+        for count in &mut self.maintained {
+            if count.classes.len() <= code as usize {
+                count.classes.resize(code as usize + 1, false);
+            }
+            if let Some(counted) = count.classes.get_mut(code as usize) {
+                *counted = count.key.matches(class, namespaces);
+            }
+        }
+    }
+
+    /// Appends a row without pods.
+    pub(super) fn push(&mut self) {
+        self.changed = true;
+        self.maintained.iter_mut().for_each(|count| count.rows.push(0));
+    }
+
+    /// Takes a row out; the last row moves into its place.
+    pub(super) fn swap_remove(&mut self, row: Row) {
+        self.changed = true;
+        self.maintained.iter_mut().for_each(|count| count.rows.swap_remove(row));
+    }
+
+    /// Labels of namespaces changed: counts that read them are forgotten and built anew when somebody asks.
+    pub(super) fn namespaces_changed(&mut self) {
+        self.changed = true;
+        let reads = |key: &CountKey| key.selectors.iter().any(PodSelector::reads_namespace_labels);
+        self.maintained.retain(|count| !reads(&count.key));
+        self.index();
+    }
+}

@@ -1,0 +1,51 @@
+//! The cache: what is known of the cluster, as columns over dense node rows.
+//!
+//! One [`Writer`] applies compiled nodes and pods and publishes; any number of [`Reader`]s take [`Snapshot`]s, which
+//! never change and never block the writer. Nothing here decides anything about placement. Start with `writer` for
+//! what an event does, `table` for which columns there are, `labels` for the columns that exist only on demand.
+
+mod changes;
+mod column;
+mod counts;
+mod labels;
+mod pods;
+mod sets;
+mod snapshot;
+mod storage;
+mod table;
+mod terms;
+mod texts;
+mod workloads;
+mod writer;
+
+#[cfg(test)]
+mod twin;
+
+pub use changes::NodeInterface;
+pub use column::Column;
+pub use counts::{CountKey, Namespaces, PodClass};
+pub use labels::{Dictionary, LabelColumn, NOT_AN_INTEGER};
+pub use pods::{PodIndex, Reader};
+pub use snapshot::Snapshot;
+pub use storage::StorageTable;
+pub use storage::attachments::{Attachments, CsiVolume, Obstacle, Owner, Placement, Uncounted, resolve};
+pub use storage::usage::{VolumePods, VolumeUse};
+pub use table::{PortUse, Resource};
+pub use terms::MatchedTerm;
+pub use workloads::Workloads;
+pub use writer::{Writer, new};
+
+/// Dense index of a node in the node table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Row(pub u32);
+
+impl Row {
+    /// The row as an index into columns.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Counts effective changes of the cache; only ever rises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Generation(pub u64);

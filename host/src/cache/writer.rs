@@ -1,0 +1,448 @@
+//! The writer's side: compiled nodes and pods in, columns changed, snapshots published.
+//!
+//! Start with [`Writer::apply_node`] and [`Writer::apply_pod`]. What an event changes is recorded in the change log of
+//! exactly the interfaces that it changes. Pods of a node that is not known wait as orphans and count from the moment
+//! the node appears.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use arc_swap::ArcSwap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::changes::{ChangeLog, NodeInterface};
+use super::counts::{Counts, PodClass};
+use super::pods::{PodIndex, Reader};
+use super::sets::Sets;
+use super::storage::StorageTable;
+use super::table::{NodeTable, PortUse, UserChange};
+use super::texts::Texts;
+use super::workloads::Workloads;
+use super::{Generation, Row, Snapshot};
+use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRecord};
+use crate::object::node::Taint;
+use crate::object::{Kind, Workload};
+
+/// An empty cache: the one writer, and a reader to clone.
+pub fn new() -> (Writer, Reader) {
+    let (taints, ports) = (Sets::new(), Sets::new());
+    let nodes = NodeTable::default();
+    let mut writer = Writer {
+        generation: Generation(0),
+        nodes,
+        storage: StorageTable::default(),
+        workloads: Workloads::default(),
+        allocatable: FxHashMap::default(),
+        taints,
+        ports,
+        features: Sets::new(),
+        classes: Sets::new(),
+        counts: Counts::default(),
+        served_by_device_class: Arc::default(),
+        pods_by_node: FxHashMap::default(),
+        texts: Texts::default(),
+        changes: Arc::default(),
+        nodes_resource_version: Arc::default(),
+        pods_resource_version: Arc::default(),
+        latest: Arc::new(ArcSwap::from_pointee(Snapshot::empty())),
+        pods: Arc::default(),
+    };
+    writer.publish();
+    let reader = Reader { latest: Arc::clone(&writer.latest), pods: Arc::clone(&writer.pods) };
+    (writer, reader)
+}
+
+/// Changes the cache. There is one writer; readers see its changes once they are published.
+#[derive(Debug)]
+pub struct Writer {
+    generation: Generation,
+    nodes: NodeTable,
+    storage: StorageTable,
+    workloads: Workloads,
+    /// What each node listed as allocatable when it was last applied.
+    allocatable: FxHashMap<Arc<str>, Amounts>,
+    taints: Sets<Vec<Taint>>,
+    ports: Sets<PortUse>,
+    features: Sets<Vec<Arc<str>>>,
+    classes: Sets<PodClass>,
+    counts: Counts,
+    served_by_device_class: Arc<FxHashSet<Arc<str>>>,
+    /// UIDs of the pods of a node, whether the node is known or not.
+    pods_by_node: FxHashMap<Arc<str>, FxHashSet<Arc<str>>>,
+    texts: Texts,
+    changes: Arc<RwLock<ChangeLog>>,
+    nodes_resource_version: Arc<str>,
+    pods_resource_version: Arc<str>,
+    latest: Arc<ArcSwap<Snapshot>>,
+    pods: Arc<PodIndex>,
+}
+
+impl Writer {
+    /// Makes everything applied so far visible: snapshots taken after this call show it.
+    pub fn publish(&mut self) {
+        self.nodes.taint_sets = self.taints.values();
+        self.nodes.port_sets = self.ports.values();
+        self.nodes.feature_sets = self.features.values();
+        self.nodes.classes = self.classes.values();
+        self.nodes.counts = self.counts.publish(&self.nodes.population());
+        self.latest.store(Arc::new(Snapshot {
+            generation: self.generation,
+            nodes: self.nodes.clone(),
+            storage: self.storage.clone(),
+            workloads: self.workloads.clone(),
+            served_by_device_class: Arc::clone(&self.served_by_device_class),
+            nodes_resource_version: Arc::clone(&self.nodes_resource_version),
+            pods_resource_version: Arc::clone(&self.pods_resource_version),
+            changes: Arc::clone(&self.changes),
+        }));
+    }
+
+    /// Adds a node, or replaces what is known of the node of that name.
+    pub fn apply_node(&mut self, node: &NodeFacts) {
+        advance(&mut self.nodes_resource_version, &node.resource_version);
+        let name = self.texts.intern(&node.name);
+        let (row, is_new) = match self.nodes.row(&name) {
+            Some(row) => (row, false),
+            None => {
+                self.counts.push();
+                (self.nodes.push(&name), true)
+            }
+        };
+        if is_new {
+            self.record_all(row);
+        }
+        self.set_labels(row, &node.labels);
+        self.set_taints(row, node);
+        self.set_allocatable(row, &name, node);
+        self.set_features(row, node);
+        if is_new {
+            self.adopt_orphans(row, &name);
+        }
+    }
+
+    /// Removes a node. Its pods stay known and count again when a node of that name appears.
+    pub fn remove_node(&mut self, name: &str) {
+        let Some(row) = self.nodes.row(name) else { return };
+        for pod in self.pods_on(name) {
+            self.change_usage(row, &pod, UserChange::Fewer);
+        }
+        if let Some(amounts) = self.allocatable.remove(name) {
+            for (resource, _) in &amounts {
+                self.nodes.change_resource(resource, row, UserChange::Fewer, |_, _| ());
+            }
+        }
+        self.taints.release(self.nodes.taint_codes.get(row).copied().unwrap_or(0));
+        self.ports.release(self.nodes.port_codes.get(row).copied().unwrap_or(0));
+        self.features.release(self.nodes.feature_codes.get(row).copied().unwrap_or(0));
+        // Two rows change: the one that now holds another node, and the last one, which is gone.
+        let last = Row(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX));
+        let moved = match self.nodes.names.get(last) {
+            Some(name) if last != row => self.pods_on(&Arc::clone(name)),
+            _ => Vec::new(),
+        };
+        for term in moved.iter().flat_map(|pod| &pod.facts.anti_affinity_terms) {
+            self.nodes.terms.change(term, last, false);
+            self.nodes.terms.change(term, row, true);
+        }
+        self.nodes.swap_remove(row);
+        self.counts.swap_remove(row);
+        self.record_all(row);
+        self.record_all(last);
+    }
+
+    /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone.
+    pub fn apply_pod(&mut self, pod: PodRecord) {
+        advance(&mut self.pods_resource_version, &pod.resource_version);
+        let known = self.pods.by_uid(&pod.uid).or_else(|| self.pods.by_name(&pod.namespace, &pod.name));
+        if let Some(known) = known {
+            if known.uid == pod.uid
+                && known.facts == pod.facts
+                && known.node_name == pod.node_name
+                && known.ownership == pod.ownership
+                && known.terminating == pod.terminating
+            {
+                self.pods.insert(Arc::new(pod));
+                return;
+            }
+            self.remove_pod(&known.uid);
+        }
+        let pod = Arc::new(pod);
+        self.generation.0 += 1;
+        if let Some(node) = &pod.node_name {
+            let node = self.texts.intern(node);
+            self.pods_by_node.entry(Arc::clone(&node)).or_default().insert(Arc::clone(&pod.uid));
+            if let Some(row) = self.nodes.row(&node) {
+                self.change_usage(row, &pod, UserChange::More);
+            }
+        }
+        self.pods.insert(pod);
+    }
+
+    /// Removes a pod: deleted, or terminated, which takes no room either.
+    pub fn remove_pod(&mut self, uid: &str) {
+        let Some(pod) = self.pods.remove(uid) else { return };
+        self.generation.0 += 1;
+        let Some(node) = &pod.node_name else { return };
+        if let Some(pods) = self.pods_by_node.get_mut(node) {
+            pods.remove(uid);
+            if pods.is_empty() {
+                self.pods_by_node.remove(node);
+            }
+        }
+        if let Some(row) = self.nodes.row(node) {
+            self.change_usage(row, &pod, UserChange::Fewer);
+        }
+    }
+
+    /// Replaces the extended resources that DeviceClasses serve.
+    pub fn set_served_by_device_class(&mut self, resources: FxHashSet<Arc<str>>) {
+        if *self.served_by_device_class == resources {
+            return;
+        }
+        self.served_by_device_class = Arc::new(resources);
+        let rows = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        (0..rows).for_each(|row| self.record(NodeInterface::Resources, Row(row)));
+    }
+
+    /// Adds a storage object, or replaces what is known of the one of its name.
+    pub fn apply_storage(&mut self, record: StorageRecord) {
+        if self.storage.apply(record) {
+            self.storage_changed();
+        }
+    }
+
+    /// Removes a storage object by its kind and key: `namespace/name` of claims and capacities, the name of others.
+    pub fn remove_storage(&mut self, kind: Kind, key: &str) {
+        if self.storage.remove(kind, key) {
+            self.storage_changed();
+        }
+    }
+
+    fn storage_changed(&mut self) {
+        self.generation.0 += 1;
+        self.nodes.attachments = Arc::default();
+    }
+
+    /// Adds a service or controller, or replaces its selector.
+    pub fn apply_workload(&mut self, workload: &Workload) {
+        if self.workloads.apply(workload) {
+            self.generation.0 += 1;
+        }
+    }
+
+    /// Removes a service or controller.
+    pub fn remove_workload(&mut self, kind: Kind, namespace: &str, name: &str) {
+        if self.workloads.remove(kind, namespace, name) {
+            self.generation.0 += 1;
+        }
+    }
+
+    /// Adds a namespace, or replaces its labels.
+    pub fn apply_namespace(&mut self, name: &str, labels: &Labels) {
+        if self.nodes.namespaces.get(name) == Some(labels) {
+            return;
+        }
+        self.generation.0 += 1;
+        Arc::make_mut(&mut self.nodes.namespaces).insert(Arc::from(name), Arc::clone(labels));
+        self.counts.namespaces_changed();
+    }
+
+    /// Removes a namespace; its pods, if any, belong to a namespace without labels from then on.
+    pub fn remove_namespace(&mut self, name: &str) {
+        if Arc::make_mut(&mut self.nodes.namespaces).remove(name).is_some() {
+            self.generation.0 += 1;
+            self.counts.namespaces_changed();
+        }
+    }
+
+    fn set_features(&mut self, row: Row, node: &NodeFacts) {
+        let old = self.nodes.feature_codes.get(row).copied().unwrap_or(0);
+        let new = self.features.acquire(node.features.clone());
+        self.features.release(old);
+        if old != new {
+            self.nodes.feature_codes.set(row, new);
+            self.record(NodeInterface::Features, row);
+        }
+    }
+
+    fn set_labels(&mut self, row: Row, labels: &Labels) {
+        if self.nodes.labels.get(row) == Some(labels) {
+            return;
+        }
+        let pooled = labels.iter().map(|(key, value)| (self.texts.intern(key), self.texts.intern(value))).collect();
+        self.nodes.set_labels(row, &pooled);
+        self.record(NodeInterface::Labels, row);
+    }
+
+    fn set_taints(&mut self, row: Row, node: &NodeFacts) {
+        let old = self.nodes.taint_codes.get(row).copied().unwrap_or(0);
+        let new = self.taints.acquire(node.taints.clone());
+        self.taints.release(old);
+        let flag = u8::from(node.unschedulable);
+        if old != new || self.nodes.unschedulable.get(row) != Some(&flag) {
+            self.nodes.taint_codes.set(row, new);
+            self.nodes.unschedulable.set(row, flag);
+            self.record(NodeInterface::Taints, row);
+        }
+    }
+
+    fn set_allocatable(&mut self, row: Row, name: &Arc<str>, node: &NodeFacts) {
+        let mut changed = false;
+        if self.allocatable.get(name) != Some(&node.allocatable) {
+            let old = self.allocatable.insert(Arc::clone(name), node.allocatable.clone()).unwrap_or_default();
+            // New amounts first, so that a resource both lists name keeps its columns.
+            for (amounts, users, sign) in [(&node.allocatable, UserChange::More, 1), (&old, UserChange::Fewer, -1_i64)]
+            {
+                for (resource, amount) in amounts {
+                    let delta = amount.wrapping_mul(sign);
+                    self.nodes.change_resource(resource, row, users, |resource, row| {
+                        resource.allocatable.update(row, |value| *value = value.wrapping_add(delta));
+                        resource.free.update(row, |value| *value = value.wrapping_add(delta));
+                    });
+                }
+            }
+            changed = true;
+        }
+        let old_limit = self.nodes.pod_limit.get(row).copied().unwrap_or(0);
+        if old_limit != node.pod_limit {
+            let delta = node.pod_limit.wrapping_sub(old_limit);
+            self.nodes.pod_limit.set(row, node.pod_limit);
+            self.nodes.pod_room.update(row, |room| *room = room.wrapping_add(delta));
+            changed = true;
+        }
+        if changed {
+            self.record(NodeInterface::Resources, row);
+        }
+    }
+
+    fn adopt_orphans(&mut self, row: Row, node: &str) {
+        for pod in self.pods_on(node) {
+            self.change_usage(row, &pod, UserChange::More);
+        }
+    }
+
+    fn pods_on(&self, node: &str) -> Vec<Arc<PodRecord>> {
+        let uids = self.pods_by_node.get(node).into_iter().flatten();
+        uids.filter_map(|uid| self.pods.by_uid(uid)).collect()
+    }
+
+    /// Adds what a pod takes to the row of its node, or takes it away.
+    fn change_usage(&mut self, row: Row, pod: &Arc<PodRecord>, change: UserChange) {
+        let sign = match change {
+            UserChange::More => 1_i64,
+            UserChange::Fewer => -1,
+        };
+        let foreign = pod.ownership.is_foreign();
+        for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
+            let delta = amount.wrapping_mul(sign);
+            self.nodes.change_resource(name, row, change, |resource, row| {
+                resource.free.update(row, |value| *value = value.wrapping_sub(delta));
+                if foreign {
+                    resource.foreign.update(row, |value| *value = value.wrapping_add(delta));
+                }
+            });
+        }
+        self.nodes.pods.update(row, |pods| *pods += sign);
+        self.nodes.pod_room.update(row, |room| *room = room.wrapping_sub(sign));
+        if foreign {
+            self.nodes.foreign_pods.update(row, |pods| *pods += sign);
+        }
+        self.record(NodeInterface::Resources, row);
+        if !pod.facts.host_ports.is_empty() {
+            self.change_ports(row, &pod.facts.host_ports, change);
+        }
+        if !pod.facts.volumes.is_empty() {
+            self.nodes.change_volume_pods(row, pod, change);
+        }
+        let more = change == UserChange::More;
+        pod.facts.anti_affinity_terms.iter().for_each(|term| self.nodes.terms.change(term, row, more));
+        self.change_class(row, pod, more);
+    }
+
+    /// Counts a pod where its class is counted, or no longer.
+    fn change_class(&mut self, row: Row, pod: &PodRecord, more: bool) {
+        let class = PodClass {
+            namespace: Arc::clone(&pod.namespace),
+            labels: Arc::clone(&pod.facts.labels),
+            terminating: pod.terminating,
+        };
+        let code = match self.classes.code(&class) {
+            Some(code) if more => {
+                self.classes.acquire(class);
+                code
+            }
+            Some(code) => code,
+            None => {
+                let code = self.classes.acquire(class.clone());
+                self.counts.set_class(code, &class, &self.nodes.namespaces);
+                code
+            }
+        };
+        self.nodes.pod_classes.update(row, |pods| {
+            let pods = Arc::make_mut(pods);
+            match pods.iter().position(|known| *known == code) {
+                Some(at) if !more => {
+                    pods.swap_remove(at);
+                }
+                _ if more => pods.push(code),
+                _ => {}
+            }
+        });
+        self.counts.change(code, row, more);
+        if !more {
+            self.classes.release(code);
+        }
+    }
+
+    fn change_ports(&mut self, row: Row, ports: &[HostPort], change: UserChange) {
+        let old = self.nodes.port_codes.get(row).copied().unwrap_or(0);
+        let mut in_use: PortUse = self.ports.values().get(old as usize).map(|set| (**set).clone()).unwrap_or_default();
+        for port in ports {
+            match (in_use.binary_search_by(|(known, _)| known.cmp(port)), change) {
+                (Ok(at), UserChange::More) => in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders += 1),
+                (Err(at), UserChange::More) => in_use.insert(at, (port.clone(), 1)),
+                (Ok(at), UserChange::Fewer) => {
+                    in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders -= 1);
+                    in_use.retain(|(_, holders)| *holders > 0);
+                }
+                (Err(_), UserChange::Fewer) => {}
+            }
+        }
+        let new = self.ports.acquire(in_use);
+        self.ports.release(old);
+        self.nodes.port_codes.set(row, new);
+        self.record(NodeInterface::Ports, row);
+    }
+
+    /// Every recorded change is a generation of its own, so that generations in the log only rise.
+    fn record(&mut self, interface: NodeInterface, row: Row) {
+        self.generation.0 += 1;
+        let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
+        changes.record(interface, self.generation, row);
+    }
+
+    fn record_all(&mut self, row: Row) {
+        NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
+    }
+}
+
+/// Keeps the greater of two resource versions, which are decimal numbers without leading zeros. Source: KEP-5504.
+fn advance(newest: &mut Arc<str>, seen: &Arc<str>) {
+    if (seen.len(), &**seen) > (newest.len(), &**newest) {
+        *newest = Arc::clone(seen);
+    }
+}
+
+impl Snapshot {
+    fn empty() -> Self {
+        Self {
+            generation: Generation(0),
+            nodes: NodeTable::default(),
+            storage: StorageTable::default(),
+            workloads: Workloads::default(),
+            served_by_device_class: Arc::default(),
+            nodes_resource_version: Arc::default(),
+            pods_resource_version: Arc::default(),
+            changes: Arc::default(),
+        }
+    }
+}
