@@ -1,0 +1,182 @@
+//! Every limit of the host, with its unit and its reason. A leaf that every room may use.
+
+use std::time::Duration;
+
+/// Rows per chunk of a column. A write copies one chunk while a snapshot shares it: 1,024 rows of 8 bytes are 8 KiB,
+/// a tenth of a microsecond; smaller chunks would lengthen the table of chunks that the first write copies.
+pub const CHUNK_ROWS: usize = 1024;
+
+/// Texts in the pool before unused ones are swept out; below this a sweep would cost more than it frees (about 3 MiB).
+pub const TEXT_POOL_SWEEP_MIN: usize = 32 * 1024;
+
+/// Label columns kept materialised. Clusters filter by a few dozen keys; beyond this a column is built for the one
+/// question that needs it, so that odd pods cannot fill memory (256 columns of 100,000 rows are 100 MiB).
+pub const LABEL_COLUMNS: usize = 256;
+
+/// Dead texts in the dictionary of a label column before it is compacted, when they are also the majority.
+pub const DICTIONARY_DEAD_MIN: usize = 256;
+
+/// Entries kept per change log. A verdict older than that is computed afresh; 65,536 entries are 1 MiB.
+pub const CHANGE_LOG_ENTRIES: usize = 65_536;
+
+/// Period of the clock that interrupts guests. Deadlines are met to one tick.
+pub const EPOCH_TICK: Duration = Duration::from_millis(1);
+
+/// Wall-clock time that a call may take, as a multiple of the processor time that it may use: on a machine this busy
+/// nothing answers in time any more.
+pub const STARVED_FACTOR: u32 = 20;
+
+/// Time that a call may at most be given back for what the host took to answer it, as a multiple of its own time. Building
+/// a column that nobody had asked for before takes the host up to 20 ms per 100,000 rows; without a bound a guest could ask
+/// for one after the other and never run out of time.
+pub const HOST_TIME_FACTOR: u32 = 10;
+
+/// Processor time of one `filter` call per 10,000 rows; never less than [`FILTER_TIME_MIN`]. A vectorised predicate needs some
+/// 20 µs for 10,000 rows, an interpreted one about 3 ms.
+pub const FILTER_TIME_PER_10_000_ROWS: Duration = Duration::from_millis(5);
+
+/// Least processor time of one `filter` call.
+pub const FILTER_TIME_MIN: Duration = Duration::from_millis(10);
+
+/// Processor time to instantiate a component, start functions included, and for `describe` and `configure` each.
+pub const INSTANTIATE_TIME: Duration = Duration::from_millis(100);
+
+/// Time to compile a component. The largest in use, language run times of 18 MB, take about 4 s.
+pub const COMPILE_TIME: Duration = Duration::from_secs(10);
+
+/// Size of a component in bytes. Language run times are 12–18 MB.
+pub const COMPONENT_BYTES: usize = 64 << 20;
+
+/// Linear memory of one instance in bytes, summed over its memories, where the policy says nothing. Columns of 100,000
+/// rows are 0.8 MB each.
+pub const GUEST_MEMORY_BYTES: usize = 16 << 20;
+
+/// The most linear memory that a policy can grant one instance: all a 32-bit guest can address in half.
+pub const GUEST_MEMORY_BYTES_MAX: usize = 2 << 30;
+
+/// Core instances in one component; language run times are made of about twenty.
+pub const GUEST_INSTANCES: usize = 64;
+
+/// Tables in one component.
+pub const GUEST_TABLES: usize = 32;
+
+/// Memories in one component; nobody needs more than one, some linkers make two.
+pub const GUEST_MEMORIES: usize = 4;
+
+/// Elements of one table: function pointers of the guest.
+pub const GUEST_TABLE_ELEMENTS: usize = 10_000;
+
+/// Stack of a guest in bytes; wasmtime's default.
+pub const GUEST_STACK_BYTES: usize = 512 << 10;
+
+/// Instances that exist at once, idle ones included, over all predicates. A slot reserves 4 GiB of address space.
+pub const GUEST_SLOTS: u32 = 256;
+
+/// Idle instances kept per predicate; as many evaluations run at once without instantiating.
+pub const IDLE_INSTANCES: usize = 8;
+
+/// Failures in one verdict.
+pub const VERDICT_FAILURES: usize = 4096;
+
+/// Reasons in one failure.
+pub const FAILURE_REASONS: usize = 32;
+
+/// Bytes of one reason.
+pub const REASON_BYTES: usize = 1024;
+
+/// Bytes that a guest may hand over in one call beside the codes of the rows.
+pub const OUTPUT_BYTES: usize = 1 << 20;
+
+/// Bytes of a fault's detail.
+pub const FAULT_DETAIL_BYTES: usize = 512;
+
+/// Bytes of one cluster file, unpacked. A cluster of 100,000 nodes and 1,000,000 pods is about 3 GB with all its fields.
+pub const CLUSTER_FILE_BYTES: u64 = 8 << 30;
+
+/// Documents in one YAML file: one per object in the longest form.
+pub const YAML_DOCUMENTS: usize = 2_000_000;
+
+/// Values in one YAML file; a pod as `kubectl` writes it has about 150.
+pub const YAML_NODES: usize = 100_000_000;
+
+/// Bytes of text values in one YAML file.
+pub const YAML_SCALAR_BYTES: usize = 2 << 30;
+
+// The API (`api`).
+
+/// Bytes of one request body unless configured otherwise. The largest pod an API server stores is 1.5 MB; with the names
+/// of 100,000 nodes beside it (2.5 MB at 25 bytes a name) a request still fits.
+pub const BODY_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes that `--max-body-bytes` may at most allow: kube-scheduler's extender sends whole nodes (10 kB each) where it is
+/// not told that we keep a cache, 25,000 of them fit.
+pub const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Time for a body to arrive whole. A slower client is cut off: it holds a connection and what it has sent.
+pub const BODY_TIME: Duration = Duration::from_secs(5);
+/// Time for the head of an HTTP/1 request, and for the first bytes that tell HTTP/1 from HTTP/2; also how long an HTTP/1
+/// connection may idle. Reconnecting over loopback costs less than keeping strangers' connections.
+pub const HEAD_TIME: Duration = Duration::from_secs(5);
+/// Time that a client may leave an answer unread with full buffers before it is cut off.
+pub const WRITE_STALL: Duration = Duration::from_secs(5);
+/// Bytes of the head of an HTTP/1 request, and of its read buffer. hyper's least is 8 KiB; a path and a few headers need less.
+pub const HEAD_BYTES: usize = 64 * 1024;
+/// Headers of an HTTP/1 request; proxies add a dozen.
+pub const HEADERS: usize = 64;
+/// Bytes of all headers of an HTTP/2 request, uncompressed.
+pub const H2_HEADER_BYTES: u32 = 16 * 1024;
+/// Concurrent streams of one HTTP/2 connection: a core pipelines tens of pods.
+pub const H2_STREAMS: u32 = 100;
+/// Bytes that a peer may send on one HTTP/2 stream before we have read them.
+pub const H2_STREAM_WINDOW: u32 = 64 * 1024;
+/// Bytes that a peer may send on one HTTP/2 connection before we have read them.
+pub const H2_CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// Bytes of an answer that one HTTP/2 stream buffers before the writer waits.
+pub const H2_SEND_BUFFER: usize = 256 * 1024;
+/// Interval of HTTP/2 pings that find dead peers.
+pub const H2_PING: Duration = Duration::from_secs(20);
+/// Time for the answer to such a ping.
+pub const H2_PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections of one listener. Each listener has its own, so that a flood over TCP leaves the Unix socket to answer.
+pub const CONNECTIONS: usize = 1024;
+/// Depth of nested JSON. serde_json's own limit, named here because clients meet it; protobuf's is 100.
+pub const JSON_DEPTH: usize = 128;
+/// Pods of one request.
+pub const REQUEST_PODS: usize = 1000;
+/// Pods times nodes of one request: an answer of this many node names takes 100 MB at most.
+pub const REQUEST_PAIRS: usize = 2_000_000;
+/// Bytes of an error's text: it may quote what a client sent, and a gRPC status travels in a header.
+pub const ERROR_BYTES: usize = 1024;
+/// Time that a request waits for one of the evaluation slots (one per core) before it is refused: an evaluation takes
+/// microseconds to milliseconds, so a longer queue means that the work does not get done anyway.
+pub const QUEUE_TIME: Duration = Duration::from_secs(1);
+/// Time between "not ready" and the end of accepting connections, so that who polls readiness can see it.
+pub const DRAIN_NOTICE: Duration = Duration::from_millis(200);
+/// Time for running requests to end after a signal, before their connections are dropped.
+pub const DRAIN_GRACE: Duration = Duration::from_secs(8);
+/// Time for evaluations that outlive the drain; past it the process ends under them.
+pub const DRAIN_ABANDON: Duration = Duration::from_millis(500);
+
+// The command line (`cli`).
+
+/// Pods that the command line asks a sidecar about in one request: below [`REQUEST_PAIRS`] up to 100,000 nodes.
+pub const CLIENT_PODS: usize = 16;
+/// Bytes of one answer that the command line accepts from a sidecar: [`REQUEST_PAIRS`] names of 63 bytes and their framing.
+pub const CLIENT_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+/// Time for the command line to connect to a sidecar on this machine.
+pub const CLIENT_CONNECT: Duration = Duration::from_secs(3);
+/// Time for one answer to the command line.
+pub const CLIENT_ANSWER: Duration = Duration::from_secs(60);
+/// Work that takes longer shows a progress bar: shorter, it would only flicker.
+pub const PROGRESS_AFTER: Duration = Duration::from_secs(1);
+
+/// Materialised counts kept up to date. A pod event costs some nanoseconds for each; a busy cluster's pending pods use
+/// a few hundred selectors.
+pub const COUNTS: usize = 1024;
+
+/// Bytes of all materialised counts together; one of 100,000 rows is 400 kB.
+pub const COUNTS_BYTES: usize = 256 << 20;
+
+/// Bytes of one policy document: hundreds of predicates with their arguments are less than 100 KB.
+pub const POLICY_FILE_BYTES: u64 = 1 << 20;
+
+/// The most time that a policy can grant one `filter` call: a core that waits longer has given up on the answer.
+pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);

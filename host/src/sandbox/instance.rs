@@ -1,0 +1,194 @@
+//! One instance of a component in a store of its own, and how its failures become faults.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
+use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
+
+use super::deadline::Deadline;
+use super::facts::Facts;
+use super::memory::MemoryBudget;
+use super::verdict::{self, Verdict};
+use super::wire::{Descriptor, RawVerdict};
+use crate::fault::{Fault, FaultKind};
+use crate::limits::{FAULT_DETAIL_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES};
+
+/// What the host keeps beside an instance: the facts of the running call, and the memory it may have.
+pub(super) struct Frame {
+    facts: Option<Arc<dyn Facts>>,
+    deadline: Deadline,
+    memory: MemoryBudget,
+}
+
+impl Frame {
+    /// The deadline of the running call.
+    pub(super) fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
+    }
+
+    /// The facts of the running `filter` call. Outside of one there are none, and asking for them traps.
+    pub(super) fn facts(&self) -> wasmtime::Result<&dyn Facts> {
+        self.facts.as_deref().ok_or_else(|| NoFacts.into())
+    }
+}
+
+/// A guest asked for a fact outside of `filter`.
+#[derive(Debug, thiserror::Error)]
+#[error("facts exist only while filter runs")]
+struct NoFacts;
+
+/// Where a component's exports are.
+#[derive(Debug, Clone)]
+pub(super) struct Exports {
+    pub(super) describe: ComponentExportIndex,
+    pub(super) configure: ComponentExportIndex,
+    pub(super) filter: ComponentExportIndex,
+}
+
+/// Why there is no instance.
+#[derive(Debug)]
+pub(super) enum NewError {
+    /// The exports are not of the contract's types.
+    Contract(String),
+    /// Instantiating failed.
+    Fault(Fault),
+}
+
+impl From<Fault> for NewError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// A running predicate. After a fault it is to be thrown away.
+pub(super) struct Instance {
+    store: Store<Frame>,
+    instance: wasmtime::component::Instance,
+    filter: TypedFunc<(u32,), (RawVerdict,)>,
+}
+
+impl Instance {
+    /// Instantiates; start functions run within [`INSTANTIATE_TIME`].
+    pub(super) fn new(pre: &InstancePre<Frame>, exports: &Exports, memory_bytes: usize) -> Result<Self, NewError> {
+        let mut store = Store::new(
+            pre.engine(),
+            Frame { facts: None, deadline: Deadline::new(INSTANTIATE_TIME), memory: MemoryBudget::new(memory_bytes) },
+        );
+        store.limiter(|frame| &mut frame.memory);
+        store.set_hostcall_fuel(OUTPUT_BYTES);
+        store.epoch_deadline_callback(|mut store| {
+            Ok(match store.data_mut().deadline.look() {
+                Some(ticks) => UpdateDeadline::Continue(ticks),
+                None => UpdateDeadline::Interrupt,
+            })
+        });
+        begin(&mut store, INSTANTIATE_TIME);
+        let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
+        let filter = instance
+            .get_typed_func::<(u32,), (RawVerdict,)>(&mut store, exports.filter)
+            .map_err(|error| NewError::Contract(format!("filter: {error:#}")))?;
+        Ok(Self { store, instance, filter })
+    }
+
+    /// Looks whether `describe` and `configure` have the contract's types; [`Self::new`] has looked at `filter`.
+    pub(super) fn check_types(&mut self, exports: &Exports) -> Result<(), String> {
+        let (instance, store) = (&self.instance, &mut self.store);
+        instance
+            .get_typed_func::<(), (Descriptor,)>(&mut *store, exports.describe)
+            .map_err(|error| format!("describe: {error:#}"))?;
+        instance
+            .get_typed_func::<(&str,), (Result<(), String>,)>(&mut *store, exports.configure)
+            .map_err(|error| format!("configure: {error:#}"))?;
+        Ok(())
+    }
+
+    /// Calls `describe`.
+    pub(super) fn describe(&mut self, exports: &Exports) -> Result<Descriptor, Fault> {
+        begin(&mut self.store, INSTANTIATE_TIME);
+        let store = &mut self.store;
+        let described = self
+            .instance
+            .get_typed_func::<(), (Descriptor,)>(&mut *store, exports.describe)
+            .and_then(|describe| describe.call(&mut *store, ()));
+        described.map(|(descriptor,)| descriptor).map_err(|error| as_configure(fault(store, &error)))
+    }
+
+    /// Calls `configure`. A refusal by the predicate is the fault `Configure`, with the predicate's words.
+    pub(super) fn configure(&mut self, exports: &Exports, args: &str) -> Result<(), Fault> {
+        begin(&mut self.store, INSTANTIATE_TIME);
+        let store = &mut self.store;
+        let configured = self
+            .instance
+            .get_typed_func::<(&str,), (Result<(), String>,)>(&mut *store, exports.configure)
+            .and_then(|configure| configure.call(&mut *store, (args,)));
+        match configured {
+            Ok((Ok(()),)) => Ok(()),
+            Ok((Err(refusal),)) => Err(Fault { kind: FaultKind::Configure, detail: shorten(&refusal) }),
+            Err(error) => Err(as_configure(fault(store, &error))),
+        }
+    }
+
+    /// Calls `filter` for a batch of `rows` rows, within `time`.
+    pub(super) fn filter(&mut self, facts: Arc<dyn Facts>, rows: u32, time: Duration) -> Result<Verdict, Fault> {
+        let store = &mut self.store;
+        store.data_mut().facts = Some(facts);
+        // What an earlier call was refused is no reason of a failure in this one.
+        store.data_mut().memory.take_refused();
+        store.set_hostcall_fuel(OUTPUT_BYTES + rows as usize * size_of::<u16>());
+        begin(store, time);
+        let returned = self.filter.call(&mut *store, (rows,));
+        store.data_mut().facts = None;
+        match returned {
+            Ok((raw,)) => verdict::check(raw, rows),
+            Err(error) => Err(fault(store, &error)),
+        }
+    }
+}
+
+/// Starts the time of a call.
+fn begin(store: &mut Store<Frame>, budget: Duration) {
+    store.data_mut().deadline = Deadline::new(budget);
+    store.set_epoch_deadline(Deadline::first_look());
+}
+
+/// Which fault an error of wasmtime is.
+fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
+    let refused_memory = store.data_mut().memory.take_refused();
+    let detail = shorten(&format!("{error:#}"));
+    let kind = match error.downcast_ref::<Trap>() {
+        Some(Trap::Interrupt) => FaultKind::Deadline,
+        Some(Trap::StackOverflow) => FaultKind::StackOverflow,
+        _ if refused_memory => FaultKind::Memory,
+        Some(_) => FaultKind::Trap,
+        None if error.is::<NoFacts>() => FaultKind::Trap,
+        None if error.is::<PoolConcurrencyLimitError>() => FaultKind::Overloaded,
+        None if detail.contains("fuel allocated for hostcalls") => FaultKind::OutputTooLarge,
+        // What is left is a value that the component model's rules reject, in a result or in an argument.
+        None => FaultKind::MalformedVerdict,
+    };
+    let detail = match error.downcast_ref::<Trap>() {
+        Some(trap) => trap.to_string(),
+        None => detail,
+    };
+    Fault { kind, detail }
+}
+
+/// Before `filter` there is no verdict to be malformed: nonsense from `describe` or `configure` is theirs.
+fn as_configure(fault: Fault) -> Fault {
+    match fault.kind {
+        FaultKind::MalformedVerdict => Fault { kind: FaultKind::Configure, ..fault },
+        _ => fault,
+    }
+}
+
+/// One line of bounded length.
+pub(super) fn shorten(text: &str) -> String {
+    let mut text = verdict::escape_controls(text).into_owned();
+    if text.len() > FAULT_DETAIL_BYTES {
+        let end = (0..=FAULT_DETAIL_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}

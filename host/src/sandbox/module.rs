@@ -1,0 +1,242 @@
+//! A loaded predicate: compiled, linked to what it imports and may import, described, configured, with idle instances
+//! at hand.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
+
+use super::facts::Facts;
+use super::instance::{Exports, Frame, Instance, NewError};
+use super::linker::{Interface, PACKAGE, VERSION};
+use super::verdict::Verdict;
+use super::wire::Descriptor;
+use crate::fault::{Fault, FaultKind};
+use crate::limits::{FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, IDLE_INSTANCES};
+
+/// Why a component is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Larger than a component may be.
+    #[error("the module has {bytes} bytes, at most {limit} are allowed")]
+    Size {
+        /// What it has.
+        bytes: usize,
+        /// What it may have.
+        limit: usize,
+    },
+    /// Not a component at all.
+    #[error("{0}")]
+    NotAComponent(&'static str),
+    /// The bytes do not compile.
+    #[error("the component does not compile: {0}")]
+    Compile(String),
+    /// Compiling took too long.
+    #[error("the component did not compile within {0:?}")]
+    CompileTime(Duration),
+    /// It imports what no host has.
+    #[error("the component imports what nodesift does not offer: {}; it offers {PACKAGE} {VERSION}: {}", .0.join(", "), Interface::ALL.map(Interface::name).join(", "))]
+    UnknownImports(Vec<String>),
+    /// It imports what the policy does not allow.
+    #[error("the component imports {}, which `allow` does not list", .0.join(", "))]
+    ForbiddenImports(Vec<&'static str>),
+    /// Its imports or exports are not of the contract's types.
+    #[error("the component does not fit the contract {PACKAGE} {VERSION}: {0}")]
+    Contract(String),
+    /// It failed while it was instantiated, described or configured.
+    #[error("{step}: {fault}")]
+    Step {
+        /// `instantiate`, `describe` or `configure`.
+        step: &'static str,
+        /// What happened.
+        fault: Fault,
+    },
+}
+
+/// How long an instance lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// A fresh one for every call: nothing can leak from one pod to the next.
+    PerCall,
+    /// Used again until it faults.
+    Reused,
+}
+
+/// What a policy says about a module.
+#[derive(Debug, Clone)]
+pub struct Grants {
+    /// The most it may import; none: whatever it asks for.
+    pub allow: Option<Vec<Interface>>,
+    /// Arguments, a JSON object as text.
+    pub args: String,
+    /// Linear memory of one instance in bytes.
+    pub memory_bytes: usize,
+    /// Time of one call; none: by the number of rows.
+    pub time_per_call: Option<Duration>,
+    /// How long an instance lives.
+    pub lifetime: Lifetime,
+}
+
+/// A predicate ready to be called from any thread.
+pub struct Module {
+    pre: InstancePre<Frame>,
+    exports: Exports,
+    grants: Grants,
+    imports: Vec<Interface>,
+    descriptor: Descriptor,
+    idle: Mutex<Vec<Instance>>,
+}
+
+impl Module {
+    /// Links, instantiates, describes and configures a compiled component.
+    pub(super) fn prepare(component: &Component, grants: Grants) -> Result<Self, LoadError> {
+        let imports = imports_of(component)?;
+        if let Some(allow) = &grants.allow {
+            let forbidden: Vec<&str> =
+                imports.iter().filter(|import| !allow.contains(import)).map(|import| import.name()).collect();
+            if !forbidden.is_empty() {
+                return Err(LoadError::ForbiddenImports(forbidden));
+            }
+        }
+        let contract = |error: wasmtime::Error| LoadError::Contract(format!("{error:#}"));
+        let mut linker = Linker::new(component.engine());
+        for interface in &imports {
+            interface.link(&mut linker).map_err(contract)?;
+        }
+        let pre = linker.instantiate_pre(component).map_err(contract)?;
+        let exports = exports_of(component)?;
+        let step = |step| move |fault| LoadError::Step { step, fault };
+        let mut instance = Instance::new(&pre, &exports, grants.memory_bytes).map_err(|error| match error {
+            NewError::Contract(text) => LoadError::Contract(text),
+            NewError::Fault(fault) => step("instantiate")(fault),
+        })?;
+        instance.check_types(&exports).map_err(LoadError::Contract)?;
+        let descriptor = instance.describe(&exports).map_err(step("describe"))?;
+        instance.configure(&exports, &grants.args).map_err(step("configure"))?;
+        let idle = match grants.lifetime {
+            Lifetime::Reused => vec![instance],
+            Lifetime::PerCall => Vec::new(),
+        };
+        Ok(Self { pre, exports, grants, imports, descriptor, idle: Mutex::new(idle) })
+    }
+
+    /// The interfaces of which the component imports a function: all that it can read.
+    pub fn imports(&self) -> &[Interface] {
+        &self.imports
+    }
+
+    /// Whether it imports a `cluster-*` interface, so that it is always asked about every row.
+    pub fn is_cluster_wide(&self) -> bool {
+        self.imports.iter().any(|interface| interface.is_cluster_wide())
+    }
+
+    /// How the predicate introduces itself.
+    pub fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// Judges one pod against a batch of `rows` rows.
+    pub fn filter(&self, facts: Arc<dyn Facts>, rows: u32) -> Result<Verdict, Fault> {
+        let mut instance = match self.take_idle() {
+            Some(instance) => instance,
+            None => {
+                let mut instance =
+                    Instance::new(&self.pre, &self.exports, self.grants.memory_bytes).map_err(|error| match error {
+                        // Loading has looked at the types.
+                        NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
+                        NewError::Fault(fault) => fault,
+                    })?;
+                instance.configure(&self.exports, &self.grants.args)?;
+                instance
+            }
+        };
+        let verdict = instance.filter(facts, rows, self.time_per_call(rows))?;
+        if self.grants.lifetime == Lifetime::Reused {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < IDLE_INSTANCES {
+                idle.push(instance);
+            }
+        }
+        Ok(verdict)
+    }
+
+    fn take_idle(&self) -> Option<Instance> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn time_per_call(&self, rows: u32) -> Duration {
+        let by_rows = || (FILTER_TIME_PER_10_000_ROWS * rows.div_ceil(10_000)).max(FILTER_TIME_MIN);
+        self.grants.time_per_call.unwrap_or_else(by_rows)
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Module")
+            .field("descriptor", &self.descriptor)
+            .field("imports", &self.imports)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The fact interfaces of which a component imports at least one function. An import of types alone reads nothing.
+fn imports_of(component: &Component) -> Result<Vec<Interface>, LoadError> {
+    let engine = component.engine();
+    let mut known = Vec::new();
+    let mut unknown = Vec::new();
+    for (name, item) in component.component_type().imports(engine) {
+        let has_functions = match &item.ty {
+            ComponentItem::ComponentInstance(instance) => {
+                instance.exports(engine).any(|(_, export)| matches!(export.ty, ComponentItem::ComponentFunc(_)))
+            }
+            ComponentItem::Type(_) => false,
+            _ => true,
+        };
+        match fact_interface(name) {
+            Some(interface) if has_functions => known.push(interface),
+            Some(_) => {}
+            None if has_functions => unknown.push(name.to_owned()),
+            None => {}
+        }
+    }
+    known.sort_unstable();
+    known.dedup();
+    if unknown.is_empty() { Ok(known) } else { Err(LoadError::UnknownImports(unknown)) }
+}
+
+/// The interface behind an import's full name, where this host's version of the contract serves it.
+fn fact_interface(import: &str) -> Option<Interface> {
+    let (name, version) = import.strip_prefix(PACKAGE)?.strip_prefix('/')?.split_once('@')?;
+    is_served(version).then(|| Interface::from_name(name)).flatten()
+}
+
+/// Whether a component written against `version` of the contract can run here: the same 0.minor.
+fn is_served(version: &str) -> bool {
+    let minor = |version: &str| version.rsplit_once('.').map(|(minor, _)| minor.to_owned());
+    minor(version).is_some() && minor(version) == minor(VERSION)
+}
+
+fn exports_of(component: &Component) -> Result<Exports, LoadError> {
+    let names: Vec<String> =
+        component.component_type().exports(component.engine()).map(|(name, _)| name.to_owned()).collect();
+    let is_predicate = |name: &&String| {
+        name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_prefix("/predicate@")).is_some_and(is_served)
+    };
+    let found = || match names.as_slice() {
+        [] => "it exports nothing".to_owned(),
+        names => format!("it exports {}", names.join(", ")),
+    };
+    let interface = names
+        .iter()
+        .find(is_predicate)
+        .and_then(|name| component.get_export_index(None, name.as_str()))
+        .ok_or_else(|| LoadError::Contract(format!("no export {PACKAGE}/predicate@{VERSION}; {}", found())))?;
+    let function = |name: &'static str| -> Result<ComponentExportIndex, LoadError> {
+        component
+            .get_export_index(Some(&interface), name)
+            .ok_or_else(|| LoadError::Contract(format!("the exported predicate lacks the function `{name}`")))
+    };
+    Ok(Exports { describe: function("describe")?, configure: function("configure")?, filter: function("filter")? })
+}

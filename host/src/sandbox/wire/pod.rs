@@ -1,0 +1,209 @@
+//! What a guest is given about the pod and about nodes: types of the `pod-*` and `node-*` interfaces. Meanings are in the
+//! contract, under the same names.
+#![allow(missing_docs, reason = "documented in the contract, under the same names")]
+
+use std::sync::Arc;
+
+use wasmtime::component::{ComponentType, Lift, Lower};
+
+use super::selectors::LabelSelector;
+
+/// `pod-placement.operator`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[component(enum)]
+#[repr(u8)]
+pub enum Operator {
+    #[component(name = "in")]
+    In,
+    #[component(name = "not-in")]
+    NotIn,
+    #[component(name = "exists")]
+    Exists,
+    #[component(name = "does-not-exist")]
+    DoesNotExist,
+    #[component(name = "gt")]
+    Gt,
+    #[component(name = "lt")]
+    Lt,
+    #[component(name = "unknown")]
+    Unknown,
+}
+
+/// `pod-placement.requirement`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct Requirement {
+    pub key: Arc<str>,
+    pub operator: Operator,
+    pub values: Vec<Arc<str>>,
+}
+
+/// `pod-placement.term`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct Term {
+    pub expressions: Vec<Requirement>,
+    pub fields: Vec<Requirement>,
+}
+
+/// `pod-tolerations.operator`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[component(enum)]
+#[repr(u8)]
+pub enum TolerationOperator {
+    #[component(name = "equal")]
+    Equal,
+    #[component(name = "exists")]
+    Exists,
+    #[component(name = "other")]
+    Other,
+}
+
+/// `pod-tolerations.effect`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[component(enum)]
+#[repr(u8)]
+pub enum Effect {
+    #[component(name = "no-schedule")]
+    NoSchedule,
+    #[component(name = "prefer-no-schedule")]
+    PreferNoSchedule,
+    #[component(name = "no-execute")]
+    NoExecute,
+    #[component(name = "other")]
+    Other,
+}
+
+/// `pod-tolerations.toleration`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct Toleration {
+    pub key: Arc<str>,
+    pub operator: TolerationOperator,
+    pub value: Arc<str>,
+    pub effect: Option<Effect>,
+}
+
+/// `node-taints.taint`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct Taint {
+    pub key: Arc<str>,
+    pub value: Arc<str>,
+    pub effect: Effect,
+}
+
+/// `pod-resources.request`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct Request {
+    pub resource: Arc<str>,
+    pub amount: i64,
+}
+
+/// `pod-spread.when-unsatisfiable`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[component(enum)]
+#[repr(u8)]
+pub enum WhenUnsatisfiable {
+    #[component(name = "do-not-schedule")]
+    DoNotSchedule,
+    #[component(name = "schedule-anyway")]
+    ScheduleAnyway,
+    #[component(name = "other")]
+    Other,
+}
+
+/// `pod-spread.inclusion`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[component(enum)]
+#[repr(u8)]
+pub enum Inclusion {
+    #[component(name = "honor")]
+    Honor,
+    #[component(name = "ignore")]
+    Ignore,
+    #[component(name = "other")]
+    Other,
+}
+
+/// `pod-spread.constraint`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct SpreadConstraint {
+    #[component(name = "max-skew")]
+    pub max_skew: i32,
+    #[component(name = "topology-key")]
+    pub topology_key: Arc<str>,
+    #[component(name = "when-unsatisfiable")]
+    pub when_unsatisfiable: WhenUnsatisfiable,
+    pub selector: Option<LabelSelector>,
+    #[component(name = "min-domains")]
+    pub min_domains: Option<i32>,
+    #[component(name = "node-affinity-policy")]
+    pub node_affinity_policy: Option<Inclusion>,
+    #[component(name = "node-taints-policy")]
+    pub node_taints_policy: Option<Inclusion>,
+    #[component(name = "match-label-keys")]
+    pub match_label_keys: Vec<Arc<str>>,
+}
+
+/// `pod-affinity.term`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct AffinityTerm {
+    pub selector: Option<LabelSelector>,
+    pub namespaces: Vec<Arc<str>>,
+    #[component(name = "namespace-selector")]
+    pub namespace_selector: Option<LabelSelector>,
+    #[component(name = "topology-key")]
+    pub topology_key: Arc<str>,
+    #[component(name = "match-label-keys")]
+    pub match_label_keys: Vec<Arc<str>>,
+    #[component(name = "mismatch-label-keys")]
+    pub mismatch_label_keys: Vec<Arc<str>>,
+}
+
+/// `pod-volumes.disk-kind`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift, Lower)]
+#[component(enum)]
+#[repr(u8)]
+pub enum DiskKind {
+    #[component(name = "gce-persistent-disk")]
+    GcePersistentDisk,
+    #[component(name = "aws-elastic-block-store")]
+    AwsElasticBlockStore,
+    #[component(name = "iscsi")]
+    Iscsi,
+    #[component(name = "rbd")]
+    Rbd,
+}
+
+/// `pod-volumes.disk`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct Disk {
+    pub kind: DiskKind,
+    pub id: Arc<str>,
+    #[component(name = "read-only")]
+    pub read_only: bool,
+    pub monitors: Vec<Arc<str>>,
+}
+
+/// `pod-volumes.claim-ref`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct ClaimRef {
+    pub name: Arc<str>,
+    pub ephemeral: bool,
+}
+
+/// `pod-volumes.volume`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(variant)]
+pub enum PodVolume {
+    #[component(name = "disk")]
+    Disk(Disk),
+    #[component(name = "claim")]
+    Claim(ClaimRef),
+}

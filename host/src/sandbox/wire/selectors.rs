@@ -1,0 +1,55 @@
+//! Label selectors, given to a guest as written and taken from it to count pods. Meanings are in the contract, under the
+//! same names.
+#![allow(missing_docs, reason = "documented in the contract, under the same names")]
+
+use std::sync::Arc;
+
+use wasmtime::component::{ComponentType, Lift, Lower};
+
+/// `selectors.operator`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift, Lower)]
+#[component(enum)]
+#[repr(u8)]
+pub enum LabelOperator {
+    #[component(name = "in")]
+    In,
+    #[component(name = "not-in")]
+    NotIn,
+    #[component(name = "exists")]
+    Exists,
+    #[component(name = "does-not-exist")]
+    DoesNotExist,
+    #[component(name = "unknown")]
+    Unknown,
+}
+
+/// `selectors.requirement`
+#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift, Lower)]
+#[component(record)]
+pub struct LabelRequirement {
+    pub key: String,
+    pub operator: LabelOperator,
+    pub values: Vec<String>,
+    #[component(name = "operator-text")]
+    pub operator_text: String,
+}
+
+/// `selectors.label-selector`
+#[derive(Debug, Clone, ComponentType, Lower)]
+#[component(record)]
+pub struct LabelSelector {
+    #[component(name = "match-labels")]
+    pub match_labels: Vec<(Arc<str>, Arc<str>)>,
+    #[component(name = "match-expressions")]
+    pub match_expressions: Vec<LabelRequirement>,
+}
+
+/// `cluster-pods.pod-selector`
+#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift)]
+#[component(record)]
+pub struct PodSelector {
+    pub namespaces: Vec<String>,
+    #[component(name = "namespace-requirements")]
+    pub namespace_requirements: Option<Vec<LabelRequirement>>,
+    pub requirements: Vec<LabelRequirement>,
+}
