@@ -1,0 +1,51 @@
+//! What the engine is asked: pods, nodes, phase, depth.
+
+use crate::object::Pod;
+use crate::policy::Phase;
+
+/// Pods to judge against one snapshot.
+#[derive(Debug)]
+pub struct Question {
+    /// Each gets an answer of its own, in this order.
+    pub pods: Vec<PodRef>,
+    /// The nodes asked about.
+    pub nodes: Nodes,
+    /// Which part of the policy runs.
+    pub phase: Phase,
+    /// How much is evaluated.
+    pub depth: Depth,
+}
+
+/// A pod to judge.
+#[derive(Debug)]
+pub enum PodRef {
+    /// A pod in the cache, by `metadata.uid`.
+    Uid(String),
+    /// A pod in the cache, by namespace and name.
+    Name {
+        /// `metadata.namespace`.
+        namespace: String,
+        /// `metadata.name`.
+        name: String,
+    },
+    /// A pod given whole; it need not be in the cache.
+    Whole(Box<Pod>),
+}
+
+/// The nodes asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Nodes {
+    /// Every node of the snapshot.
+    All,
+    /// Nodes by name; repeated names count once, an unknown name is an error.
+    Named(Vec<String>),
+}
+
+/// How much is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// The first predicate that rejects a node ends that node, as in a scheduling cycle.
+    FirstFailure,
+    /// Every predicate alone over every node, and the conjunction.
+    Each,
+}
