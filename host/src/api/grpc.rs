@@ -1,0 +1,66 @@
+//! The gRPC dialect: the calls of `nodesift.v1`, as tonic serves them, and what tonic says by itself put right.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::http::HeaderValue;
+use nodesift_api::v1::nodesift_server::{Nodesift, NodesiftServer};
+use nodesift_api::v1::{ExplainRequest, ExplainResponse, FilterRequest, FilterResponse};
+use tonic::{Request, Response, Status};
+
+use super::Error;
+use super::service::{self, Service};
+
+/// The calls of `nodesift.v1` over one service.
+#[derive(Debug)]
+pub(super) struct Calls {
+    service: Service,
+}
+
+/// The gRPC server for these calls. A message larger than `max_message_bytes` is refused from its length alone.
+pub(super) fn server(service: Service, max_message_bytes: usize) -> NodesiftServer<Calls> {
+    NodesiftServer::new(Calls { service }).max_decoding_message_size(max_message_bytes)
+}
+
+#[tonic::async_trait]
+impl Nodesift for Calls {
+    async fn filter(&self, request: Request<FilterRequest>) -> Result<Response<FilterResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.run(move |engine| service::filter(engine, request)).await?))
+    }
+
+    async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.run(move |engine| service::explain(engine, request)).await?))
+    }
+}
+
+/// Travels with a request and tells whether tonic handed its message to a call, or refused it before.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reached(Arc<AtomicBool>);
+
+impl Reached {
+    fn by<T>(request: Request<T>) -> T {
+        if let Some(Self(reached)) = request.extensions().get() {
+            reached.store(true, Ordering::Relaxed);
+        }
+        request.into_inner()
+    }
+
+    /// Puts right what tonic calls a message that it refuses by itself: OUT_OF_RANGE where it is too long, INTERNAL
+    /// where it does not decode. Neither is how this API speaks of limits and of requests that are wrong.
+    pub(super) fn put_right(&self, mut response: axum::response::Response, limit: usize) -> axum::response::Response {
+        const INVALID_ARGUMENT: HeaderValue = HeaderValue::from_static("3");
+        if self.0.load(Ordering::Relaxed) {
+            return response;
+        }
+        // A refusal without any message carries its status in the headers.
+        let Some(status) = response.headers_mut().get_mut("grpc-status") else { return response };
+        match status.as_bytes() {
+            b"11" => return Error::BodyTooLarge { limit }.into_response_for(true),
+            b"13" => *status = INVALID_ARGUMENT,
+            _ => {}
+        }
+        response
+    }
+}

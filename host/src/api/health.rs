@@ -1,0 +1,102 @@
+//! Liveness and readiness: values that are held, not flags that are set.
+//!
+//! Whoever must be done before the first answer holds a [`Latch`]; readiness comes when the last one is dropped. A drain
+//! takes readiness away for good, while requests that still arrive are answered.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::StatusCode;
+
+use super::Error;
+
+/// Whether answers may be given, and whether new requests are welcome. Clones share their state.
+#[derive(Debug, Clone, Default)]
+pub struct Readiness {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: Vec<Arc<str>>,
+    draining: bool,
+}
+
+/// Something that must be done before the first answer; done when dropped.
+#[derive(Debug)]
+#[must_use = "readiness waits until this is dropped"]
+pub struct Latch {
+    what: Arc<str>,
+    readiness: Readiness,
+}
+
+impl Readiness {
+    /// Makes readiness wait until the latch is dropped. `what` names it in `/readyz`, for example `the list of nodes`.
+    pub fn wait_for(&self, what: &str) -> Latch {
+        let what: Arc<str> = what.into();
+        self.locked(|state| state.waiting.push(Arc::clone(&what)));
+        Latch { what, readiness: self.clone() }
+    }
+
+    /// Takes readiness away: the process is about to end.
+    pub fn drain(&self) {
+        self.locked(|state| state.draining = true);
+    }
+
+    /// Refuses while anything is waited for. A drain does not refuse: requests that made it here are answered.
+    pub fn check(&self) -> Result<(), Error> {
+        self.locked(|state| match state.waiting.as_slice() {
+            [] => Ok(()),
+            waiting => Err(Error::NotReady { waiting: waiting.join(", ") }),
+        })
+    }
+
+    /// Status and text of `/readyz`.
+    pub fn report(&self) -> (StatusCode, String) {
+        self.locked(|state| match (state.draining, state.waiting.as_slice()) {
+            (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n".to_owned()),
+            (false, []) => (StatusCode::OK, "ok\n".to_owned()),
+            (false, waiting) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {}\n", waiting.join(", "))),
+        })
+    }
+
+    fn locked<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        // A panic while holding the lock leaves plain values behind, which are as good as before.
+        look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Latch {
+    fn drop(&mut self) {
+        self.readiness.locked(|state| {
+            if let Some(at) = state.waiting.iter().position(|what| Arc::ptr_eq(what, &self.what)) {
+                state.waiting.remove(at);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn readiness_comes_with_the_last_latch_and_says_what_it_waits_for() {
+        let readiness = Readiness::default();
+        let nodes = readiness.wait_for("the list of nodes");
+        let pods = readiness.wait_for("the list of pods");
+        assert_eq!(readiness.report().1, "waiting for the list of nodes, the list of pods\n");
+        drop(nodes);
+        assert_eq!(readiness.check().unwrap_err().text(), "not ready, waiting for the list of pods: try again");
+        drop(pods);
+        assert_eq!(readiness.report(), (StatusCode::OK, "ok\n".into()));
+    }
+
+    #[test]
+    fn a_drain_ends_readiness_but_not_answers() {
+        let readiness = Readiness::default();
+        readiness.drain();
+        assert_eq!(readiness.report().0, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(readiness.check().is_ok());
+    }
+}

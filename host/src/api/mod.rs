@@ -1,0 +1,33 @@
+//! What a scheduler core can call: gRPC `nodesift.v1`, the same as JSON over HTTP, kube-scheduler's extender, probes.
+//!
+//! Every protocol is a thin edge around one [`Service`]: decode, let it answer, encode.
+//!
+//! ```text
+//! server    sockets in, connections with their limits, drain
+//! router    paths → handlers; every request bounded and contained by `guard`
+//!   grpc · json · extender · health      one file per dialect
+//! service   readiness, evaluation slots: the one place where evaluation runs
+//!   request   nodesift.v1 messages → engine::Question
+//!   response  engine::Answer → nodesift.v1 messages
+//! error     the one place that maps failures to gRPC and HTTP statuses
+//! ```
+//!
+//! Start with [`service`], then [`server`].
+
+pub mod error;
+pub mod extender;
+mod grpc;
+pub mod guard;
+pub mod health;
+pub mod json;
+pub mod listen;
+pub mod patience;
+pub mod request;
+pub mod response;
+pub mod router;
+pub mod server;
+pub mod service;
+
+pub use error::Error;
+pub use health::Readiness;
+pub use service::Service;

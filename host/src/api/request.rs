@@ -1,0 +1,188 @@
+//! `nodesift.v1` messages → [`Question`]: every field checked, errors name the field.
+//!
+//! Start at [`Asked::into_question`].
+
+use nodesift_api::v1::{self, pod};
+use nodesift_api::wkt;
+use serde_json::Value;
+
+use super::Error;
+use crate::cache::Snapshot;
+use crate::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
+use crate::limits;
+use crate::object::Pod;
+
+/// What `Filter` and `Explain` have in common.
+#[derive(Debug)]
+pub struct Asked {
+    /// Pods by UID, by name or whole.
+    pub pods: Vec<v1::Pod>,
+    /// Every unbound pod of the snapshot instead of `pods`.
+    pub pending: bool,
+    /// A [`v1::Phase`].
+    pub phase: i32,
+    /// Absent: all nodes.
+    pub nodes: Option<v1::NodeSubset>,
+    /// How much is evaluated.
+    pub depth: Depth,
+}
+
+impl Asked {
+    /// The question, for an answer on the given snapshot. Refuses what one request may not ask for.
+    pub fn into_question(self, engine: &Engine, snapshot: &Snapshot) -> Result<Question, Error> {
+        let phase = phase(self.phase)?;
+        let pods: Vec<PodRef> = if self.pending {
+            if !self.pods.is_empty() {
+                return Err(invalid("pending", "give either pods or pending, not both"));
+            }
+            let unbound = engine.pending_pods();
+            unbound.iter().map(|pod| named(pod.namespace.to_string(), pod.name.to_string())).collect()
+        } else {
+            at_most("pods", self.pods.len(), limits::REQUEST_PODS)?;
+            self.pods.into_iter().enumerate().map(|(at, pod)| pod_ref(at, pod)).collect::<Result<_, _>>()?
+        };
+        let nodes = match self.nodes {
+            Some(subset) => Nodes::Named(subset.names),
+            None => Nodes::All,
+        };
+        at_most("pods", pods.len(), limits::REQUEST_PODS)?;
+        let rows = match &nodes {
+            Nodes::All => snapshot.node_count(),
+            Nodes::Named(names) => names.len(),
+        };
+        at_most("pairs of pod and node", pods.len().saturating_mul(rows), limits::REQUEST_PAIRS)?;
+        Ok(Question { pods, nodes, phase, depth: self.depth })
+    }
+}
+
+/// How much an answer of `Filter` says; unspecified means failures with counts.
+pub fn detail(detail: i32) -> Result<v1::Detail, Error> {
+    match v1::Detail::try_from(detail) {
+        Ok(v1::Detail::Unspecified) => Ok(v1::Detail::Failures),
+        Ok(detail) => Ok(detail),
+        Err(unknown) => Err(invalid("detail", &unknown.to_string())),
+    }
+}
+
+fn phase(phase: i32) -> Result<Phase, Error> {
+    match v1::Phase::try_from(phase) {
+        Ok(v1::Phase::Unspecified | v1::Phase::Allocate) => Ok(Phase::Allocate),
+        Ok(v1::Phase::Reserve) => Ok(Phase::Reserve),
+        Err(unknown) => Err(invalid("phase", &unknown.to_string())),
+    }
+}
+
+fn pod_ref(at: usize, pod: v1::Pod) -> Result<PodRef, Error> {
+    let field = |name: &str| format!("pods[{at}].{name}");
+    match pod.pod {
+        Some(pod::Pod::Uid(uid)) if uid.is_empty() => Err(invalid(&field("uid"), "is empty")),
+        Some(pod::Pod::Uid(uid)) => Ok(PodRef::Uid(uid)),
+        Some(pod::Pod::Name(name)) if name.name.is_empty() => Err(invalid(&field("name.name"), "is empty")),
+        Some(pod::Pod::Name(name)) if name.namespace.is_empty() => Ok(named("default".to_owned(), name.name)),
+        Some(pod::Pod::Name(name)) => Ok(named(name.namespace, name.name)),
+        Some(pod::Pod::Json(text)) => {
+            let mut json = serde_json::Deserializer::from_str(&text);
+            let pod: Pod = decoded(&field("json"), serde_path_to_error::deserialize(&mut json))?;
+            json.end().map_err(|error| invalid(&field("json"), &error.to_string()))?;
+            Ok(PodRef::Whole(Box::new(pod)))
+        }
+        Some(pod::Pod::Object(object)) => {
+            let value = Value::Object(object.fields.into_iter().map(|(key, value)| (key, plain(value))).collect());
+            let pod = decoded(&field("object"), serde_path_to_error::deserialize(value))?;
+            Ok(PodRef::Whole(Box::new(pod)))
+        }
+        None => Err(invalid(&format!("pods[{at}]"), "give one of uid, name, json, object")),
+    }
+}
+
+/// Names the field of a pod given whole that does not decode.
+pub(super) fn decoded<T>(
+    field: &str,
+    pod: Result<T, serde_path_to_error::Error<serde_json::Error>>,
+) -> Result<T, Error> {
+    pod.map_err(|error| {
+        let path = error.path().to_string();
+        // serde_path_to_error calls the document itself ".".
+        let field = if path == "." { field.to_owned() } else { format!("{field}.{path}") };
+        invalid(&field, &error.into_inner().to_string())
+    })
+}
+
+/// A `google.protobuf.Value` as JSON. Its numbers are doubles; whole ones are integers in a Kubernetes object.
+fn plain(value: wkt::Value) -> Value {
+    use wkt::value::Kind;
+    match value.kind {
+        None | Some(Kind::NullValue(_)) => Value::Null,
+        Some(Kind::BoolValue(flag)) => Value::Bool(flag),
+        Some(Kind::StringValue(text)) => Value::String(text),
+        Some(Kind::NumberValue(number)) => plain_number(number),
+        Some(Kind::ListValue(list)) => Value::Array(list.values.into_iter().map(plain).collect()),
+        Some(Kind::StructValue(object)) => {
+            Value::Object(object.fields.into_iter().map(|(key, value)| (key, plain(value))).collect())
+        }
+    }
+}
+
+/// The integer where the number is one and a double holds it exactly, else the double; null for what JSON has no number for.
+fn plain_number(number: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        #[allow(clippy::cast_possible_truncation)] // Whole and within 2^53: the cast is exact.
+        return Value::from(number as i64);
+    }
+    serde_json::Number::from_f64(number).map_or(Value::Null, Value::Number)
+}
+
+fn named(namespace: String, name: String) -> PodRef {
+    PodRef::Name { namespace, name }
+}
+
+fn invalid(field: &str, reason: &str) -> Error {
+    Error::InvalidField { field: field.to_owned(), reason: reason.to_owned() }
+}
+
+fn at_most(what: &'static str, asked: usize, limit: usize) -> Result<(), Error> {
+    if asked > limit { Err(Error::TooMuch { what, asked, limit }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn whole_numbers_of_a_struct_become_integers_and_others_stay() {
+        assert_eq!(plain_number(3.0), Value::from(3));
+        assert_eq!(plain_number(-9_007_199_254_740_992.0), Value::from(-9_007_199_254_740_992_i64));
+        assert_eq!(plain_number(0.1), Value::from(0.1));
+        assert_eq!(plain_number(1e300), Value::from(1e300));
+        assert_eq!(plain_number(f64::NAN), Value::Null);
+    }
+
+    #[test]
+    fn a_pod_without_any_reference_names_its_place() {
+        let error = pod_ref(2, v1::Pod { pod: None }).unwrap_err();
+        assert_eq!(error.text(), "pods[2]: give one of uid, name, json, object");
+    }
+
+    #[test]
+    fn a_pod_named_without_a_namespace_is_in_default() {
+        let name = v1::PodName { namespace: String::new(), name: "web".into() };
+        let pod = pod_ref(0, v1::Pod { pod: Some(pod::Pod::Name(name)) }).unwrap();
+        assert!(matches!(pod, PodRef::Name { namespace, name } if namespace == "default" && name == "web"));
+    }
+
+    #[test]
+    fn a_broken_whole_pod_names_field_and_place() {
+        let pod = v1::Pod { pod: Some(pod::Pod::Json("[".into())) };
+        let text = pod_ref(1, pod).unwrap_err().text();
+        assert!(text.starts_with("pods[1].json: ") && text.contains("line 1"), "{text}");
+    }
+
+    #[test]
+    fn unknown_enum_numbers_are_refused() {
+        assert_eq!(phase(7).unwrap_err().status().0, tonic::Code::InvalidArgument);
+        assert_eq!(detail(-1).unwrap_err().status().0, tonic::Code::InvalidArgument);
+        assert_eq!(detail(0).unwrap(), v1::Detail::Failures);
+    }
+}

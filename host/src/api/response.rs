@@ -1,0 +1,95 @@
+//! [`Answer`] → `nodesift.v1` messages: rows become names, failures become groups.
+
+use nodesift_api::v1;
+
+use crate::cache::{Row, Snapshot};
+use crate::engine::{Answer, Cycle, Failure, PodAnswer};
+
+/// The answer of `Filter`, saying as much as asked.
+pub fn filter(answer: &Answer, detail: v1::Detail) -> v1::FilterResponse {
+    v1::FilterResponse {
+        version: Some(version(answer)),
+        pods: answer.pods.iter().map(|pod| pod_answer(&answer.snapshot, pod, detail)).collect(),
+    }
+}
+
+/// The answer of `Explain`.
+pub fn explain(answer: &Answer) -> v1::ExplainResponse {
+    let snapshot = &*answer.snapshot;
+    let pods = answer.pods.iter().map(|pod| v1::PodExplanation {
+        pod: pod.pod.clone(),
+        predicates: pod
+            .predicates
+            .iter()
+            .map(|alone| v1::PredicateAnswer {
+                predicate: alone.predicate.to_string(),
+                failures: alone.failures.iter().map(|failure| group(snapshot, failure, true)).collect(),
+            })
+            .collect(),
+        conjunction: Some(pod_answer(snapshot, pod, v1::Detail::Failures)),
+    });
+    v1::ExplainResponse { version: Some(version(answer)), pods: pods.collect() }
+}
+
+fn version(answer: &Answer) -> v1::Version {
+    v1::Version {
+        generation: answer.snapshot.generation().0,
+        policy_generation: answer.policy_generation,
+        nodes_resource_version: answer.snapshot.nodes_resource_version().to_owned(),
+        pods_resource_version: answer.snapshot.pods_resource_version().to_owned(),
+    }
+}
+
+fn pod_answer(snapshot: &Snapshot, pod: &PodAnswer, detail: v1::Detail) -> v1::PodAnswer {
+    let (failures, message) = match detail {
+        v1::Detail::Feasible => (Vec::new(), None),
+        _ => {
+            let with_nodes = detail == v1::Detail::Nodes;
+            let groups = pod.failures.iter().map(|failure| group(snapshot, failure, with_nodes));
+            (groups.collect(), pod.message.clone())
+        }
+    };
+    v1::PodAnswer {
+        pod: pod.pod.clone(),
+        feasible: names(snapshot, &pod.feasible),
+        failures,
+        message,
+        faults: pod
+            .faults
+            .iter()
+            .map(|report| v1::Fault {
+                predicate: report.predicate.to_string(),
+                fault: report.fault.kind.name().to_owned(),
+                detail: report.fault.detail.clone(),
+                effect: report.effect.name().to_owned(),
+            })
+            .collect(),
+        nodes: count(pod.nodes),
+        cycle: match pod.cycle {
+            Cycle::EachNode => v1::Cycle::EachNode,
+            Cycle::NamedNodes => v1::Cycle::NamedNodes,
+            Cycle::Rejected => v1::Cycle::Rejected,
+            Cycle::Aborted => v1::Cycle::Aborted,
+        }
+        .into(),
+    }
+}
+
+fn group(snapshot: &Snapshot, failure: &Failure, with_nodes: bool) -> v1::Failure {
+    v1::Failure {
+        predicate: failure.predicate.to_string(),
+        code: failure.code.name().to_owned(),
+        reasons: failure.reasons.clone(),
+        count: count(failure.rows.len()),
+        nodes: if with_nodes { names(snapshot, &failure.rows) } else { Vec::new() },
+    }
+}
+
+fn names(snapshot: &Snapshot, rows: &[Row]) -> Vec<String> {
+    rows.iter().map(|&row| snapshot.node_name(row).to_owned()).collect()
+}
+
+/// Rows are u32, so a count of rows always fits.
+fn count(rows: usize) -> u32 {
+    u32::try_from(rows).unwrap_or(u32::MAX)
+}

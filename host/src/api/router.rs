@@ -1,0 +1,39 @@
+//! Paths → handlers, the same on every listener.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+
+use super::guard::{BodyLimit, guard, is_grpc};
+use super::{Error, Service, extender, grpc, json};
+
+/// Everything that is served, behind the guard.
+pub fn router(service: Service, body_limit: BodyLimit) -> Router {
+    let calls = grpc::server(service.clone(), body_limit.0);
+    Router::new()
+        .route_service("/nodesift.v1.Nodesift/{call}", calls)
+        .route("/v1/filter", post(json::filter))
+        .route("/v1/explain", post(json::explain))
+        .route("/extender/filter", post(extender::filter))
+        .route("/livez", get(|| async { "ok\n" }))
+        .route("/readyz", get(readyz))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(service)
+        .layer(from_fn_with_state(body_limit, guard))
+}
+
+async fn readyz(State(service): State<Service>) -> impl IntoResponse {
+    service.readiness().report()
+}
+
+async fn unknown_path(request: Request) -> Response {
+    Error::UnknownPath { path: request.uri().path().to_owned() }.into_response_for(is_grpc(request.headers()))
+}
+
+async fn wrong_method(method: Method) -> Error {
+    Error::WrongMethod { method: method.to_string() }
+}

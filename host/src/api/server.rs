@@ -1,0 +1,134 @@
+//! Connections: accepted up to a number, served as HTTP/1.1, HTTP/2 or gRPC within limits, drained at the end.
+//!
+//! Start at [`Server`].
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::serve::Listener;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::Readiness;
+use super::patience::Patient;
+use crate::limits;
+
+/// Listeners that serve one router until they are drained.
+#[derive(Debug)]
+pub struct Server {
+    router: Router,
+    readiness: Readiness,
+    stop: CancellationToken,
+    /// One per listener: a permit for each connection it may have.
+    connections: Vec<Arc<Semaphore>>,
+}
+
+/// How a drain ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drained {
+    /// Every connection was finished.
+    Whole,
+    /// The grace ran out with connections open.
+    CutShort,
+}
+
+impl Server {
+    /// A server without any listener yet.
+    pub fn new(router: Router, readiness: Readiness) -> Self {
+        Self { router, readiness, stop: CancellationToken::new(), connections: Vec::new() }
+    }
+
+    /// Serves what comes in on a listener, from now on.
+    pub fn listen<L: Listener>(&mut self, listener: L) {
+        let connections = Arc::new(Semaphore::new(limits::CONNECTIONS));
+        self.connections.push(Arc::clone(&connections));
+        tokio::spawn(accept(listener, self.router.clone(), connections, self.stop.clone()));
+    }
+
+    /// Says "not ready", stops accepting, lets running requests end, for [`limits::DRAIN_GRACE`] at most.
+    pub async fn drain(self) -> Drained {
+        self.readiness.drain();
+        sleep(limits::DRAIN_NOTICE).await;
+        self.stop.cancel();
+        let end = Instant::now() + limits::DRAIN_GRACE;
+        let mut drained = Drained::Whole;
+        for connections in &self.connections {
+            // All permits at once can be had only when every connection has given its own back.
+            if timeout_at(end, connections.acquire_many(ALL)).await.is_err() {
+                drained = Drained::CutShort;
+            }
+        }
+        drained
+    }
+}
+
+/// The permits of one listener.
+#[allow(clippy::cast_possible_truncation)] // A constant far below 2^32.
+const ALL: u32 = limits::CONNECTIONS as u32;
+
+/// Accepts until told to stop; a full house leaves newcomers in the kernel's queue.
+async fn accept<L: Listener>(mut listener: L, router: Router, connections: Arc<Semaphore>, stop: CancellationToken) {
+    let protocols = protocols();
+    loop {
+        let next = async {
+            let permit = Arc::clone(&connections).acquire_owned().await.ok()?;
+            // axum's listeners wait and try again when file descriptors run out.
+            Some((permit, listener.accept().await.0))
+        };
+        let Some(Some((permit, io))) = stop.run_until_cancelled(next).await else { return };
+        tokio::spawn(serve(io, router.clone(), protocols.clone(), permit, stop.clone()));
+    }
+}
+
+/// Serves one connection to its end. On a stop, HTTP/1 finishes its request and HTTP/2 says GOAWAY and finishes its streams.
+async fn serve<I>(
+    io: I,
+    router: Router,
+    protocols: auto::Builder<TokioExecutor>,
+    permit: OwnedSemaphorePermit,
+    stop: CancellationToken,
+) where
+    I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    let io = TokioIo::new(Patient::new(io));
+    let mut connection = pin!(protocols.serve_connection(io, TowerToHyperService::new(router)));
+    let outcome = match stop.run_until_cancelled(connection.as_mut()).await {
+        Some(outcome) => outcome,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = outcome {
+        // Clients that leave or misbehave are their own business, but one wants to see them when looking.
+        tracing::debug!(%error, "connection ended early");
+    }
+    drop(permit);
+}
+
+/// HTTP/1.1 and HTTP/2 within our limits.
+fn protocols() -> auto::Builder<TokioExecutor> {
+    let mut protocols = auto::Builder::new(TokioExecutor::new());
+    protocols
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits::HEAD_TIME)
+        .max_headers(limits::HEADERS)
+        .max_buf_size(limits::HEAD_BYTES);
+    protocols
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits::H2_STREAMS)
+        .max_header_list_size(limits::H2_HEADER_BYTES)
+        .initial_stream_window_size(limits::H2_STREAM_WINDOW)
+        .initial_connection_window_size(limits::H2_CONNECTION_WINDOW)
+        .max_send_buf_size(limits::H2_SEND_BUFFER)
+        .keep_alive_interval(limits::H2_PING)
+        .keep_alive_timeout(limits::H2_PING_TIMEOUT);
+    protocols
+}

@@ -1,0 +1,32 @@
+//! Generates the messages, client and server from `../proto` in pure Rust (no `protoc`), and their protobuf JSON mapping.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use prost::Message as _;
+
+/// The folder that import paths start from.
+const ROOT: &str = "../proto";
+/// The one file of the API, below [`ROOT`].
+const FILE: &str = "nodesift/v1/nodesift.proto";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed={ROOT}");
+
+    let descriptors = protox::compile([FILE], [ROOT])?;
+    let encoded = descriptors.encode_to_vec();
+
+    tonic_prost_build::configure()
+        // The well-known types come with their JSON mapping.
+        .compile_well_known_types(true)
+        .extern_path(".google.protobuf", "::pbjson_types")
+        .compile_fds(descriptors)?;
+
+    pbjson_build::Builder::new()
+        .register_descriptors(&encoded)?
+        .out_dir(PathBuf::from(std::env::var("OUT_DIR")?))
+        // An empty list is an answer: readers should not have to know what is left out.
+        .emit_fields()
+        .build(&[".nodesift.v1"])?;
+    Ok(())
+}

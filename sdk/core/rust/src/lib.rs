@@ -1,0 +1,32 @@
+//! The API that a scheduler core calls, `nodesift.v1`: messages, gRPC client and gRPC server.
+//!
+//! Everything in [`v1`] is generated from `sdk/core/proto`; read the proto file for what a field means. The messages
+//! also implement serde's traits in the protobuf JSON mapping (camelCase out, camelCase and snake_case in, unknown
+//! fields refused), which is how they travel over plain HTTP.
+//!
+//! ```no_run
+//! use nodesift_api::v1::nodesift_client::NodesiftClient;
+//! use nodesift_api::v1::{FilterRequest, Pod, PodName, pod};
+//!
+//! # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut client = NodesiftClient::connect("http://127.0.0.1:10270").await?;
+//! let name = PodName { namespace: "default".into(), name: "web-0".into() };
+//! let pods = vec![Pod { pod: Some(pod::Pod::Name(name)) }];
+//! let answer = client.filter(FilterRequest { pods, ..Default::default() }).await?.into_inner();
+//! for pod in answer.pods {
+//!     println!("{}: {} of {} nodes fit", pod.pod, pod.feasible.len(), pod.nodes);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+/// The types of `google.protobuf` that messages carry, with their JSON mapping.
+pub use pbjson_types as wkt;
+
+/// Package `nodesift.v1`.
+#[allow(missing_docs, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction)]
+pub mod v1 {
+    // Generated code keeps its generators' style, not ours: hence the allowances, for this module alone.
+    include!(concat!(env!("OUT_DIR"), "/nodesift.v1.rs"));
+    include!(concat!(env!("OUT_DIR"), "/nodesift.v1.serde.rs"));
+}
