@@ -1,0 +1,212 @@
+//! What can be typed, with its help.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use super::exit;
+use crate::{engine, limits};
+
+/// Which nodes can run this pod, and why can the others not?
+#[derive(Debug, Parser)]
+#[command(name = "nodesift", version, after_help = exit::HELP, max_term_width = 120)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub(super) log: LogArgs,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct LogArgs {
+    /// What to log on stderr: error, warn, info, debug, trace, or a filter such as nodesift=debug,h2=warn [default: info
+    /// for serve, warn else]
+    #[arg(long, value_name = "LEVEL", env = "NODESIFT_LOG", global = true, help_heading = "Logging")]
+    pub(super) log: Option<String>,
+    /// How log lines look
+    #[arg(long, value_enum, default_value_t, global = true, help_heading = "Logging")]
+    pub(super) log_format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object per line
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Serve a scheduler core: gRPC, JSON over HTTP and kube-scheduler's extender
+    Serve(ServeArgs),
+    /// Say which nodes fit each pod, and why the others do not
+    Filter(AskArgs),
+    /// Run every predicate alone over every node, and say what follows
+    Explain(AskArgs),
+}
+
+/// The cluster's objects.
+#[derive(Debug, clap::Args)]
+pub(super) struct ClusterArgs {
+    /// Cluster objects, as `kubectl get nodes,pods -A -o json` or `-o yaml` writes them, plain or gzipped; - is stdin
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(super) cluster: Vec<PathBuf>,
+}
+
+/// The predicates to run.
+#[derive(Debug, Default, clap::Args)]
+#[group(multiple = false)]
+pub struct PolicyArgs {
+    /// The policy to apply [default: every built-in predicate, in kube-scheduler's order]
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Run just these built-in predicates, in this order
+    #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
+    pub predicates: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ServeArgs {
+    /// Without --cluster: a sample of a real cluster, built in.
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(super) policy: PolicyArgs,
+    /// The Unix socket [default: nodesift.sock in $XDG_RUNTIME_DIR, /run/nodesift or the temporary folder]
+    #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET")]
+    pub(super) socket: Option<PathBuf>,
+    /// The TCP address; loopback only, port 0 takes any free one
+    #[arg(long, value_name = "ADDR", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)))]
+    pub(super) listen: SocketAddr,
+    /// Serve on the Unix socket only
+    #[arg(long, conflicts_with = "listen")]
+    pub(super) no_tcp: bool,
+    /// The largest request body, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = limits::BODY_BYTES, value_parser = body_bytes)]
+    pub(super) max_body_bytes: usize,
+}
+
+/// Where a core on the same machine looks for the sidecar.
+const DEFAULT_PORT: u16 = 10270;
+
+fn body_bytes(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes @ 1..=limits::BODY_BYTES_MAX) => Ok(bytes),
+        _ => Err(format!("a number of bytes from 1 to {}", limits::BODY_BYTES_MAX)),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct AskArgs {
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(super) policy: PolicyArgs,
+    /// Ask a running sidecar instead: unix:PATH or http://HOST:PORT
+    #[arg(long, value_name = "URL", conflicts_with_all = ["cluster", "policy", "predicates"])]
+    pub(super) server: Option<String>,
+    /// Judge the pods of these files, none of them assumed placed [default: the cluster's pods that are bound to no node]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(super) pods: Vec<PathBuf>,
+    /// Judge just these pods
+    #[arg(long, value_name = "NAMESPACE/NAME", num_args = 1..)]
+    pub(super) pod: Vec<PodKey>,
+    /// Ask about just these nodes
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(super) node: Vec<String>,
+    /// Which part of the policy runs
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) phase: PhaseArg,
+    /// How to print the answer
+    #[arg(long, short, value_enum, default_value_t)]
+    pub(super) output: Format,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum PhaseArg {
+    /// All predicates that may place a pod
+    #[default]
+    Allocate,
+    /// The subset that matters when a core only reserves a node
+    Reserve,
+}
+
+impl From<PhaseArg> for engine::Phase {
+    fn from(phase: PhaseArg) -> Self {
+        match phase {
+            PhaseArg::Allocate => Self::Allocate,
+            PhaseArg::Reserve => Self::Reserve,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people; pods with the same answer share a place
+    #[default]
+    Table,
+    /// One JSON array
+    Json,
+    /// One JSON object per line, as answers come
+    Jsonl,
+    /// One YAML list
+    Yaml,
+}
+
+/// `namespace/name`; without a namespace, `default`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PodKey {
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+impl std::str::FromStr for PodKey {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (namespace, name) = text.split_once('/').unwrap_or(("default", text));
+        if namespace.is_empty() || name.is_empty() || name.contains('/') {
+            return Err("write it as NAMESPACE/NAME");
+        }
+        Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+}
+
+impl std::fmt::Display for PodKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_pod_key_needs_a_name_and_may_leave_the_namespace_out() {
+        assert_eq!("web".parse::<PodKey>().unwrap().to_string(), "default/web");
+        assert_eq!("a/web".parse::<PodKey>().unwrap().to_string(), "a/web");
+        for wrong in ["", "/", "a/", "/web", "a/b/c"] {
+            assert!(wrong.parse::<PodKey>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn body_limits_are_bounded() {
+        assert_eq!(body_bytes("1048576"), Ok(1_048_576));
+        for wrong in ["0", "-1", "4M", "1e9", "99999999999"] {
+            assert!(body_bytes(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `nodesift serve`: the sidecar, from its first check to the end of its drain.
+//!
+//! Everything that can be wrong with arguments, cluster or policy is told before any address is bound. Start at [`run`].
+
+mod welcome;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::args::ServeArgs;
+use super::cluster::{self, Origin};
+use super::exit::Failure;
+use crate::api::guard::BodyLimit;
+use crate::api::server::{Drained, Server};
+use crate::api::{Readiness, Service, listen, router};
+use crate::engine::Engine;
+use crate::limits;
+
+/// Serves until SIGTERM or SIGINT, then drains; a second signal ends it at once.
+pub(super) fn run(args: &ServeArgs) -> anyhow::Result<()> {
+    if !args.no_tcp {
+        listen::check_loopback(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    let files = args.cluster.cluster.as_slice();
+    let origin = if files.is_empty() { Origin::Sample } else { Origin::Files(files) };
+    let opened = cluster::open(&origin, &args.policy)?;
+    cluster::note_skipped(&opened.skipped);
+
+    let runtime = Runtime::new().context("cannot start threads")?;
+    let outcome = runtime.block_on(serve(args, Arc::new(opened.engine)));
+    // An evaluation that hangs must not hold the end up.
+    runtime.shutdown_timeout(limits::DRAIN_ABANDON);
+    outcome
+}
+
+async fn serve(args: &ServeArgs, engine: Arc<Engine>) -> anyhow::Result<()> {
+    let mut signals = Signals::new().context("cannot listen for signals")?;
+    let socket = args.socket.clone().unwrap_or_else(default_socket);
+    let (unix, socket_file) = listen::bind_unix(&socket).await?;
+    let tcp = if args.no_tcp { None } else { Some(listen::bind_tcp(args.listen).await?) };
+
+    let bound = match &tcp {
+        Some(tcp) => Some(tcp.local_addr().context("the address bound is not known")?),
+        None => None,
+    };
+    let welcome = welcome::text(bound, socket_file.path(), &args.cluster.cluster, &engine);
+
+    let readiness = Readiness::default();
+    let service = Service::new(engine, readiness.clone());
+    let mut server = Server::new(router::router(service, BodyLimit(args.max_body_bytes)), readiness);
+    server.listen(unix);
+    if let Some(tcp) = tcp {
+        server.listen(tcp);
+    }
+    welcome::print(&welcome)?;
+
+    let first = signals.next().await;
+    tracing::info!(signal = first, "shutting down");
+    tokio::select! {
+        drained = server.drain() => if drained == Drained::CutShort {
+            tracing::warn!(grace_s = limits::DRAIN_GRACE.as_secs(), "requests were cut short: the grace ran out");
+        },
+        second = signals.next() => anyhow::bail!("ended at once by a second signal ({second})"),
+    }
+    Ok(())
+}
+
+/// The signals that end the process.
+struct Signals {
+    term: Signal,
+    int: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.term.recv() => "SIGTERM",
+            _ = self.int.recv() => "SIGINT",
+        }
+    }
+}
+
+/// `nodesift.sock` in the runtime folder: the user's, else the system's, else the temporary folder.
+fn default_socket() -> PathBuf {
+    const NAME: &str = "nodesift.sock";
+    let users = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
+    let systems = || {
+        let folder = Path::new("/run/nodesift");
+        std::fs::create_dir_all(folder).is_ok().then(|| folder.to_owned())
+    };
+    users.or_else(systems).unwrap_or_else(std::env::temp_dir).join(NAME)
+}
