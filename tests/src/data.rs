@@ -1,0 +1,72 @@
+//! Clusters with the verdicts that kube-scheduler 1.36.2's own plugins gave for them, node by node, in the format of
+//! `nodesift explain -o jsonl`; and the cluster that the sidecar starts with by default.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use sha2::{Digest as _, Sha256};
+
+/// One cluster, pods to judge against it, and the expected verdicts.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The number in the files' names.
+    pub name: String,
+    folder: PathBuf,
+}
+
+impl Document {
+    /// A v1 List of the cluster's objects.
+    pub fn cluster(&self) -> PathBuf {
+        self.file("cluster.json.gz")
+    }
+
+    /// A v1 List of the pods to judge.
+    pub fn pods(&self) -> PathBuf {
+        self.file("pods.json.gz")
+    }
+
+    /// The lines that `explain -o jsonl` must print, of all of kube-scheduler's filters.
+    pub fn expected(&self) -> String {
+        read_gzip(&self.file("expected.jsonl.gz"))
+    }
+
+    fn file(&self, kind: &str) -> PathBuf {
+        self.folder.join(format!("{}.{kind}", self.name))
+    }
+}
+
+/// All documents, by name.
+pub fn documents() -> Vec<Document> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .expect("tests/data can be listed")
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".cluster.json.gz")?.to_owned()))
+        .collect();
+    names.sort();
+    names.into_iter().map(|name| Document { name, folder: folder.clone() }).collect()
+}
+
+/// One document by name.
+pub fn document(name: &str) -> Document {
+    documents().into_iter().find(|document| document.name == name).expect("a document of this name")
+}
+
+/// The embedded sample cluster: 298 nodes and 1,737 pods of a real API server.
+pub fn sample_cluster() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/assets/sample-cluster.json.gz")
+}
+
+/// The text in a gzip file.
+pub fn read_gzip(path: &Path) -> String {
+    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text
+}
+
+/// The digest of a module, as policies name it.
+pub fn digest(module: &[u8]) -> String {
+    let digest: String = Sha256::digest(module).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{digest}")
+}

@@ -1,0 +1,223 @@
+//! Predicates in WebAssembly text, for what no compiler would emit. Start with [`Guest::healthy`], replace the part that
+//! is to misbehave, and take the [`Guest::component`].
+//!
+//! The parts follow the canonical ABI of the contract's world `guest`: `filter` gets the number of rows and returns the
+//! address of a verdict. The template's own functions write verdicts, so that a part says only what is odd about it:
+//!
+//! | function | writes |
+//! |---|---|
+//! | `$fits_all` | `fits-all` |
+//! | `$fits_none (status reasons count)` | `fits-none` with the list of reasons at that address |
+//! | `$by_row (codes count failures count)` | `by-row` with these two lists |
+//! | `$named (codes count failures count rows count)` | `named` with these three lists |
+//! | `$failure (at status reasons count)` | a failure, 12 bytes, to be listed |
+//! | `$text (at text bytes)` | a text, 8 bytes, to be listed |
+//! | `$reject_odd (rows codes)` | what the healthy guest answers, its codes at the given address |
+
+use std::sync::LazyLock;
+
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::{Resolve, WorldId};
+
+/// The only reason of the healthy guest.
+pub const ODD_ROW: &str = "the row is odd";
+
+/// Where the healthy guest writes its codes and [`Guest::filter`] bodies may write what they like, up to the end of the
+/// first page.
+pub const SCRATCH: u32 = 4096;
+
+/// Where `cabi_realloc` begins to hand out memory.
+const HEAP: u32 = 65_536;
+
+/// The contract, parsed once.
+static CONTRACT: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
+    let mut resolve = Resolve::default();
+    let text = include_str!("../../sdk/predicate/wit/predicate.wit");
+    let package = resolve.push_source("predicate.wit", text).expect("the contract parses");
+    let world = resolve.select_world(&[package], Some("guest")).expect("the contract has a world `guest`");
+    (resolve, world)
+});
+
+/// A predicate, part by part, each as WebAssembly text.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    imports: String,
+    memory: String,
+    definitions: String,
+    realloc: String,
+    describe: String,
+    configure: String,
+    filter: String,
+}
+
+impl Guest {
+    /// A predicate that rejects the odd rows of a batch for the reason [`ODD_ROW`].
+    pub fn healthy() -> Self {
+        Self {
+            imports: String::new(),
+            memory: r#"(memory (export "memory") 2)"#.to_owned(),
+            definitions: String::new(),
+            realloc: "(call $allocate (local.get $bytes) (local.get $align))".to_owned(),
+            describe: "(i32.const 16)".to_owned(),
+            configure: "(i32.const 48)".to_owned(),
+            filter: format!("(call $reject_odd (local.get $rows) (i32.const {SCRATCH}))"),
+        }
+    }
+
+    /// Core imports: `(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func …))`.
+    pub fn imports(mut self, imports: impl Into<String>) -> Self {
+        self.imports = imports.into();
+        self
+    }
+
+    /// The memories; the first one must be exported as `memory` and have two pages.
+    pub fn memory(mut self, memory: impl Into<String>) -> Self {
+        self.memory = memory.into();
+        self
+    }
+
+    /// More functions, globals, tables, data, or a start function.
+    pub fn definitions(mut self, definitions: impl Into<String>) -> Self {
+        self.definitions = definitions.into();
+        self
+    }
+
+    /// The body of `cabi_realloc`, with `$bytes` and `$align`; the host calls it for every list that it hands over.
+    pub fn realloc(mut self, body: impl Into<String>) -> Self {
+        self.realloc = body.into();
+        self
+    }
+
+    /// The body of `describe`, which returns the address of a descriptor.
+    pub fn describe(mut self, body: impl Into<String>) -> Self {
+        self.describe = body.into();
+        self
+    }
+
+    /// The body of `configure`, with `$args` and `$args_bytes`, which returns the address of a `result`. The healthy
+    /// one lies at 48; [`Self::refusal`] makes one that refuses.
+    pub fn configure(mut self, body: impl Into<String>) -> Self {
+        self.configure = body.into();
+        self
+    }
+
+    /// The body of `filter`, with `$rows` and the locals `$i` and `$j`, which returns the address of a verdict.
+    pub fn filter(mut self, body: impl Into<String>) -> Self {
+        self.filter = body.into();
+        self
+    }
+
+    /// A `configure` that refuses with the given text.
+    pub fn refusal(self, text: &str) -> Self {
+        let configure = format!(
+            "(i32.store8 (i32.const 48) (i32.const 1))
+             (call $text (i32.const 52) (i32.const {SCRATCH}) (i32.const {}))
+             (i32.const 48)",
+            text.len()
+        );
+        self.definitions(format!("(data (i32.const {SCRATCH}) {text:?})")).configure(configure)
+    }
+
+    /// The core module.
+    pub fn wat(&self) -> String {
+        let Self { imports, memory, definitions, realloc, describe, configure, filter } = self;
+        format!(
+            r#"(module
+  {imports}
+  {memory}
+  (global $heap (mut i32) (i32.const {HEAP}))
+  (data (i32.const 16) "\80\00\00\00\05\00\00\00\90\00\00\00\05\00\00\00\a0\00\00\00\0c\00\00\00")
+  (data (i32.const 112) "\b0\00\00\00\0e\00\00\00")
+  (data (i32.const 128) "guest")
+  (data (i32.const 144) "0.0.1")
+  (data (i32.const 160) "a test guest")
+  (data (i32.const 176) "{ODD_ROW}")
+
+  (func $fits_all (result i32)
+    (i32.store8 (i32.const 64) (i32.const 0))
+    (i32.const 64))
+  (func $fits_none (param $status i32) (param $reasons i32) (param $count i32) (result i32)
+    (i32.store8 (i32.const 64) (i32.const 1))
+    (call $failure (i32.const 68) (local.get $status) (local.get $reasons) (local.get $count))
+    (i32.const 64))
+  (func $by_row (param $codes i32) (param $rows i32) (param $failures i32) (param $count i32) (result i32)
+    (i32.store8 (i32.const 64) (i32.const 2))
+    (call $text (i32.const 68) (local.get $codes) (local.get $rows))
+    (call $text (i32.const 76) (local.get $failures) (local.get $count))
+    (i32.const 64))
+  (func $named (param $codes i32) (param $rows i32) (param $failures i32) (param $count i32)
+    (param $named i32) (param $named_count i32) (result i32)
+    (drop (call $by_row (local.get $codes) (local.get $rows) (local.get $failures) (local.get $count)))
+    (i32.store8 (i32.const 64) (i32.const 3))
+    (call $text (i32.const 84) (local.get $named) (local.get $named_count))
+    (i32.const 64))
+  (func $failure (param $at i32) (param $status i32) (param $reasons i32) (param $count i32)
+    (i32.store8 (local.get $at) (local.get $status))
+    (call $text (i32.add (local.get $at) (i32.const 4)) (local.get $reasons) (local.get $count)))
+  (func $text (param $at i32) (param $text i32) (param $bytes i32)
+    (i32.store (local.get $at) (local.get $text))
+    (i32.store offset=4 (local.get $at) (local.get $bytes)))
+  (func $reject_odd (param $rows i32) (param $codes i32) (result i32) (local $i i32)
+    (call $failure (i32.const 96) (i32.const 0) (i32.const 112) (i32.const 1))
+    (block $done (loop $row
+      (br_if $done (i32.ge_u (local.get $i) (local.get $rows)))
+      (i32.store16
+        (i32.add (local.get $codes) (i32.shl (local.get $i) (i32.const 1)))
+        (i32.and (local.get $i) (i32.const 1)))
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (br $row)))
+    (call $by_row (local.get $codes) (local.get $rows) (i32.const 96) (i32.const 1)))
+  (func $allocate (param $bytes i32) (param $align i32) (result i32) (local $at i32)
+    (local.set $at (i32.and
+      (i32.add (global.get $heap) (i32.sub (local.get $align) (i32.const 1)))
+      (i32.sub (i32.const 0) (local.get $align))))
+    (global.set $heap (i32.add (local.get $at) (local.get $bytes)))
+    (block $enough (loop $grow
+      (br_if $enough (i32.le_u (global.get $heap) (i32.shl (memory.size) (i32.const 16))))
+      (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1)))
+      (unreachable)))
+    (local.get $at))
+
+  {definitions}
+
+  (func (export "cabi_realloc") (param i32 i32) (param $align i32) (param $bytes i32) (result i32)
+    {realloc})
+  (func (export "nodesift:predicate/predicate@0.1.0#describe") (result i32)
+    {describe})
+  (func (export "nodesift:predicate/predicate@0.1.0#configure") (param $args i32) (param $args_bytes i32) (result i32)
+    {configure})
+  (func (export "nodesift:predicate/predicate@0.1.0#filter") (param $rows i32) (result i32) (local $i i32) (local $j i32)
+    {filter})
+)"#
+        )
+    }
+
+    /// The component.
+    pub fn component(&self) -> Vec<u8> {
+        let text = self.wat();
+        let mut module = wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let (resolve, world) = &*CONTRACT;
+        embed_component_metadata(&mut module, resolve, *world, StringEncoding::UTF8, false)
+            .expect("the contract can be embedded");
+        // What is odd about a guest is the host's to refuse, not the encoder's.
+        let mut encoder = ComponentEncoder::default();
+        encoder.validate(false);
+        let encoded = encoder.module(&module).and_then(ComponentEncoder::encode);
+        encoded.unwrap_or_else(|error| panic!("{error:?}\n{text}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_healthy_guest_is_a_component_that_imports_nothing() {
+        let component = Guest::healthy().component();
+        assert!(component.starts_with(b"\0asm\x0d\0\x01\0"));
+        let imports = [b"pod-labels".as_slice(), b"node-labels"];
+        for import in imports {
+            assert!(!component.windows(import.len()).any(|window| window == import));
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What the black-box tests are made of. The tests themselves are in `suites/`, declared by the `nodesift` package, for
+//! only a package's own tests are handed its binary.
+//!
+//! - [`guest`]: predicates written in WebAssembly text, healthy but for the part that a test replaces.
+//! - [`sidecar`]: the real binary, started on sockets of its own and stopped when the test is over.
+//! - [`http`]: requests to it.
+//! - [`data`]: clusters with the verdicts that the real kube-scheduler gave.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+pub mod data;
+pub mod guest;
+pub mod http;
+pub mod patience;
+pub mod sidecar;

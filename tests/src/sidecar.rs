@@ -1,0 +1,163 @@
+//! The real binary: run to its end with [`run`], or serving as a [`Sidecar`].
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use tempfile::TempDir;
+
+use crate::http::{self, Endpoint};
+use crate::patience;
+
+/// What a run of the binary left behind.
+#[derive(Debug)]
+pub struct Output {
+    /// The exit code; none after a signal.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said beside that.
+    pub stderr: String,
+}
+
+/// The binary at `binary`, with nothing of this process's settings, and compiled predicates kept in `cache`.
+pub fn command(binary: &Path, cache: &Path) -> Command {
+    let mut command = Command::new(binary);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("NODESIFT_") || name == "RUST_LOG" {
+            command.env_remove(name);
+        }
+    }
+    command.env("XDG_CACHE_HOME", cache).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(command: &mut Command) -> Output {
+    let output = command.output().expect("the binary runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// A sidecar that serves until it is dropped.
+#[derive(Debug)]
+pub struct Sidecar {
+    child: Child,
+    /// Its Unix socket.
+    pub socket: PathBuf,
+    /// Where it listens on loopback.
+    pub address: SocketAddr,
+    output: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
+    _folder: TempDir,
+}
+
+impl Sidecar {
+    /// Starts `<command> serve <arguments>` on a socket and a port of its own, and waits until it is ready.
+    pub fn start(mut command: Command, arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let socket = folder.path().join("nodesift.sock");
+        command.arg("serve").args(arguments).arg("--socket").arg(&socket).args(["--listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let output = Arc::default();
+        let readers = [
+            child.stdout.take().map(|stdout| collect(stdout, Arc::clone(&output))),
+            child.stderr.take().map(|stderr| collect(stderr, Arc::clone(&output))),
+        ];
+        let readers = readers.into_iter().flatten().collect();
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut sidecar = Self { child, socket, address, output, readers, _folder: folder };
+        sidecar.address = sidecar.wait_for_address();
+        let ready = |_: ()| http::get(&sidecar.tcp(), "/readyz").is_ok_and(|response| response.status == 200);
+        patience::until(|| ready(()).then_some(()))
+            .unwrap_or_else(|| panic!("the sidecar is never ready:\n{}", sidecar.output()));
+        sidecar
+    }
+
+    /// Its loopback endpoint.
+    pub fn tcp(&self) -> Endpoint {
+        Endpoint::Tcp(self.address)
+    }
+
+    /// Its Unix socket's endpoint.
+    pub fn unix(&self) -> Endpoint {
+        Endpoint::Unix(self.socket.clone())
+    }
+
+    /// Everything that it has printed so far, on both streams.
+    pub fn output(&self) -> String {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal by its name without SIG, for example `TERM`.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.id())]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "SIG{name} could not be sent");
+    }
+
+    /// Waits until it has ended, and returns how, and all that it printed.
+    pub fn wait(mut self) -> (ExitStatus, String) {
+        let status = patience::until(|| self.child.try_wait().expect("the process can be waited for"))
+            .unwrap_or_else(|| panic!("the sidecar does not end:\n{}", self.output()));
+        for reader in self.readers.drain(..) {
+            reader.join().expect("a reader of output");
+        }
+        (status, self.output())
+    }
+
+    fn wait_for_address(&mut self) -> SocketAddr {
+        let found = patience::until(|| {
+            if let Some(address) = address_in(&self.output()) {
+                return Some(Ok(address));
+            }
+            self.child.try_wait().expect("the process can be waited for").map(Err)
+        });
+        match found {
+            Some(Ok(address)) => address,
+            Some(Err(status)) => panic!("the sidecar ended with {status}:\n{}", self.output()),
+            None => panic!("the sidecar never says where it listens:\n{}", self.output()),
+        }
+    }
+}
+
+impl Drop for Sidecar {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln_captured(&self.output());
+        }
+    }
+}
+
+/// The test harness shows this with a failed test.
+#[allow(clippy::print_stderr, reason = "shown with a failed test")]
+fn eprintln_captured(output: &str) {
+    eprintln!("the sidecar printed:\n{output}");
+}
+
+/// The bound address, as the line that starts with `listening on` gives it.
+fn address_in(output: &str) -> Option<SocketAddr> {
+    let line = output.lines().find(|line| line.contains("listening on") && line.contains("http://"))?;
+    let (_, rest) = line.split_once("http://")?;
+    rest.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ':')).next()?.parse().ok()
+}
+
+fn collect(stream: impl Read + Send + 'static, output: Arc<Mutex<String>>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+            output.push_str(&line);
+            output.push('\n');
+        }
+    })
+}

@@ -1,0 +1,219 @@
+//! Policy files: what they choose, how they are refused, and modules of one's own beside the built-ins.
+
+use nodesift_tests::guest::Guest;
+use nodesift_tests::patience;
+use serde_json::{Value, json};
+
+use crate::workshop::{Workshop, lines, predicates, three_nodes};
+
+const USAGE: i32 = 64;
+const NO_INPUT: i32 = 66;
+
+const EXPLAIN: [&str; 7] = ["explain", "-o", "jsonl", "--cluster", "cluster.json", "--policy", "policy.yaml"];
+
+/// A policy of the predicates given, one YAML flow mapping each.
+fn policy(predicates: &[&str]) -> String {
+    let entries: String = predicates.iter().map(|predicate| format!("  - {predicate}\n")).collect();
+    format!(
+        "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {{name: test}}\nspec:\n  \
+         schedulerNames: [default-scheduler]\n  predicates:\n{entries}"
+    )
+}
+
+/// A workshop with a cluster, that policy, and a guest in `guest.wasm`; and the guest's digest.
+fn with_guest(guest: &Guest, predicates: impl Fn(&str) -> Vec<String>) -> Workshop {
+    let workshop = Workshop::with_cluster();
+    let component = guest.component();
+    workshop.write("guest.wasm", &component);
+    let predicates = predicates(&nodesift_tests::data::digest(&component));
+    let predicates: Vec<&str> = predicates.iter().map(String::as_str).collect();
+    workshop.write("policy.yaml", policy(&predicates));
+    workshop
+}
+
+fn refused(document: &str, named: &[&str]) {
+    let workshop = Workshop::with_cluster();
+    workshop.write("policy.yaml", document);
+    workshop.fails_naming(USAGE, &EXPLAIN, named);
+}
+
+#[test]
+fn a_policy_chooses_predicates_and_their_order() {
+    let workshop = Workshop::with_cluster();
+    workshop.write("policy.yaml", policy(&["name: TaintToleration", "name: NodeUnschedulable"]));
+    let answer = workshop.answer(&EXPLAIN);
+    assert_eq!(predicates(&answer), ["TaintToleration", "NodeUnschedulable", "*"]);
+    assert_eq!(lines(&answer).last().unwrap()["feasible"], json!(["n0", "n2"]));
+}
+
+#[test]
+fn arguments_reach_the_predicate() {
+    let workshop = Workshop::with_cluster();
+    let mut cluster = three_nodes();
+    let requests = &mut cluster["items"][4]["spec"]["containers"][0]["resources"]["requests"];
+    requests["example.com/soft"] = json!("1");
+    workshop.write("cluster.json", cluster.to_string());
+    let feasible = |fit: &str| {
+        workshop.write("policy.yaml", policy(&[fit]));
+        lines(&workshop.answer(&EXPLAIN)).last().unwrap()["feasible"].clone()
+    };
+    assert_eq!(feasible("{name: NodeResourcesFit}"), json!([]));
+    let ignoring = "{name: NodeResourcesFit, args: {ignoredResources: [example.com/soft]}}";
+    assert_eq!(feasible(ignoring), json!(["n0", "n1"]));
+}
+
+#[test]
+fn pods_of_other_schedulers_take_room_too() {
+    let workshop = Workshop::with_cluster();
+    let theirs = policy(&["name: NodeResourcesFit"]).replace("[default-scheduler]", "[yunikorn]");
+    workshop.write("policy.yaml", theirs);
+    let arguments = [EXPLAIN.as_slice(), &["--pod", "default/new"]].concat();
+    let last = lines(&workshop.answer(&arguments)).pop().unwrap();
+    assert_eq!(last["feasible"], json!(["n0", "n1"]), "the foreign pod on n2 counts");
+}
+
+#[test]
+fn a_mistyped_policy_names_line_and_field() {
+    refused(&policy(&["{name: NodeName, pases: [allocate]}"]), &["policy.yaml:7:", "spec.predicates[0].pases"]);
+    refused(&policy(&["name: NodeName"]).replace("schedulerNames", "schedulerName"), &["policy.yaml", "schedulerName"]);
+    refused(&policy(&["{name: NodeName, phases: allocate}"]), &["policy.yaml", "phases"]);
+    refused(&policy(&["name: NodeName"]).replace("v1alpha1", "v2"), &["policy.yaml", "apiVersion", "v2"]);
+    refused("nodesift", &["policy.yaml"]);
+    refused("", &["policy.yaml"]);
+}
+
+#[test]
+fn a_policy_that_contradicts_itself_is_refused() {
+    refused(&policy(&["name: NodeName", "name: TaintToleration", "name: NodeName"]), &["policy.yaml", "NodeName"]);
+    refused(&policy(&["name: NodeNmae"]), &["NodeNmae", "NodeName", "TaintToleration"]);
+    refused(&policy(&["{name: NodeName, mode: Shadow}"]), &["mode", "not supported yet"]);
+    refused(&policy(&["{name: Own, module: {oci: example.com/own:1}}"]), &["oci", "not supported yet"]);
+}
+
+#[test]
+fn wrong_arguments_are_refused_in_the_predicates_own_words() {
+    refused(
+        &policy(&["{name: NodeResourcesFit, args: {ignoredResource: [a]}}"]),
+        &["NodeResourcesFit", "ignoredResource"],
+    );
+    let workshop = with_guest(&Guest::healthy().refusal("args.depth: not a number"), |_| {
+        vec!["{name: Own, module: {path: guest.wasm}}".to_owned()]
+    });
+    workshop.fails_naming(USAGE, &EXPLAIN, &["Own", "configure", "args.depth: not a number"]);
+}
+
+#[test]
+fn a_module_must_be_there_and_be_the_one_that_is_meant() {
+    let workshop = with_guest(&Guest::healthy(), |_| vec!["{name: Own, module: {path: other.wasm}}".to_owned()]);
+    workshop.fails_naming(NO_INPUT, &EXPLAIN, &["Own", "other.wasm", "No such file"]);
+
+    let wrong = "0".repeat(64);
+    let workshop = with_guest(&Guest::healthy(), |_| {
+        vec![format!("{{name: Own, module: {{path: guest.wasm, digest: \"sha256:{wrong}\"}}}}")]
+    });
+    workshop.fails_naming(USAGE, &EXPLAIN, &["Own", "guest.wasm", &wrong, "sha256:"]);
+
+    workshop.write("guest.wasm", "(component)");
+    let unnamed = policy(&["{name: Own, module: {path: guest.wasm}}"]);
+    workshop.write("policy.yaml", unnamed);
+    workshop.fails_naming(USAGE, &EXPLAIN, &["Own", "no WebAssembly component"]);
+}
+
+#[test]
+fn a_module_may_not_read_more_than_is_allowed() {
+    let import = r#"(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func $namespace (param i32)))"#;
+    let guest = Guest::healthy().imports(import).filter("(call $namespace (i32.const 4096)) (call $fits_all)");
+    let allowing = |allow: &str| {
+        let entry = format!("{{name: Own, module: {{path: guest.wasm}}, allow: {allow}}}");
+        with_guest(&guest, move |_| vec![entry.clone()])
+    };
+    allowing("[node-labels]").fails_naming(USAGE, &EXPLAIN, &["Own", "pod-labels", "allow"]);
+    allowing("[pod-secrets]").fails_naming(USAGE, &EXPLAIN, &["Own", "pod-secrets"]);
+    allowing("[pod-labels]").answer(&EXPLAIN);
+}
+
+/// The last line of `explain` under a policy of one hostile guest, after NodeName.
+fn under_attack(guest: &Guest, more: &str) -> Value {
+    attacked("explain", guest, more)
+}
+
+/// The last line of a command under such a policy.
+fn attacked(command: &str, guest: &Guest, more: &str) -> Value {
+    let workshop = with_guest(guest, |digest| {
+        let entry = format!("{{name: Own, module: {{path: guest.wasm, digest: \"{digest}\"}}{more}}}");
+        vec!["name: NodeName".to_owned(), entry]
+    });
+    // The built-in may run out of its time on a busy machine; here only the guest may fail.
+    let is_the_guests = |last: &Value| last["faults"].as_array().is_none_or(|faults| faults[0]["predicate"] == "Own");
+    let arguments: Vec<&str> = std::iter::once(command).chain(EXPLAIN.into_iter().skip(1)).collect();
+    let last = || lines(&workshop.answer_once(&arguments)).pop().unwrap();
+    patience::until(|| Some(last()).filter(is_the_guests)).unwrap()
+}
+
+#[test]
+fn a_fault_is_listed_with_what_was_done_about_it() {
+    let spin = Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)");
+    let grow = "(loop $grow (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1)))) (unreachable)";
+    let recurse = "(func $deep (call $deep) (call $deep))";
+    for (guest, fault) in [
+        (spin, "Deadline"),
+        (Guest::healthy().filter(grow), "Memory"),
+        (Guest::healthy().definitions(recurse).filter("(call $deep) (call $fits_all)"), "StackOverflow"),
+        (Guest::healthy().filter("(unreachable)"), "Trap"),
+        (Guest::healthy().filter("(i32.const -4)"), "MalformedVerdict"),
+    ] {
+        let rejected = under_attack(&guest, "");
+        assert_eq!(rejected["faults"][0]["predicate"], "Own");
+        assert_eq!(rejected["faults"][0]["fault"], fault, "{rejected}");
+        assert_eq!(rejected["faults"][0]["effect"], "Rejected", "the default fails closed");
+        assert_eq!(rejected["feasible"], json!([]));
+        let filtered = attacked("filter", &guest, "");
+        let message = filtered["message"].as_str().unwrap();
+        assert!(message.contains(&format!("predicate \"Own\" failed: {fault}")), "{message}");
+
+        let ignored = under_attack(&guest, ", onError: Ignore");
+        assert_eq!(ignored["faults"][0]["fault"], fault);
+        assert_eq!(ignored["faults"][0]["effect"], "Ignored");
+        assert_eq!(ignored["feasible"], json!(["n0", "n1", "n2"]));
+    }
+}
+
+#[test]
+fn limits_of_a_policy_bind() {
+    let grow = "(loop $grow (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
+      (if (i32.gt_u (memory.size) (i32.const 16)) (then (return (call $fits_all))))
+      (unreachable)";
+    let guest = Guest::healthy().filter(grow);
+    assert_eq!(under_attack(&guest, ", limits: {memory: 1Mi}")["faults"][0]["fault"], "Memory");
+    assert_eq!(under_attack(&guest, ", limits: {memory: 2Mi, timePerCall: 1s}")["faults"], Value::Null);
+}
+
+#[test]
+fn the_example_runs_beside_the_built_ins() {
+    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
+    let workshop = Workshop::new();
+    workshop.write("team.wasm", example.bytes);
+    let mut cluster = three_nodes();
+    cluster["items"][0]["metadata"]["labels"]["example.com/team"] = json!("blue");
+    cluster["items"][1]["metadata"]["labels"]["example.com/team"] = json!("red");
+    cluster["items"][4]["metadata"]["labels"] = json!({"example.com/team": "red"});
+    workshop.write("cluster.json", cluster.to_string());
+    let digest = nodesift_tests::data::digest(example.bytes);
+    let team = format!(
+        "{{name: TeamIsolation, module: {{path: team.wasm, digest: \"{digest}\"}}, allow: [pod-labels, node-labels]}}"
+    );
+    workshop.write("policy.yaml", policy(&["name: TaintToleration", "name: NodeResourcesFit", &team]));
+
+    let answer = lines(&workshop.answer(&EXPLAIN));
+    let alone = answer.iter().find(|line| line["predicate"] == "TeamIsolation").unwrap();
+    assert_eq!(
+        alone["failures"],
+        json!([{"code": "UnschedulableAndUnresolvable", "reasons": ["node(s) didn't belong to the pod's team"],
+                "nodes": ["n0", "n2"]}])
+    );
+    assert_eq!(
+        answer.last().unwrap()["message"],
+        "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't belong to the pod's team, \
+         1 node(s) had untolerated taint(s)."
+    );
+}

@@ -1,0 +1,113 @@
+//! What the tests share: a folder of files, and runs of the binary in it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nodesift_tests::patience;
+use nodesift_tests::sidecar::{self, Output};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder for one test.
+pub(crate) struct Workshop {
+    folder: TempDir,
+}
+
+impl Workshop {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A folder with the cluster of [`three_nodes`] in `cluster.json`.
+    pub(crate) fn with_cluster() -> Self {
+        let workshop = Self::new();
+        workshop.write("cluster.json", three_nodes().to_string());
+        workshop
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    /// The binary, to be run in the folder, so that messages name files as the arguments do.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command =
+            sidecar::command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
+        command.current_dir(self.folder.path()).args(arguments);
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        sidecar::run(&mut self.command(arguments))
+    }
+
+    /// A run that must succeed; its stdout. Runs again where a predicate ran out of its time: on a machine that is busy
+    /// with other tests a core may be away for all of a call's 10 ms.
+    pub(crate) fn answer(&self, arguments: &[&str]) -> String {
+        let answer = patience::until(|| Some(self.answer_once(arguments)).filter(|text| !text.contains("Deadline")));
+        answer.expect("an answer within every predicate's time")
+    }
+
+    /// A run that must succeed; its stdout, faults and all.
+    pub(crate) fn answer_once(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.code, Some(0), "{arguments:?}: {}", output.stderr);
+        output.stdout
+    }
+
+    /// A run that must fail with this code, without an answer; what it said.
+    pub(crate) fn failure(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.code, Some(code), "{arguments:?}: {}{}", output.stdout, output.stderr);
+        assert_eq!(output.stdout, "", "{arguments:?} answers nothing");
+        output.stderr
+    }
+
+    /// A run that must fail with this code, and with a text that names all of these.
+    pub(crate) fn fails_naming(&self, code: i32, arguments: &[&str], named: &[&str]) {
+        let text = self.failure(code, arguments);
+        for name in named {
+            assert!(text.contains(name), "{name:?} is not in: {text}");
+        }
+        assert!(!text.contains("panicked"), "{text}");
+    }
+}
+
+/// Three nodes, of which `n1` is tainted and `n2` full; the pod `default/web` is bound to `n2`, `default/new` is pending.
+pub(crate) fn three_nodes() -> Value {
+    let node = |name: &str, taints: Value| {
+        json!({"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+            "spec": {"taints": taints},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}})
+    };
+    let pod = |name: &str, spec: Value| {
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"namespace": "default", "name": name, "uid": format!("uid-{name}")}, "spec": spec})
+    };
+    let requests = |cpu: &str| json!([{"name": "main", "resources": {"requests": {"cpu": cpu}}}]);
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        node("n0", json!([])),
+        node("n1", json!([{"key": "dedicated", "value": "db", "effect": "NoSchedule"}])),
+        node("n2", json!([])),
+        pod("web", json!({"nodeName": "n2", "schedulerName": "default-scheduler", "containers": requests("3500m")})),
+        pod("new", json!({"schedulerName": "default-scheduler", "containers": requests("1")})),
+    ]})
+}
+
+/// The lines of `explain -o jsonl`, read.
+pub(crate) fn lines(jsonl: &str) -> Vec<Value> {
+    jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The names of the predicates in the lines about the first pod, in their order.
+pub(crate) fn predicates(jsonl: &str) -> Vec<String> {
+    let lines = lines(jsonl);
+    let first = lines.first().unwrap()["pod"].clone();
+    let of_first = lines.iter().filter(|line| line["pod"] == first);
+    of_first.map(|line| line["predicate"].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,152 @@
+//! What the attacks share: one run time for all, a small cluster for facts, and the healthy predicate that must go on
+//! answering rightly after each attack.
+
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use nodesift::cache;
+use nodesift::engine::{Batch, Context};
+use nodesift::fault::{Fault, FaultKind};
+use nodesift::limits::{FILTER_TIME_MIN, GUEST_MEMORY_BYTES, STARVED_FACTOR};
+use nodesift::metadata;
+use nodesift::object::{Node, Pod};
+use nodesift::sandbox::wire::Status;
+use nodesift::sandbox::{Facts, Failure, Grants, Lifetime, LoadError, Module, Runtime, Verdict};
+use nodesift_tests::guest::{Guest, ODD_ROW};
+use nodesift_tests::patience;
+use serde_json::json;
+
+/// How far past its budget of processor time a call may end, in the median of some runs: two ticks of the clock, and the
+/// time until the clock's own thread gets a core.
+pub(crate) const OVERRUN: Duration = Duration::from_millis(25);
+
+/// How far past its budget any single call may end. Two busy cores keep a thread from running for long at times; what
+/// this must tell from is a call that never ends.
+pub(crate) const OVERRUN_MAX: Duration = Duration::from_secs(2);
+
+/// Rows of the usual batch.
+pub(crate) const ROWS: u32 = 100;
+
+/// One run time for all attacks, as in the sidecar: what one guest does is felt by the next, if it is felt at all.
+pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::start(None).expect("the run time starts"));
+
+static HEALTHY: LazyLock<[Module; 2]> = LazyLock::new(|| {
+    let component = Guest::healthy().component();
+    [Lifetime::PerCall, Lifetime::Reused]
+        .map(|lifetime| RUNTIME.load(&component, Grants { lifetime, ..grants() }).expect("the healthy guest loads"))
+});
+
+static FACTS: LazyLock<Arc<dyn Facts>> = LazyLock::new(|| facts(ROWS));
+
+/// What a policy that says nothing grants.
+pub(crate) fn default_grants() -> Grants {
+    Grants {
+        allow: None,
+        args: "{}".to_owned(),
+        memory_bytes: GUEST_MEMORY_BYTES,
+        time_per_call: None,
+        lifetime: Lifetime::PerCall,
+    }
+}
+
+/// The same with time to spare: where something else than time is attacked, a machine that is busy elsewhere for 10 ms
+/// must not decide the outcome.
+pub(crate) fn grants() -> Grants {
+    Grants { time_per_call: Some(Duration::from_secs(30)), ..default_grants() }
+}
+
+/// Label keys of a large cluster: more than the host keeps columns of.
+pub(crate) const LABEL_KEYS: u32 = 300;
+
+/// One of them, four letters long.
+pub(crate) fn label_key(number: u32) -> String {
+    format!("k{number:03}")
+}
+
+/// Facts of a pod in the namespace `default` about a cluster of `rows` nodes, each with one label.
+pub(crate) fn facts(rows: u32) -> Arc<dyn Facts> {
+    let (mut writer, reader) = cache::new();
+    for row in 0..rows {
+        let node = json!({"metadata": {"name": format!("n{row}"), "labels": {label_key(row % LABEL_KEYS): "x"}}, "status": {"allocatable": {"cpu": "4"}}});
+        let node: Node = serde_json::from_value(node).expect("a node");
+        writer.apply_node(&metadata::node(&node));
+    }
+    writer.publish();
+    let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "p", "namespace": "default"}})).expect("a pod");
+    Arc::new(Context::new(reader.snapshot(), Arc::new(metadata::pod(&pod)), None, Batch::All))
+}
+
+/// Loads a component that must load.
+pub(crate) fn load(component: &[u8], grants: Grants) -> Module {
+    RUNTIME.load(component, grants).unwrap_or_else(|error| panic!("the guest does not load: {error}"))
+}
+
+/// Loads a component that must be refused, and sees to it that others still answer.
+pub(crate) fn refused(component: &[u8], grants: Grants) -> LoadError {
+    let error = RUNTIME.load(component, grants).expect_err("the guest is refused");
+    assert!(!error.to_string().contains('\n'), "one line: {error}");
+    healthy_answers_are_right();
+    error
+}
+
+/// Loads a guest that must fail in one step of loading, with that fault.
+pub(crate) fn refused_in(step: &str, kind: FaultKind, guest: &Guest) -> Fault {
+    match refused(&guest.component(), grants()) {
+        LoadError::Step { step: found, fault } => {
+            assert_eq!((found, fault.kind), (step, kind), "{fault}");
+            fault
+        }
+        other => panic!("not refused in {step}: {other}"),
+    }
+}
+
+/// Calls a module for the usual batch.
+pub(crate) fn call(module: &Module) -> Result<Verdict, Fault> {
+    module.filter(Arc::clone(&FACTS), ROWS)
+}
+
+/// Loads a guest, whose call must end in that fault, in time, twice; after each, others still answer.
+pub(crate) fn faults_with(kind: FaultKind, guest: &Guest) -> Fault {
+    let grants = if kind == FaultKind::Deadline { default_grants() } else { grants() };
+    let module = load(&guest.component(), grants);
+    let mut last = None;
+    for _ in 0..2 {
+        let (outcome, time) = timed(|| call(&module));
+        let fault = outcome.expect_err("a fault");
+        assert_eq!(fault.kind, kind, "{fault}");
+        assert!(!fault.detail.is_empty() && !fault.detail.contains('\n'), "one line: {:?}", fault.detail);
+        assert!(time < FILTER_TIME_MIN * STARVED_FACTOR + patience::within(OVERRUN_MAX), "{kind:?} after {time:?}");
+        healthy_answers_are_right();
+        last = Some(fault);
+    }
+    last.expect("called twice")
+}
+
+/// What the healthy guest answers for the usual batch.
+pub(crate) fn odd_rows_rejected(rows: u32) -> Verdict {
+    Verdict::ByRow {
+        codes: (0..rows).map(|row| u16::from(row % 2 == 1)).collect(),
+        failures: vec![Failure { status: Status::Unschedulable, reasons: vec![ODD_ROW.to_owned()] }],
+        named: None,
+    }
+}
+
+/// The healthy guest, fresh and used, answers what it always answers.
+pub(crate) fn healthy_answers_are_right() {
+    for module in &*HEALTHY {
+        assert_eq!(call(module), Ok(odd_rows_rejected(ROWS)));
+    }
+}
+
+/// Runs something and takes the time.
+pub(crate) fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = run();
+    (result, start.elapsed())
+}
+
+/// The middle one.
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}

@@ -1,0 +1,13 @@
+//! Hostile predicates: whatever a guest does ends in its named fault, in bounded time, and the next healthy call is
+//! right. The names of the modules say what is attacked; [`arena`] holds what they share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+mod arena;
+mod isolation;
+mod load;
+mod memory;
+mod output;
+mod policy;
+mod time;
+mod traps;

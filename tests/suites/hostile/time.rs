@@ -1,0 +1,174 @@
+//! Guests that do not end: every one is interrupted, in every step that runs its code.
+
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use nodesift::fault::FaultKind;
+use nodesift::limits::{FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, INSTANTIATE_TIME, STARVED_FACTOR};
+use nodesift::sandbox::{Grants, Module};
+use nodesift_tests::guest::Guest;
+use nodesift_tests::patience;
+
+use crate::arena::{
+    LABEL_KEYS, OVERRUN, OVERRUN_MAX, call, default_grants, facts, faults_with, healthy_answers_are_right, label_key,
+    load, median, refused_in, timed,
+};
+
+/// Runs of which the median is judged.
+const RUNS: usize = 15;
+
+const SPIN: &str = "(loop $forever (br $forever))";
+
+/// Ends by its deadline, near it in the median of some runs.
+fn is_interrupted(guest: &Guest) {
+    faults_with(FaultKind::Deadline, guest);
+    let module = load(&guest.component(), default_grants());
+    // The calls of faults_with came before: slots of the pool are warm, as in a sidecar that has served a while.
+    let median = median_of_faults(&module);
+    println!("median {median:?} of a budget of {FILTER_TIME_MIN:?}");
+    assert!(median >= FILTER_TIME_MIN, "interrupted too early: {median:?}");
+    assert!(median < FILTER_TIME_MIN + OVERRUN, "interrupted too late: {median:?}");
+}
+
+/// The processor time that a call takes which runs out of its time, in the median of some runs. Processor time, for that
+/// is what a guest is given; the machine's other work must not decide the outcome.
+fn median_of_faults(module: &Module) -> Duration {
+    let times = (0..RUNS).map(|_| {
+        let start = ThreadTime::now();
+        let outcome = call(module);
+        let time = start.elapsed();
+        assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::Deadline));
+        time
+    });
+    median(times.collect())
+}
+
+#[test]
+fn h01_an_endless_loop_ends_by_its_deadline() {
+    is_interrupted(&Guest::healthy().filter(format!("{SPIN} (unreachable)")));
+}
+
+#[test]
+fn h04_recursion_that_doubles_ends_by_its_deadline() {
+    let double = "(func $double (param $depth i32)
+      (if (local.get $depth) (then
+        (call $double (i32.sub (local.get $depth) (i32.const 1)))
+        (call $double (i32.sub (local.get $depth) (i32.const 1))))))";
+    let filter = "(call $double (i32.const 100)) (call $fits_all)";
+    is_interrupted(&Guest::healthy().definitions(double).filter(filter));
+}
+
+#[test]
+fn h25_bulk_copies_end_by_their_deadline() {
+    // An epoch is looked at between the copies only: 16 MiB at once, as often as it goes.
+    let filter = "(drop (memory.grow (i32.const 254)))
+      (loop $forever
+        (memory.copy (i32.const 8388608) (i32.const 0) (i32.const 8388608))
+        (memory.fill (i32.const 65536) (i32.const 7) (i32.const 16711680))
+        (br $forever))
+      (unreachable)";
+    faults_with(FaultKind::Deadline, &Guest::healthy().filter(filter));
+}
+
+#[test]
+fn h03_a_spinning_start_is_refused_in_time() {
+    let guest = Guest::healthy().definitions(format!("(func $start {SPIN}) (start $start)"));
+    refused_in_time("instantiate", &guest);
+}
+
+#[test]
+fn h03_a_spinning_describe_is_refused_in_time() {
+    refused_in_time("describe", &Guest::healthy().describe(format!("{SPIN} (unreachable)")));
+}
+
+#[test]
+fn h03_a_spinning_configure_is_refused_in_time() {
+    refused_in_time("configure", &Guest::healthy().configure(format!("{SPIN} (unreachable)")));
+}
+
+fn refused_in_time(step: &str, guest: &Guest) {
+    let (_, time) = timed(|| refused_in(step, FaultKind::Deadline, guest));
+    assert!(time >= INSTANTIATE_TIME, "{time:?}");
+    assert!(time < INSTANTIATE_TIME * STARVED_FACTOR + patience::within(OVERRUN_MAX), "{time:?}");
+}
+
+#[test]
+fn a_loop_in_realloc_while_facts_are_handed_over_ends_by_the_deadline() {
+    let import = r#"(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func $namespace (param i32)))"#;
+    let guest = Guest::healthy()
+        .imports(import)
+        .realloc(format!(
+            "(if (result i32) (global.get $armed)
+               (then {SPIN} (unreachable))
+               (else (call $allocate (local.get $bytes) (local.get $align))))"
+        ))
+        .definitions("(global $armed (mut i32) (i32.const 0))")
+        .filter("(global.set $armed (i32.const 1)) (call $namespace (i32.const 4096)) (call $fits_all)");
+    faults_with(FaultKind::Deadline, &guest);
+}
+
+#[test]
+fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
+    // More label keys than the host keeps columns of, over many rows: each question costs the host much and the guest
+    // nothing. The host may take its own time off the guest's clock, but not so that a guest holds the clock up.
+    const ROWS: u32 = 100_000;
+    let keys: String = (0..LABEL_KEYS).map(label_key).collect();
+    let import = r#"(import "nodesift:predicate/node-labels@0.1.0" "code"
+      (func $code (param i32 i32 i32 i32 i32)))"#;
+    let guest =
+        Guest::healthy().imports(import).definitions(format!("(data (i32.const 8192) {keys:?})")).filter(format!(
+            "(loop $forever
+               (call $code
+                 (i32.add (i32.const 8192) (i32.mul (local.get $i) (i32.const 4))) (i32.const 4)
+                 (i32.const 8192) (i32.const 1)
+                 (i32.const 4096))
+               (local.set $i (i32.rem_u (i32.add (local.get $i) (i32.const 1)) (i32.const {LABEL_KEYS})))
+               (br $forever))
+             (unreachable)"
+        ));
+    let module = load(&guest.component(), default_grants());
+    let facts = facts(ROWS);
+    let budget = FILTER_TIME_PER_10_000_ROWS * (ROWS / 10_000);
+    let start = ThreadTime::now();
+    let outcome = module.filter(facts, ROWS);
+    let used = start.elapsed();
+    println!("{used:?} of a budget of {budget:?}");
+    assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::Deadline));
+    // A dozen times its budget is what the host may add; without a bound it would be minutes.
+    assert!(used < 12 * budget + OVERRUN, "{used:?} of a budget of {budget:?}");
+    healthy_answers_are_right();
+}
+
+#[test]
+fn a_loop_after_the_verdict_ends_by_the_deadline() {
+    let after = format!(r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.0#filter") (param i32) {SPIN})"#);
+    faults_with(FaultKind::Deadline, &Guest::healthy().definitions(after));
+}
+
+#[test]
+fn the_time_that_a_policy_grants_is_what_a_guest_gets() {
+    let guest = Guest::healthy().filter(format!("{SPIN} (unreachable)"));
+    for granted in [2, 40].map(Duration::from_millis) {
+        let module = load(&guest.component(), Grants { time_per_call: Some(granted), ..default_grants() });
+        let median = median_of_faults(&module);
+        assert!((granted..granted + OVERRUN).contains(&median), "{median:?} of {granted:?}");
+    }
+    healthy_answers_are_right();
+}
+
+#[test]
+fn h29_a_guest_that_uses_most_of_its_time_and_memory_is_no_fault() {
+    let filter = format!(
+        "(drop (memory.grow (i32.const 250)))
+         (local.set $j (i32.const 100000))
+         (loop $work
+           (local.set $j (i32.sub (local.get $j) (i32.const 1)))
+           (br_if $work (local.get $j)))
+         (call $reject_odd (local.get $rows) (i32.const {}))",
+        16_000_000
+    );
+    let module = load(&Guest::healthy().filter(filter).component(), default_grants());
+    let right = (0..RUNS).filter(|_| call(&module) == Ok(crate::arena::odd_rows_rejected(crate::arena::ROWS))).count();
+    // Alarms by a core that was busy elsewhere for 10 ms are none of the guest's.
+    assert!(right > RUNS / 2, "{right} of {RUNS}");
+}

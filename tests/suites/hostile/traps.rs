@@ -1,0 +1,127 @@
+//! Guests that trap: each kind is named, the instance is thrown away, and nobody else feels it.
+
+use nodesift::fault::FaultKind;
+use nodesift::sandbox::{Grants, Lifetime, Verdict};
+use nodesift_tests::guest::Guest;
+
+use crate::arena::{call, default_grants, faults_with, grants, healthy_answers_are_right, load, refused_in};
+
+/// Calls in a row of a guest that traps in every other one.
+const CALLS: usize = 1_000;
+
+const NAMESPACE: &str = r#"(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func $namespace (param i32)))"#;
+
+#[test]
+fn h09_every_kind_of_trap_is_named() {
+    let definitions = "(type $none (func)) (type $one (func (param i32)))
+      (func $takes_one (type $one))
+      (table $table 4 funcref) (elem (table $table) (i32.const 1) func $takes_one)";
+    for (body, named) in [
+        ("(unreachable)", "unreachable"),
+        ("(drop (i32.div_s (local.get $rows) (i32.const 0)))", "divide by zero"),
+        ("(drop (i32.rem_u (local.get $rows) (i32.const 0)))", "divide by zero"),
+        ("(drop (i32.div_s (i32.const 0x80000000) (i32.const -1)))", "overflow"),
+        ("(drop (i32.trunc_f64_s (f64.const 1e300)))", "overflow"),
+        ("(drop (i32.trunc_f32_u (f32.const nan)))", "invalid conversion"),
+        ("(drop (i32.load (i32.const -8)))", "out of bounds memory"),
+        ("(i32.store (i32.const 131070) (i32.const 1))", "out of bounds memory"),
+        ("(memory.copy (i32.const 0) (i32.const 131071) (i32.const 2))", "out of bounds memory"),
+        ("(drop (table.get $table (i32.const 4)))", "out of bounds table"),
+        ("(call_indirect $table (type $none) (i32.const 9))", "table"),
+        ("(call_indirect $table (type $none) (i32.const 0))", "uninitialized element"),
+        ("(call_indirect $table (type $none) (i32.const 1))", "indirect call type mismatch"),
+    ] {
+        let guest = Guest::healthy().definitions(definitions).filter(format!("{body} (call $fits_all)"));
+        let fault = faults_with(FaultKind::Trap, &guest);
+        assert!(fault.detail.contains(named), "{body}: {}", fault.detail);
+    }
+}
+
+#[test]
+fn h09_a_trap_in_any_step_of_loading_is_named() {
+    let start = Guest::healthy().definitions("(func $start (unreachable)) (start $start)");
+    refused_in("instantiate", FaultKind::Trap, &start);
+    refused_in("describe", FaultKind::Trap, &Guest::healthy().describe("(unreachable)"));
+    refused_in("configure", FaultKind::Trap, &Guest::healthy().configure("(unreachable)"));
+}
+
+#[test]
+fn h10_a_trapped_instance_is_never_called_again() {
+    // Traps in the second call of an instance: as long as instances are thrown away, every other call is right.
+    let guest = Guest::healthy().definitions("(global $calls (mut i32) (i32.const 0))").filter(
+        "(global.set $calls (i32.add (global.get $calls) (i32.const 1)))
+         (if (i32.ge_u (global.get $calls) (i32.const 2)) (then (unreachable)))
+         (call $fits_all)",
+    );
+    let module = load(&guest.component(), Grants { lifetime: Lifetime::Reused, ..grants() });
+    for call_number in 0..CALLS {
+        let outcome = call(&module).map_err(|fault| fault.kind);
+        let expected = if call_number % 2 == 0 { Ok(Verdict::FitsAll) } else { Err(FaultKind::Trap) };
+        assert_eq!(outcome, expected, "call {call_number}");
+    }
+    healthy_answers_are_right();
+}
+
+#[test]
+fn h10_an_instance_whose_time_ran_out_is_never_called_again() {
+    let guest = Guest::healthy().definitions("(global $calls (mut i32) (i32.const 0))").filter(
+        "(global.set $calls (i32.add (global.get $calls) (i32.const 1)))
+         (if (i32.eq (global.get $calls) (i32.const 1)) (then (loop $forever (br $forever))))
+         (call $fits_all)",
+    );
+    let module = load(&guest.component(), Grants { lifetime: Lifetime::Reused, ..default_grants() });
+    for _ in 0..20 {
+        assert_eq!(call(&module).unwrap_err().kind, FaultKind::Deadline);
+    }
+    healthy_answers_are_right();
+}
+
+#[test]
+fn h10_a_trap_after_the_verdict_is_a_trap() {
+    let after = r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.0#filter") (param i32) (unreachable))"#;
+    faults_with(FaultKind::Trap, &Guest::healthy().definitions(after));
+}
+
+#[test]
+fn h10_a_trap_in_realloc_is_a_trap() {
+    let guest = Guest::healthy()
+        .imports(NAMESPACE)
+        .definitions("(global $armed (mut i32) (i32.const 0))")
+        .realloc(
+            "(if (global.get $armed) (then (unreachable)))
+             (call $allocate (local.get $bytes) (local.get $align))",
+        )
+        .filter("(global.set $armed (i32.const 1)) (call $namespace (i32.const 4096)) (call $fits_all)");
+    faults_with(FaultKind::Trap, &guest);
+    refused_in("configure", FaultKind::Trap, &Guest::healthy().realloc("(unreachable)"));
+}
+
+#[test]
+fn facts_outside_of_filter_trap() {
+    for (step, guest) in [
+        ("describe", Guest::healthy().describe("(call $namespace (i32.const 4096)) (i32.const 16)")),
+        ("configure", Guest::healthy().configure("(call $namespace (i32.const 4096)) (i32.const 48)")),
+    ] {
+        let fault = refused_in(step, FaultKind::Trap, &guest.imports(NAMESPACE));
+        assert!(fault.detail.contains("filter"), "{fault}");
+    }
+    // A start function runs before the component's imports are wired up at all.
+    let start = "(func $start (call $namespace (i32.const 4096))) (start $start)";
+    refused_in("instantiate", FaultKind::Trap, &Guest::healthy().imports(NAMESPACE).definitions(start));
+    let after = r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.0#filter") (param i32)
+      (call $namespace (i32.const 4096)))"#;
+    faults_with(FaultKind::Trap, &Guest::healthy().imports(NAMESPACE).definitions(after));
+}
+
+#[test]
+fn facts_inside_of_filter_are_handed_over() {
+    // Rejects everything unless the namespace is `default`, seven letters that begin with d.
+    let filter = "(call $namespace (i32.const 4096))
+      (if (i32.eqz (i32.and
+            (i32.eq (i32.load (i32.const 4100)) (i32.const 7))
+            (i32.eq (i32.load8_u (i32.load (i32.const 4096))) (i32.const 100))))
+        (then (unreachable)))
+      (call $fits_all)";
+    let module = load(&Guest::healthy().imports(NAMESPACE).filter(filter).component(), grants());
+    assert_eq!(call(&module), Ok(Verdict::FitsAll));
+}

@@ -1,0 +1,136 @@
+//! JSON over HTTP and gRPC, over TCP and the Unix socket, and the command line as a client: all say what the command line
+//! says offline.
+
+use nodesift_api::v1::nodesift_client::NodesiftClient;
+use nodesift_api::v1::{ExplainRequest, FilterRequest, Pod, PodName, pod};
+use nodesift_tests::http::Endpoint;
+use serde_json::{Value, json};
+use tonic::transport::Channel;
+
+use crate::running::{answer, ask, in_time, offline, pending_pods, request, sample};
+
+#[test]
+fn filter_says_the_same_on_every_way() {
+    let sidecar = sample(&[]);
+    let pods = pending_pods();
+    assert_eq!(pods.len(), 94);
+    let expected: Vec<Value> =
+        offline(&["filter", "-o", "jsonl"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+
+    for endpoint in [sidecar.tcp(), sidecar.unix()] {
+        let over_json = ask(&endpoint, "/v1/filter", &request(&pods));
+        assert!(over_json["version"]["generation"].as_str().is_some_and(|generation| generation != "0"));
+        assert!(over_json["version"]["policyGeneration"].as_str().is_some_and(|generation| generation != "0"));
+        let answers = over_json["pods"].as_array().unwrap();
+        assert_eq!(answers.len(), expected.len());
+        for (found, expected) in answers.iter().zip(&expected) {
+            same_filter(found, expected);
+        }
+
+        let over_grpc = in_time(|| {
+            grpc(&endpoint, |mut client| async move {
+                let request = FilterRequest { pods: named(&pending_pods()), ..FilterRequest::default() };
+                serde_json::to_value(client.filter(request).await.unwrap().into_inner()).unwrap()
+            })
+        });
+        assert_eq!(over_grpc["pods"], over_json["pods"]);
+    }
+}
+
+/// Absent lists and empty ones are the same in the protobuf JSON mapping.
+fn same_filter(found: &Value, expected: &Value) {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    assert_eq!(found["pod"], expected["pod"]);
+    assert_eq!(list(&found["feasible"]), list(&expected["feasible"]), "{}", expected["pod"]);
+    assert_eq!(found["message"].as_str(), expected["message"].as_str());
+    let failures: Vec<Value> = list(&found["failures"])
+        .iter()
+        .map(|failure| {
+            json!({"predicate": failure["predicate"], "code": failure["code"], "reasons": failure["reasons"],
+                   "count": failure["count"]})
+        })
+        .collect();
+    assert_eq!(failures, list(&expected["failures"]));
+}
+
+#[test]
+fn explain_says_the_same_on_every_way() {
+    let sidecar = sample(&[]);
+    let expected = offline(&["explain", "-o", "jsonl"]);
+    for server in [format!("http://{}", sidecar.address), format!("unix:{}", sidecar.socket.display())] {
+        assert_eq!(answer(&["explain", "-o", "jsonl", "--server", &server]), expected, "{server}");
+    }
+
+    let pods: Vec<_> = pending_pods().into_iter().take(3).collect();
+    let over_json = ask(&sidecar.unix(), "/v1/explain", &request(&pods));
+    let over_grpc = in_time(|| {
+        let request = ExplainRequest { pods: named(&pods), ..ExplainRequest::default() };
+        grpc(&sidecar.unix(), |mut client| async move {
+            serde_json::to_value(client.explain(request).await.unwrap().into_inner()).unwrap()
+        })
+    });
+    assert_eq!(over_grpc["pods"], over_json["pods"]);
+}
+
+#[test]
+fn a_pod_by_name_by_uid_and_whole_is_the_same_pod() {
+    let sidecar = sample(&[]);
+    let (namespace, name) = pending_pods().swap_remove(0);
+    let object = crate::running::objects("Pod")
+        .into_iter()
+        .find(|pod| pod["metadata"]["namespace"] == *namespace && pod["metadata"]["name"] == *name)
+        .unwrap();
+    let answers = [
+        json!({"name": {"namespace": namespace, "name": name}}),
+        json!({"uid": object["metadata"]["uid"]}),
+        json!({"object": object}),
+        json!({"json": object.to_string()}),
+    ]
+    .map(|pod| ask(&sidecar.tcp(), "/v1/explain", &json!({"pods": [pod]}))["pods"].clone());
+    for other in &answers {
+        assert_eq!(other, &answers[0]);
+    }
+}
+
+#[test]
+fn a_subset_of_nodes_is_judged_alone() {
+    let sidecar = sample(&[]);
+    let (namespace, name) = pending_pods().swap_remove(0);
+    let nodes = crate::running::objects("Node");
+    let names: Vec<&str> = nodes.iter().take(5).map(|node| node["metadata"]["name"].as_str().unwrap()).collect();
+    let pod = json!([{"name": {"namespace": namespace, "name": name}}]);
+    let ask_for = |nodes: Value| {
+        let request = json!({"pods": pod, "nodes": nodes, "detail": "DETAIL_NODES"});
+        ask(&sidecar.tcp(), "/v1/filter", &request)["pods"][0].clone()
+    };
+    let rejected = |answer: &Value| {
+        let failures = answer["failures"].as_array().cloned().unwrap_or_default();
+        failures.iter().map(|failure| failure["nodes"].as_array().unwrap().len()).sum::<usize>()
+    };
+    let feasible = |answer: &Value| answer["feasible"].as_array().map_or(0, Vec::len);
+    let few = ask_for(json!({"names": names}));
+    assert_eq!(feasible(&few) + rejected(&few), names.len());
+    let all = ask_for(Value::Null);
+    assert_eq!(feasible(&all) + rejected(&all), nodes.len());
+}
+
+fn named(pods: &[(String, String)]) -> Vec<Pod> {
+    let pod = |(namespace, name): &(String, String)| {
+        let name = PodName { namespace: namespace.clone(), name: name.clone() };
+        Pod { pod: Some(pod::Pod::Name(name)) }
+    };
+    pods.iter().map(pod).collect()
+}
+
+/// Asks over gRPC.
+pub(crate) fn grpc<T, F: Future<Output = T>>(endpoint: &Endpoint, ask: impl FnOnce(NodesiftClient<Channel>) -> F) -> T {
+    let url = match endpoint {
+        Endpoint::Tcp(address) => format!("http://{address}"),
+        Endpoint::Unix(path) => format!("unix:{}", path.display()),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
+        ask(NodesiftClient::new(channel).max_decoding_message_size(64 << 20)).await
+    })
+}

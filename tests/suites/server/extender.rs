@@ -1,0 +1,135 @@
+//! kube-scheduler's extender dialect: every node of the request comes back in exactly one place, and those that fit are
+//! those that `explain` finds.
+
+use std::collections::BTreeSet;
+
+use nodesift_tests::http::post;
+use serde_json::{Value, json};
+
+use crate::running::{ask, objects, offline, sample};
+
+/// Pods of the sample cluster to ask about: placeable ones and ones that nobody can place.
+const PODS: usize = 12;
+
+/// The pending pods whole, with what `explain` says of all predicates together.
+fn pods() -> Vec<(Value, Value)> {
+    let explained = offline(&["explain", "-o", "jsonl"]);
+    let together = explained.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let objects = objects("Pod");
+    let mut pods: Vec<(Value, Value)> = together
+        .filter(|line| line["predicate"] == "*")
+        .map(|line| {
+            let is_it = |pod: &&Value| {
+                let metadata = &pod["metadata"];
+                line["pod"]
+                    == format!("{}/{}", metadata["namespace"].as_str().unwrap(), metadata["name"].as_str().unwrap())
+            };
+            (objects.iter().find(is_it).unwrap().clone(), line)
+        })
+        .collect();
+    // Those with the most and with the fewest nodes first and last: both ends are asked about.
+    pods.sort_by_key(|(_, line)| line["feasible"].as_array().unwrap().len());
+    let last = pods.len() - PODS / 2;
+    pods.drain(PODS / 2..last);
+    pods
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
+}
+
+fn keys(map: &Value) -> Vec<&str> {
+    map.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn with_names_the_feasible_nodes_are_those_of_explain() {
+    let sidecar = sample(&[]);
+    let nodes = objects("Node");
+    let mut all: Vec<&str> = nodes.iter().map(|node| node["metadata"]["name"].as_str().unwrap()).collect();
+    assert_eq!(all.len(), 298);
+    // Any order comes back as it is.
+    all.reverse();
+    let mut some_rejected = false;
+    for (pod, line) in pods() {
+        let reply = ask(&sidecar.tcp(), "/extender/filter", &json!({"Pod": pod, "Nodes": null, "NodeNames": all}));
+        assert_eq!(reply["Error"], "", "{reply}");
+        assert_eq!(reply["Nodes"], Value::Null);
+        let feasible = names(&reply["NodeNames"]);
+        let expected: BTreeSet<&str> = names(&line["feasible"]).into_iter().collect();
+        assert_eq!(feasible.iter().copied().collect::<BTreeSet<_>>(), expected, "{}", line["pod"]);
+        let in_order: Vec<&str> = all.iter().copied().filter(|name| expected.contains(name)).collect();
+        assert_eq!(feasible, in_order, "the request's order");
+
+        let (failed, unresolvable) = (keys(&reply["FailedNodes"]), keys(&reply["FailedAndUnresolvableNodes"]));
+        let mut places: Vec<&str> = [feasible, failed, unresolvable].concat();
+        places.sort_unstable();
+        let mut once = all.clone();
+        once.sort_unstable();
+        assert_eq!(places, once, "each node in exactly one place");
+        some_rejected |= expected.len() < all.len();
+    }
+    assert!(some_rejected);
+}
+
+#[test]
+fn with_whole_nodes_those_that_fit_come_back_as_they_were() {
+    let sidecar = sample(&[]);
+    let nodes: Vec<Value> = objects("Node")
+        .into_iter()
+        .map(|mut node| {
+            // As kube-scheduler sends them.
+            let fields = node.as_object_mut().unwrap();
+            fields.remove("kind");
+            fields.remove("apiVersion");
+            node
+        })
+        .collect();
+    let (pod, line) = pods().pop().unwrap();
+    let request = json!({"Pod": pod, "Nodes": {"metadata": {}, "items": nodes}, "NodeNames": null});
+    let reply = ask(&sidecar.unix(), "/extender/filter", &request);
+    assert_eq!(reply["Error"], "", "{reply}");
+    assert_eq!(reply["NodeNames"], Value::Null);
+    let expected: BTreeSet<&str> = names(&line["feasible"]).into_iter().collect();
+    let fitting: Vec<&Value> =
+        nodes.iter().filter(|node| expected.contains(node["metadata"]["name"].as_str().unwrap())).collect();
+    assert!(!fitting.is_empty());
+    assert_eq!(reply["Nodes"]["items"].as_array().unwrap().iter().collect::<Vec<_>>(), fitting);
+}
+
+#[test]
+fn one_node_and_any_case_will_do() {
+    let sidecar = sample(&[]);
+    let (pod, line) = pods().pop().unwrap();
+    let one = names(&line["feasible"])[0].to_owned();
+    let reply = ask(&sidecar.tcp(), "/extender/filter", &json!({"pod": pod, "nodeNames": [one], "nodes": null}));
+    assert_eq!(reply["NodeNames"], json!([one]));
+    assert_eq!(reply["FailedNodes"], json!({}));
+}
+
+#[test]
+fn a_node_that_is_not_known_fails_and_says_so() {
+    let sidecar = sample(&[]);
+    let (pod, line) = pods().pop().unwrap();
+    let one = names(&line["feasible"])[0].to_owned();
+    let reply = ask(&sidecar.tcp(), "/extender/filter", &json!({"Pod": pod, "NodeNames": ["nobody", one, one]}));
+    assert_eq!(reply["NodeNames"], json!([one]), "a repeated name counts once");
+    assert!(reply["FailedNodes"]["nobody"].as_str().unwrap().contains("not found"), "{reply}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_error_with_status_200() {
+    let sidecar = sample(&[]);
+    let quantity = json!({"containers": [{"resources": {"requests": {"cpu": "4x"}}}]});
+    for (request, named) in [
+        ("{}".to_owned(), "Pod"),
+        ("{\"Pod\":".to_owned(), "line 1"),
+        (json!({"Pod": {"metadata": {"name": "p"}}}).to_string(), "NodeNames"),
+        (json!({"Pod": {"metadata": {"name": "p"}, "spec": quantity}, "NodeNames": []}).to_string(), "4x"),
+    ] {
+        let response = post(&sidecar.tcp(), "/extender/filter", request.clone()).unwrap();
+        assert_eq!(response.status, 200, "{request}: {}", response.body);
+        let error = response.json()["Error"].as_str().unwrap().to_owned();
+        assert!(error.contains(named), "{request}: {error}");
+    }
+}

@@ -1,0 +1,130 @@
+//! From the first line to the last: readiness, the lines to paste, signals, sockets that are in the way.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Command;
+
+use nodesift_tests::http::{Endpoint, get};
+use nodesift_tests::patience;
+use nodesift_tests::sidecar::{self, Sidecar};
+
+use crate::running::{ask, command, pending_pods, request, sample};
+
+#[test]
+fn a_ready_sidecar_is_live_and_ready_on_both_sockets() {
+    let sidecar = sample(&[]);
+    for endpoint in [sidecar.tcp(), sidecar.unix()] {
+        for path in ["/livez", "/readyz"] {
+            let response = get(&endpoint, path).unwrap();
+            assert_eq!((response.status, response.body.trim()), (200, "ok"), "{path}");
+        }
+    }
+    let mode = std::fs::metadata(&sidecar.socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o660);
+}
+
+#[test]
+fn every_line_that_it_prints_to_paste_works() {
+    let sidecar = sample(&[]);
+    let output = sidecar.output();
+    let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| line.starts_with("curl ")).collect();
+    assert!(lines.len() >= 3, "{output}");
+    for line in lines {
+        let pasted = sidecar::run(Command::new("sh").args(["-c", line]));
+        assert_eq!(pasted.code, Some(0), "{line}: {}", pasted.stderr);
+        let answer: serde_json::Value = serde_json::from_str(&pasted.stdout).expect(line);
+        assert!(answer.get("pods").is_some() || answer.get("NodeNames").is_some(), "{line}: {answer}");
+    }
+}
+
+#[test]
+fn sigterm_and_sigint_end_it_with_0_and_leave_no_socket() {
+    for signal in ["TERM", "INT"] {
+        let sidecar = sample(&[]);
+        let socket = sidecar.socket.clone();
+        ask(&sidecar.unix(), "/v1/filter", &request(&pending_pods()));
+        sidecar.signal(signal);
+        let (status, output) = sidecar.wait();
+        assert_eq!(status.code(), Some(0), "SIG{signal}: {output}");
+        assert!(!socket.exists(), "SIG{signal}");
+    }
+}
+
+#[test]
+fn requests_under_way_are_answered_before_the_end() {
+    let sidecar = sample(&[]);
+    let (endpoint, pods) = (sidecar.tcp(), pending_pods());
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            let (endpoint, request) = (endpoint.clone(), request(&pods));
+            std::thread::spawn(move || {
+                // Until the sidecar takes no more connections; each that it took is answered whole.
+                let mut answered = 0;
+                loop {
+                    match nodesift_tests::http::post(&endpoint, "/v1/filter", request.to_string()) {
+                        Ok(response) => {
+                            assert_eq!(response.status, 200, "{}", response.body);
+                            assert_eq!(response.json()["pods"].as_array().map_or(0, Vec::len), 94);
+                            answered += 1;
+                        }
+                        Err(error) => return (answered, error),
+                    }
+                }
+            })
+        })
+        .collect();
+    // The clients are at it once something was answered; asking here too is a condition to wait for.
+    ask(&endpoint, "/v1/filter", &request(&pods));
+    sidecar.signal("TERM");
+    let (status, output) = sidecar.wait();
+    assert_eq!(status.code(), Some(0), "{output}");
+    for client in clients {
+        let (answered, error) = client.join().expect("no answer was cut");
+        assert!(answered > 0, "{error}");
+    }
+}
+
+#[test]
+fn a_stale_socket_is_replaced_and_one_in_use_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.sock");
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(path.exists(), "nobody listens there any more");
+    let serve = |path: &std::path::Path| {
+        let mut command = command();
+        command.args(["serve", "--no-tcp", "--socket"]).arg(path);
+        command
+    };
+    let mut first =
+        serve(&path).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let ready = patience::until(|| get(&Endpoint::Unix(path.clone()), "/readyz").ok());
+    assert_eq!(ready.unwrap().status, 200);
+
+    let second = sidecar::run(&mut serve(&path));
+    assert_eq!(second.code, Some(1), "{}", second.stderr);
+    assert!(second.stderr.contains(path.to_str().unwrap()), "{}", second.stderr);
+    assert!(UnixStream::connect(&path).is_ok(), "the first still serves");
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let sidecar = sample(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let address = sidecar.address.to_string();
+    let mut command = command();
+    command.args(["serve", "--listen", &address, "--socket"]).arg(folder.path().join("s.sock"));
+    let output = sidecar::run(&mut command);
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    assert!(output.stderr.contains(&address), "{}", output.stderr);
+}
+
+#[test]
+fn answers_survive_a_restart() {
+    let answers = [(); 2].map(|()| {
+        let sidecar: Sidecar = sample(&[]);
+        ask(&sidecar.tcp(), "/v1/explain", &request(&pending_pods()))
+    });
+    assert_eq!(answers[0], answers[1], "from the same objects and the same policy, generations included");
+}

@@ -1,0 +1,10 @@
+//! The running sidecar over its sockets: the same answers as offline on every protocol, bad requests, the end.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+mod agreement;
+mod bad_requests;
+mod extender;
+mod faults;
+mod lifecycle;
+mod running;

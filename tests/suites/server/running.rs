@@ -1,0 +1,70 @@
+//! What the tests share: the sidecar on the sample cluster, and the same questions asked offline.
+
+use std::path::Path;
+use std::process::Command;
+
+use nodesift_tests::http::{self, Endpoint};
+use nodesift_tests::sidecar::{self, Sidecar};
+use nodesift_tests::{data, patience};
+use serde_json::{Value, json};
+
+pub(crate) fn command() -> Command {
+    sidecar::command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")))
+}
+
+/// A sidecar on the sample cluster, as `make run` starts it.
+pub(crate) fn sample(arguments: &[&str]) -> Sidecar {
+    Sidecar::start(command(), arguments)
+}
+
+/// What the binary answers; the arguments end the command line.
+pub(crate) fn answer(arguments: &[&str]) -> String {
+    in_time(|| {
+        let output = sidecar::run(command().args(arguments));
+        assert_eq!(output.code, Some(0), "{arguments:?}: {}", output.stderr);
+        output.stdout
+    })
+}
+
+/// Posts JSON and expects an answer.
+pub(crate) fn ask(endpoint: &Endpoint, path: &str, request: &Value) -> Value {
+    in_time(|| http::ask(endpoint, path, request))
+}
+
+/// Asks again as long as a predicate ran out of its time: on a machine that is busy with other tests a core may be away
+/// for all of a call's 10 ms. The answer then says so, as it should; what the tests compare are answers in time.
+pub(crate) fn in_time<T: ToString>(mut ask: impl FnMut() -> T) -> T {
+    let answer = patience::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
+    answer.expect("an answer within every predicate's time")
+}
+
+/// The same, offline over the sample cluster.
+pub(crate) fn offline(arguments: &[&str]) -> String {
+    let cluster = data::sample_cluster();
+    answer(&[arguments, &["--cluster", cluster.to_str().unwrap()]].concat())
+}
+
+/// The pending pods of the sample cluster, in the order in which `explain` answers.
+pub(crate) fn pending_pods() -> Vec<(String, String)> {
+    let lines = offline(&["filter", "-o", "jsonl"]);
+    let names = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["pod"].clone());
+    names
+        .map(|name| {
+            let (namespace, name) = name.as_str().unwrap().split_once('/').unwrap();
+            (namespace.to_owned(), name.to_owned())
+        })
+        .collect()
+}
+
+/// A request about pods of the cache.
+pub(crate) fn request(pods: &[(String, String)]) -> Value {
+    let pods = pods.iter().map(|(namespace, name)| json!({"name": {"namespace": namespace, "name": name}}));
+    json!({"pods": pods.collect::<Vec<_>>()})
+}
+
+/// The objects of one kind in the sample cluster.
+pub(crate) fn objects(kind: &str) -> Vec<Value> {
+    let cluster: Value = serde_json::from_str(&data::read_gzip(&data::sample_cluster())).unwrap();
+    let items = cluster["items"].as_array().unwrap();
+    items.iter().filter(|item| item["kind"] == kind).cloned().collect()
+}
