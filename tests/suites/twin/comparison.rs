@@ -1,0 +1,120 @@
+//! Two answers to one question, by plain names, and where they differ.
+
+use std::collections::BTreeMap;
+
+use nodesift::engine::{Answer, Depth, Failure};
+use nodesift_twin::{Cycle, Explanation};
+
+/// Rejected nodes, each with the code and the reasons.
+type Rejected = BTreeMap<String, (&'static str, Vec<String>)>;
+
+/// What the engine answered about one pod.
+#[derive(Debug)]
+pub(super) struct Answered {
+    predicates: Vec<(String, Rejected)>,
+    feasible: Vec<String>,
+    /// Nodes under the first predicate that rejects them.
+    first: BTreeMap<String, (String, &'static str, Vec<String>)>,
+    message: Option<String>,
+    /// Whether kube-scheduler's filters look at each node, so that the message counts what they say.
+    each_node: bool,
+    faults: Vec<String>,
+}
+
+impl Answered {
+    pub(super) fn new(answer: &Answer) -> Self {
+        let [pod] = &answer.pods[..] else { panic!("one pod asked about, {} answered", answer.pods.len()) };
+        let name = |row| answer.snapshot.node_name(row).to_owned();
+        let rejected = |failures: &[Failure]| -> Rejected {
+            let by_node = |failure: &Failure| {
+                let what = (failure.code.name(), failure.reasons.clone());
+                failure.rows.iter().map(|row| (name(*row), what.clone())).collect::<Vec<_>>()
+            };
+            failures.iter().flat_map(by_node).collect()
+        };
+        let first = pod.failures.iter().flat_map(|failure| {
+            let what = (failure.predicate.to_string(), failure.code.name(), failure.reasons.clone());
+            failure.rows.iter().map(|row| (name(*row), what.clone())).collect::<Vec<_>>()
+        });
+        Self {
+            predicates: pod.predicates.iter().map(|one| (one.predicate.to_string(), rejected(&one.failures))).collect(),
+            feasible: pod.feasible.iter().map(|row| name(*row)).collect(),
+            first: first.collect(),
+            message: pod.message.clone(),
+            each_node: pod.cycle == nodesift::engine::Cycle::EachNode,
+            faults: pod.faults.iter().map(|fault| format!("{fault:?}")).collect(),
+        }
+    }
+}
+
+/// Where the engine's answer about some nodes differs from the twin's.
+pub(super) fn differences(found: &Answered, twin: &Explanation, nodes: &[String], depth: Depth) -> Vec<String> {
+    let mut differences: Vec<String> = found.faults.iter().map(|fault| format!("fault {fault}")).collect();
+    let about = format!("{depth:?} over {} nodes", nodes.len());
+
+    let expected = |outcome: &nodesift_twin::Outcome| -> Rejected {
+        let asked = outcome.failures.iter().filter(|(node, _)| nodes.contains(node));
+        asked.map(|(node, failure)| (node.clone(), (failure.code.name(), failure.reasons.clone()))).collect()
+    };
+    if depth == Depth::Each {
+        let names: Vec<&str> = twin.alone.iter().map(|(name, _)| *name).collect();
+        let answered: Vec<&str> = found.predicates.iter().map(|(name, _)| name.as_str()).collect();
+        if names != answered {
+            differences.push(format!("{about}: predicates {answered:?}, twin {names:?}"));
+        }
+        for ((name, found), (_, outcome)) in found.predicates.iter().zip(&twin.alone) {
+            let expected = expected(outcome);
+            if *found != expected {
+                differences.push(format!("{about}: {name}:{}", contrast(found, &expected)));
+            }
+        }
+    }
+
+    let first = |node: &String| {
+        let fails = |(name, outcome): &(&'static str, nodesift_twin::Outcome)| {
+            let failure = outcome.failures.get(node)?;
+            Some((node.clone(), (name.to_string(), failure.code.name(), failure.reasons.clone())))
+        };
+        twin.alone.iter().find_map(fails)
+    };
+    let expected_first: BTreeMap<_, _> = nodes.iter().filter_map(first).collect();
+    if found.first != expected_first {
+        differences.push(format!("{about}: first failures:{}", contrast(&found.first, &expected_first)));
+    }
+    let feasible: Vec<&String> = nodes.iter().filter(|node| twin.together.feasible.contains(node)).collect();
+    if found.feasible.iter().collect::<Vec<_>>() != feasible {
+        differences.push(format!("{about}: feasible {:?}, twin {feasible:?}", found.feasible));
+    }
+    let all_nodes = nodes.len() == twin_nodes(twin, nodes);
+    if all_nodes && !messages_agree(found, twin) {
+        differences.push(format!("{about}: message {:?}, twin {:?}", found.message, twin.together));
+    }
+    differences
+}
+
+/// How many nodes the twin judged: it does not say, but all of them are feasible or rejected.
+fn twin_nodes(twin: &Explanation, nodes: &[String]) -> usize {
+    let rejected = twin.alone.iter().flat_map(|(_, outcome)| outcome.failures.keys());
+    let all: std::collections::BTreeSet<&String> = rejected.chain(&twin.together.feasible).chain(nodes).collect();
+    all.len()
+}
+
+/// The messages are the same where kube-scheduler's cycle filters every node. Where it ends before, both say so; the words
+/// are then about other nodes than the twin counts.
+fn messages_agree(found: &Answered, twin: &Explanation) -> bool {
+    match twin.together.cycle {
+        Cycle::EachNode => found.each_node && found.message == twin.together.message,
+        _ => !found.each_node && found.message.is_some() == twin.together.message.is_some(),
+    }
+}
+
+/// The entries in which two maps differ.
+fn contrast<V: PartialEq + std::fmt::Debug>(found: &BTreeMap<String, V>, twin: &BTreeMap<String, V>) -> String {
+    let mut keys: Vec<&String> = found.keys().chain(twin.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    let different = keys.into_iter().filter(|key| found.get(*key) != twin.get(*key));
+    let shown =
+        different.take(4).map(|key| format!("\n    {key}: engine {:?}, twin {:?}", found.get(key), twin.get(key)));
+    shown.collect()
+}

@@ -1,0 +1,194 @@
+//! The engine against the slow twin: random clusters with histories, applied to the cache event by event, and after every
+//! few events the verdicts of all predicates for several pods, both ways.
+//!
+//! [`mirror`] brings the twin's objects into the cache; [`comparison`] says where two answers differ. The clusters of a run
+//! are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_TWIN_CLUSTERS` (300) of them. A difference names its
+//! seed: the same seed alone makes it again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+mod comparison;
+mod mirror;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
+use nodesift::policy::{ActivePolicy, Policy};
+use nodesift::sandbox::Runtime;
+use nodesift_twin::filters;
+use nodesift_twin::random::History;
+use nodesift_twin::{Explanation, Filter, explain};
+use serde_json::Value;
+
+use comparison::Answered;
+use mirror::Mirror;
+
+/// How many clusters where nothing is said: half a minute of two cores.
+const CLUSTERS: u64 = 300;
+
+/// Rounds of events in each cluster's history; the pods are judged before the first and after each.
+const ROUNDS: usize = 4;
+
+/// New pods that are judged in each round, and pods of the cluster that are bound to no node.
+const NEW_PODS: usize = 3;
+const KNOWN_PODS: usize = 2;
+
+/// Nodes that a question about some nodes names.
+const SOME_NODES: usize = 3;
+
+/// Time per call, in place of the policy's: what is judged here is the answer, and a busy machine takes long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many pods with differences end the run, and how many differences of one are shown.
+const SHOWN: usize = 4;
+
+#[test]
+fn engine_and_twin_agree_on_random_histories() {
+    let first = from_environment("NODESIFT_TWIN_SEED", 0);
+    let count = from_environment("NODESIFT_TWIN_CLUSTERS", CLUSTERS);
+    println!("seeds {first} to {}", first + count - 1);
+    let started = Instant::now();
+
+    let policy = default_policy();
+    let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
+    let filters = filters::named(&names);
+    let known: Vec<&str> = filters.iter().map(|filter| filter.name).collect();
+    assert_eq!(known, names, "the twin knows every predicate of the default policy, in its order");
+
+    let next = AtomicU64::new(first);
+    let work = || {
+        let mut done = Tally::default();
+        let mut differences = Vec::new();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count || differences.len() >= SHOWN {
+                return (done, differences);
+            }
+            let tally = compare_history(seed, &policy, &filters, &mut differences);
+            done.add(tally);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let results: Vec<(Tally, Vec<String>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a worker ends")).collect()
+    });
+
+    let mut done = Tally::default();
+    let mut differences = Vec::new();
+    for (tally, found) in results {
+        done.add(tally);
+        differences.extend(found);
+    }
+    println!("{done:?} in {:.1} s; predicates {}", started.elapsed().as_secs_f32(), names.join(", "));
+    assert!(
+        differences.is_empty(),
+        "{} histories differ (NODESIFT_TWIN_SEED=<seed> NODESIFT_TWIN_CLUSTERS=1 makes one again)\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
+    assert_eq!(done.clusters, count, "clusters");
+    assert!(done.rejected > 0 && done.feasible > 0, "some nodes fit and some do not");
+}
+
+/// What was compared.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    clusters: u64,
+    pods: u64,
+    /// Verdicts on a node by a predicate.
+    verdicts: u64,
+    rejected: u64,
+    feasible: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.clusters += other.clusters;
+        self.pods += other.pods;
+        self.verdicts += other.verdicts;
+        self.rejected += other.rejected;
+        self.feasible += other.feasible;
+    }
+
+    fn count(&mut self, nodes: usize, explanation: &Explanation) {
+        let rejected: usize = explanation.alone.iter().map(|(_, outcome)| outcome.failures.len()).sum();
+        self.pods += 1;
+        self.verdicts += (nodes * explanation.alone.len()) as u64;
+        self.rejected += rejected as u64;
+        self.feasible += explanation.together.feasible.len() as u64;
+    }
+}
+
+/// One history: the cache follows the twin's cluster, and both are asked in every round.
+fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: &mut Vec<String>) -> Tally {
+    let mut tally = Tally { clusters: 1, ..Tally::default() };
+    let mut history = History::new(seed);
+    let mut mirror = Mirror::new(policy.scheduler_names.clone());
+    mirror.load(history.cluster.objects());
+    let engine = engine(policy, &mirror);
+    for round in 0..=ROUNDS {
+        if round > 0 {
+            mirror.follow(&history.advance());
+        }
+        let mut pods: Vec<Value> = (0..NEW_PODS).map(|_| history.asked_pod()).collect();
+        let bound = |pod: &&Value| !nodesift_twin::json::text(pod, "spec.nodeName").is_empty();
+        pods.extend(history.cluster.all("Pod").filter(|pod| !bound(pod)).take(KNOWN_PODS).cloned());
+        for pod in &pods {
+            let explanation = explain(&history.cluster, pod, filters);
+            tally.count(history.cluster.nodes().count(), &explanation);
+            let found = ask_and_compare(&engine, &history, pod, &explanation);
+            if !found.is_empty() {
+                let found = found.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect::<String>();
+                differences.push(format!("seed {seed}, round {round}, {}:{found}\n  pod {pod}", explanation.pod));
+                return tally;
+            }
+        }
+    }
+    tally
+}
+
+/// Every predicate alone over all nodes, the cycle over all nodes, and both over some nodes.
+fn ask_and_compare(engine: &Engine, history: &History, pod: &Value, explanation: &Explanation) -> Vec<String> {
+    let names: Vec<String> = history.cluster.nodes().map(|node| nodesift_twin::json::name(node).to_owned()).collect();
+    let step = names.len() / SOME_NODES + 1;
+    let some: Vec<String> = names.iter().step_by(step).cloned().collect();
+    let ask = |nodes: Nodes, depth: Depth| {
+        let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
+        let question = Question { pods: vec![pod], nodes, phase: Phase::Allocate, depth };
+        Answered::new(&engine.answer(&question).expect("an answer"))
+    };
+    let mut differences = Vec::new();
+    differences.extend(comparison::differences(&ask(Nodes::All, Depth::Each), explanation, &names, Depth::Each));
+    for (nodes, asked) in [(Nodes::All, &names), (Nodes::Named(some.clone()), &some)] {
+        let answered = ask(nodes, Depth::FirstFailure);
+        differences.extend(comparison::differences(&answered, explanation, asked, Depth::FirstFailure));
+    }
+    let answered = ask(Nodes::Named(some.clone()), Depth::Each);
+    differences.extend(comparison::differences(&answered, explanation, &some, Depth::Each));
+    differences
+}
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")),
+        Err(_) => default,
+    }
+}
+
+fn default_policy() -> Policy {
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
+    let mut policy = read.expect("the default policy can be read");
+    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(PATIENCE));
+    policy
+}
+
+/// An engine of its own for every cluster, so that nothing of one can reach the next. Modules are compiled once.
+fn engine(policy: &Policy, mirror: &Mirror) -> Engine {
+    let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
+    let active = ActivePolicy::load(policy, 1, &runtime).expect("the default policy can be loaded");
+    Engine::new(mirror.reader(), active, runtime)
+}

@@ -1,0 +1,117 @@
+//! The cache as a mirror of the twin's cluster: what a source does with objects, one event at a time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use nodesift::cache::{self, Reader, Writer};
+use nodesift::metadata;
+use nodesift::object::{self, Object};
+use nodesift::source::{self, files};
+use nodesift_twin::json;
+use nodesift_twin::random::Event;
+use serde_json::Value;
+
+/// A cache, and what its one writer has to remember.
+pub(super) struct Mirror {
+    writer: Writer,
+    reader: Reader,
+    own_schedulers: Vec<String>,
+    /// The extended resources that each DeviceClass serves.
+    served: BTreeMap<String, Vec<Arc<str>>>,
+}
+
+impl Mirror {
+    pub(super) fn new(own_schedulers: Vec<String>) -> Self {
+        let (writer, reader) = cache::new();
+        Self { writer, reader, own_schedulers, served: BTreeMap::new() }
+    }
+
+    pub(super) fn reader(&self) -> Reader {
+        self.reader.clone()
+    }
+
+    /// Brings a new cluster's objects in, as a source does.
+    pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
+        let objects: Vec<Object> = objects.filter_map(decode).collect();
+        for object in &objects {
+            self.remember(object);
+        }
+        source::load(&objects, &self.own_schedulers, &mut self.writer);
+    }
+
+    /// Follows events and publishes what they led to.
+    pub(super) fn follow(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Apply(object) => self.apply(object),
+                Event::Remove(object) => self.remove(object),
+            }
+        }
+        self.writer.publish();
+    }
+
+    fn apply(&mut self, object: &Value) {
+        match decode(object) {
+            Some(Object::Node(node)) => self.writer.apply_node(&metadata::node(&node)),
+            Some(Object::Pod(pod)) if metadata::is_terminated(&pod) => self.writer.remove_pod(&pod.metadata.uid),
+            Some(Object::Pod(pod)) => self.writer.apply_pod(metadata::pod_record(&pod, &self.own_schedulers)),
+            Some(Object::Namespace(namespace)) => {
+                let labels = metadata::labels(&namespace.metadata.labels);
+                self.writer.apply_namespace(&namespace.metadata.name, &labels);
+            }
+            Some(class @ Object::DeviceClass(_)) => {
+                self.remember(&class);
+                self.serve();
+            }
+            Some(Object::Storage(object)) => self.writer.apply_storage(metadata::storage(&object)),
+            Some(Object::Workload(workload)) => self.writer.apply_workload(&workload),
+            None => {}
+        }
+    }
+
+    fn remove(&mut self, object: &Value) {
+        match decode(object) {
+            Some(Object::Node(node)) => self.writer.remove_node(&node.metadata.name),
+            Some(Object::Pod(pod)) => self.writer.remove_pod(&pod.metadata.uid),
+            Some(Object::Namespace(namespace)) => self.writer.remove_namespace(&namespace.metadata.name),
+            Some(Object::DeviceClass(class)) => {
+                self.served.remove(&class.metadata.name);
+                self.serve();
+            }
+            Some(Object::Storage(object)) => self.writer.remove_storage(object.kind(), &object.key()),
+            Some(Object::Workload(workload)) => {
+                let metadata = &workload.metadata;
+                self.writer.remove_workload(workload.kind, &metadata.namespace, &metadata.name);
+            }
+            None => {}
+        }
+    }
+
+    fn remember(&mut self, object: &Object) {
+        if let Object::DeviceClass(class) = object {
+            // The one that it names, and one of its own name that every class has.
+            let own = format!("deviceclass.resource.kubernetes.io/{}", class.metadata.name);
+            let served = class.spec.extended_resource_name.iter().chain([&own]).map(|name| Arc::from(name.as_str()));
+            self.served.insert(class.metadata.name.clone(), served.collect());
+        }
+    }
+
+    fn serve(&mut self) {
+        self.writer.set_served_by_device_class(self.served.values().flatten().cloned().collect());
+    }
+}
+
+/// An object as a source delivers it; none of a kind that no predicate reads.
+fn decode(object: &Value) -> Option<Object> {
+    let contents = files::read_bytes("an object of the twin", object.to_string().as_bytes());
+    let contents = contents.unwrap_or_else(|error| panic!("{} {}: {error}", object["kind"], json::key(object)));
+    contents.objects.into_iter().next()
+}
+
+/// A pod as a question carries it.
+pub(super) fn pod(pod: &Value) -> object::Pod {
+    match decode(pod) {
+        Some(Object::Pod(pod)) => *pod,
+        other => panic!("a pod and not {other:?}"),
+    }
+}
