@@ -1,0 +1,150 @@
+//! Each built-in predicate, cold, over 1,000, 5,000 and 100,000 nodes: through the sandbox, and the same code compiled
+//! natively over the same columns. Prints a table of medians and their ratio at the end.
+//!
+//! Start at [`CASES`]. `cargo bench -p nodesift-bench --bench predicates -- --quick` gives a rough answer fast; a word
+//! after `--` chooses cases by name.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a benchmark")]
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
+use nodesift::cache::{self, Snapshot};
+use nodesift::engine::{Batch, Context};
+use nodesift::limits::GUEST_MEMORY_BYTES;
+use nodesift::metadata;
+use nodesift::object::{Node, Pod};
+use nodesift::sandbox::{Grants, Lifetime, Module, Runtime};
+use nodesift::source::synthetic::{PENDING, Shape};
+use nodesift_bench::Bridge;
+use nodesift_sdk::native;
+
+/// Nodes, and pods on each, as busy clusters of that size have them.
+const SIZES: [(u32, u32); 3] = [(1_000, 30), (5_000, 30), (100_000, 10)];
+
+/// A predicate, the name of the pod it judges, and the same predicate compiled natively.
+struct Case {
+    predicate: &'static str,
+    pod: &'static str,
+    native: fn(usize) -> nodesift_sdk::Verdict,
+}
+
+/// Makes a case of a predicate's type.
+macro_rules! case {
+    ($predicate:path, $name:literal, $pod:literal) => {
+        Case {
+            predicate: $name,
+            pod: $pod,
+            native: |rows| {
+                use nodesift_sdk::Predicate as _;
+                thread_local! {
+                    static PREDICATE: $predicate = nodesift_sdk::configure("{}").expect("no arguments are needed");
+                }
+                PREDICATE.with(|predicate| predicate.filter(rows))
+            },
+        }
+    };
+}
+
+/// Pod `b` asks for resources, a node selector, node affinity and has a toleration; `port` asks for a host port that
+/// half the nodes have in use, `name` for one node by name. `c` is spread over zones and nodes, `d` also keeps away
+/// from its like.
+const CASES: [Case; 8] = [
+    case!(nodesift_predicate_node_unschedulable::NodeUnschedulable, "NodeUnschedulable", "b"),
+    case!(nodesift_predicate_node_name::NodeName, "NodeName", "name"),
+    case!(nodesift_predicate_taint_toleration::TaintToleration, "TaintToleration", "b"),
+    case!(nodesift_predicate_node_affinity::NodeAffinity, "NodeAffinity", "b"),
+    case!(nodesift_predicate_node_ports::NodePorts, "NodePorts", "port"),
+    case!(nodesift_predicate_node_resources_fit::NodeResourcesFit, "NodeResourcesFit", "b"),
+    case!(nodesift_predicate_pod_topology_spread::PodTopologySpread, "PodTopologySpread", "c"),
+    case!(nodesift_predicate_inter_pod_affinity::InterPodAffinity, "InterPodAffinity", "d"),
+];
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    let runtime = Runtime::start(None).unwrap();
+    for (nodes, pods_per_node) in SIZES {
+        let snapshot = cluster(nodes, pods_per_node);
+        let mut group = criterion.benchmark_group(nodes.to_string());
+        for case in &CASES {
+            measure(&mut group, case, &snapshot, &load(&runtime, case.predicate));
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+    print_table();
+}
+
+fn cluster(nodes: u32, pods_per_node: u32) -> Arc<Snapshot> {
+    let shape = Shape { nodes, pods_per_node, seed: 1 };
+    let (mut writer, reader) = cache::new();
+    for json in shape.nodes() {
+        writer.apply_node(&metadata::node(&serde_json::from_str::<Node>(&json).unwrap()));
+    }
+    for json in shape.pods() {
+        writer.apply_pod(metadata::pod_record(&serde_json::from_str::<Pod>(&json).unwrap(), &[]));
+    }
+    writer.publish();
+    reader.snapshot()
+}
+
+fn load(runtime: &Runtime, predicate: &str) -> Module {
+    let grants = Grants {
+        allow: None,
+        args: "{}".to_owned(),
+        memory_bytes: GUEST_MEMORY_BYTES,
+        // A benchmark must not be cut short because the machine is busy with something else.
+        time_per_call: Some(Duration::from_secs(1)),
+        lifetime: Lifetime::Reused,
+    };
+    let builtin = nodesift_bundle::BUILTINS.iter().find(|builtin| builtin.name == predicate).unwrap();
+    runtime.load(builtin.bytes, grants).unwrap()
+}
+
+fn measure(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case, snapshot: &Arc<Snapshot>, module: &Module) {
+    let pod = Arc::new(metadata::pod(&pod(case.pod)));
+    let node_name = (case.pod == "name").then(|| snapshot.names().flat()[snapshot.node_count() / 2].clone());
+    let context = Arc::new(Context::new(Arc::clone(snapshot), pod, node_name, Batch::All));
+    let rows = context.rows();
+    group.bench_function(BenchmarkId::new(case.predicate, "sandbox"), |bencher| {
+        bencher.iter(|| module.filter(Arc::clone(&context) as _, rows).unwrap());
+    });
+    let facts: Rc<dyn native::Facts> = Rc::new(Bridge(context));
+    group.bench_function(BenchmarkId::new(case.predicate, "native"), |bencher| {
+        bencher.iter(|| native::with_facts(Rc::clone(&facts), || (case.native)(rows as usize)));
+    });
+}
+
+fn pod(name: &str) -> Pod {
+    let json = PENDING.iter().find(|(known, _)| *known == name).map_or(PENDING[0].1, |(_, json)| json);
+    let mut pod: Pod = serde_json::from_str(json).unwrap();
+    if name == "port" {
+        let ports = serde_json::from_str(r#"[{"containerPort":9100,"hostPort":9100}]"#).unwrap();
+        pod.spec.containers[0].ports = ports;
+    }
+    pod
+}
+
+/// Medians as criterion left them, and what the sandbox costs over native code.
+fn print_table() {
+    let root = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let median_us = |nodes: u32, predicate: &str, side: &str| -> Option<f64> {
+        let path = root.join(format!("criterion/{nodes}/{predicate}/{side}/new/estimates.json"));
+        let estimates: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        Some(estimates["median"]["point_estimate"].as_f64()? / 1_000.0)
+    };
+    println!("\n{:>8}  {:<18} {:>12} {:>12} {:>7}", "nodes", "predicate", "sandbox", "native", "ratio");
+    for (nodes, _) in SIZES {
+        for case in &CASES {
+            let both = (median_us(nodes, case.predicate, "sandbox"), median_us(nodes, case.predicate, "native"));
+            if let (Some(sandbox), Some(native)) = both {
+                let ratio = sandbox / native;
+                println!("{nodes:>8}  {:<18} {sandbox:>9.2} µs {native:>9.2} µs {ratio:>7.2}", case.predicate);
+            }
+        }
+    }
+}

@@ -1,0 +1,506 @@
+//! The host's facts for a predicate that is compiled natively: the same columns, read by the same code, without a
+//! sandbox in between.
+
+use std::sync::Arc;
+
+use nodesift::engine::Context;
+use nodesift::sandbox::{Facts as _, wire};
+use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
+use nodesift_sdk::columns::{
+    cluster_pods, cluster_storage, cluster_volume_use, node_taints, pod_affinity, pod_placement, pod_resources,
+    pod_spread, pod_tolerations, pod_volumes, selectors,
+};
+use nodesift_sdk::native::Facts;
+
+/// A host's evaluation as the facts of the SDK.
+#[derive(Debug)]
+pub struct Bridge(pub Arc<Context>);
+
+fn text(text: &Arc<str>) -> String {
+    text.to_string()
+}
+
+fn requirement(requirement: &wire::Requirement) -> pod_placement::Requirement {
+    pod_placement::Requirement {
+        key: text(&requirement.key),
+        operator: match requirement.operator {
+            wire::Operator::In => pod_placement::Operator::In,
+            wire::Operator::NotIn => pod_placement::Operator::NotIn,
+            wire::Operator::Exists => pod_placement::Operator::Exists,
+            wire::Operator::DoesNotExist => pod_placement::Operator::DoesNotExist,
+            wire::Operator::Gt => pod_placement::Operator::Gt,
+            wire::Operator::Lt => pod_placement::Operator::Lt,
+            wire::Operator::Unknown => pod_placement::Operator::Unknown,
+        },
+        values: requirement.values.iter().map(text).collect(),
+    }
+}
+
+fn effect(effect: wire::Effect) -> pod_tolerations::Effect {
+    match effect {
+        wire::Effect::NoSchedule => pod_tolerations::Effect::NoSchedule,
+        wire::Effect::PreferNoSchedule => pod_tolerations::Effect::PreferNoSchedule,
+        wire::Effect::NoExecute => pod_tolerations::Effect::NoExecute,
+        wire::Effect::Other => pod_tolerations::Effect::Other,
+    }
+}
+
+fn texts(texts: &[Arc<str>]) -> Vec<String> {
+    texts.iter().map(text).collect()
+}
+
+fn pairs(pairs: &[(Arc<str>, Arc<str>)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(key, value)| (text(key), text(value))).collect()
+}
+
+fn term(term: &wire::Term) -> pod_placement::Term {
+    pod_placement::Term {
+        expressions: term.expressions.iter().map(requirement).collect(),
+        fields: term.fields.iter().map(requirement).collect(),
+    }
+}
+
+fn label_requirement(requirement: wire::LabelRequirement) -> selectors::Requirement {
+    selectors::Requirement {
+        key: requirement.key,
+        operator: match requirement.operator {
+            wire::LabelOperator::In => selectors::Operator::In,
+            wire::LabelOperator::NotIn => selectors::Operator::NotIn,
+            wire::LabelOperator::Exists => selectors::Operator::Exists,
+            wire::LabelOperator::DoesNotExist => selectors::Operator::DoesNotExist,
+            wire::LabelOperator::Unknown => selectors::Operator::Unknown,
+        },
+        values: requirement.values,
+        operator_text: requirement.operator_text,
+    }
+}
+
+fn host_requirement(requirement: &selectors::Requirement) -> wire::LabelRequirement {
+    wire::LabelRequirement {
+        key: requirement.key.clone(),
+        operator: match requirement.operator {
+            selectors::Operator::In => wire::LabelOperator::In,
+            selectors::Operator::NotIn => wire::LabelOperator::NotIn,
+            selectors::Operator::Exists => wire::LabelOperator::Exists,
+            selectors::Operator::DoesNotExist => wire::LabelOperator::DoesNotExist,
+            selectors::Operator::Unknown => wire::LabelOperator::Unknown,
+        },
+        values: requirement.values.clone(),
+        operator_text: requirement.operator_text.clone(),
+    }
+}
+
+fn label_selector(selector: wire::LabelSelector) -> selectors::LabelSelector {
+    selectors::LabelSelector {
+        match_labels: pairs(&selector.match_labels),
+        match_expressions: selector.match_expressions.into_iter().map(label_requirement).collect(),
+    }
+}
+
+fn host_selectors(selectors: &[cluster_pods::PodSelector]) -> Vec<wire::PodSelector> {
+    let requirements = |list: &[selectors::Requirement]| list.iter().map(host_requirement).collect();
+    let selector = |selector: &cluster_pods::PodSelector| wire::PodSelector {
+        namespaces: selector.namespaces.clone(),
+        namespace_requirements: selector.namespace_requirements.as_deref().map(requirements),
+        requirements: requirements(&selector.requirements),
+    };
+    selectors.iter().map(selector).collect()
+}
+
+fn affinity_term(term: wire::AffinityTerm) -> pod_affinity::Term {
+    pod_affinity::Term {
+        selector: term.selector.map(label_selector),
+        namespaces: texts(&term.namespaces),
+        namespace_selector: term.namespace_selector.map(label_selector),
+        topology_key: text(&term.topology_key),
+        match_label_keys: texts(&term.match_label_keys),
+        mismatch_label_keys: texts(&term.mismatch_label_keys),
+    }
+}
+
+fn inclusion(inclusion: wire::Inclusion) -> pod_spread::Inclusion {
+    match inclusion {
+        wire::Inclusion::Honor => pod_spread::Inclusion::Honor,
+        wire::Inclusion::Ignore => pod_spread::Inclusion::Ignore,
+        wire::Inclusion::Other => pod_spread::Inclusion::Other,
+    }
+}
+
+fn disk_kind(kind: wire::DiskKind) -> pod_volumes::DiskKind {
+    match kind {
+        wire::DiskKind::GcePersistentDisk => pod_volumes::DiskKind::GcePersistentDisk,
+        wire::DiskKind::AwsElasticBlockStore => pod_volumes::DiskKind::AwsElasticBlockStore,
+        wire::DiskKind::Iscsi => pod_volumes::DiskKind::Iscsi,
+        wire::DiskKind::Rbd => pod_volumes::DiskKind::Rbd,
+    }
+}
+
+fn host_disk_kind(kind: pod_volumes::DiskKind) -> wire::DiskKind {
+    match kind {
+        pod_volumes::DiskKind::GcePersistentDisk => wire::DiskKind::GcePersistentDisk,
+        pod_volumes::DiskKind::AwsElasticBlockStore => wire::DiskKind::AwsElasticBlockStore,
+        pod_volumes::DiskKind::Iscsi => wire::DiskKind::Iscsi,
+        pod_volumes::DiskKind::Rbd => wire::DiskKind::Rbd,
+    }
+}
+
+fn obstacle(obstacle: wire::Obstacle) -> Obstacle {
+    match obstacle {
+        wire::Obstacle::UnnamedClaim => Obstacle::UnnamedClaim,
+        wire::Obstacle::MissingClaim(claim) => Obstacle::MissingClaim(text(&claim)),
+        wire::Obstacle::ForeignClaim(claim) => Obstacle::ForeignClaim(text(&claim)),
+        wire::Obstacle::Untranslatable((volume, reason)) => Obstacle::Untranslatable((text(&volume), text(&reason))),
+    }
+}
+
+fn stored_volume(volume: wire::Volume) -> cluster_storage::Volume {
+    cluster_storage::Volume {
+        name: text(&volume.name),
+        class_name: text(&volume.class_name),
+        access_modes: texts(&volume.access_modes),
+        capacity: volume.capacity,
+        volume_mode: text(&volume.volume_mode),
+        labels: pairs(&volume.labels),
+        node_terms: volume.node_terms.map(|terms| terms.iter().map(term).collect()),
+        claim_ref: volume.claim_ref.map(|(namespace, name, uid)| (text(&namespace), text(&name), text(&uid))),
+        phase: text(&volume.phase),
+        deleting: volume.deleting,
+        attributes_class: text(&volume.attributes_class),
+        in_tree_plugin: text(&volume.in_tree_plugin),
+        driver: text(&volume.driver),
+        handle: volume.handle.as_ref().map(text).map_err(text),
+    }
+}
+
+impl Facts for Bridge {
+    fn pod_labels_namespace(&self) -> String {
+        text(&self.0.namespace())
+    }
+
+    fn pod_labels_label(&self, key: &str) -> Option<String> {
+        self.0.label(key).as_ref().map(text)
+    }
+
+    fn pod_placement_node_name(&self) -> Option<String> {
+        self.0.node_name().as_ref().map(text)
+    }
+
+    fn pod_placement_node_selector(&self) -> Vec<(String, String)> {
+        self.0.node_selector().iter().map(|(key, value)| (text(key), text(value))).collect()
+    }
+
+    fn pod_placement_required_terms(&self) -> Option<Vec<pod_placement::Term>> {
+        Some(self.0.required_terms()?.iter().map(term).collect())
+    }
+
+    fn pod_tolerations_tolerations(&self) -> Vec<pod_tolerations::Toleration> {
+        let toleration = |toleration: wire::Toleration| pod_tolerations::Toleration {
+            key: text(&toleration.key),
+            operator: match toleration.operator {
+                wire::TolerationOperator::Equal => pod_tolerations::Operator::Equal,
+                wire::TolerationOperator::Exists => pod_tolerations::Operator::Exists,
+                wire::TolerationOperator::Other => pod_tolerations::Operator::Other,
+            },
+            value: text(&toleration.value),
+            effect: toleration.effect.map(effect),
+        };
+        self.0.tolerations().into_iter().map(toleration).collect()
+    }
+
+    fn pod_resources_requests(&self) -> Vec<pod_resources::Request> {
+        let request = |request: wire::Request| pod_resources::Request {
+            resource: text(&request.resource),
+            amount: request.amount,
+        };
+        self.0.requests().into_iter().map(request).collect()
+    }
+
+    fn node_identity_names(&self) -> Vec<String> {
+        self.0.names().iter().map(text).collect()
+    }
+
+    fn node_identity_row(&self, name: &str) -> Option<u32> {
+        self.0.row(name)
+    }
+
+    fn node_labels_column(&self, key: &str) -> Vec<u32> {
+        self.0.label_column(key).to_vec()
+    }
+
+    fn node_labels_code(&self, key: &str, text: &str) -> Option<u32> {
+        self.0.label_code(key, text)
+    }
+
+    fn node_labels_dictionary(&self, key: &str) -> Vec<String> {
+        self.0.label_dictionary(key).iter().map(text).collect()
+    }
+
+    fn node_labels_integers(&self, key: &str) -> Vec<i64> {
+        self.0.label_integers(key).to_vec()
+    }
+
+    fn node_taints_unschedulable(&self) -> Vec<u8> {
+        self.0.unschedulable().to_vec()
+    }
+
+    fn node_taints_sets(&self) -> Vec<Vec<node_taints::Taint>> {
+        let taint = |taint: wire::Taint| node_taints::Taint {
+            key: text(&taint.key),
+            value: text(&taint.value),
+            effect: effect(taint.effect),
+        };
+        self.0.taint_sets().into_iter().map(|set| set.into_iter().map(taint).collect()).collect()
+    }
+
+    fn node_taints_column(&self) -> Vec<u32> {
+        self.0.taint_column().to_vec()
+    }
+
+    fn node_resources_allocatable(&self, resource: &str) -> Vec<i64> {
+        self.0.allocatable(resource).to_vec()
+    }
+
+    fn node_resources_requested(&self, resource: &str) -> Vec<i64> {
+        self.0.requested(resource).to_vec()
+    }
+
+    fn node_resources_foreign(&self, resource: &str) -> Vec<i64> {
+        self.0.foreign(resource).to_vec()
+    }
+
+    fn node_resources_free(&self, resource: &str) -> Vec<i64> {
+        self.0.free(resource).to_vec()
+    }
+
+    fn node_resources_pods(&self) -> Vec<i64> {
+        self.0.pods().to_vec()
+    }
+
+    fn node_resources_foreign_pods(&self) -> Vec<i64> {
+        self.0.foreign_pods().to_vec()
+    }
+
+    fn node_resources_pod_limit(&self) -> Vec<i64> {
+        self.0.pod_limit().to_vec()
+    }
+
+    fn node_resources_pod_room(&self) -> Vec<i64> {
+        self.0.pod_room().to_vec()
+    }
+
+    fn node_resources_device_class_serves(&self, resource: &str) -> bool {
+        self.0.device_class_serves(resource)
+    }
+
+    fn node_ports_conflicts(&self) -> Option<Vec<u8>> {
+        self.0.port_conflicts().map(|conflicts| conflicts.to_vec())
+    }
+
+    fn pod_spread_constraints(&self) -> Vec<pod_spread::Constraint> {
+        let constraint = |constraint: wire::SpreadConstraint| pod_spread::Constraint {
+            max_skew: constraint.max_skew,
+            topology_key: text(&constraint.topology_key),
+            when_unsatisfiable: match constraint.when_unsatisfiable {
+                wire::WhenUnsatisfiable::DoNotSchedule => pod_spread::WhenUnsatisfiable::DoNotSchedule,
+                wire::WhenUnsatisfiable::ScheduleAnyway => pod_spread::WhenUnsatisfiable::ScheduleAnyway,
+                wire::WhenUnsatisfiable::Other => pod_spread::WhenUnsatisfiable::Other,
+            },
+            selector: constraint.selector.map(label_selector),
+            min_domains: constraint.min_domains,
+            node_affinity_policy: constraint.node_affinity_policy.map(inclusion),
+            node_taints_policy: constraint.node_taints_policy.map(inclusion),
+            match_label_keys: texts(&constraint.match_label_keys),
+        };
+        self.0.spread_constraints().into_iter().map(constraint).collect()
+    }
+
+    fn pod_spread_default_selector(&self) -> Option<selectors::LabelSelector> {
+        self.0.default_selector().map(label_selector)
+    }
+
+    fn pod_affinity_affinity(&self) -> Vec<pod_affinity::Term> {
+        self.0.affinity().into_iter().map(affinity_term).collect()
+    }
+
+    fn pod_affinity_anti_affinity(&self) -> Vec<pod_affinity::Term> {
+        self.0.anti_affinity().into_iter().map(affinity_term).collect()
+    }
+
+    fn pod_features_required(&self) -> Vec<String> {
+        texts(&self.0.required_features())
+    }
+
+    fn pod_volumes_volumes(&self) -> Vec<pod_volumes::Volume> {
+        let volume = |volume: wire::PodVolume| match volume {
+            wire::PodVolume::Disk(disk) => pod_volumes::Volume::Disk(pod_volumes::Disk {
+                kind: disk_kind(disk.kind),
+                id: text(&disk.id),
+                read_only: disk.read_only,
+                monitors: texts(&disk.monitors),
+            }),
+            wire::PodVolume::Claim(claim) => pod_volumes::Volume::Claim(pod_volumes::ClaimRef {
+                name: text(&claim.name),
+                ephemeral: claim.ephemeral,
+            }),
+        };
+        self.0.volumes().into_iter().map(volume).collect()
+    }
+
+    fn pod_volumes_owner(&self) -> (String, String, String) {
+        let (namespace, name, uid) = self.0.owner();
+        (text(&namespace), text(&name), text(&uid))
+    }
+
+    fn node_features_sets(&self) -> Vec<Vec<String>> {
+        self.0.feature_sets().iter().map(|set| texts(set)).collect()
+    }
+
+    fn node_features_column(&self) -> Vec<u32> {
+        self.0.feature_column().to_vec()
+    }
+
+    #[allow(clippy::panic, reason = "a component would trap")]
+    fn cluster_pods_matching(&self, selectors: &[cluster_pods::PodSelector], terminating: bool) -> Vec<u32> {
+        match self.0.matching_pods(&host_selectors(selectors), terminating) {
+            Some(counts) => counts.to_vec(),
+            None => panic!("a selector has an operator that is unknown"),
+        }
+    }
+
+    #[allow(clippy::panic, reason = "a component would trap")]
+    fn cluster_pods_matches_this_pod(&self, selectors: &[cluster_pods::PodSelector]) -> bool {
+        match self.0.matches_this_pod(&host_selectors(selectors)) {
+            Some(matches) => matches,
+            None => panic!("a selector has an operator that is unknown"),
+        }
+    }
+
+    fn cluster_affinity_topology_keys(&self) -> Vec<String> {
+        texts(&self.0.anti_affinity_keys())
+    }
+
+    fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32> {
+        self.0.anti_affinity_terms(topology_key).to_vec()
+    }
+
+    fn cluster_volume_use_disk_users(
+        &self,
+        kind: pod_volumes::DiskKind,
+        id: &str,
+    ) -> Vec<cluster_volume_use::DiskUser> {
+        let user = |user: wire::DiskUser| cluster_volume_use::DiskUser {
+            row: user.row,
+            read_only: user.read_only,
+            monitors: texts(&user.monitors),
+        };
+        self.0.disk_users(host_disk_kind(kind), id).into_iter().map(user).collect()
+    }
+
+    fn cluster_volume_use_claim_users(&self, claim: &str) -> u32 {
+        self.0.claim_users(claim)
+    }
+
+    fn cluster_attachments_wanted(&self, registered: bool) -> Result<Vec<Attachment>, Obstacle> {
+        let attachment = |volume: wire::Attachment| Attachment { driver: volume.driver, handle: volume.handle };
+        let wanted = self.0.wanted_attachments(registered).map_err(obstacle)?;
+        Ok(wanted.into_iter().map(attachment).collect())
+    }
+
+    fn cluster_attachments_registered(&self) -> Vec<u8> {
+        self.0.attachment_registered().to_vec()
+    }
+
+    fn cluster_attachments_limited(&self) -> Vec<u8> {
+        self.0.attachment_limited().to_vec()
+    }
+
+    fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64> {
+        self.0.attachment_limit(driver).to_vec()
+    }
+
+    fn cluster_attachments_used(&self, driver: &str) -> Vec<i64> {
+        self.0.attachments_used(driver).to_vec()
+    }
+
+    fn cluster_attachments_rows_with(&self, volume: &Attachment) -> Vec<u32> {
+        let volume = wire::Attachment { driver: volume.driver.clone(), handle: volume.handle.clone() };
+        self.0.rows_with_attachment(&volume)
+    }
+
+    fn cluster_attachments_uncounted(&self) -> Vec<UncountedPod> {
+        let uncounted = |pod: wire::UncountedPod| UncountedPod {
+            row: pod.row,
+            namespace: text(&pod.namespace),
+            pod: text(&pod.pod),
+            obstacle: obstacle(pod.obstacle),
+        };
+        self.0.uncounted_pods().into_iter().map(uncounted).collect()
+    }
+
+    fn cluster_storage_claim_named(&self, name: &str) -> Option<cluster_storage::Claim> {
+        let claim = self.0.claim(name)?;
+        Some(cluster_storage::Claim {
+            name: text(&claim.name),
+            uid: text(&claim.uid),
+            volume_name: text(&claim.volume_name),
+            class_name: claim.class_name.as_ref().map(text),
+            access_modes: texts(&claim.access_modes),
+            requested: claim.requested,
+            volume_mode: text(&claim.volume_mode),
+            attributes_class: text(&claim.attributes_class),
+            selector: claim.selector.map(label_selector),
+            bind_completed: claim.bind_completed,
+            selected_node: claim.selected_node.as_ref().map(text),
+            phase: text(&claim.phase),
+            deleting: claim.deleting,
+            controller_uid: claim.controller_uid.as_ref().map(text),
+            has_data_source: claim.has_data_source,
+            labels: pairs(&claim.labels),
+        })
+    }
+
+    fn cluster_storage_volume_named(&self, name: &str) -> Option<cluster_storage::Volume> {
+        self.0.volume(name).map(stored_volume)
+    }
+
+    fn cluster_storage_volumes_for(&self, claim: &str) -> Vec<cluster_storage::Volume> {
+        self.0.volumes_for(claim).into_iter().map(stored_volume).collect()
+    }
+
+    fn cluster_storage_class_named(&self, name: &str) -> Option<cluster_storage::Class> {
+        let class = self.0.storage_class(name)?;
+        let alternative = |labels: &Vec<(Arc<str>, Vec<Arc<str>>)>| {
+            labels.iter().map(|(key, values)| (text(key), texts(values))).collect()
+        };
+        Some(cluster_storage::Class {
+            name: text(&class.name),
+            provisioner: text(&class.provisioner),
+            binding_mode: class.binding_mode.map(|mode| match mode {
+                wire::BindingMode::Immediate => cluster_storage::BindingMode::Immediate,
+                wire::BindingMode::WaitForFirstConsumer => cluster_storage::BindingMode::WaitForFirstConsumer,
+            }),
+            allowed_topologies: class.allowed_topologies.iter().map(alternative).collect(),
+        })
+    }
+
+    fn cluster_storage_default_class(&self) -> Option<String> {
+        self.0.default_class().as_ref().map(text)
+    }
+
+    fn cluster_storage_driver_reports_capacity(&self, driver: &str) -> bool {
+        self.0.driver_reports_capacity(driver)
+    }
+
+    fn cluster_storage_capacities(&self, class_name: &str) -> Vec<cluster_storage::Capacity> {
+        let capacity = |capacity: wire::StorageCapacity| cluster_storage::Capacity {
+            bytes: capacity.bytes,
+            maximum_volume_bytes: capacity.maximum_volume_bytes,
+            node_selector: capacity.node_selector.map(label_selector),
+        };
+        self.0.capacities(class_name).into_iter().map(capacity).collect()
+    }
+
+    fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {
+        self.0.migrated(plugin).to_vec()
+    }
+}
