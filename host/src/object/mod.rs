@@ -147,6 +147,18 @@ impl Object {
         }
     }
 
+    /// `metadata.uid` and `metadata.resourceVersion`; empty where the source has none.
+    pub fn identity(&self) -> (&str, &str) {
+        match self {
+            Self::Node(node) => (&node.metadata.uid, &node.metadata.resource_version),
+            Self::Pod(pod) => (&pod.metadata.uid, &pod.metadata.resource_version),
+            Self::Namespace(namespace) => (&namespace.metadata.uid, &namespace.metadata.resource_version),
+            Self::DeviceClass(class) => (&class.metadata.uid, &class.metadata.resource_version),
+            Self::Storage(object) => (&object.metadata().uid, &object.metadata().resource_version),
+            Self::Workload(workload) => (&workload.metadata.uid, &workload.metadata.resource_version),
+        }
+    }
+
     /// `namespace/name` of what is in a namespace, the name of anything else: unique among objects of one kind.
     pub fn key(&self) -> String {
         match self {

@@ -95,6 +95,9 @@ pub struct Metadata {
     /// Empty where the source does not say.
     #[serde(default, deserialize_with = "null_is_default")]
     pub uid: String,
+    /// Opaque; empty where the source does not say.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub resource_version: String,
     /// Labels.
     #[serde(default, deserialize_with = "null_is_default")]
     pub labels: Labels,

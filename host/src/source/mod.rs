@@ -2,7 +2,10 @@
 //!
 //! Start with [`files::read`], which turns files into [`Object`]s, and [`load`], which brings objects into the cache.
 
+pub mod change;
+pub mod feed;
 pub mod files;
+pub mod freshness;
 mod items;
 pub mod synthetic;
 

@@ -1,0 +1,27 @@
+//! How old what is known may be: per kind, when the source was last known to be whole and current.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use crate::object::Kind;
+
+/// When each kind that is followed was last heard of; clones share it. Without any kind nothing can grow old: files do not.
+#[derive(Debug, Clone, Default)]
+pub struct Freshness {
+    heard: Arc<RwLock<BTreeMap<Kind, Instant>>>,
+}
+
+impl Freshness {
+    /// The server has just shown that nothing of this kind is missing here: an event, a bookmark, a list, or a watch
+    /// that it has just opened or closed in order.
+    pub fn heard(&self, kind: Kind) {
+        self.heard.write().unwrap_or_else(PoisonError::into_inner).insert(kind, Instant::now());
+    }
+
+    /// For how long the kind that was heard of longest ago has been silent; none where nothing is followed.
+    pub fn staleness(&self) -> Option<Duration> {
+        let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
+        heard.values().min().map(Instant::elapsed)
+    }
+}
