@@ -180,3 +180,21 @@ pub const POLICY_FILE_BYTES: u64 = 1 << 20;
 
 /// The most time that a policy can grant one `filter` call: a core that waits longer has given up on the answer.
 pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
+
+// Verdict reuse (`engine::reuse`).
+
+/// Bytes of all kept verdicts and answers, counted as if columns were not shared. A template over 100,000 nodes takes
+/// about 0.5 MB where one predicate rejects rows, one over 5,000 nodes some 30 kB.
+pub const REUSE_BYTES: usize = 512 << 20;
+
+/// Questions of one call that are written down. Predicates ask a dozen; a verdict that took more is not kept.
+pub const REUSE_READS: usize = 256;
+
+/// Verdicts kept for pods that read the same about themselves, where the cluster answers them differently.
+pub const REUSE_VARIANTS: usize = 4;
+
+/// Reasons that may pile up in a kept verdict, beyond those it began with, before every row is judged again.
+pub const REUSE_STALE_REASONS: usize = 64;
+
+/// Where more than one row in so many has changed, all are judged again: columns of all rows need not be gathered.
+pub const REUSE_PATCH_SHARE: usize = 4;
