@@ -47,6 +47,10 @@ impl Kept {
         let judgement = Judgement::from(verdict);
         let mut touched = trace.touched;
         let mut reasons = 0;
+        if rows == 0 {
+            // Without a node every row fits, and nothing need be looked at to say so.
+            touched.add(NodeInterface::Identity);
+        }
         if let Judgement::ByRow(by_row) = &judgement {
             // Its length alone depends on which nodes there are.
             touched.add(NodeInterface::Identity);
