@@ -1,5 +1,6 @@
 //! Every limit of the host, with its unit and its reason. A leaf that every room may use.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Rows per chunk of a column. A write copies one chunk while a snapshot shares it: 1,024 rows of 8 bytes are 8 KiB,
@@ -180,3 +181,45 @@ pub const POLICY_FILE_BYTES: u64 = 1 << 20;
 
 /// The most time that a policy can grant one `filter` call: a core that waits longer has given up on the answer.
 pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
+
+// Following an API server (`source::kube`).
+
+/// Objects per page of a list, as the client libraries of Kubernetes ask for them. 500 pods of a real cluster are 1.2 MB.
+pub const LIST_PAGE_OBJECTS: usize = 500;
+/// Bytes of one page: more than [`LIST_PAGE_OBJECTS`] objects of the 1.5 MB that etcd takes of one.
+pub const LIST_PAGE_BYTES: usize = 1 << 30;
+/// Time for one page to arrive whole; an API server gives a list 60 s itself.
+pub const LIST_PAGE_TIME: Duration = Duration::from_secs(60);
+/// Pages of one list that are decoded while the next one is read: more than cores would only hold more bytes.
+pub const LIST_PAGES_DECODING: usize = 4;
+/// Seconds after which a watch asks the server to end it. Together with [`WATCH_SILENCE`] the longest is the time within
+/// which a dead watch is found; spread, so that not all kinds come back at once.
+pub const WATCH_SECONDS: RangeInclusive<u64> = 25..=35;
+/// Time past its end that a watch is still waited for before the connection is taken for dead.
+pub const WATCH_SILENCE: Duration = Duration::from_secs(10);
+/// A watch that ends sooner without having told anything new is a failure: asking again at once would be a hot loop.
+pub const WATCH_LEAST: Duration = Duration::from_secs(1);
+/// Bytes of one event. etcd takes 1.5 MB of one object; as JSON, escaped, it can be some times longer.
+pub const WATCH_EVENT_BYTES: usize = 16 << 20;
+/// Bytes of events decoded on the thread that read them, about 25 pods; more, in a burst, go to a thread of their own.
+pub const WATCH_DECODE_INLINE_BYTES: usize = 64 << 10;
+/// First wait after a failure; doubles up to [`RETRY_MOST`]. Both as client-go has them.
+pub const RETRY_FIRST: Duration = Duration::from_millis(800);
+/// Longest wait between two tries of one kind, give or take [`RETRY_JITTER`].
+pub const RETRY_MOST: Duration = Duration::from_secs(30);
+/// Part by which waits are made longer or shorter at random, so that sidecars do not come back all at once.
+pub const RETRY_JITTER: f64 = 0.25;
+/// Time without a failure after which waits begin small again.
+pub const RETRY_RESET: Duration = Duration::from_secs(120);
+/// Longest wait that a server can ask for by `Retry-After`; whoever asks for more is asked again sooner.
+pub const RETRY_AFTER_MOST: Duration = Duration::from_secs(120);
+/// Period in which a kind that the server does not serve is looked for again: servers are upgraded while we run.
+pub const UNSERVED_KIND_PERIOD: Duration = Duration::from_secs(300);
+/// Time to connect to an API server, TLS included.
+pub const KUBE_CONNECT: Duration = Duration::from_secs(10);
+/// Bytes read of the body of an API server's refusal; a `Status` is a few hundred.
+pub const KUBE_REFUSAL_BYTES: usize = 64 << 10;
+/// Characters kept of an API server's words in logs.
+pub const KUBE_MESSAGE_CHARS: usize = 300;
+/// Least time between two log lines about unreadable objects of one kind; those between are counted.
+pub const UNREADABLE_LOG_PERIOD: Duration = Duration::from_secs(10);

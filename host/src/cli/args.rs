@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::exit;
+use crate::source::kube::connection;
 use crate::{engine, limits};
 
 /// Which nodes can run this pod, and why can the others not?
@@ -56,6 +57,29 @@ pub(super) struct ClusterArgs {
     pub(super) cluster: Vec<PathBuf>,
 }
 
+/// The cluster behind an API server.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct KubeArgs {
+    /// Follow the cluster of the kubeconfig ($KUBECONFIG, else ~/.kube/config), or the one that this pod runs in
+    #[arg(long, conflicts_with = "cluster", help_heading = "A live cluster")]
+    pub(super) kube: bool,
+    /// Follow the cluster of this kubeconfig
+    #[arg(long, value_name = "FILE", conflicts_with = "cluster", help_heading = "A live cluster")]
+    pub(super) kubeconfig: Option<PathBuf>,
+    /// Follow the cluster of this context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME", conflicts_with = "cluster", help_heading = "A live cluster")]
+    pub(super) context: Option<String>,
+}
+
+impl KubeArgs {
+    /// Where to find the cluster to follow; none where none is to be followed.
+    pub(super) fn origin(&self) -> Option<connection::Origin> {
+        let Self { kube, kubeconfig, context } = self;
+        (*kube || kubeconfig.is_some() || context.is_some())
+            .then(|| connection::Origin { kubeconfig: kubeconfig.clone(), context: context.clone() })
+    }
+}
+
 /// The predicates to run.
 #[derive(Debug, Default, clap::Args)]
 #[group(multiple = false)]
@@ -70,9 +94,11 @@ pub struct PolicyArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
-    /// Without --cluster: a sample of a real cluster, built in.
+    /// Without --cluster and without a live one: a sample of a real cluster, built in.
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(super) kube: KubeArgs,
     #[command(flatten)]
     pub(super) policy: PolicyArgs,
     /// The Unix socket [default: nodesift.sock in $XDG_RUNTIME_DIR, /run/nodesift or the temporary folder]
@@ -191,6 +217,27 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_live_cluster_is_asked_for_in_three_ways_and_never_beside_files() {
+        let origin = |words: &[&str]| {
+            let words = ["nodesift", "serve"].iter().chain(words);
+            match Args::try_parse_from(words)?.command {
+                Command::Serve(serve) => Ok(serve.kube.origin()),
+                _ => unreachable!("serve was typed"),
+            }
+        };
+        let named = |kubeconfig: Option<&str>, context: Option<&str>| {
+            Some(connection::Origin { kubeconfig: kubeconfig.map(PathBuf::from), context: context.map(str::to_owned) })
+        };
+        assert_eq!(origin(&[]).map_err(|error: clap::Error| error.to_string()), Ok(None));
+        assert_eq!(origin(&["--kube"]).unwrap(), named(None, None));
+        assert_eq!(origin(&["--kubeconfig", "f"]).unwrap(), named(Some("f"), None));
+        assert_eq!(origin(&["--kube", "--context", "c"]).unwrap(), named(None, Some("c")));
+        for live in [&["--kube"][..], &["--kubeconfig", "f"], &["--context", "c"]] {
+            assert!(origin(&[live, &["--cluster", "x"]].concat()).is_err(), "{live:?}");
+        }
     }
 
     #[test]

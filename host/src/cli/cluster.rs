@@ -5,6 +5,9 @@ use std::fs::DirBuilder;
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::args::PolicyArgs;
 use super::exit::Failure;
@@ -14,6 +17,7 @@ use crate::engine::Engine;
 use crate::object::Pod;
 use crate::policy::{ActivePolicy, Policy};
 use crate::sandbox::Runtime;
+use crate::source::feed::SharedWriter;
 use crate::source::{self, files};
 
 /// A real cluster of 298 nodes and 1,737 pods, 94 of them pending: what `serve` shows without `--cluster`.
@@ -26,15 +30,18 @@ pub enum Origin<'a> {
     Files(&'a [PathBuf]),
     /// [`SAMPLE`].
     Sample,
+    /// An API server, which has not been asked yet: the cluster is empty so far.
+    Live,
 }
 
 /// An engine over a cluster, and what was left out of it.
-#[derive(Debug)]
 pub struct Opened {
     /// Answers about the cluster.
     pub engine: Engine,
     /// How many objects of which kinds no predicate reads.
     pub skipped: BTreeMap<String, usize>,
+    /// What changes the cluster.
+    pub writer: SharedWriter,
 }
 
 /// A pod given in a file.
@@ -56,11 +63,13 @@ pub fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<Opened> 
     let contents = match origin {
         Origin::Files(files) => files::read(files),
         Origin::Sample => files::read_bytes("the built-in sample", SAMPLE),
+        Origin::Live => Ok(files::Contents::default()),
     };
     let contents = contents.map_err(|error| Failure::Data(error.into()))?;
     let (mut writer, reader) = cache::new();
     source::load(&contents.objects, &policy.scheduler_names, &mut writer);
-    Ok(Opened { engine: Engine::new(reader, active, runtime), skipped: contents.skipped })
+    let engine = Engine::new(reader, active, runtime);
+    Ok(Opened { engine, skipped: contents.skipped, writer: Arc::new(Mutex::new(writer)) })
 }
 
 /// The generation of the policy that a process starts with.

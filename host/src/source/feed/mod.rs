@@ -64,6 +64,7 @@ fn apply(writer: &mut Writer, object: Compiled) {
         Record::DeviceClass(_) => {}
         Record::Workload(workload) => writer.apply_workload(&workload),
         Record::Storage(record) => writer.apply_storage(*record),
+        Record::Unreadable => {}
     }
 }
 
