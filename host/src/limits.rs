@@ -137,6 +137,13 @@ pub const H2_PING: Duration = Duration::from_secs(20);
 pub const H2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections of one listener. Each listener has its own, so that a flood over TCP leaves the Unix socket to answer.
 pub const CONNECTIONS: usize = 1024;
+/// Time for a TLS handshake; two round trips and a signature, even from afar.
+pub const TLS_HANDSHAKE: Duration = Duration::from_secs(5);
+/// Between looks at the files of certificates; a look costs three `stat` calls.
+pub const TLS_LOOK: Duration = Duration::from_secs(1);
+/// Requests that wait for an evaluation slot at once; more are refused unheard. At 500 µs each this many are served within
+/// a tenth of [`QUEUE_TIME`], so that what is accepted is also answered.
+pub const QUEUE_REQUESTS: usize = 256;
 /// Depth of nested JSON. serde_json's own limit, named here because clients meet it; protobuf's is 100.
 pub const JSON_DEPTH: usize = 128;
 /// Pods of one request.
