@@ -74,6 +74,24 @@ pub enum Change {
     },
 }
 
+/// Compiles objects where they are read; clones share what compiled objects have in common, on any number of threads.
+#[derive(Debug, Clone)]
+pub struct Compiler {
+    own_schedulers: Arc<[String]>,
+}
+
+impl Compiler {
+    /// `own_schedulers` are the schedulers of the policy: the pods of any other are foreign.
+    pub fn new(own_schedulers: &[String]) -> Self {
+        Self { own_schedulers: own_schedulers.into() }
+    }
+
+    /// Compiles an object.
+    pub fn compile(&self, object: &Object) -> Compiled {
+        compile(object, &self.own_schedulers)
+    }
+}
+
 /// Compiles an object. `own_schedulers` are the schedulers of the policy: the pods of any other are foreign.
 pub fn compile(object: &Object, own_schedulers: &[String]) -> Compiled {
     let (uid, version) = object.identity();
