@@ -12,8 +12,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde_json::value::RawValue;
 
 use super::change::{Compiled, Compiler, Identity};
-use crate::object::decode::{decode, without_position};
 use crate::object::Kind;
+use crate::object::decode::{decode, without_position};
 
 /// Why a page or a line as a whole cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -87,11 +87,14 @@ fn a_line_of_a_watch_is_an_object_a_deletion_a_bookmark_or_the_end() {
     let Frame::Rejected(rejected) = line("MODIFIED", &broken) else { panic!("not rejected") };
     assert_eq!((&*rejected.uid, &*rejected.version), ("u-a", "7"));
     let bookmark = r#"{"kind":"Pod","metadata":{"resourceVersion":"11","creationTimestamp":null}}"#;
-    let Frame::Bookmark { version, initial_events_end: false } = line("BOOKMARK", bookmark) else { panic!("no bookmark") };
+    let Frame::Bookmark { version, initial_events_end: false } = line("BOOKMARK", bookmark) else {
+        panic!("no bookmark")
+    };
     assert_eq!(&*version, "11");
     let end = r#"{"metadata":{"resourceVersion":"11","annotations":{"k8s.io/initial-events-end":"true"}}}"#;
     assert!(matches!(line("BOOKMARK", end), Frame::Bookmark { initial_events_end: true, .. }));
-    let expired = r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old","details":{"retryAfterSeconds":3}}"#;
+    let expired =
+        r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old","details":{"retryAfterSeconds":3}}"#;
     let Frame::Error(status) = line("ERROR", expired) else { panic!("no error") };
     assert_eq!((status.code, &*status.reason, status.details.retry_after_seconds), (410, "Expired", 3));
     assert!(frame(Kind::Pod, br#"{"type":"MOVED","object":{}}"#, &compiler()).is_err());
