@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::limits::{YAML_DOCUMENTS, YAML_NODES, YAML_SCALAR_BYTES};
-use crate::object::{Kind, Object, StorageObject, Workload};
+use crate::object::decode::{self, without_position};
+use crate::object::{Kind, Object};
 
 /// Something found in a file.
 pub(super) enum Found<'a> {
@@ -191,12 +191,12 @@ fn open(
         return Ok(());
     };
     let name = || envelope.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
-    let object = object(known, json).map_err(|FieldError { field, reason }| ItemError::Field {
+    let object = decode::decode(known, json).map_err(|wrong| ItemError::Field {
         place: place.clone(),
         kind: kind.to_owned(),
         name: name(),
-        field,
-        reason,
+        field: wrong.field,
+        reason: wrong.reason,
     })?;
     found(Found::Item(Box::new(Item { object, place, json })));
     Ok(())
@@ -222,59 +222,6 @@ fn each(
         open(item.get(), Place { index: Some(index), ..place.clone() }, list_kind, found)?;
     }
     Ok(())
-}
-
-/// A field that cannot have the value it has.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {reason}")]
-pub(super) struct FieldError {
-    /// Path of the field.
-    pub(super) field: String,
-    /// What is wrong with it.
-    pub(super) reason: String,
-}
-
-/// Decodes an object of a kind that is known already, whether or not the object says so itself.
-pub(super) fn object(kind: Kind, json: &str) -> Result<Object, FieldError> {
-    match kind {
-        Kind::Node => decode(json).map(Object::Node),
-        Kind::Pod => decode(json).map(Object::Pod),
-        Kind::Namespace => decode(json).map(Object::Namespace),
-        Kind::DeviceClass => decode(json).map(Object::DeviceClass),
-        Kind::PersistentVolume => decode(json).map(StorageObject::Volume).map(Object::Storage),
-        Kind::PersistentVolumeClaim => decode(json).map(StorageObject::Claim).map(Object::Storage),
-        Kind::StorageClass => decode(json).map(StorageObject::Class).map(Object::Storage),
-        Kind::CsiNode => decode(json).map(StorageObject::Node).map(Object::Storage),
-        Kind::CsiDriver => decode(json).map(StorageObject::Driver).map(Object::Storage),
-        Kind::CsiStorageCapacity => decode(json).map(StorageObject::Capacity).map(Object::Storage),
-        Kind::VolumeAttachment => decode(json).map(StorageObject::Attachment).map(Object::Storage),
-        Kind::Service | Kind::ReplicationController => {
-            decode(json).map(|object| Object::Workload(Box::new(Workload::by_set(kind, object))))
-        }
-        Kind::ReplicaSet | Kind::StatefulSet => {
-            decode(json).map(|object| Object::Workload(Box::new(Workload::by_requirements(kind, object))))
-        }
-    }
-}
-
-/// Decodes a value. Only one that cannot be decoded is read again, to find the path of the field: keeping track of paths
-/// takes time.
-fn decode<T: DeserializeOwned>(json: &str) -> Result<T, FieldError> {
-    if let Ok(decoded) = serde_json::from_str(json) {
-        return Ok(decoded);
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    serde_path_to_error::deserialize(&mut deserializer)
-        .map_err(|error| FieldError { field: error.path().to_string(), reason: without_position(error.inner()) })
-}
-
-/// A JSON error's words; its position counts from the start of one object, which would mislead.
-pub(super) fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
-    }
 }
 
 /// Line and column behind some bytes, both from 1.

@@ -7,6 +7,7 @@ use prometheus_client::registry::Registry;
 use crate::api::Readiness;
 use crate::cli::exit::Failure;
 use crate::engine::Engine;
+use crate::source::change::Compiler;
 use crate::source::feed::{Feed, SharedWriter};
 use crate::source::freshness::Freshness;
 use crate::source::kube::connection::{self, ConnectError, Connection, Origin};
@@ -39,6 +40,6 @@ pub(super) fn follow(
     let deliver: Deliver = Arc::new(move |change| feed.deliver(change));
     let freshness = Freshness::default();
     let metrics = Metrics::register(&mut Registry::default(), &freshness);
-    let own_schedulers: Arc<[String]> = policy.scheduler_names.clone().into();
-    kube::follow(&Arc::new(connection.server.clone()), &kinds, &own_schedulers, &deliver, &freshness, &metrics)
+    let compiler = Compiler::new(&policy.scheduler_names);
+    kube::follow(&Arc::new(connection.server.clone()), &kinds, &compiler, &deliver, &freshness, &metrics)
 }

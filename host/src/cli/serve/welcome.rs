@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -19,7 +18,7 @@ pub(super) enum Shown<'a> {
 }
 
 /// The whole text. The lines that begin with `listening on ` are for machines and keep their form.
-pub(super) fn text(tcp: Option<SocketAddr>, socket: &Path, shown: &Shown<'_>, engine: &Engine) -> String {
+pub(super) fn text(tcp: Option<String>, socket: &Path, shown: &Shown<'_>, engine: &Engine) -> String {
     let (pending, snapshot) = (engine.pending_pods(), engine.snapshot());
     let pod = pending.first().map(|pod| (&*pod.namespace, &*pod.name));
     render(
@@ -45,12 +44,14 @@ fn names(snapshot: &Snapshot) -> Vec<&str> {
     (0..rows).map(|row| snapshot.node_name(Row(row))).filter(|name| !name.is_empty()).take(2).collect()
 }
 
-fn render(tcp: Option<SocketAddr>, socket: &Path, shown: &Shown<'_>, seen: &Seen<'_>) -> String {
+fn render(tcp: Option<String>, socket: &Path, shown: &Shown<'_>, seen: &Seen<'_>) -> String {
     let mut text = String::new();
     let unix = socket.display();
-    if let Some(address) = tcp {
-        put(&mut text, format_args!("listening on http://{address}"));
+    if let Some(url) = &tcp {
+        put(&mut text, format_args!("listening on {url}"));
     }
+    // Over TLS a client needs certificates that are not ours to name; the socket needs none.
+    let tcp = tcp.filter(|url| url.starts_with("http://"));
     put(&mut text, format_args!("listening on unix:{unix}"));
     let counts = format!("has {} nodes and {} pending pods", seen.nodes, seen.pending);
     match shown {
@@ -69,19 +70,26 @@ fn render(tcp: Option<SocketAddr>, socket: &Path, shown: &Shown<'_>, seen: &Seen
     };
     let extender = json!({"Pod": sample_pod(), "NodeNames": seen.names});
     let over_unix = format!("curl -s --unix-socket {} http://localhost", quoted(&unix.to_string()));
-    let over_tcp = tcp.map_or_else(|| over_unix.clone(), |address| format!("curl -s http://{address}"));
+    let over_tcp = tcp.as_ref().map_or_else(|| over_unix.clone(), |url| format!("curl -s {url}"));
     let data = |body: &serde_json::Value| format!("-H content-type:application/json -d {}", quoted(&body.to_string()));
 
     put(
         &mut text,
         format_args!("\nwhich nodes can run it, over the socket:\n  {over_unix}/v1/filter {}", data(&asked)),
     );
-    put(&mut text, format_args!("why the others cannot, over TCP:\n  {over_tcp}/v1/explain {}", data(&asked)));
+    put(
+        &mut text,
+        format_args!(
+            "why the others cannot{}:\n  {over_tcp}/v1/explain {}",
+            if tcp.is_some() { ", over TCP" } else { "" },
+            data(&asked)
+        ),
+    );
     put(
         &mut text,
         format_args!("as kube-scheduler asks an extender:\n  {over_tcp}/extender/filter {}", data(&extender)),
     );
-    let server = tcp.map_or_else(|| quoted(&format!("unix:{unix}")), |address| format!("http://{address}"));
+    let server = tcp.unwrap_or_else(|| quoted(&format!("unix:{unix}")));
     put(&mut text, format_args!("every pending pod, as a table:\n  nodesift explain --server {server} -o table"));
     let cluster = match shown {
         Shown::Files([]) | Shown::Live(_) => "CLUSTER.json".to_owned(),
@@ -132,7 +140,6 @@ pub(super) fn print(text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -146,6 +153,14 @@ mod tests {
         assert!(text.contains(r#"--unix-socket '/run/a b/s.sock' http://localhost/v1/filter"#), "{text}");
         assert!(text.contains(r#"'{"pods":[{"name":{"name":"it'\''s","namespace":"core"}}]}'"#), "{text}");
         assert!(text.contains(r#""NodeNames":["n0","n1"]"#), "{text}");
+    }
+
+    #[test]
+    fn under_tls_every_line_uses_the_socket_too() {
+        let seen = Seen { nodes: 0, pending: 0, pod: None, names: vec![] };
+        let text = render(Some("https://10.0.0.1:4000".into()), Path::new("/run/s.sock"), &Shown::Files(&[]), &seen);
+        assert!(text.starts_with("listening on https://10.0.0.1:4000\n"), "{text}");
+        assert_eq!(text.matches("https://").count(), 1, "{text}");
     }
 
     #[test]

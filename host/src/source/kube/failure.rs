@@ -4,9 +4,8 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
-
 use crate::limits::{KUBE_MESSAGE_CHARS, RETRY_AFTER_MOST};
+use crate::source::decode::{self, Status};
 
 /// Why a page or a watch failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,23 +62,26 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A refusal by its HTTP status, its `Retry-After` in seconds, and its body, a `Status` if all is well.
+    /// A refusal by its HTTP status, its `Retry-After` in seconds, and its body, a [`Status`] if all is well.
     pub(super) fn of_status(http_status: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
-        let told: Status = serde_json::from_slice(body).unwrap_or_default();
-        let status = if http_status == 200 { told.code.unwrap_or(http_status) } else { http_status };
-        let message = match &told.message {
-            Some(message) => plain(message),
-            None => plain(&String::from_utf8_lossy(body)),
-        };
-        let reason = told.reason.as_deref().unwrap_or_default();
-        let details = told.details.unwrap_or_default();
-        let seconds = retry_after.and_then(|text| text.trim().parse().ok()).or(details.retry_after_seconds);
+        let told = decode::status(body)
+            .unwrap_or_else(|| Status { message: String::from_utf8_lossy(body).into_owned(), ..Status::default() });
+        let asked = retry_after.and_then(|text| text.trim().parse().ok());
+        Self::of(http_status, asked.unwrap_or_else(|| u64::from(told.details.retry_after_seconds)), &told)
+    }
+
+    /// The failure that an ERROR event of a watch carries.
+    pub(super) fn of_event(told: &Status) -> Self {
+        Self::of(told.code, u64::from(told.details.retry_after_seconds), told)
+    }
+
+    fn of(status: u16, retry_after_seconds: u64, told: &Status) -> Self {
+        let message = plain(&told.message);
         let retry_after =
-            seconds.filter(|seconds| *seconds > 0).map(|seconds| Duration::from_secs(seconds).min(RETRY_AFTER_MOST));
-        let causes = details.causes.unwrap_or_default();
-        let is_ahead = causes.iter().any(|cause| cause.reason.as_deref() == Some("ResourceVersionTooLarge"))
+            (retry_after_seconds > 0).then(|| Duration::from_secs(retry_after_seconds).min(RETRY_AFTER_MOST));
+        let is_ahead = told.details.causes.iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
             || message.starts_with("Too large resource version");
-        match (status, reason) {
+        match (status, told.reason.as_str()) {
             (410, _) | (_, "Expired" | "Gone") => Self::Expired { message },
             (429, _) => Self::NotNow { status, message, retry_after },
             (_, "Timeout") | (504, _) if is_ahead => Self::NotNow { status, message, retry_after },
@@ -87,11 +89,6 @@ impl Failure {
             (404, _) => Self::NotServed { message },
             _ => Self::Refused { status, message, retry_after },
         }
-    }
-
-    /// The failure that an ERROR event of a watch carries.
-    pub(super) fn of_event(object: &str) -> Self {
-        Self::of_status(200, None, object.as_bytes())
     }
 
     /// How long the server wants to be left alone.
@@ -117,34 +114,6 @@ impl Failure {
             Self::Malformed(_) => "malformed",
         }
     }
-}
-
-/// A meta/v1 Status, as far as it matters here.
-#[derive(Deserialize, Default)]
-struct Status {
-    #[serde(default)]
-    code: Option<u16>,
-    #[serde(default)]
-    reason: Option<String>,
-    #[serde(default)]
-    message: Option<String>,
-    #[serde(default)]
-    details: Option<Details>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct Details {
-    #[serde(default)]
-    retry_after_seconds: Option<u64>,
-    #[serde(default)]
-    causes: Option<Vec<Cause>>,
-}
-
-#[derive(Deserialize)]
-struct Cause {
-    #[serde(default)]
-    reason: Option<String>,
 }
 
 /// Somebody else's words as they may stand in a log: one line, cut, without control characters.

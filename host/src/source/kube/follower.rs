@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::decode::{Compiler, Event, Unreadable, events};
+use super::events::{Event, events};
 use super::failure::{Failure, plain};
 use super::kinds::{self, Resource};
 use super::lines::Lines;
@@ -17,7 +17,8 @@ use super::server::Server;
 use super::state::{Course, Effect, End, Outcome, Reason, State};
 use crate::limits::{UNREADABLE_LOG_PERIOD, WATCH_DECODE_INLINE_BYTES, WATCH_SECONDS, WATCH_SILENCE};
 use crate::object::Kind;
-use crate::source::change::{Change, Identity};
+use crate::source::change::{Change, Compiler};
+use crate::source::decode::Rejected;
 use crate::source::freshness::Freshness;
 
 /// Where changes go. It must not block.
@@ -38,6 +39,7 @@ pub(super) struct Follower<S> {
 impl<S: Server> Follower<S> {
     /// Follows one kind.
     pub(super) fn new(
+        kind: Kind,
         compiler: Compiler,
         server: Arc<S>,
         deliver: Deliver,
@@ -46,13 +48,13 @@ impl<S: Server> Follower<S> {
     ) -> Self {
         let random = fastrand::Rng::new();
         let unreadable = UnreadableLog::default();
-        Self { kind: compiler.kind, server, compiler, deliver, freshness, metrics, random, unreadable }
+        Self { kind, server, compiler, deliver, freshness, metrics, random, unreadable }
     }
 
     /// Follows until it is dropped.
     pub(super) async fn run(mut self) {
         let mut course = Course::new(Resource::of(self.kind), self.random.fork());
-        let mut pages = Pages::new(self.compiler.clone());
+        let mut pages = Pages::new(self.kind, self.compiler.clone());
         loop {
             match course.state().clone() {
                 State::Waiting { until, .. } => {
@@ -71,7 +73,7 @@ impl<S: Server> Follower<S> {
             Err(failure) => Err(failure),
         };
         let outcome = match page {
-            Ok(head) => Outcome::Page { version: head.version, next: head.next },
+            Ok(head) => Outcome::Page { version: head.version, next: head.next.map(Arc::from) },
             Err(failure) => {
                 self.failed("list", &failure);
                 Outcome::NoPage(failure)
@@ -160,10 +162,10 @@ impl<S: Server> Follower<S> {
     /// Decodes lines, here where they are few.
     async fn decode(&self, lines: Vec<u8>) -> Vec<Event> {
         if lines.len() <= WATCH_DECODE_INLINE_BYTES {
-            return events(&lines, &self.compiler);
+            return events(self.kind, &lines, &self.compiler);
         }
-        let compiler = self.compiler.clone();
-        let decoded = spawn_blocking(move || events(&lines, &compiler)).await;
+        let (kind, compiler) = (self.kind, self.compiler.clone());
+        let decoded = spawn_blocking(move || events(kind, &lines, &compiler)).await;
         decoded.unwrap_or_else(|_| {
             let failure = Failure::Malformed("decoding ended abnormally; please report this".to_owned());
             vec![Event::Failed(failure)]
@@ -174,9 +176,7 @@ impl<S: Server> Follower<S> {
     fn take(&mut self, course: &mut Course, event: Event) -> Result<(), Failure> {
         let (name, version) = match &event {
             Event::Applied(object) => ("applied", Some(Arc::clone(&object.identity.version))),
-            Event::Unreadable(object) => {
-                ("unreadable", object.identity.as_ref().map(|identity| Arc::clone(&identity.version)))
-            }
+            Event::Unreadable(object) => ("unreadable", Some(Arc::from(object.version.as_str()))),
             Event::Gone(identity) => ("gone", Some(Arc::clone(&identity.version))),
             Event::Bookmark(version) => ("bookmark", Some(Arc::clone(version))),
             Event::Failed(_) => ("error", None),
@@ -224,6 +224,10 @@ impl<S: Server> Follower<S> {
         self.metrics.failure(self.kind, failure);
         let kind = self.kind;
         match failure {
+            Failure::Denied { status: 401, .. } => tracing::error!(
+                %kind, verb, %failure, "unauthorized: what is known of {} stays as it is until credentials are renewed",
+                Resource::of(kind).plural
+            ),
             Failure::Denied { .. } => tracing::error!(
                 %kind, verb, %failure, grant = kinds::permission(kind),
                 "forbidden: what is known stays as it is until this is granted"
@@ -233,11 +237,11 @@ impl<S: Server> Follower<S> {
         }
     }
 
-    fn note_unreadable(&mut self, object: &Unreadable) {
+    fn note_unreadable(&mut self, object: &Rejected) {
         self.metrics.unreadable(self.kind);
         if let Some(unlogged) = self.unreadable.note(Instant::now()) {
-            let key = object.identity.as_ref().map_or_else(|| "?".to_owned(), |Identity { key, .. }| plain(key));
-            let reason = &*object.reason;
+            let key = plain(&object.key);
+            let reason = plain(&object.reason);
             tracing::warn!(kind = %self.kind, object = key, reason, unlogged, "unreadable object: kept out");
         }
     }
@@ -262,7 +266,5 @@ impl UnreadableLog {
     }
 }
 
-#[cfg(test)]
-mod script;
 #[cfg(test)]
 mod tests;

@@ -9,72 +9,76 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::decode::{Compiler, Page, PageObjects, Unreadable};
-use super::failure::Failure;
+use super::failure::{Failure, plain};
 use super::kinds::Resource;
 use super::server::Server;
 use crate::limits::LIST_PAGES_DECODING;
 use crate::object::Kind;
-use crate::source::change::Compiled;
+use crate::source::change::{Compiled, Compiler, Identity, Record};
+use crate::source::decode::{self, Head, Page, Rejected};
 
 /// The pages of one list read so far.
 #[derive(Debug)]
 pub(super) struct Pages {
+    kind: Kind,
     compiler: Compiler,
-    decoding: VecDeque<JoinHandle<PageObjects>>,
-    objects: PageObjects,
-}
-
-/// What a page says of its list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Head {
-    /// `metadata.resourceVersion`.
-    pub version: Arc<str>,
-    /// `metadata.continue`; none on the last page.
-    pub next: Option<Arc<str>>,
+    decoding: VecDeque<JoinHandle<Result<Page, decode::Error>>>,
+    objects: Vec<Compiled>,
+    unreadable: Vec<Rejected>,
 }
 
 impl Pages {
     /// No page yet.
-    pub(super) fn new(compiler: Compiler) -> Self {
-        Self { compiler, decoding: VecDeque::new(), objects: PageObjects::default() }
+    pub(super) fn new(kind: Kind, compiler: Compiler) -> Self {
+        Self { kind, compiler, decoding: VecDeque::new(), objects: Vec::new(), unreadable: Vec::new() }
     }
 
-    /// Opens a page and has it decoded off the threads that do I/O; the next one can be read meanwhile.
+    /// Reads the head of a page and has the rest decoded off the threads that do I/O; the next page can be read meanwhile.
     pub(super) async fn add(&mut self, body: Bytes) -> Result<Head, Failure> {
-        let page = spawn_blocking(|| Page::open(body)).await.map_err(|_| abnormal())??;
-        let head = Head { version: Arc::clone(&page.version), next: page.next.clone() };
-        if self.decoding.len() >= LIST_PAGES_DECODING {
+        let head = decode::head(&body).map_err(malformed)?;
+        while self.decoding.len() >= LIST_PAGES_DECODING {
             self.take_decoded().await?;
         }
-        let compiler = self.compiler.clone();
-        self.decoding.push_back(spawn_blocking(move || page.decode(&compiler)));
+        let (kind, compiler) = (self.kind, self.compiler.clone());
+        self.decoding.push_back(spawn_blocking(move || decode::page(kind, &body, &compiler)));
         Ok(head)
     }
 
-    /// The objects of all pages in order, and those that cannot be read.
-    pub(super) async fn finish(&mut self) -> Result<(Vec<Compiled>, Vec<Unreadable>), Failure> {
+    /// The objects of all pages in order, those that cannot be read as [`Record::Unreadable`], and why they cannot.
+    pub(super) async fn finish(&mut self) -> Result<(Vec<Compiled>, Vec<Rejected>), Failure> {
         while !self.decoding.is_empty() {
             self.take_decoded().await?;
         }
-        let PageObjects { compiled, unreadable } = std::mem::take(&mut self.objects);
-        Ok((compiled, unreadable))
+        Ok((std::mem::take(&mut self.objects), std::mem::take(&mut self.unreadable)))
     }
 
     /// Drops what has been read.
     pub(super) fn clear(&mut self) {
-        self.decoding.clear();
-        self.objects = PageObjects::default();
+        *self = Self::new(self.kind, self.compiler.clone());
     }
 
     async fn take_decoded(&mut self) -> Result<(), Failure> {
-        if let Some(page) = self.decoding.pop_front() {
-            let PageObjects { compiled, unreadable } = page.await.map_err(|_| abnormal())?;
-            self.objects.compiled.extend(compiled);
-            self.objects.unreadable.extend(unreadable);
-        }
+        let Some(page) = self.decoding.pop_front() else { return Ok(()) };
+        let page = page.await.map_err(|_| abnormal())?.map_err(malformed)?;
+        self.objects.extend(page.objects);
+        // What cannot be read is there all the same, and must not be taken for gone.
+        let kind = self.kind;
+        let present = page.rejected.iter().filter(|object| !object.key.is_empty());
+        self.objects
+            .extend(present.map(|object| Compiled { identity: identity(kind, object), record: Record::Unreadable }));
+        self.unreadable.extend(page.rejected);
         Ok(())
     }
+}
+
+fn identity(kind: Kind, object: &Rejected) -> Identity {
+    let key: Arc<str> = Arc::from(object.key.as_str());
+    let uid = if object.uid.is_empty() { Arc::clone(&key) } else { Arc::from(object.uid.as_str()) };
+    Identity { kind, key, uid, version: Arc::from(object.version.as_str()) }
+}
+
+fn malformed(error: decode::Error) -> Failure {
+    Failure::Malformed(plain(&error.to_string()))
 }
 
 /// Decoding has panicked, which is a defect of ours; the list is read again.
@@ -86,12 +90,12 @@ fn abnormal() -> Failure {
 #[derive(Debug)]
 pub struct Lister<S> {
     server: Arc<S>,
-    own_schedulers: Arc<[String]>,
+    compiler: Compiler,
 }
 
 impl<S> Clone for Lister<S> {
     fn clone(&self) -> Self {
-        Self { server: Arc::clone(&self.server), own_schedulers: Arc::clone(&self.own_schedulers) }
+        Self { server: Arc::clone(&self.server), compiler: self.compiler.clone() }
     }
 }
 
@@ -105,9 +109,9 @@ pub struct Listed {
 }
 
 impl<S: Server> Lister<S> {
-    /// Lists from a server, compiled for the schedulers of a policy.
-    pub fn new(server: Arc<S>, own_schedulers: Arc<[String]>) -> Self {
-        Self { server, own_schedulers }
+    /// Lists from a server.
+    pub fn new(server: Arc<S>, compiler: Compiler) -> Self {
+        Self { server, compiler }
     }
 
     /// Reads all objects of a kind, consistently. A kind that the server does not serve has none, at no version.
@@ -130,8 +134,8 @@ impl<S: Server> Lister<S> {
     }
 
     async fn list_version(&self, kind: Kind, resource: &Resource, api_version: usize) -> Result<Listed, Failure> {
-        let mut pages = Pages::new(Compiler { kind, own_schedulers: Arc::clone(&self.own_schedulers) });
-        let mut next = None;
+        let mut pages = Pages::new(kind, self.compiler.clone());
+        let mut next: Option<String> = None;
         let mut version = None;
         loop {
             let uri = resource.list_uri(api_version, next.as_deref());
@@ -143,5 +147,75 @@ impl<S: Server> Lister<S> {
                 return Ok(Listed { objects, version: Arc::clone(version) });
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::script::{Answer, Script, broken, page, pod};
+    use super::*;
+
+    fn lister(script: Script) -> (Lister<Script>, Arc<Script>) {
+        let script = Arc::new(script);
+        (Lister::new(Arc::clone(&script), Compiler::new(&["default-scheduler".to_owned()])), script)
+    }
+
+    fn missing() -> Answer {
+        Answer::No(Failure::of_status(404, None, b"404 page not found"))
+    }
+
+    #[tokio::test]
+    async fn all_pages_are_one_list_in_order_at_the_version_of_the_first() {
+        let mut script = Script::default();
+        let names: Vec<String> = (0..20).map(|number| format!("p{number:02}")).collect();
+        for (number, name) in names.iter().enumerate() {
+            let next = (number + 1 < names.len()).then_some("more");
+            script = script.list(Answer::Page(page(&format!("{}", 10 + number), next, &[pod(name, 1)])));
+        }
+        let (lister, script) = lister(script);
+        let listed = lister.list_all(Kind::Pod).await.unwrap();
+        let keys: Vec<_> = listed.objects.iter().map(|object| object.identity.key.to_string()).collect();
+        assert_eq!(keys, names.iter().map(|name| format!("ns/{name}")).collect::<Vec<_>>());
+        assert_eq!(&*listed.version, "10");
+        assert_eq!(script.asked().len(), 20);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_listed_as_being_there() {
+        let (lister, _) = lister(Script::default().page("9", &[pod("a", 1), broken("b", 2), pod("c", 3)]));
+        let listed = lister.list_all(Kind::Pod).await.unwrap();
+        let unreadable = |object: &&Compiled| matches!(object.record, Record::Unreadable);
+        let unreadable: Vec<_> = listed.objects.iter().filter(unreadable).map(|object| &object.identity).collect();
+        assert_eq!(listed.objects.len(), 3);
+        assert_eq!(
+            (unreadable.len(), &*unreadable[0].key, &*unreadable[0].uid, &*unreadable[0].version),
+            (1, "ns/b", "u-b", "2")
+        );
+    }
+
+    #[tokio::test]
+    async fn the_best_version_that_is_served_is_read_and_a_kind_without_any_is_empty() {
+        let (some, script) = lister(Script::default().list(missing()).page("9", &[]));
+        assert_eq!(&*some.list_all(Kind::DeviceClass).await.unwrap().version, "9");
+        assert!(script.asked()[1].contains("/v1beta2/"));
+        let (none, _) = lister(Script::default().list(missing()).list(missing()).list(missing()));
+        let listed = none.list_all(Kind::DeviceClass).await.unwrap();
+        assert!(listed.objects.is_empty() && listed.version.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_failure_on_any_page_is_no_list() {
+        let first = Answer::Page(page("9", Some("more"), &[pod("a", 1)]));
+        for failure in [Failure::of_status(410, None, b""), Failure::of_status(500, None, b"")] {
+            let (lister, _) = lister(Script::default().list(first.clone()).list(Answer::No(failure.clone())));
+            assert_eq!(lister.list_all(Kind::Pod).await.unwrap_err(), failure);
+        }
+        let (pods, _) = lister(Script::default().list(missing()));
+        assert!(pods.list_all(Kind::Pod).await.is_err(), "an answer without pods is no empty cluster");
+        let (torn, _) = lister(
+            Script::default().list(Answer::Page(r#"{"metadata":{"resourceVersion":"9"},"items":[{"#.to_owned())),
+        );
+        assert!(matches!(torn.list_all(Kind::Pod).await.unwrap_err(), Failure::Malformed(_)));
     }
 }

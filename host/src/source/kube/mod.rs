@@ -5,7 +5,7 @@
 //! server       the two questions that an API server is asked        failure    why one has no answer
 //! follower     one task per kind: asks, delivers, asks again        state      what it does next: a pure state machine
 //! list         pages, decoded while the next is read                backoff    how long it waits
-//! decode       bytes → compiled objects                             lines      chunks → lines
+//! events       lines → what they tell                               lines      chunks → lines
 //! ```
 //!
 //! Listing and watching are done here and not by kube's own runtime, because three promises need it: what a lagging server
@@ -14,13 +14,15 @@
 
 mod backoff;
 pub mod connection;
-mod decode;
+mod events;
 mod failure;
 mod follower;
 pub mod kinds;
 mod lines;
 mod list;
 pub mod metrics;
+#[cfg(test)]
+mod script;
 mod server;
 mod state;
 
@@ -36,10 +38,10 @@ pub use list::{Listed, Lister};
 pub use metrics::Metrics;
 pub use server::{ApiServer, Server};
 
+use super::change::Compiler;
 use super::freshness::Freshness;
 use crate::limits::RETRY_MOST;
 use crate::object::Kind;
-use decode::Compiler;
 use follower::Follower;
 
 /// The tasks that follow a cluster. Dropping it ends them.
@@ -49,26 +51,26 @@ pub struct Following {
     _tasks: JoinSet<()>,
 }
 
-/// Follows kinds of a cluster, each in a task of its own, and delivers what is seen. `own_schedulers` are the schedulers of
-/// the policy. Must be called within a tokio run time.
+/// Follows kinds of a cluster, each in a task of its own, and delivers what is seen, compiled. Must be called
+/// within a tokio run time.
 pub fn follow<S: Server>(
     server: &Arc<S>,
     kinds: &BTreeSet<Kind>,
-    own_schedulers: &Arc<[String]>,
+    compiler: &Compiler,
     deliver: &Deliver,
     freshness: &Freshness,
     metrics: &Metrics,
 ) -> Following {
     let mut tasks = JoinSet::new();
     for kind in kinds.iter().copied() {
-        let (server, own_schedulers) = (Arc::clone(server), Arc::clone(own_schedulers));
+        let (server, compiler) = (Arc::clone(server), compiler.clone());
         let (deliver, freshness, metrics) = (Arc::clone(deliver), freshness.clone(), metrics.clone());
         tasks.spawn(async move {
             // A panic is a defect of ours; one kind that stands still for good would be a worse one.
             loop {
-                let compiler = Compiler { kind, own_schedulers: Arc::clone(&own_schedulers) };
                 let (server, deliver) = (Arc::clone(&server), Arc::clone(&deliver));
-                let follower = Follower::new(compiler, server, deliver, freshness.clone(), metrics.clone());
+                let follower =
+                    Follower::new(kind, compiler.clone(), server, deliver, freshness.clone(), metrics.clone());
                 let mut task = JoinSet::new();
                 task.spawn(follower.run());
                 task.join_next().await;

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use super::super::failure::Failure;
+use super::super::script::*;
 use super::super::server::Server;
-use super::script::*;
 use crate::limits::{WATCH_SECONDS, WATCH_SILENCE};
 use crate::object::Kind;
 
@@ -122,8 +122,11 @@ async fn a_server_that_throttles_is_left_alone_for_as_long_as_it_asks() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_behind_our_version_is_asked_the_same_again() {
-    let behind =
-        Failure::of_status(504, None, br#"{"reason":"Timeout","message":"Too large resource version: 9, current: 5"}"#);
+    let behind = Failure::of_status(
+        504,
+        None,
+        br#"{"kind":"Status","reason":"Timeout","message":"Too large resource version: 9, current: 5"}"#,
+    );
     let script = Script::default().page("10", &[]).refuse_watch(behind).watch([bookmark(12), Do::Silence]);
     let seen = follow(script, seconds(20)).await;
     assert_eq!(seen.lists().len(), 1);
@@ -203,7 +206,11 @@ async fn a_kind_that_is_not_served_is_an_empty_list_and_is_looked_for_every_five
 async fn a_missing_permission_is_asked_about_twice_a_minute_at_most() {
     let mut script = Script::default();
     for _ in 0..20 {
-        script = script.list(Answer::No(Failure::of_status(403, None, br#"{"message":"pods is forbidden"}"#)));
+        script = script.list(Answer::No(Failure::of_status(
+            403,
+            None,
+            br#"{"kind":"Status","message":"pods is forbidden"}"#,
+        )));
     }
     let seen = follow(script, seconds(300)).await;
     assert!((8..=14).contains(&seen.lists().len()), "{:?}", seen.lists());

@@ -1,6 +1,6 @@
-//! A scripted API server at the trait's edge, and what a follower tells about it, on a clock that does not run.
+//! For tests: a scripted API server at the trait's edge, and what a follower tells about it.
 //!
-//! Questions are answered in the order of the script; when it is out of answers the server is silent, which ends a run.
+//! Questions are answered in the order of the script; a server that is out of answers is silent.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,13 +14,12 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::super::decode::Compiler;
-use super::super::failure::Failure;
-use super::super::metrics::Metrics;
-use super::super::server::Server;
-use super::{Deliver, Follower};
+use super::failure::Failure;
+use super::follower::{Deliver, Follower};
+use super::metrics::Metrics;
+use super::server::Server;
 use crate::object::Kind;
-use crate::source::change::{Change, Record};
+use crate::source::change::{Change, Compiler, Record};
 use crate::source::freshness::Freshness;
 
 /// One answer to a list.
@@ -68,6 +67,11 @@ impl Script {
     pub(super) fn refuse_watch(self, failure: Failure) -> Self {
         self.watches.lock().unwrap().push_back(Err(failure));
         self
+    }
+
+    /// Every question so far.
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().iter().map(|(_, uri)| uri.clone()).collect()
     }
 
     fn note(&self, uri: &str) {
@@ -172,8 +176,8 @@ pub(super) async fn follow_server<S: Server>(
     let into = Arc::clone(&changes);
     let deliver: Deliver = Arc::new(move |change| into.lock().unwrap().push((Instant::now(), change)));
     let metrics = Metrics::default();
-    let compiler = Compiler { kind, own_schedulers: ["default-scheduler".to_owned()].into() };
-    let follower = Follower::new(compiler, Arc::clone(&server), deliver, Freshness::default(), metrics.clone());
+    let compiler = Compiler::new(&["default-scheduler".to_owned()]);
+    let follower = Follower::new(kind, compiler, Arc::clone(&server), deliver, Freshness::default(), metrics.clone());
     let _time_is_up = tokio::time::timeout(time, follower.run()).await;
     let asked = script(&server).asked.lock().unwrap().iter().map(|(at, uri)| (*at - began, uri.clone())).collect();
     let mut objects = BTreeMap::new();
