@@ -92,7 +92,7 @@ impl Metrics {
     }
 }
 
-/// How many objects of a kind could not be read so far; for tests and logs.
+/// What tests look at.
 #[cfg(test)]
 impl Metrics {
     pub(super) fn unreadable_count(&self, kind: Kind) -> u64 {
