@@ -45,7 +45,10 @@ impl ApiServer {
             .header(ACCEPT, "application/json")
             .body(Body::empty())
             .map_err(|error| Failure::Transport(error.to_string()))?;
-        let response = self.client.send(request).await.map_err(|error| Failure::Transport(chain(&error)))?;
+        let response = self.client.send(request).await.map_err(|error| match error {
+            kube::Error::Service(inner) => Failure::Transport(chain(&*inner)),
+            error => Failure::Transport(chain(&error)),
+        })?;
         if response.status() == StatusCode::OK { Ok(response) } else { Err(refusal(response).await) }
     }
 }
