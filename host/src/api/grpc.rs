@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::HeaderValue;
 use nodesift_api::v1::nodesift_server::{Nodesift, NodesiftServer};
-use nodesift_api::v1::{ExplainRequest, ExplainResponse, FilterRequest, FilterResponse};
+use nodesift_api::v1::{
+    AssumeRequest, AssumeResponse, ExplainRequest, ExplainResponse, FilterRequest, FilterResponse, ForgetRequest,
+    ForgetResponse,
+};
 use tonic::{Request, Response, Status};
 
 use super::Error;
@@ -26,12 +29,22 @@ pub(super) fn server(service: Service, max_message_bytes: usize) -> NodesiftServ
 impl Nodesift for Calls {
     async fn filter(&self, request: Request<FilterRequest>) -> Result<Response<FilterResponse>, Status> {
         let request = Reached::by(request);
-        Ok(Response::new(self.service.run(move |engine| service::filter(engine, request)).await?))
+        Ok(Response::new(self.service.call::<service::Filter>(request).await?))
     }
 
     async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
         let request = Reached::by(request);
-        Ok(Response::new(self.service.run(move |engine| service::explain(engine, request)).await?))
+        Ok(Response::new(self.service.call::<service::Explain>(request).await?))
+    }
+
+    async fn assume(&self, request: Request<AssumeRequest>) -> Result<Response<AssumeResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.write(move |service| service.assume_now(request)).await?))
+    }
+
+    async fn forget(&self, request: Request<ForgetRequest>) -> Result<Response<ForgetResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.write(move |service| service.forget_now(request)).await?))
     }
 }
 

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
+use tokio::sync::watch;
 
-use super::Snapshot;
+use super::{Generation, Snapshot};
 use crate::metadata::PodRecord;
 
 /// Takes snapshots and looks pods up; cheap to clone.
@@ -17,12 +18,31 @@ use crate::metadata::PodRecord;
 pub struct Reader {
     pub(super) latest: Arc<ArcSwap<Snapshot>>,
     pub(super) pods: Arc<PodIndex>,
+    pub(super) published: watch::Receiver<Generation>,
 }
 
 impl Reader {
     /// The newest published snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.latest.load_full()
+    }
+
+    /// The first published snapshot that is as wanted, which may be the newest one: whoever waits holds no thread. Never
+    /// returns where that does not come.
+    pub async fn snapshot_when(&self, wanted: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        let mut published = self.published.clone();
+        loop {
+            // Marked as seen before looking, so that what is published meanwhile wakes us.
+            published.borrow_and_update();
+            let snapshot = self.snapshot();
+            if wanted(&snapshot) {
+                return snapshot;
+            }
+            if published.changed().await.is_err() {
+                // The writer is gone: nothing more will be published.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// All pods that are not terminated.
@@ -66,6 +86,11 @@ impl PodIndex {
             self.by_uid.iter().filter(|pod| pod.node_name.is_none()).map(|pod| Arc::clone(pod.value())).collect();
         pending.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         pending
+    }
+
+    /// Every pod, in no order.
+    pub(super) fn all(&self) -> Vec<Arc<PodRecord>> {
+        self.by_uid.iter().map(|pod| Arc::clone(pod.value())).collect()
     }
 
     pub(super) fn insert(&self, pod: Arc<PodRecord>) {

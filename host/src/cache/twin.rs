@@ -188,6 +188,7 @@ fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
                 effect: if random.bool() { TaintEffect::NoSchedule } else { TaintEffect::NoExecute },
             })
             .collect(),
+        capacity: vec![(text("cpu"), random.i64(0..4))],
         allocatable: resources.into_iter().collect(),
         pod_limit: random.i64(0..110),
     }
@@ -223,6 +224,7 @@ fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Arc<str>>) ->
             port: random.i32(80..83),
         })
         .collect();
+    let nominated_node = (node.is_none() && random.bool()).then(|| text(&format!("n{}", random.u8(0..12))));
     PodRecord {
         uid: text(&format!("{name}-{}", random.u8(0..2))),
         namespace: text("ns"),
@@ -231,6 +233,8 @@ fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Arc<str>>) ->
         node_name: node,
         terminating: random.u8(0..5) == 0,
         ownership: [Ownership::Own, Ownership::Foreign, Ownership::ForeignStatic][random.usize(0..3)],
+        priority: random.i32(0..3),
+        nominated_node,
         facts: Arc::new(PodFacts {
             usage: usage.into_iter().collect(),
             host_ports: ports.into_iter().collect(),

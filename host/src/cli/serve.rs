@@ -12,12 +12,11 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::args::ServeArgs;
-use super::cluster::{self, Origin};
+use super::cluster::{self, Opened, Origin};
 use super::exit::Failure;
 use crate::api::guard::BodyLimit;
 use crate::api::server::{Drained, Server};
-use crate::api::{Readiness, Service, listen, router};
-use crate::engine::Engine;
+use crate::api::{Readiness, Service, Settings, Staleness, assume, listen, router};
 use crate::limits;
 
 /// Serves until SIGTERM or SIGINT, then drains; a second signal ends it at once.
@@ -31,13 +30,14 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     cluster::note_skipped(&opened.skipped);
 
     let runtime = Runtime::new().context("cannot start threads")?;
-    let outcome = runtime.block_on(serve(args, Arc::new(opened.engine)));
+    let outcome = runtime.block_on(serve(args, opened));
     // An evaluation that hangs must not hold the end up.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
 }
 
-async fn serve(args: &ServeArgs, engine: Arc<Engine>) -> anyhow::Result<()> {
+async fn serve(args: &ServeArgs, opened: Opened) -> anyhow::Result<()> {
+    let (engine, writer) = (Arc::new(opened.engine), opened.writer);
     let mut signals = Signals::new().context("cannot listen for signals")?;
     let socket = args.socket.clone().unwrap_or_else(default_socket);
     let (unix, socket_file) = listen::bind_unix(&socket).await?;
@@ -50,7 +50,11 @@ async fn serve(args: &ServeArgs, engine: Arc<Engine>) -> anyhow::Result<()> {
     let welcome = welcome::text(bound, socket_file.path(), &args.cluster.cluster, &engine);
 
     let readiness = Readiness::default();
-    let service = Service::new(engine, readiness.clone());
+    tokio::spawn(assume::expire(Arc::downgrade(&writer)));
+    // Files do not grow old: nobody is silent.
+    let staleness = Staleness::new(|| None, args.stale_after, args.refuse_stale);
+    let settings = Settings { assume_ttl: args.assume_ttl, staleness };
+    let service = Service::new(engine, writer, readiness.clone(), settings);
     let mut server = Server::new(router::router(service, BodyLimit(args.max_body_bytes)), readiness);
     server.listen(unix);
     if let Some(tcp) = tcp {

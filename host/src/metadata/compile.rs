@@ -23,6 +23,7 @@ pub fn node(node: &Node) -> NodeFacts {
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
         allocatable,
+        capacity: amounts(&requests::capacity(node)),
         pod_limit: listed.get(requests::PODS),
     }
 }
@@ -56,14 +57,19 @@ pub fn pod(pod: &Pod) -> PodFacts {
 pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
     let metadata = &object.metadata;
     let uid = if metadata.uid.is_empty() { object.key() } else { metadata.uid.clone() };
+    let named = |name: &String| Some(name.as_str()).filter(|name| !name.is_empty()).map(Arc::<str>::from);
+    let node_name = named(&object.spec.node_name);
+    let nominated_node = named(&object.status.nominated_node_name).filter(|_| node_name.is_none());
     PodRecord {
         uid: Arc::from(uid),
         namespace: Arc::from(metadata.namespace.as_str()),
         name: Arc::from(metadata.name.as_str()),
         resource_version: Arc::from(metadata.resource_version.as_str()),
-        node_name: Some(object.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from),
+        node_name,
         terminating: metadata.terminating,
         ownership: ownership(object, own_schedulers),
+        priority: object.spec.priority.unwrap_or(0),
+        nominated_node,
         facts: Arc::new(pod(object)),
     }
 }
