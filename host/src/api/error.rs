@@ -93,8 +93,8 @@ pub enum Error {
     /// The pod cannot be assumed where the request says.
     #[error(transparent)]
     Assume(#[from] AssumeError),
-    /// No evaluation slot became free in time.
-    #[error("no evaluation slot became free within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
+    /// No evaluation slot became free in time, or too many requests wait for one already.
+    #[error("more requests than can be answered within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
     Overloaded,
     /// The engine has no answer.
     #[error(transparent)]
@@ -104,8 +104,8 @@ pub enum Error {
     Internal,
     /// There is nothing at this path.
     #[error(
-        "there is nothing at {path}; POST /v1/filter, POST /v1/explain, POST /v1/assume, POST /v1/forget, GET /v1/state, \
-         GET /v1/events, POST /extender/filter, GET /livez, GET /readyz"
+        "there is nothing at {path}; POST /v1/filter, POST /v1/explain, POST /v1/assume, POST /v1/forget, \
+         POST /v1/predicates, POST /v1/prefilterpredicates, GET /v1/state, GET /v1/events, POST /extender/filter, GET /livez, GET /readyz"
     )]
     UnknownPath {
         /// As the request named it.
@@ -183,7 +183,7 @@ impl IntoResponse for Error {
 }
 
 /// The name that the protobuf JSON mapping and every gRPC document use for a code.
-fn code_name(code: tonic::Code) -> &'static str {
+pub(super) fn code_name(code: tonic::Code) -> &'static str {
     use tonic::Code;
     match code {
         Code::InvalidArgument => "INVALID_ARGUMENT",

@@ -1,4 +1,4 @@
-//! The JSON dialect: POST /v1/filter, /v1/explain, /v1/assume and /v1/forget in the protobuf JSON mapping.
+//! The JSON dialect: the calls of `nodesift.v1` as POST /v1/<call>, in the protobuf JSON mapping.
 //!
 //! camelCase out; camelCase and snake_case in; unknown fields refused with their name.
 
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Error;
 use super::consistency::Wanted;
 use super::service::{self, Call, Service};
+use super::yunikorn;
 
 /// POST /v1/filter.
 pub(super) async fn filter(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
@@ -22,6 +23,24 @@ pub(super) async fn filter(State(service): State<Service>, headers: HeaderMap, b
 /// POST /v1/explain.
 pub(super) async fn explain(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
     call::<service::Explain>(&service, &headers, body).await
+}
+
+/// POST /v1/predicates.
+pub(super) async fn predicates(
+    State(service): State<Service>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    call::<yunikorn::Predicates>(&service, &headers, body).await
+}
+
+/// POST /v1/prefilterpredicates.
+pub(super) async fn pre_filter_predicates(
+    State(service): State<Service>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    call::<yunikorn::PreFilterPredicates>(&service, &headers, body).await
 }
 
 /// POST /v1/assume.
@@ -123,13 +142,14 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use axum::http::StatusCode;
     use nodesift_api::v1;
 
     use super::*;
 
     fn refusal(text: &[u8]) -> String {
         let error = decode::<v1::FilterRequest>(text).unwrap_err();
-        assert_eq!(error.status().1, http::StatusCode::BAD_REQUEST);
+        assert_eq!(error.status().1, StatusCode::BAD_REQUEST);
         error.text()
     }
 

@@ -4,7 +4,7 @@ use nodesift_api::v1;
 
 use super::staleness::Age;
 use crate::cache::{Row, Snapshot};
-use crate::engine::{Answer, Cycle, Failure, PodAnswer};
+use crate::engine::{Answer, Cycle, Failure, FaultReport, PodAnswer};
 
 /// The answer of `Filter`, saying as much as asked.
 pub fn filter(answer: &Answer, age: Age, detail: v1::Detail) -> v1::FilterResponse {
@@ -56,19 +56,10 @@ fn pod_answer(snapshot: &Snapshot, pod: &PodAnswer, detail: v1::Detail) -> v1::P
     };
     v1::PodAnswer {
         pod: pod.pod.clone(),
-        feasible: names(snapshot, &pod.feasible),
+        feasible: feasible(snapshot, pod),
         failures,
         message,
-        faults: pod
-            .faults
-            .iter()
-            .map(|report| v1::Fault {
-                predicate: report.predicate.to_string(),
-                fault: report.fault.kind.name().to_owned(),
-                detail: report.fault.detail.clone(),
-                effect: report.effect.name().to_owned(),
-            })
-            .collect(),
+        faults: faults(pod),
         nodes: count(pod.nodes),
         cycle: match pod.cycle {
             Cycle::EachNode => v1::Cycle::EachNode,
@@ -78,6 +69,22 @@ fn pod_answer(snapshot: &Snapshot, pod: &PodAnswer, detail: v1::Detail) -> v1::P
         }
         .into(),
     }
+}
+
+/// Names of the nodes that fit.
+pub(super) fn feasible(snapshot: &Snapshot, pod: &PodAnswer) -> Vec<String> {
+    names(snapshot, &pod.feasible)
+}
+
+/// Predicates that failed to answer.
+pub(super) fn faults(pod: &PodAnswer) -> Vec<v1::Fault> {
+    let fault = |report: &FaultReport| v1::Fault {
+        predicate: report.predicate.to_string(),
+        fault: report.fault.kind.name().to_owned(),
+        detail: report.fault.detail.clone(),
+        effect: report.effect.name().to_owned(),
+    };
+    pod.faults.iter().map(fault).collect()
 }
 
 fn group(snapshot: &Snapshot, failure: &Failure, with_nodes: bool) -> v1::Failure {

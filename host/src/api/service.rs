@@ -47,6 +47,8 @@ pub struct Service {
     readiness: Readiness,
     settings: Settings,
     slots: Arc<Semaphore>,
+    /// Places in the queue for a slot.
+    queue: Arc<Semaphore>,
     writes: Arc<Semaphore>,
     dumps: Arc<Semaphore>,
     streams: Arc<Semaphore>,
@@ -57,11 +59,19 @@ impl Service {
     pub fn new(engine: Arc<Engine>, writer: SharedWriter, readiness: Readiness, settings: Settings) -> Self {
         let cores = available_parallelism().map_or(1, NonZero::get);
         let reader = writer.lock().reader();
-        let slots = |places: usize| Arc::new(Semaphore::new(places));
-        let (slots, writes) = (slots(cores), slots(limits::WRITES));
-        let (dumps, streams) =
-            (Arc::new(Semaphore::new(limits::STATE_DUMPS)), Arc::new(Semaphore::new(limits::STREAMS)));
-        Self { engine, writer, reader, readiness, settings, slots, writes, dumps, streams }
+        let places = |places: usize| Arc::new(Semaphore::new(places));
+        Self {
+            engine,
+            writer,
+            reader,
+            readiness,
+            settings,
+            slots: places(cores),
+            queue: places(limits::QUEUE_REQUESTS),
+            writes: places(limits::WRITES),
+            dumps: places(limits::STATE_DUMPS),
+            streams: places(limits::STREAMS),
+        }
     }
 
     /// Whether answers may be given.
@@ -122,7 +132,8 @@ impl Service {
 
     /// Runs work that evaluates, off the I/O threads and at most one per core at a time.
     ///
-    /// Refuses before the first sync and when no slot becomes free within [`limits::QUEUE_TIME`]. A panic inside is an
+    /// Refuses before the first sync, at once where [`limits::QUEUE_REQUESTS`] wait already, and when no slot becomes free
+    /// within [`limits::QUEUE_TIME`]. A panic inside is an
     /// error of this request alone. A client that leaves while waiting gives up its place; once started, work is done.
     pub async fn run<T, W>(&self, work: W) -> Result<T, Error>
     where
@@ -130,7 +141,9 @@ impl Service {
         W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
     {
         self.check()?;
+        let place = self.queue.try_acquire().map_err(|_| Error::Overloaded)?;
         let slot = slot(&self.slots).await?;
+        drop(place);
         let engine = Arc::clone(&self.engine);
         let done = spawn_blocking(move || {
             let _held_while_working = slot;

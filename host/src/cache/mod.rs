@@ -20,7 +20,6 @@ mod state;
 mod storage;
 mod table;
 mod terms;
-mod texts;
 mod workloads;
 mod writer;
 

@@ -93,8 +93,8 @@ impl Snapshot {
         &self.nodes.taint_codes
     }
 
-    /// The distinct taint sets; set 0 is empty.
-    pub fn taint_sets(&self) -> &Arc<Vec<Arc<Vec<Taint>>>> {
+    /// The distinct taint sets, by code; set 0 is empty.
+    pub fn taint_sets(&self) -> &Column<Arc<Vec<Taint>>> {
         &self.nodes.taint_sets
     }
 
@@ -130,7 +130,7 @@ impl Snapshot {
 
     /// `status.capacity` of the node in a row; empty past the last row.
     pub fn capacity(&self, row: Row) -> Option<&Arc<Amounts>> {
-        self.nodes.capacity_codes.get(row).and_then(|code| self.nodes.capacity_sets.get(*code as usize))
+        self.nodes.capacity_codes.get(row).and_then(|code| self.nodes.capacity_sets.get(Row(*code)))
     }
 
     /// Pending pods for which room is being made on the node of this name, in no order.
@@ -143,8 +143,8 @@ impl Snapshot {
         &self.nodes.port_codes
     }
 
-    /// The distinct sets of host ports in use; set 0 is empty.
-    pub fn port_sets(&self) -> &Arc<Vec<Arc<PortUse>>> {
+    /// The distinct sets of host ports in use, by code; set 0 is empty.
+    pub fn port_sets(&self) -> &Column<Arc<PortUse>> {
         &self.nodes.port_sets
     }
 
@@ -153,8 +153,8 @@ impl Snapshot {
         &self.nodes.feature_codes
     }
 
-    /// The distinct sets of declared features, each sorted; set 0 is empty.
-    pub fn feature_sets(&self) -> &Arc<Vec<Arc<Vec<Arc<str>>>>> {
+    /// The distinct sets of declared features, each sorted, by code; set 0 is empty.
+    pub fn feature_sets(&self) -> &Column<Arc<Vec<Arc<str>>>> {
         &self.nodes.feature_sets
     }
 
