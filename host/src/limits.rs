@@ -30,6 +30,24 @@ pub const DICTIONARY_DEAD_MIN: usize = 256;
 /// Entries kept per change log. A verdict older than that is computed afresh; 65,536 entries are 1 MiB.
 pub const CHANGE_LOG_ENTRIES: usize = 65_536;
 
+/// Changes of allocations that a reader of their stream may lag behind before it loses some; an entry is about 50 bytes
+/// and keeps its pod's record alive, so that this is some 3 MB.
+pub const ALLOCATION_EVENTS: usize = 8192;
+
+/// Pods assumed at once. A core that places 1,000 pods a second, none of them confirmed within the default of
+/// [`ASSUME_TTL`], has 30,000; each keeps two records of some 200 bytes.
+pub const ASSUMED_PODS: usize = 50_000;
+
+/// Time for which a pod stays assumed where neither the core nor the configuration says otherwise: a binding is
+/// written and watched within a second or two, and a crashed core should not hold room for minutes.
+pub const ASSUME_TTL: Duration = Duration::from_secs(30);
+
+/// The longest time for which a pod can be assumed: a binding that takes longer has failed.
+pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
+
+/// Period in which assumptions that have run out are ended.
+pub const ASSUME_TICK: Duration = Duration::from_millis(200);
+
 /// Period of the clock that interrupts guests. Deadlines are met to one tick.
 pub const EPOCH_TICK: Duration = Duration::from_millis(1);
 
@@ -157,6 +175,8 @@ pub const TLS_LOOK: Duration = Duration::from_secs(1);
 pub const QUEUE_REQUESTS: usize = 256;
 /// Depth of nested JSON. serde_json's own limit, named here because clients meet it; protobuf's is 100.
 pub const JSON_DEPTH: usize = 128;
+/// Requests of one stream that are worked on at once; the rest waits in the client.
+pub const STREAM_REQUESTS: usize = 16;
 /// Pods of one request.
 pub const REQUEST_PODS: usize = 1000;
 /// Pods times nodes of one request: an answer of this many node names takes 100 MB at most.
@@ -166,6 +186,26 @@ pub const ERROR_BYTES: usize = 1024;
 /// Time that a request waits for one of the evaluation slots (one per core) before it is refused: an evaluation takes
 /// microseconds to milliseconds, so a longer queue means that the work does not get done anyway.
 pub const QUEUE_TIME: Duration = Duration::from_secs(1);
+/// Time that a request waits for what it wants to have been seen, where it does not say: a watch is a few milliseconds
+/// behind, so that whoever waits longer should know.
+pub const CONSISTENCY_WAIT: Duration = Duration::from_secs(1);
+/// The longest such wait; kube-apiserver holds consistent reads for 3 s, relists of large clusters take ten times that.
+pub const CONSISTENCY_WAIT_MAX: Duration = Duration::from_secs(30);
+/// Silence of the source after which answers are marked stale, unless configured otherwise: a dead watch is found within
+/// 45 s and opened anew, so that minutes mean that the API server cannot be reached.
+pub const STALE_AFTER: Duration = Duration::from_secs(300);
+/// Calls that change the cache or take its lock, at once; they wait for each other there, each holding a thread.
+pub const WRITES: usize = 16;
+/// Dumps of the state made at once; each holds references to all pods, 24 MB for a million.
+pub const STATE_DUMPS: usize = 4;
+/// Chunks of a dump that are made before the reader has taken the first.
+pub const STATE_CHUNKS: usize = 4;
+/// Streams of events at once.
+pub const STREAMS: usize = 16;
+/// Bytes of a dump or a stream that are sent in one piece.
+pub const STREAM_CHUNK: usize = 64 * 1024;
+/// Time after which a stream without events says that it still lives; also finds readers that are gone.
+pub const STREAM_IDLE: Duration = Duration::from_secs(20);
 /// Time between "not ready" and the end of accepting connections, so that who polls readiness can see it.
 pub const DRAIN_NOTICE: Duration = Duration::from_millis(200);
 /// Time for running requests to end after a signal, before their connections are dropped.

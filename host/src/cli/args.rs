@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -144,6 +145,15 @@ pub(super) struct ServeArgs {
     /// The largest request body, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = limits::BODY_BYTES, value_parser = body_bytes)]
     pub(super) max_body_bytes: usize,
+    /// For how long a pod stays assumed where the core does not say and nothing is seen of its binding
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = assume_ttl)]
+    pub(super) assume_ttl: Duration,
+    /// Silence of the API server after which answers are marked stale
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time)]
+    pub(super) stale_after: Duration,
+    /// Refuse to answer rather than mark answers stale
+    #[arg(long)]
+    pub(super) refuse_stale: bool,
 }
 
 /// TLS over TCP; files are read again when they change.
@@ -177,6 +187,29 @@ fn body_bytes(text: &str) -> Result<usize, String> {
         Ok(bytes @ 1..=limits::BODY_BYTES_MAX) => Ok(bytes),
         _ => Err(format!("a number of bytes from 1 to {}", limits::BODY_BYTES_MAX)),
     }
+}
+
+/// A time: a whole number and one of the units ms, s, m, h.
+fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let milliseconds: u64 = match text.get(digits.len()..) {
+        Some("ms") => 1,
+        Some("s") => 1_000,
+        Some("m") => 60_000,
+        Some("h") => 3_600_000,
+        _ => 0,
+    };
+    let time = digits.parse::<u32>().ok().and_then(|number| u64::from(number).checked_mul(milliseconds));
+    let time = time.filter(|time| *time > 0).map(Duration::from_millis);
+    time.ok_or_else(|| "a time such as 500ms, 30s, 5m or 1h".to_owned())
+}
+
+fn assume_ttl(text: &str) -> Result<Duration, String> {
+    let ttl = time(text)?;
+    if ttl > limits::ASSUME_TTL_MAX {
+        return Err(format!("at most {} s", limits::ASSUME_TTL_MAX.as_secs()));
+    }
+    Ok(ttl)
 }
 
 #[derive(Debug, clap::Args)]
@@ -301,6 +334,19 @@ mod tests {
         for wrong in ["", "/", "a/", "/web", "a/b/c"] {
             assert!(wrong.parse::<PodKey>().is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_time_has_a_unit_and_is_not_zero() {
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(time("5m"), Ok(limits::STALE_AFTER));
+        assert_eq!(assume_ttl("1h"), Ok(limits::ASSUME_TTL_MAX));
+        assert_eq!(assume_ttl("30s"), Ok(limits::ASSUME_TTL));
+        for wrong in ["", "s", "30", "0s", "-1s", "1.5s", "1d", "s1", "99999999999s"] {
+            assert!(time(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(assume_ttl("2h").is_err());
     }
 
     #[test]

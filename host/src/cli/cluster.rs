@@ -12,12 +12,11 @@ use parking_lot::Mutex;
 use super::args::PolicyArgs;
 use super::exit::Failure;
 use super::report::plain;
-use crate::cache;
+use crate::cache::{self, SharedWriter};
 use crate::engine::Engine;
 use crate::object::Pod;
 use crate::policy::{ActivePolicy, Policy};
 use crate::sandbox::Runtime;
-use crate::source::feed::SharedWriter;
 use crate::source::{self, files};
 
 /// A real cluster of 298 nodes and 1,737 pods, 94 of them pending: what `serve` shows without `--cluster`.
@@ -38,10 +37,10 @@ pub enum Origin<'a> {
 pub struct Opened {
     /// Answers about the cluster.
     pub engine: Engine,
+    /// Changes what the engine reads.
+    pub writer: SharedWriter,
     /// How many objects of which kinds no predicate reads.
     pub skipped: BTreeMap<String, usize>,
-    /// What changes the cluster.
-    pub writer: SharedWriter,
 }
 
 /// A pod given in a file.
@@ -69,7 +68,7 @@ pub fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<Opened> 
     let (mut writer, reader) = cache::new();
     source::load(&contents.objects, &policy.scheduler_names, &mut writer);
     let engine = Engine::new(reader, active, runtime);
-    Ok(Opened { engine, skipped: contents.skipped, writer: Arc::new(Mutex::new(writer)) })
+    Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), skipped: contents.skipped })
 }
 
 /// The generation of the policy that a process starts with.

@@ -18,8 +18,9 @@ use super::exit::Failure;
 use crate::api::guard::BodyLimit;
 use crate::api::server::{Drained, Server};
 use crate::api::tls::Tls;
-use crate::api::{Readiness, Service, listen, router};
+use crate::api::{Readiness, Service, Settings, Staleness, assume, listen, router};
 use crate::limits;
+use crate::source::freshness::Freshness;
 use crate::source::kube::connection::Connection;
 use welcome::Shown;
 
@@ -54,7 +55,7 @@ async fn serve(
     opened: Opened,
     connection: Option<Connection>,
 ) -> anyhow::Result<()> {
-    let engine = Arc::new(opened.engine);
+    let (engine, writer) = (Arc::new(opened.engine), opened.writer);
     let mut signals = Signals::new().context("cannot listen for signals")?;
     let socket = args.socket.clone().unwrap_or_else(default_socket);
     let (unix, socket_file) = listen::bind_unix(&socket).await?;
@@ -72,9 +73,15 @@ async fn serve(
     let welcome = welcome::text(bound, socket_file.path(), &shown, &engine);
 
     let readiness = Readiness::default();
+    // Without a live cluster nothing is heard of and nothing grows old: files do not.
+    let freshness = Freshness::default();
     // Readiness waits for every kind before anybody can ask.
-    let _following = connection.map(|connection| live::follow(&connection, &engine, opened.writer, &readiness));
-    let service = Service::new(engine, readiness.clone());
+    let _following =
+        connection.map(|connection| live::follow(&connection, &engine, Arc::clone(&writer), &readiness, &freshness));
+    tokio::spawn(assume::expire(Arc::downgrade(&writer)));
+    let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
+    let settings = Settings { assume_ttl: args.assume_ttl, staleness };
+    let service = Service::new(engine, writer, readiness.clone(), settings);
     let mut server = Server::new(router::router(service, BodyLimit(args.max_body_bytes)), readiness);
     server.listen(unix, None);
     if let Some(tcp) = tcp {

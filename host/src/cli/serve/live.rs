@@ -5,10 +5,11 @@ use std::sync::Arc;
 use prometheus_client::registry::Registry;
 
 use crate::api::Readiness;
+use crate::cache::SharedWriter;
 use crate::cli::exit::Failure;
 use crate::engine::Engine;
 use crate::source::change::Compiler;
-use crate::source::feed::{Feed, SharedWriter};
+use crate::source::feed::Feed;
 use crate::source::freshness::Freshness;
 use crate::source::kube::connection::{self, ConnectError, Connection, Origin};
 use crate::source::kube::kinds::{self, Resource};
@@ -28,6 +29,7 @@ pub(super) fn follow(
     engine: &Engine,
     writer: SharedWriter,
     readiness: &Readiness,
+    freshness: &Freshness,
 ) -> Following {
     let policy = engine.policy();
     let imports = policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied());
@@ -38,8 +40,7 @@ pub(super) fn follow(
         feed.hold_until_whole(*kind, Box::new(latch));
     }
     let deliver: Deliver = Arc::new(move |change| feed.deliver(change));
-    let freshness = Freshness::default();
-    let metrics = Metrics::register(&mut Registry::default(), &freshness);
+    let metrics = Metrics::register(&mut Registry::default(), freshness);
     let compiler = Compiler::new(&policy.scheduler_names);
-    kube::follow(&Arc::new(connection.server.clone()), &kinds, &compiler, &deliver, &freshness, &metrics)
+    kube::follow(&Arc::new(connection.server.clone()), &kinds, &compiler, &deliver, freshness, &metrics)
 }
