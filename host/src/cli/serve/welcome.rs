@@ -146,7 +146,7 @@ mod tests {
     fn addresses_come_first_in_their_fixed_form_and_lines_can_be_pasted() {
         let seen = Seen { nodes: 2, pending: 1, pod: Some(("core", "it's")), names: vec!["n0", "n1"] };
         let text =
-            render(Some("127.0.0.1:4000".parse().unwrap()), Path::new("/run/a b/s.sock"), &Shown::Files(&[]), &seen);
+            render(Some("http://127.0.0.1:4000".into()), Path::new("/run/a b/s.sock"), &Shown::Files(&[]), &seen);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("listening on http://127.0.0.1:4000"));
         assert_eq!(lines.next(), Some("listening on unix:/run/a b/s.sock"));
