@@ -27,7 +27,7 @@ test: toolchain ## Runs all tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 8 on two cores), most of it the wasm compiler'
 	@$(CARGO) test --workspace $(LOCKED)
 
-bench: toolchain ## Benchmarks every predicate, in the sandbox and natively
+bench: toolchain ## Benchmarks predicates, whole answers, the cache's speed and memory
 	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'
 	@$(CARGO) bench --workspace $(LOCKED) --bench '*' -- $(ARGS)
 

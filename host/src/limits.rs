@@ -16,6 +16,10 @@ pub const POOL_SWEEP_MIN: usize = 4 * 1024;
 /// content of one takes about half a kilobyte.
 pub const RECENT_TEMPLATES: usize = 8 * 1024;
 
+/// Bytes that a thread keeps for the content of the next pod's template. Most need 300 to 600; what a huge one took is given
+/// back.
+pub const TEMPLATE_BYTES_KEPT: usize = 16 * 1024;
+
 /// Parts of the pod index, each under a lock of its own. When a part grows, readers of it wait: a sixteenth of 150,000 pods
 /// is moved in about 0.3 ms.
 pub const POD_INDEX_SHARDS: usize = 16;

@@ -147,7 +147,7 @@ impl Writer {
             Some(known) if known.uid != pod.uid => {
                 Err(AssumeError::OtherPod { pod: name(&pod), uid: Arc::clone(&known.uid) })
             }
-            _ => self.place(&Arc::new(PodRecord { node_name: None, ..pod }), false, node, until),
+            _ => self.place(&Arc::new(pod.on_node(None)), false, node, until),
         }
     }
 
@@ -199,7 +199,7 @@ impl Writer {
         }
         let node = self.nodes.names.get(row).map_or_else(|| Arc::from(node), Arc::clone);
         self.assumed.insert(&pod.uid, Assumption { node: Arc::clone(&node), until, truth });
-        self.put_pod(Arc::new(PodRecord { node_name: Some(node), ..(**pod).clone() }));
+        self.put_pod(Arc::new(pod.on_node(Some(node))));
         Ok(placed)
     }
 
@@ -210,7 +210,7 @@ impl Writer {
         }
         let Some(assumption) = self.assumed.by_uid.get_mut(&pod.uid) else { return pod };
         let Some(bound) = &pod.node_name else {
-            let placed = PodRecord { node_name: Some(Arc::clone(&assumption.node)), ..(*pod).clone() };
+            let placed = pod.on_node(Some(Arc::clone(&assumption.node)));
             assumption.truth = Some(pod);
             return Arc::new(placed);
         };

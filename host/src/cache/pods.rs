@@ -148,8 +148,8 @@ impl PodIndex {
     fn forget_name(&self, pod: &PodRecord) {
         let key: &dyn Named = pod;
         let mut shard = self.by_name.shard(key).write();
-        if shard.get(key).is_some_and(|found| found.0.uid == pod.uid) {
-            shard.take(key);
+        if let Some(other) = shard.take(key).filter(|found| found.0.uid != pod.uid) {
+            shard.insert(other);
         }
     }
 }

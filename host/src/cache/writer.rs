@@ -40,6 +40,7 @@ pub fn new() -> (Writer, Reader) {
         storage: StorageTable::default(),
         workloads: Workloads::default(),
         allocatable: FxHashMap::default(),
+        amounts: Sets::new(),
         taints,
         ports,
         capacities: Sets::new(),
@@ -70,8 +71,9 @@ pub struct Writer {
     pub(super) nodes: NodeTable,
     storage: StorageTable,
     workloads: Workloads,
-    /// What each node listed as allocatable when it was last applied.
-    allocatable: FxHashMap<Arc<str>, Amounts>,
+    /// What each node listed as allocatable when it was last applied, as a code; machines of one type list the same.
+    allocatable: FxHashMap<Arc<str>, u32>,
+    amounts: Sets<Amounts>,
     taints: Sets<Vec<Taint>>,
     ports: Sets<PortUse>,
     capacities: Sets<Amounts>,
@@ -154,10 +156,11 @@ impl Writer {
         for pod in self.pods_on(name) {
             self.change_usage(row, &pod, UserChange::Fewer);
         }
-        if let Some(amounts) = self.allocatable.remove(name) {
-            for (resource, _) in &amounts {
+        if let Some(code) = self.allocatable.remove(name) {
+            for (resource, _) in self.amounts.value(code).into_iter().flat_map(|amounts| amounts.iter()) {
                 self.nodes.change_resource(resource, row, UserChange::Fewer, |_, _| ());
             }
+            self.amounts.release(code);
         }
         self.taints.release(self.nodes.taint_codes.get(row).copied().unwrap_or(0));
         self.ports.release(self.nodes.port_codes.get(row).copied().unwrap_or(0));
@@ -365,10 +368,12 @@ impl Writer {
     fn set_allocatable(&mut self, row: Row, node: &NodeFacts) {
         let name = &node.name;
         let mut changed = false;
-        if self.allocatable.get(name) != Some(&node.allocatable) {
-            let old = self.allocatable.insert(Arc::clone(name), node.allocatable.clone()).unwrap_or_default();
+        let code = self.amounts.acquire(node.allocatable.clone());
+        let old_code = self.allocatable.insert(Arc::clone(name), code).unwrap_or(0);
+        if code != old_code {
+            let old = self.amounts.value(old_code).map(Arc::clone).unwrap_or_default();
             // New amounts first, so that a resource both lists name keeps its columns.
-            for (amounts, users, sign) in [(&node.allocatable, UserChange::More, 1), (&old, UserChange::Fewer, -1_i64)]
+            for (amounts, users, sign) in [(&node.allocatable, UserChange::More, 1), (&*old, UserChange::Fewer, -1_i64)]
             {
                 for (resource, amount) in amounts {
                     let delta = amount.wrapping_mul(sign);
@@ -380,6 +385,7 @@ impl Writer {
             }
             changed = true;
         }
+        self.amounts.release(old_code);
         let old_limit = self.nodes.pod_limit.get(row).copied().unwrap_or(0);
         if old_limit != node.pod_limit {
             let delta = node.pod_limit.wrapping_sub(old_limit);

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord};
+use super::facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord, pins_to};
 use super::requests::{self, Requests};
 use super::selector;
 use super::volumes;
 use crate::object::pod::{Container, RestartAction, RestartPolicy};
+use crate::object::selector::NodeSelector;
 use crate::object::status::Phase;
 use crate::object::{self, DeviceClass, Kind, Node, Pod};
 
@@ -35,7 +36,8 @@ pub fn pod(pod: &Pod) -> PodFacts {
         namespace: Arc::from(pod.metadata.namespace.as_str()),
         labels: labels(&pod.metadata.labels),
         node_selector: labels(&spec.node_selector),
-        required_affinity: spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.clone()),
+        required_affinity: required_affinity(pod).cloned(),
+        is_pinned: false,
         tolerations: spec.tolerations.clone(),
         requests: amounts(&requests::incoming(pod)),
         usage: amounts(&requests::existing(pod)),
@@ -53,9 +55,25 @@ pub fn pod(pod: &Pod) -> PodFacts {
     }
 }
 
+/// The part of that which pods of one template share.
+pub(super) fn shared(object: &Pod) -> PodFacts {
+    let facts = pod(object);
+    if is_pinned(object) { PodFacts { required_affinity: None, is_pinned: true, ..facts } } else { facts }
+}
+
+/// Whether all that the pod's required node affinity says is the name of the node that it is on.
+pub(super) fn is_pinned(object: &Pod) -> bool {
+    let selector = required_affinity(object);
+    selector.zip(node_name(object)).is_some_and(|(selector, node)| pins_to(selector, node))
+}
+
+fn required_affinity(object: &Pod) -> Option<&NodeSelector> {
+    object.spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref())
+}
+
 /// What the cache keeps of one pod. `own_schedulers` are the schedulers of the policy.
 pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
-    record_with(object, own_schedulers, Arc::new(pod(object)), node_name(object).map(Arc::from))
+    record_with(object, own_schedulers, Arc::new(shared(object)), node_name(object).map(Arc::from))
 }
 
 /// The node that a pod is bound to.
@@ -71,11 +89,10 @@ pub(super) fn record_with(
     node_name: Option<Arc<str>>,
 ) -> PodRecord {
     let metadata = &object.metadata;
-    let uid = if metadata.uid.is_empty() { object.key() } else { metadata.uid.clone() };
     let nominated = Some(object.status.nominated_node_name.as_str()).filter(|name| !name.is_empty());
     let nominated_node = nominated.filter(|_| node_name.is_none()).map(Arc::from);
     PodRecord {
-        uid: Arc::from(uid),
+        uid: if metadata.uid.is_empty() { object.key().into() } else { metadata.uid.as_str().into() },
         namespace: Arc::clone(&facts.namespace),
         name: Arc::from(metadata.name.as_str()),
         resource_version: Arc::from(metadata.resource_version.as_str()),

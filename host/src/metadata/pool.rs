@@ -32,20 +32,22 @@ struct Kept {
 impl Pool {
     /// What the cache keeps of one pod.
     pub fn pod_record(&self, pod: &Pod, own_schedulers: &[String]) -> PodRecord {
-        let content = template::content(pod);
-        let (recent, node_name) = {
-            let mut kept = self.kept.lock();
-            kept.sweep_if_due();
-            let node_name = compile::node_name(pod).map(|name| kept.text(name));
-            (kept.recent.get(&content), node_name)
-        };
-        let facts = recent.unwrap_or_else(|| {
-            // Compiled outside the lock: other threads go on meanwhile.
-            let facts = compile::pod(pod);
-            let mut kept = self.kept.lock();
-            let facts = kept.facts(facts);
-            kept.recent.insert(content, &facts);
-            facts
+        let (facts, node_name) = template::with_content(pod, |content| {
+            let (recent, node_name) = {
+                let mut kept = self.kept.lock();
+                kept.sweep_if_due();
+                let node_name = compile::node_name(pod).map(|name| kept.text(name));
+                (kept.recent.get(content), node_name)
+            };
+            let facts = recent.unwrap_or_else(|| {
+                // Compiled outside the lock: other threads go on meanwhile.
+                let facts = compile::shared(pod);
+                let mut kept = self.kept.lock();
+                let facts = kept.facts(facts);
+                kept.recent.insert(content, &facts);
+                facts
+            });
+            (facts, node_name)
         });
         compile::record_with(pod, own_schedulers, facts, node_name)
     }
@@ -218,6 +220,44 @@ mod tests {
         assert!(Arc::ptr_eq(a.node_name.as_ref().unwrap(), other.node_name.as_ref().unwrap()));
         // What is written in another way and comes to the same is one, too.
         assert!(Arc::ptr_eq(&a.facts, &with("d", "1000m").facts));
+    }
+
+    #[test]
+    fn pods_of_a_daemon_set_share_their_facts_and_keep_their_affinity() {
+        let pool = Pool::default();
+        let with = |node: &str, terms: &str| {
+            let affinity =
+                format!(r#"{{"requiredDuringSchedulingIgnoredDuringExecution":{{"nodeSelectorTerms":{terms}}}}}"#);
+            let spec = format!(r#"{{"nodeName":"{node}","affinity":{{"nodeAffinity":{affinity}}}}}"#);
+            let json = format!(r#"{{"metadata":{{"name":"a"}},"spec":{spec}}}"#);
+            let (pod, record) = (pod(&json), pool.pod_record(&pod(&json), &[]));
+            let elsewhere = record.on_node(Some("elsewhere".into()));
+            for record in [&record, &elsewhere, &record.on_node(None), &elsewhere.on_node(Some(node.into()))] {
+                assert_eq!(*record.whole_facts(), compile::pod(&pod), "{json}");
+            }
+            record.facts
+        };
+        let named =
+            |node: &str| format!(r#"{{"matchFields":[{{"key":"metadata.name","operator":"In","values":[{node}]}}]}}"#);
+        let pinned = with("a", &format!("[{}]", named(r#""a""#)));
+        assert!(pinned.is_pinned && Arc::ptr_eq(&pinned, &with("b", &format!("[{}]", named(r#""b""#)))));
+        let others = [
+            (named(r#""b""#), "another node"),
+            (named(r#""a","b""#), "two names"),
+            (named(""), "no name"),
+            (format!("{0},{0}", named(r#""a""#)), "two terms"),
+            (named(r#""a""#).replace("In", "NotIn"), "another operator"),
+            (named(r#""a""#).replace("metadata.name", "metadata.uid"), "another field"),
+            (named(r#""a""#).replace("matchFields", "matchExpressions"), "a label"),
+            (
+                named(r#""a""#).replace("}]}", r#"}],"matchExpressions":[{"key":"k","operator":"Exists"}]}"#),
+                "a label as well",
+            ),
+        ];
+        for (terms, what) in others {
+            assert!(!with("a", &format!("[{terms}]")).is_pinned, "{what}");
+        }
+        assert!(!with("", &format!("[{}]", named("\"\""))).is_pinned, "not bound");
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! patterns name every field of an object, so that a new one cannot be forgotten here: whoever adds it says whether facts
 //! are made of it.
 
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
 use super::compile;
 use super::requests::resize_is_infeasible;
+use crate::limits::TEMPLATE_BYTES_KEPT;
+use crate::object::affinity::Affinity;
 use crate::object::pod::{Container, Metadata, PodSpec, Resources};
 use crate::object::status::{ActuatedResources, ContainerStatus, PodStatus};
 use crate::object::{Pod, ResourceList};
@@ -26,12 +29,24 @@ impl Hasher for Content {
     }
 }
 
-/// Bytes of content for which room is reserved: most templates need some 300 to 600.
-const TYPICAL_BYTES: usize = 1024;
+/// What `use_it` makes of the content of a pod's template, which is gone afterwards: it is written where that of the
+/// thread's last pod was.
+pub(super) fn with_content<T>(pod: &Pod, use_it: impl FnOnce(&[u8]) -> T) -> T {
+    thread_local! {
+        static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    let mut bytes = BYTES.take();
+    bytes.clear();
+    let content = content(pod, bytes);
+    let used = use_it(&content);
+    if content.capacity() <= TEMPLATE_BYTES_KEPT {
+        BYTES.set(content);
+    }
+    used
+}
 
-/// The content of a pod's template.
-pub(super) fn content(pod: &Pod) -> Vec<u8> {
-    let mut content = Content(Vec::with_capacity(TYPICAL_BYTES));
+fn content(pod: &Pod, bytes: Vec<u8>) -> Vec<u8> {
+    let mut content = Content(bytes);
     let Pod { metadata, spec, status } = pod;
     let Metadata {
         name: _,
@@ -44,7 +59,9 @@ pub(super) fn content(pod: &Pod) -> Vec<u8> {
         owner_references: _,
     } = metadata;
     (namespace, labels, compile::controller(pod)).hash(&mut content);
-    write_spec(spec, &mut content);
+    let is_pinned = compile::is_pinned(pod);
+    is_pinned.hash(&mut content);
+    write_spec(spec, is_pinned, &mut content);
     // Of the conditions only one, of the phase nothing.
     resize_is_infeasible(pod).hash(&mut content);
     let PodStatus {
@@ -63,7 +80,7 @@ pub(super) fn content(pod: &Pod) -> Vec<u8> {
     content.0
 }
 
-fn write_spec(spec: &PodSpec, content: &mut Content) {
+fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
     let PodSpec {
         node_name: _,
         node_selector,
@@ -80,7 +97,11 @@ fn write_spec(spec: &PodSpec, content: &mut Content) {
         host_network,
         host_users,
     } = spec;
-    (node_selector, affinity, tolerations, topology_spread_constraints).hash(content);
+    let Affinity { node_affinity, pod_affinity, pod_anti_affinity } = affinity;
+    // Of a pinned pod its node's name is no part of the template.
+    let node_affinity = node_affinity.as_ref().filter(|_| !is_pinned);
+    (node_affinity, pod_affinity, pod_anti_affinity).hash(content);
+    (node_selector, tolerations, topology_spread_constraints).hash(content);
     (volumes, host_network, host_users).hash(content);
     write_all(containers, write_container, content);
     write_all(init_containers, write_container, content);

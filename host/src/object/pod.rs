@@ -28,7 +28,7 @@ pub struct Pod {
 impl Pod {
     /// `namespace/name`.
     pub fn key(&self) -> String {
-        format!("{}/{}", self.metadata.namespace, self.metadata.name)
+        [&self.metadata.namespace, "/", &self.metadata.name].concat()
     }
 }
 
