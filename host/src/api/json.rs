@@ -142,7 +142,6 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use axum::http::StatusCode;
     use nodesift_api::v1;
 
     use super::*;
