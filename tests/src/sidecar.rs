@@ -83,7 +83,8 @@ impl Sidecar {
 
     /// Waits until it is ready.
     pub fn wait_until_ready(&self) {
-        let ready = || http::get(&self.tcp(), "/readyz").is_ok_and(|response| response.status == 200);
+        // Over the socket, which speaks plain HTTP whatever TCP speaks.
+        let ready = || http::get(&self.unix(), "/readyz").is_ok_and(|response| response.status == 200);
         patience::until(|| ready().then_some(()))
             .unwrap_or_else(|| panic!("the sidecar is never ready:\n{}", self.output()));
     }
@@ -173,8 +174,8 @@ fn eprintln_captured(output: &str) {
 
 /// The bound address, as the line that starts with `listening on` gives it.
 fn address_in(output: &str) -> Option<SocketAddr> {
-    let line = output.lines().find(|line| line.contains("listening on") && line.contains("http://"))?;
-    let (_, rest) = line.split_once("http://")?;
+    let line = output.lines().find(|line| line.contains("listening on") && line.contains("://"))?;
+    let (_, rest) = line.split_once("://")?;
     rest.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ':')).next()?.parse().ok()
 }
 
