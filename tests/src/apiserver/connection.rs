@@ -57,7 +57,7 @@ pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Res
             let status = status(404, "NotFound", "the server could not find the requested resource");
             body::answer(stream, 404, None, &status)?;
         } else if request.verb == Verb::Watch {
-            watch(shared, stream, &request, &faults, endings)?;
+            watch(shared, stream, &request, &faults, Place { connection: number, endings })?;
         } else {
             list(shared, stream, &request, &faults)?;
         }
@@ -147,6 +147,12 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
     let asked = request.parameter("timeoutSeconds").parse().map_or(WATCH_TIME, Duration::from_secs);
     let end = Instant::now() + shared.watch_time().map_or(asked, |most| most.min(asked));
 
+    // Nobody may take it for a watch that goes on once its client has seen its end.
+    let end_of = |telling: Telling<'_>| {
+        shared.watched(here.connection, None);
+        telling.body.end()
+    };
+
     let mut position = match shared.store().read(request.parameter("resourceVersion")) {
         Some(version) if version > 0 => version,
         _ => 0,
@@ -167,13 +173,13 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
         position = version;
     } else if position < shared.store().compacted() {
         telling.expire()?;
-        return telling.body.end();
+        return end_of(telling);
     }
 
     loop {
         if telling.expired_after == Some(telling.told) {
             telling.expire()?;
-            return telling.body.end();
+            return end_of(telling);
         }
         if telling.silent_after == Some(telling.told) {
             return hang(shared, stream);
@@ -188,7 +194,7 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
                 Told::Silent => return hang(shared, stream),
                 Told::Expired => {
                     telling.expire()?;
-                    return telling.body.end();
+                    return end_of(telling);
                 }
                 Told::On => position = *version,
             }
@@ -200,11 +206,11 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
         if !entries.is_empty() {
             continue;
         }
-        let is_ended = shared.store().endings(place) > endings;
+        let is_ended = shared.store().endings(place) > here.endings;
         if is_ended || Instant::now() >= end {
             // As a real server does it: the last word of a watch says where the next one begins.
             telling.bookmark(position, false)?;
-            return telling.body.end();
+            return end_of(telling);
         }
         if shared.is_over() || body::is_closed(stream) {
             return Err(io::ErrorKind::ConnectionAborted.into());

@@ -127,6 +127,11 @@ impl ApiServer {
         lock(&self.shared.requests).iter().filter(|request| like(request)).count()
     }
 
+    /// Whether a watch of a kind is under way.
+    pub fn is_watched(&self, kind: &str) -> bool {
+        lock(&self.shared.connections).values().any(|connection| connection.watched == Some(kind))
+    }
+
     /// Breaks all connections.
     pub fn cut(&self) {
         self.cut_those(|_| true);

@@ -13,7 +13,7 @@ const BOOKMARKS: usize = 10_000;
 #[test]
 fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
     let world = World::with(4, 3);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let witness = Witness::of(&world.sidecar);
     let last = world.server.change(|store| (0..BOOKMARKS).map(|_| store.bookmark("Pod")).last().unwrap());
     // An event after them shows that they have been read; what came before is compacted, so that nobody can ask for it.
@@ -35,7 +35,7 @@ fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
 #[test]
 fn a_quiet_kind_goes_on_from_its_bookmark_when_all_before_is_compacted() {
     let world = World::with(4, 3);
-    world.sees("Node", Verb::Watch, 1);
+    world.is_followed("Node");
     for round in 1..=4 {
         for number in 0..5 {
             world.server.apply(pod(&format!("busy{number}"), "n1", 100 + round));
@@ -63,7 +63,7 @@ fn a_quiet_kind_goes_on_from_its_bookmark_when_all_before_is_compacted() {
 #[test]
 fn a_bookmark_is_named_by_answers_as_what_has_been_seen() {
     let world = World::with(3, 2);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let version = world.server.change(|store| store.bookmark("Pod"));
     let seen = || {
         let witness = Witness::of(&world.sidecar);

@@ -11,8 +11,8 @@ use crate::world::{World, node, pod};
 #[test]
 fn a_delete_that_nobody_told_is_found_by_the_next_list() {
     let world = World::with(5, 4);
-    world.sees("Pod", Verb::Watch, 1);
-    world.sees("Node", Verb::Watch, 1);
+    world.is_followed("Pod");
+    world.is_followed("Node");
     world.server.change(|store| {
         store.delete_unheard("Pod", "default/p1");
         store.delete_unheard("Node", "n4");
@@ -28,7 +28,7 @@ fn a_delete_that_nobody_told_is_found_by_the_next_list() {
 #[test]
 fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
     let world = World::with(5, 4);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let uid = |name: &str| {
         let pods = world.server.look(|store| store.objects_at("Pod", store.version()));
         let pod = pods.into_iter().find(|pod| pod["metadata"]["name"] == name).unwrap();
@@ -64,8 +64,8 @@ fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
 #[test]
 fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
     let world = World::with(5, 4);
-    world.sees("Pod", Verb::Watch, 1);
-    world.sees("Node", Verb::Watch, 1);
+    world.is_followed("Pod");
+    world.is_followed("Node");
     let find = |kind: &str, name: &str| {
         let objects = world.server.look(|store| store.objects_at(kind, store.version()));
         objects.into_iter().find(|object| object["metadata"]["name"] == name).unwrap()
@@ -89,7 +89,7 @@ fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
 #[test]
 fn a_pod_counts_where_it_is_through_all_its_states() {
     let world = World::with(4, 2);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let witness = Witness::of(&world.sidecar);
     let running = |node: &str, millicores: i64, status: Value| {
         let mut pod = pod("mover", node, millicores);

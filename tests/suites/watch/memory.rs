@@ -1,5 +1,5 @@
-//! How much memory the sidecar holds, from outside: its resident set. The sizes are a debug build's; `NODESIFT_MEMORY=full`
-//! gives the ones of the list. What is kept of an object is the same in every build; what passes through is not.
+//! How much memory the sidecar holds, from outside: its resident set. What is kept of an object is the same in every build.
+//! M-02 and M-03 are smaller than on the list unless `NODESIFT_MEMORY=full`, since what they decode takes a debug build long.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::patience;
@@ -22,6 +22,7 @@ const CHURN_STEP: usize = 5_000;
 /// New lists in M-03.
 const RELISTS: usize = 200;
 
+/// The size of a test: the smaller one, unless the full ones are asked for.
 fn size(small: usize, full: usize) -> usize {
     if std::env::var("NODESIFT_MEMORY").is_ok_and(|value| value == "full") { full } else { small }
 }
@@ -30,10 +31,10 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / MIB as f64
 }
 
-/// M-01: 5,000 nodes and 50,000 pods in full.
+/// M-01: the cluster in full, since a debug build is fast enough for it.
 #[test]
 fn a_cluster_is_held_in_so_much_memory() {
-    let nodes = size(1_000, 5_000);
+    let nodes = 5_000;
     let empty = World::of(ApiServer::start()).sidecar.resident_bytes();
     let server = ApiServer::start();
     fill_as_real(&server, nodes);
@@ -41,9 +42,7 @@ fn a_cluster_is_held_in_so_much_memory() {
     sidecar.wait_until_ready();
     let held = sidecar.resident_bytes();
     println!("{:.1} MiB empty, {:.1} MiB with {nodes} nodes and {} pods", mib(empty), mib(held), nodes * PODS_PER_NODE);
-    // The pages of the lists pass through, whatever the size of the cluster.
-    let allowed = GROWTH * nodes as u64 / 5_000 + 32 * MIB;
-    assert!(held <= empty + allowed.min(GROWTH), "{:.1} MiB more, {:.1} allowed", mib(held - empty), mib(allowed));
+    assert!(held <= empty + GROWTH, "{:.1} MiB more", mib(held - empty));
 }
 
 /// M-02: 1,000,000 pod events with names, labels and images that were never there before, in full.
@@ -51,7 +50,7 @@ fn a_cluster_is_held_in_so_much_memory() {
 fn churn_with_ever_new_names_leaves_memory_as_it_was() {
     let events = size(40_000, 1_000_000);
     let world = World::with(50, 10);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let mut held = Vec::new();
     for step in 0..events / CHURN_STEP {
         world.server.change(|store| {
@@ -83,7 +82,7 @@ fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
     let server = ApiServer::start();
     fill_as_real(&server, size(200, 5_000));
     let world = World::of(server);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     world.next_watch_meets("Pod", Fault::expired());
     world.sees("Pod", Verb::Watch, 3);
     let steady = world.sidecar.resident_bytes();

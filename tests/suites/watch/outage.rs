@@ -3,10 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use nodesift_tests::apiserver::{Fault, Request, Verb};
+use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
+use nodesift_tests::http::{get, post};
 use nodesift_tests::patience;
 
-use crate::judge::Witness;
+use crate::judge::{Witness, probes, question};
 use crate::world::{World, node, pod};
 
 /// Within this a watch that has gone dead is found.
@@ -37,7 +38,7 @@ fn pass(time: Duration) {
 #[test]
 fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
     let world = World::with(4, 3);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let witness = Witness::of(&world.sidecar);
     let silent = world.watches("Pod");
     world.next_watch_meets("Pod", Fault::SilentAfter(0));
@@ -56,7 +57,7 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
 #[test]
 fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
     let world = World::with(4, 3);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let witness = Witness::of(&world.sidecar);
     world.next_watch_meets("Pod", Fault::too_large_version());
     world.server.apply(pod("later", "n1", 6_000));
@@ -70,7 +71,7 @@ fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
 #[test]
 fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
     let world = World::with(4, 3);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     world.next_watch_meets("Pod", Fault::too_many_requests(3));
     world.server.apply(pod("later", "n1", 6_000));
     world.sees("Pod", Verb::Watch, 3);
@@ -85,7 +86,7 @@ fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
 #[test]
 fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     let world = World::with(4, 3);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let witness = Witness::of(&world.sidecar);
     world.server.script(|script| script.always(None, None, Fault::broken()));
     world.server.cut();
@@ -109,7 +110,7 @@ fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
 fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
     for (fault, word) in [(Fault::forbidden(), "forbidden"), (Fault::unauthorized(), "unauthorized")] {
         let world = World::with(4, 3);
-        world.sees("Pod", Verb::Watch, 1);
+        world.is_followed("Pod");
         let witness = Witness::of(&world.sidecar);
         let before = world.verdicts();
         world.server.script(|script| script.always(Some("Pod"), None, fault));
@@ -132,7 +133,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
 #[test]
 fn a_server_that_is_gone_leaves_every_question_answered() {
     let world = World::with(6, 4);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let witness = Witness::of(&world.sidecar);
     world.server.go_down();
     world.server.change(|store| {
@@ -153,11 +154,57 @@ fn a_server_that_is_gone_leaves_every_question_answered() {
     println!("{} questions over {:?}, the longest took {longest:?}", records.len(), records.last().unwrap().asked);
 }
 
+/// How long the server has been silent, as an answer says it, and whether that is too long.
+fn staleness(world: &World) -> (Duration, bool) {
+    let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let version = &answer.json()["version"];
+    let milliseconds = version["stalenessMs"].as_str().and_then(|text| text.parse().ok());
+    (Duration::from_millis(milliseconds.expect("a followed cluster has an age")), version["stale"] == true)
+}
+
+/// W-12, W-10.
+#[test]
+fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
+    let server = ApiServer::start();
+    crate::world::fill(&server, 3, 2);
+    let world = World::started(server, &["--stale-after", "2s"]);
+    world.server.go_down();
+    // What one moment says of the next: neither more nor less time has passed.
+    let (began, (age, is_stale)) = (Instant::now(), staleness(&world));
+    assert!(!is_stale, "{age:?}");
+    let (later, passed) = patience::until(|| {
+        let (age, is_stale) = staleness(&world);
+        is_stale.then_some((age, began.elapsed()))
+    })
+    .expect("some time it is too old");
+    assert!(later >= Duration::from_secs(2), "{later:?} is not too old");
+    assert!(later >= age && later <= age + passed + Duration::from_millis(50), "{age:?}, {passed:?} later {later:?}");
+    assert_eq!(get(&world.sidecar.unix(), "/readyz").unwrap().status, 200, "it goes on answering");
+    world.server.come_up();
+    patience::until(|| (!staleness(&world).1).then_some(())).expect("it hears of the server again");
+    world.converges();
+}
+
+/// W-12: the one who runs it may prefer no answer to an old one.
+#[test]
+fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
+    let server = ApiServer::start();
+    crate::world::fill(&server, 3, 2);
+    let world = World::started(server, &["--stale-after", "1s", "--refuse-stale"]);
+    world.server.go_down();
+    let ask = || post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
+    let refused = patience::until(|| Some(ask()).filter(|answer| answer.status != 200)).expect("it is refused");
+    assert_eq!(refused.status, 503, "{}", refused.body);
+    world.server.come_up();
+    patience::until(|| (ask().status == 200).then_some(())).expect("it answers again");
+}
+
 /// W-13: a process that was stopped finds its watches where they were, or anew.
 #[test]
 fn a_sidecar_that_was_stopped_catches_up() {
     let world = World::with(4, 3);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     world.sidecar.signal("STOP");
     for number in 0..200 {
         world.server.apply(pod(&format!("s{number}"), &format!("n{}", number % 4), 10));

@@ -45,8 +45,8 @@ fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it()
         })
     });
     let world = World::of(server);
-    world.sees("Node", Verb::Watch, 1);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Node");
+    world.is_followed("Pod");
 
     let mut events = [recorded("nodes"), recorded("pods")].concat();
     events.sort_by_key(version);

@@ -78,8 +78,8 @@ fn a_first_list_that_expires_on_its_second_page_begins_anew() {
 #[test]
 fn every_kind_is_listed_once_and_watched_from_where_its_list_ends() {
     let world = World::with(4, 3);
-    world.sees("Node", Verb::Watch, 1);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Node");
+    world.is_followed("Pod");
     world.converges();
     let version = world.server.look(|store| store.version()).to_string();
     for kind in ["Node", "Pod", "Namespace"] {

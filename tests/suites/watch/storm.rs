@@ -37,7 +37,7 @@ fn a_storm_of_pod_events_is_kept_up_with() {
     let server = ApiServer::start();
     crate::world::fill(&server, size.nodes, size.pods_per_node);
     let world = World::of(server);
-    world.sees("Pod", Verb::Watch, 1);
+    world.is_followed("Pod");
     let question = judge::question(&[judge::probe("asked", 15_000)]);
     let ask = || {
         let asked = Instant::now();

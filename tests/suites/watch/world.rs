@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
+use nodesift_tests::http::get;
 use nodesift_tests::patience;
 use nodesift_tests::sidecar::{self, Sidecar};
 use serde_json::{Value, json};
@@ -33,7 +34,12 @@ pub(crate) struct World {
 impl World {
     /// A sidecar that has listed all of a server's objects.
     pub(crate) fn of(server: ApiServer) -> Self {
-        let sidecar = launch(&server, &[]);
+        Self::started(server, &[])
+    }
+
+    /// As [`Self::of`], started with more arguments.
+    pub(crate) fn started(server: ApiServer, arguments: &[&str]) -> Self {
+        let sidecar = launch(&server, arguments);
         sidecar.wait_until_ready();
         Self { sidecar, server }
     }
@@ -63,7 +69,7 @@ impl World {
     /// The watch of this kind that is open now ends in order, having told something new, so that the next one is begun at
     /// once; and that one meets a fault.
     pub(crate) fn next_watch_meets(&self, kind: &'static str, fault: Fault) {
-        self.sees(kind, Verb::Watch, 1);
+        self.is_followed(kind);
         self.server.next(kind, Verb::Watch, fault);
         self.server.end_watches(kind);
     }
@@ -72,6 +78,21 @@ impl World {
     pub(crate) fn sees(&self, kind: &'static str, verb: Verb, count: usize) {
         let enough = || self.server.script(|script| script.count(kind, verb) >= count).then_some(());
         patience::until(enough).unwrap_or_else(|| panic!("no request {count} of {kind} {verb:?}"));
+    }
+
+    /// The sum of a metric over all its labels that hold `labels`; 0 where there is none.
+    pub(crate) fn metric(&self, name: &str, labels: &str) -> f64 {
+        let answer = get(&self.sidecar.unix(), "/metrics").unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let of_name = answer.body.lines().filter_map(|line| line.strip_prefix(name));
+        let of_name = of_name.filter(|rest| rest.starts_with(['{', ' ']) && rest.contains(labels));
+        of_name.filter_map(|rest| rest.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+
+    /// Waits until a watch of a kind is under way.
+    pub(crate) fn is_followed(&self, kind: &'static str) {
+        let is_watched = || self.server.is_watched(kind).then_some(());
+        patience::until(is_watched).unwrap_or_else(|| panic!("{kind} is never watched"));
     }
 
     /// How many lists of a kind were begun.
