@@ -124,8 +124,17 @@ fn body_of<'a>(stream: &'a TcpStream, faults: &[Fault]) -> io::Result<Body<'a>> 
     Body::begin(stream, cut, chunk)
 }
 
-/// Tells what happens until it is time to end, or until watches have been ended more often than `endings`.
-fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault], endings: usize) -> io::Result<()> {
+/// Where a watch stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Its connection.
+    connection: u64,
+    /// How often watches of its kind had been ended when it was asked for.
+    endings: usize,
+}
+
+/// Tells what happens until it is time to end, or until watches of the kind are ended.
+fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault], here: Place) -> io::Result<()> {
     let place = resource::place(request.kind);
     let mut telling = Telling {
         shared,
