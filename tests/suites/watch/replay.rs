@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nodesift_tests::apiserver::{ApiServer, Verb};
+use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::{data, patience, sidecar};
 use serde_json::Value;
 

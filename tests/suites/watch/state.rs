@@ -132,11 +132,6 @@ impl State {
         differences.truncate(4);
         (count > 0).then(|| format!("\n  {count} differences{}", differences.concat()))
     }
-
-    /// How many pods there are on nodes.
-    pub(crate) fn pods(&self) -> i64 {
-        self.nodes.values().map(|node| node.pods).sum()
-    }
 }
 
 fn is_own(pod: &Value) -> bool {

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use nodesift_tests::apiserver::{ApiServer, Verb};
+use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::post;
 use nodesift_tests::patience;
 use serde_json::json;
