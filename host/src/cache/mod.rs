@@ -14,7 +14,6 @@ mod snapshot;
 mod storage;
 mod table;
 mod terms;
-mod texts;
 mod workloads;
 mod writer;
 

@@ -3,6 +3,7 @@
 //! Start with [`files::read`], which turns files into [`Object`]s, and [`load`], which brings objects into the cache.
 
 pub mod change;
+pub mod decode;
 pub mod feed;
 pub mod files;
 pub mod freshness;
