@@ -1,4 +1,4 @@
-//! Where objects come from: files now, a watched API server in the same shape. A source writes the cache.
+//! Where objects come from: files, or a watched API server. A source writes the cache.
 //!
 //! Start with [`files::read`], which turns files into [`Object`]s, and [`load`], which brings objects into the cache.
 
@@ -8,6 +8,7 @@ pub mod feed;
 pub mod files;
 pub mod freshness;
 mod items;
+pub mod kube;
 pub mod synthetic;
 
 use std::collections::BTreeMap;

@@ -22,7 +22,7 @@ pub(crate) const ADMIN_TOKEN: &str = "administrator";
 pub(crate) const SIDECAR_TOKEN: &str = "sidecar";
 
 /// Who the sidecar is: the service account that the manifests of deploy/ give rights to.
-const SIDECAR_USER: &str = "system:serviceaccount:nodesift:nodesift";
+const SIDECAR_USER: &str = "system:serviceaccount:kube-system:nodesift";
 
 /// Admission that expects controllers: one that makes service accounts, one that takes the taint of new nodes away, one
 /// that takes finalizers away.

@@ -6,12 +6,8 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::change::{Change, Compiled, Identity, Record};
-use crate::cache::Writer;
+use crate::cache::{SharedWriter, Writer};
 use crate::object::Kind;
-
-/// The cache's one writer, shared by whoever changes the cache: the feed, and calls that assume and forget pods. It is held
-/// for a bounded number of events at a time.
-pub type SharedWriter = Arc<Mutex<Writer>>;
 
 /// Takes changes from sources; clones feed the same cache.
 #[derive(Clone)]
@@ -64,6 +60,7 @@ fn apply(writer: &mut Writer, object: Compiled) {
         Record::DeviceClass(_) => {}
         Record::Workload(workload) => writer.apply_workload(&workload),
         Record::Storage(record) => writer.apply_storage(*record),
+        Record::Unreadable => {}
     }
 }
 
