@@ -35,6 +35,10 @@ pub use terms::MatchedTerm;
 pub use workloads::Workloads;
 pub use writer::{Writer, new};
 
+/// The one writer, shared by whoever changes the cache: the feed of a source, and calls that assume and forget pods. It is
+/// held for a bounded number of events at a time.
+pub type SharedWriter = std::sync::Arc<parking_lot::Mutex<Writer>>;
+
 /// Dense index of a node in the node table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row(pub u32);

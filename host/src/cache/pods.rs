@@ -60,6 +60,11 @@ impl PodIndex {
         self.by_uid.is_empty()
     }
 
+    /// All of them, in no order.
+    pub fn all(&self) -> Vec<Arc<PodRecord>> {
+        self.by_uid.iter().map(|pod| Arc::clone(pod.value())).collect()
+    }
+
     /// Pods that are bound to no node, by namespace and name.
     pub fn pending(&self) -> Vec<Arc<PodRecord>> {
         let mut pending: Vec<Arc<PodRecord>> =

@@ -5,8 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
 use super::*;
 use crate::metadata::*;
 use crate::object::node::{Taint, TaintEffect};
@@ -428,9 +426,17 @@ fn classes_of_devices_are_part_of_node_resources() {
     writer.apply_node(&random_node(&mut fastrand::Rng::with_seed(5), "n"));
     writer.publish();
     let before = reader.snapshot();
-    writer.set_served_by_device_class(FxHashSet::from_iter([text("example.com/gpu")]));
+    writer.apply_device_class("gpu", &[text("example.com/gpu")]);
     writer.publish();
     let after = reader.snapshot();
     assert!(!before.device_class_serves("example.com/gpu") && after.device_class_serves("example.com/gpu"));
     assert_eq!(after.rows_changed(NodeInterface::Resources, before.generation()), Some(vec![Row(0)]));
+    writer.apply_device_class("other", &[text("example.com/gpu"), text("example.com/fpga")]);
+    writer.remove_device_class("gpu");
+    writer.publish();
+    let shared = reader.snapshot();
+    assert!(shared.device_class_serves("example.com/gpu"), "another class still serves it");
+    writer.remove_device_class("other");
+    writer.publish();
+    assert!(!reader.snapshot().device_class_serves("example.com/gpu"));
 }

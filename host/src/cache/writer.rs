@@ -20,6 +20,7 @@ use super::workloads::Workloads;
 use super::{Generation, Row, Snapshot};
 use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRecord};
 use crate::object::node::Taint;
+use crate::object::version::advance;
 use crate::object::{Kind, Workload};
 
 /// An empty cache: the one writer, and a reader to clone.
@@ -37,6 +38,7 @@ pub fn new() -> (Writer, Reader) {
         features: Sets::new(),
         classes: Sets::new(),
         counts: Counts::default(),
+        device_classes: FxHashMap::default(),
         served_by_device_class: Arc::default(),
         pods_by_node: FxHashMap::default(),
         texts: Texts::default(),
@@ -65,6 +67,8 @@ pub struct Writer {
     features: Sets<Vec<Arc<str>>>,
     classes: Sets<PodClass>,
     counts: Counts,
+    /// What each DeviceClass serves, by its name.
+    device_classes: FxHashMap<Arc<str>, Vec<Arc<str>>>,
     served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     /// UIDs of the pods of a node, whether the node is known or not.
     pods_by_node: FxHashMap<Arc<str>, FxHashSet<Arc<str>>>,
@@ -150,7 +154,8 @@ impl Writer {
     }
 
     /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone.
-    pub fn apply_pod(&mut self, pod: PodRecord) {
+    pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
+        let pod = pod.into();
         advance(&mut self.pods_resource_version, &pod.resource_version);
         let known = self.pods.by_uid(&pod.uid).or_else(|| self.pods.by_name(&pod.namespace, &pod.name));
         if let Some(known) = known {
@@ -160,12 +165,11 @@ impl Writer {
                 && known.ownership == pod.ownership
                 && known.terminating == pod.terminating
             {
-                self.pods.insert(Arc::new(pod));
+                self.pods.insert(pod);
                 return;
             }
             self.remove_pod(&known.uid);
         }
-        let pod = Arc::new(pod);
         self.generation.0 += 1;
         if let Some(node) = &pod.node_name {
             let node = self.texts.intern(node);
@@ -193,8 +197,43 @@ impl Writer {
         }
     }
 
+    /// All pods that are not terminated, as applied: readers see them at once, columns once they are published.
+    pub fn pods(&self) -> &PodIndex {
+        &self.pods
+    }
+
+    /// Everything of a kind up to a version has been applied.
+    pub fn observe_version(&mut self, kind: Kind, version: &Arc<str>) {
+        match kind {
+            Kind::Node => advance(&mut self.nodes_resource_version, version),
+            Kind::Pod => advance(&mut self.pods_resource_version, version),
+            _ => {}
+        }
+    }
+
+    /// Adds a DeviceClass, or replaces the extended resources that it serves.
+    pub fn apply_device_class(&mut self, name: &str, serves: &[Arc<str>]) {
+        if self.device_classes.get(name).is_some_and(|known| known == serves) {
+            return;
+        }
+        self.device_classes.insert(Arc::from(name), serves.to_vec());
+        self.serve_device_classes();
+    }
+
+    /// Removes a DeviceClass.
+    pub fn remove_device_class(&mut self, name: &str) {
+        if self.device_classes.remove(name).is_some() {
+            self.serve_device_classes();
+        }
+    }
+
+    fn serve_device_classes(&mut self) {
+        let served = self.device_classes.values().flatten().map(Arc::clone).collect();
+        self.set_served_by_device_class(served);
+    }
+
     /// Replaces the extended resources that DeviceClasses serve.
-    pub fn set_served_by_device_class(&mut self, resources: FxHashSet<Arc<str>>) {
+    fn set_served_by_device_class(&mut self, resources: FxHashSet<Arc<str>>) {
         if *self.served_by_device_class == resources {
             return;
         }
@@ -422,13 +461,6 @@ impl Writer {
 
     fn record_all(&mut self, row: Row) {
         NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
-    }
-}
-
-/// Keeps the greater of two resource versions, which are decimal numbers without leading zeros. Source: KEP-5504.
-fn advance(newest: &mut Arc<str>, seen: &Arc<str>) {
-    if (seen.len(), &**seen) > (newest.len(), &**newest) {
-        *newest = Arc::clone(seen);
     }
 }
 

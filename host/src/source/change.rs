@@ -27,7 +27,7 @@ pub enum Record {
     /// A node.
     Node(Box<NodeFacts>),
     /// A pod that takes room, or waits for some.
-    Pod(Box<PodRecord>),
+    Pod(Arc<PodRecord>),
     /// A pod that has ended for good: known to exist, and kept nowhere.
     EndedPod,
     /// A namespace's labels.
@@ -83,7 +83,7 @@ pub fn compile(object: &Object, own_schedulers: &[String]) -> Compiled {
     let record = match object {
         Object::Node(node) => Record::Node(Box::new(metadata::node(node))),
         Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
-        Object::Pod(pod) => Record::Pod(Box::new(metadata::pod_record(pod, own_schedulers))),
+        Object::Pod(pod) => Record::Pod(Arc::new(metadata::pod_record(pod, own_schedulers))),
         Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
         Object::Namespace(namespace) => Record::Namespace(metadata::labels(&namespace.metadata.labels)),
         Object::Workload(workload) => Record::Workload(workload.clone()),
