@@ -46,6 +46,34 @@ pub(super) enum Command {
     Filter(AskArgs),
     /// Run every predicate alone over every node, and say what follows
     Explain(AskArgs),
+    /// Make clusters to try things on
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ClusterCommand {
+    /// Write a synthetic cluster: the shape of a busy cloud cluster, the same for the same seed
+    Synth(SynthArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SynthArgs {
+    /// How many nodes
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) nodes: u32,
+    /// How many pods on each node
+    #[arg(long, value_name = "COUNT", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    pub(super) pods_per_node: u32,
+    /// Another seed gives another cluster of the same shape
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Where to write it, packed where the name ends in .gz; - is stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub(super) out: PathBuf,
+    /// Write the four pods to place here [default: as pending pods of the cluster]
+    #[arg(long, value_name = "FILE")]
+    pub(super) pods: Option<PathBuf>,
 }
 
 /// The cluster's objects.
