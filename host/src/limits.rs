@@ -181,6 +181,20 @@ pub const POLICY_FILE_BYTES: u64 = 1 << 20;
 /// The most time that a policy can grant one `filter` call: a core that waits longer has given up on the answer.
 pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
 
+// The audit (`source::audit`).
+
+/// Time between two audits; half of it again is added at random, so that many sidecars do not list at the same time.
+pub const AUDIT_PERIOD: Duration = Duration::from_secs(300);
+
+/// Rows that are counted once more before others may have the cache's writer: 32 full nodes take a millisecond or two.
+pub const AUDIT_ROWS: u32 = 32;
+
+/// Objects that are compared before others may have the cache's writer.
+pub const AUDIT_OBJECTS: usize = 512;
+
+/// Time that an event on its way has to arrive before what differs from a list counts as a difference.
+pub const AUDIT_SETTLE: Duration = Duration::from_secs(5);
+
 // The feed (`source::feed`).
 
 /// Objects that the feed applies before it lets others have the cache's writer: at one to two microseconds an object, a

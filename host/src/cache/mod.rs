@@ -4,6 +4,7 @@
 //! never change and never block the writer. Nothing here decides anything about placement. Start with `writer` for
 //! what an event does, `table` for which columns there are, `labels` for the columns that exist only on demand.
 
+mod audit;
 mod changes;
 mod column;
 mod counts;
@@ -21,6 +22,7 @@ mod writer;
 #[cfg(test)]
 mod twin;
 
+pub use audit::Difference;
 pub use changes::NodeInterface;
 pub use column::Column;
 pub use counts::{CountKey, Namespaces, PodClass};

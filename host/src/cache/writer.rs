@@ -57,18 +57,18 @@ pub fn new() -> (Writer, Reader) {
 #[derive(Debug)]
 pub struct Writer {
     generation: Generation,
-    nodes: NodeTable,
-    storage: StorageTable,
-    workloads: Workloads,
+    pub(super) nodes: NodeTable,
+    pub(super) storage: StorageTable,
+    pub(super) workloads: Workloads,
     /// What each node listed as allocatable when it was last applied.
-    allocatable: FxHashMap<Arc<str>, Amounts>,
-    taints: Sets<Vec<Taint>>,
-    ports: Sets<PortUse>,
-    features: Sets<Vec<Arc<str>>>,
-    classes: Sets<PodClass>,
-    counts: Counts,
+    pub(super) allocatable: FxHashMap<Arc<str>, Amounts>,
+    pub(super) taints: Sets<Vec<Taint>>,
+    pub(super) ports: Sets<PortUse>,
+    pub(super) features: Sets<Vec<Arc<str>>>,
+    pub(super) classes: Sets<PodClass>,
+    pub(super) counts: Counts,
     /// What each DeviceClass serves, by its name.
-    device_classes: FxHashMap<Arc<str>, Vec<Arc<str>>>,
+    pub(super) device_classes: FxHashMap<Arc<str>, Vec<Arc<str>>>,
     served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     /// UIDs of the pods of a node, whether the node is known or not.
     pods_by_node: FxHashMap<Arc<str>, FxHashSet<Arc<str>>>,
@@ -77,7 +77,7 @@ pub struct Writer {
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
     latest: Arc<ArcSwap<Snapshot>>,
-    pods: Arc<PodIndex>,
+    pub(super) pods: Arc<PodIndex>,
 }
 
 impl Writer {
@@ -359,7 +359,7 @@ impl Writer {
         }
     }
 
-    fn pods_on(&self, node: &str) -> Vec<Arc<PodRecord>> {
+    pub(super) fn pods_on(&self, node: &str) -> Vec<Arc<PodRecord>> {
         let uids = self.pods_by_node.get(node).into_iter().flatten();
         uids.filter_map(|uid| self.pods.by_uid(uid)).collect()
     }
@@ -399,11 +399,7 @@ impl Writer {
 
     /// Counts a pod where its class is counted, or no longer.
     fn change_class(&mut self, row: Row, pod: &PodRecord, more: bool) {
-        let class = PodClass {
-            namespace: Arc::clone(&pod.namespace),
-            labels: Arc::clone(&pod.facts.labels),
-            terminating: pod.terminating,
-        };
+        let class = PodClass::of(pod);
         let code = match self.classes.code(&class) {
             Some(code) if more => {
                 self.classes.acquire(class);
@@ -459,7 +455,7 @@ impl Writer {
         changes.record(interface, self.generation, row);
     }
 
-    fn record_all(&mut self, row: Row) {
+    pub(super) fn record_all(&mut self, row: Row) {
         NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -19,6 +20,7 @@ use crate::api::server::{Drained, Server};
 use crate::api::{Readiness, Service, listen, router};
 use crate::engine::Engine;
 use crate::limits;
+use crate::metrics::{self, Exposition};
 
 /// Serves until SIGTERM or SIGINT, then drains; a second signal ends it at once.
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<()> {
@@ -50,8 +52,11 @@ async fn serve(args: &ServeArgs, engine: Arc<Engine>) -> anyhow::Result<()> {
     let welcome = welcome::text(bound, socket_file.path(), &args.cluster.cluster, &engine);
 
     let readiness = Readiness::default();
+    let mut registry = Registry::default();
+    metrics::process(&mut registry);
     let service = Service::new(engine, readiness.clone());
-    let mut server = Server::new(router::router(service, BodyLimit(args.max_body_bytes)), readiness);
+    let mut server =
+        Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
     server.listen(unix);
     if let Some(tcp) = tcp {
         server.listen(tcp);

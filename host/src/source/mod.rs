@@ -1,8 +1,9 @@
 //! Where objects come from: files now, a watched API server in the same shape. A source writes the cache.
 //!
-//! [`change`] says what a source tells the cache; [`feed`] brings it there. Start with [`files::read`], which turns files
+//! [`change`] says what a source tells the cache; [`feed`] brings it there, and [`audit`] checks that it is there. Start with [`files::read`], which turns files
 //! into [`Object`]s, and [`load`], which brings them into the cache.
 
+pub mod audit;
 pub mod change;
 pub mod feed;
 pub mod files;

@@ -84,7 +84,6 @@ impl<A: Apply> Applier<A> {
                 self.attempt(work, failures, Origin::List, &mut ledger, chunk.target(), now);
             }
             for (kind, version) in &drained.seen {
-                ledger.set_seen(*kind, version);
                 chunk.target.observe(*kind, version);
             }
             self.publish(&mut chunk.target, now);

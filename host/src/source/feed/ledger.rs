@@ -51,8 +51,6 @@ pub(in crate::source) struct Ledger {
     gone: Tombstones,
     /// Per kind the version of the newest whole list that was applied.
     listed: FxHashMap<Kind, Arc<str>>,
-    /// Per kind the newest version up to which everything has been applied.
-    seen: FxHashMap<Kind, Arc<str>>,
 }
 
 /// What is known of where an object's state comes from.
@@ -82,13 +80,9 @@ impl Ledger {
         self.held.get(&kind).map_or(0, FxHashMap::len)
     }
 
-    /// The newest version up to which everything of a kind has been applied.
-    pub(in crate::source) fn seen(&self, kind: Kind) -> Option<&Arc<str>> {
-        self.seen.get(&kind)
-    }
-
-    pub(super) fn set_seen(&mut self, kind: Kind, version: &Arc<str>) {
-        version::advance(self.seen.entry(kind).or_default(), version);
+    /// Whether an object of this version is known to have been deleted since.
+    pub(in crate::source) fn is_gone(&self, object: &Identity) -> bool {
+        self.gone.version(object).is_some_and(|deleted| !is_newer(&object.version, deleted))
     }
 
     /// Whether a list of this version is as new as the newest that was applied, as far as one can tell.

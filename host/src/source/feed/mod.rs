@@ -33,7 +33,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use self::applier::{Applier, Done};
 use self::apply::Apply;
 pub use self::apply::ApplyError;
-pub(super) use self::ledger::Ledger;
+pub(super) use self::ledger::{Held, Ledger};
 pub use self::metrics::Metrics;
 use self::queue::{Queue, Taken, Work};
 use self::waiters::Waiters;
