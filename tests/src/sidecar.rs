@@ -71,8 +71,9 @@ impl Sidecar {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut sidecar = Self { child, socket, address, output, readers, _folder: folder };
         sidecar.address = sidecar.wait_for_address();
-        let ready = |_: ()| http::get(&sidecar.tcp(), "/readyz").is_ok_and(|response| response.status == 200);
-        patience::until(|| ready(()).then_some(()))
+        // Over the socket, which speaks plain HTTP whatever TCP speaks.
+        let ready = || http::get(&sidecar.unix(), "/readyz").is_ok_and(|response| response.status == 200);
+        patience::until(|| ready().then_some(()))
             .unwrap_or_else(|| panic!("the sidecar is never ready:\n{}", sidecar.output()));
         sidecar
     }
@@ -147,8 +148,8 @@ fn eprintln_captured(output: &str) {
 
 /// The bound address, as the line that starts with `listening on` gives it.
 fn address_in(output: &str) -> Option<SocketAddr> {
-    let line = output.lines().find(|line| line.contains("listening on") && line.contains("http://"))?;
-    let (_, rest) = line.split_once("http://")?;
+    let line = output.lines().find(|line| line.contains("listening on") && line.contains("://"))?;
+    let (_, rest) = line.split_once("://")?;
     rest.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ':')).next()?.parse().ok()
 }
 

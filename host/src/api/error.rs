@@ -63,8 +63,8 @@ pub enum Error {
         /// What is waited for.
         waiting: String,
     },
-    /// No evaluation slot became free in time.
-    #[error("no evaluation slot became free within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
+    /// No evaluation slot became free in time, or too many requests wait for one already.
+    #[error("more requests than can be answered within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
     Overloaded,
     /// The engine has no answer.
     #[error(transparent)]

@@ -3,7 +3,7 @@
 //! Every protocol is a thin edge around one [`Service`]: decode, let it answer, encode.
 //!
 //! ```text
-//! server    sockets in, connections with their limits, drain
+//! server    sockets in, connections with their limits, drain; `tls` over TCP where there are certificates
 //! router    paths → handlers; every request bounded and contained by `guard`
 //!   grpc · json · extender · health · metrics      one file per dialect
 //! service   readiness, evaluation slots: the one place where evaluation runs
@@ -28,6 +28,7 @@ pub mod response;
 pub mod router;
 pub mod server;
 pub mod service;
+pub mod tls;
 
 pub use error::Error;
 pub use health::Readiness;

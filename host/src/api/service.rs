@@ -22,13 +22,16 @@ pub struct Service {
     engine: Arc<Engine>,
     readiness: Readiness,
     slots: Arc<Semaphore>,
+    /// Places in the queue for a slot.
+    queue: Arc<Semaphore>,
 }
 
 impl Service {
     /// A service over an engine, with one evaluation slot per core.
     pub fn new(engine: Arc<Engine>, readiness: Readiness) -> Self {
         let cores = available_parallelism().map_or(1, NonZero::get);
-        Self { engine, readiness, slots: Arc::new(Semaphore::new(cores)) }
+        let queue = Arc::new(Semaphore::new(limits::QUEUE_REQUESTS));
+        Self { engine, readiness, slots: Arc::new(Semaphore::new(cores)), queue }
     }
 
     /// Whether answers may be given.
@@ -38,7 +41,8 @@ impl Service {
 
     /// Runs work that evaluates, off the I/O threads and at most one per core at a time.
     ///
-    /// Refuses before the first sync and when no slot becomes free within [`limits::QUEUE_TIME`]. A panic inside is an
+    /// Refuses before the first sync, at once where [`limits::QUEUE_REQUESTS`] wait already, and when no slot becomes free
+    /// within [`limits::QUEUE_TIME`]. A panic inside is an
     /// error of this request alone. A client that leaves while waiting gives up its place; once started, work is done.
     pub async fn run<T, W>(&self, work: W) -> Result<T, Error>
     where
@@ -46,11 +50,13 @@ impl Service {
         W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
     {
         self.readiness.check()?;
+        let place = self.queue.try_acquire().map_err(|_| Error::Overloaded)?;
         let slot = match timeout(limits::QUEUE_TIME, Arc::clone(&self.slots).acquire_owned()).await {
             Ok(Ok(slot)) => slot,
             // The semaphore is never closed, so only the time can have run out.
             Ok(Err(_)) | Err(_) => return Err(Error::Overloaded),
         };
+        drop(place);
         let engine = Arc::clone(&self.engine);
         let done = tokio::task::spawn_blocking(move || {
             let _held_while_working = slot;

@@ -168,7 +168,7 @@ impl Writer {
         }
         let counted: PortUse = counted.into_iter().collect();
         let old = self.nodes.port_codes.get(row).copied().unwrap_or(0);
-        let held = self.ports.values().get(old as usize).map(|ports| (**ports).clone()).unwrap_or_default();
+        let held = self.ports.value(old).map(|ports| (**ports).clone()).unwrap_or_default();
         if findings.differs(|| "host ports".to_owned(), &held, &counted) {
             let new = self.ports.acquire(counted);
             self.ports.release(old);
@@ -187,10 +187,9 @@ impl Writer {
         if findings.differs(|| "classes of pods".to_owned(), &sorted(held.clone()), &counted) {
             let mut codes = Vec::with_capacity(classes.len());
             for class in classes {
-                let is_new = self.classes.code(&class).is_none();
-                let code = self.classes.acquire(class.clone());
-                if is_new {
-                    self.counts.set_class(code, &class, &self.nodes.namespaces);
+                let (code, is_new) = self.classes.acquire_new(class);
+                if is_new && let Some(class) = self.classes.value(code) {
+                    self.counts.set_class(code, class, &self.nodes.namespaces);
                 }
                 codes.push(code);
             }
@@ -238,13 +237,13 @@ impl Writer {
     /// Whether this is what is held of a node.
     pub fn holds_node(&self, node: &NodeFacts) -> bool {
         let Some(row) = self.nodes.row(&node.name) else { return false };
-        let code = |codes: &Column<u32>| codes.get(row).map_or(0, |code| *code as usize);
+        let code = |codes: &Column<u32>| codes.get(row).copied().unwrap_or(0);
         self.nodes.labels.get(row) == Some(&node.labels)
             && self.nodes.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
             && self.nodes.pod_limit.get(row) == Some(&node.pod_limit)
             && self.allocatable.get(&node.name) == Some(&node.allocatable)
-            && self.taints.values().get(code(&self.nodes.taint_codes)).is_some_and(|held| **held == node.taints)
-            && self.features.values().get(code(&self.nodes.feature_codes)).is_some_and(|held| **held == node.features)
+            && self.taints.value(code(&self.nodes.taint_codes)).is_some_and(|held| **held == node.taints)
+            && self.features.value(code(&self.nodes.feature_codes)).is_some_and(|held| **held == node.features)
     }
 
     /// Whether this is what is held of a pod.

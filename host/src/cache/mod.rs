@@ -15,7 +15,6 @@ mod snapshot;
 mod storage;
 mod table;
 mod terms;
-mod texts;
 mod workloads;
 mod writer;
 

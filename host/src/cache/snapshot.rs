@@ -91,8 +91,8 @@ impl Snapshot {
         &self.nodes.taint_codes
     }
 
-    /// The distinct taint sets; set 0 is empty.
-    pub fn taint_sets(&self) -> &Arc<Vec<Arc<Vec<Taint>>>> {
+    /// The distinct taint sets, by code; set 0 is empty.
+    pub fn taint_sets(&self) -> &Column<Arc<Vec<Taint>>> {
         &self.nodes.taint_sets
     }
 
@@ -131,8 +131,8 @@ impl Snapshot {
         &self.nodes.port_codes
     }
 
-    /// The distinct sets of host ports in use; set 0 is empty.
-    pub fn port_sets(&self) -> &Arc<Vec<Arc<PortUse>>> {
+    /// The distinct sets of host ports in use, by code; set 0 is empty.
+    pub fn port_sets(&self) -> &Column<Arc<PortUse>> {
         &self.nodes.port_sets
     }
 
@@ -141,8 +141,8 @@ impl Snapshot {
         &self.nodes.feature_codes
     }
 
-    /// The distinct sets of declared features, each sorted; set 0 is empty.
-    pub fn feature_sets(&self) -> &Arc<Vec<Arc<Vec<Arc<str>>>>> {
+    /// The distinct sets of declared features, each sorted, by code; set 0 is empty.
+    pub fn feature_sets(&self) -> &Column<Arc<Vec<Arc<str>>>> {
         &self.nodes.feature_sets
     }
 

@@ -31,22 +31,22 @@ pub(super) struct NodeTable {
     pub(super) label_columns: Arc<LabelColumns>,
     pub(super) unschedulable: Column<u8>,
     pub(super) taint_codes: Column<u32>,
-    pub(super) taint_sets: Arc<Vec<Arc<Vec<Taint>>>>,
+    pub(super) taint_sets: Column<Arc<Vec<Taint>>>,
     pub(super) resources: Arc<BTreeMap<Arc<str>, Resource>>,
     pub(super) pods: Column<i64>,
     pub(super) foreign_pods: Column<i64>,
     pub(super) pod_limit: Column<i64>,
     pub(super) pod_room: Column<i64>,
     pub(super) feature_codes: Column<u32>,
-    pub(super) feature_sets: Arc<Vec<Arc<Vec<Arc<str>>>>>,
+    pub(super) feature_sets: Column<Arc<Vec<Arc<str>>>>,
     /// The classes of the pods on each row, one entry per pod.
     pub(super) pod_classes: Column<Arc<Vec<u32>>>,
-    pub(super) classes: Arc<Vec<Arc<PodClass>>>,
+    pub(super) classes: Column<Arc<PodClass>>,
     pub(super) counts: Arc<CountView>,
     pub(super) terms: Terms,
     pub(super) namespaces: Arc<Namespaces>,
     pub(super) port_codes: Column<u32>,
-    pub(super) port_sets: Arc<Vec<Arc<PortUse>>>,
+    pub(super) port_sets: Column<Arc<PortUse>>,
     /// Pods with volumes on each node.
     pub(super) volume_pods: Column<VolumePods>,
     /// What they use, counted on first use after it changed.
@@ -195,7 +195,10 @@ impl NodeTable {
     ) {
         let rows = self.len();
         let resources = Arc::make_mut(&mut self.resources);
-        let resource = resources.entry(Arc::clone(name)).or_insert_with(|| Resource::zeros(rows));
+        let resource = match resources.get_mut(name) {
+            Some(resource) => resource,
+            None => resources.entry(Arc::clone(name)).or_insert_with(|| Resource::zeros(rows)),
+        };
         change(resource, row);
         match users {
             UserChange::More => resource.users += 1,

@@ -150,13 +150,19 @@ fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
     NodeView {
         labels: by_columns,
         unschedulable: *snapshot.unschedulable().get(row).unwrap() == 1,
-        taints: (*snapshot.taint_sets()[*snapshot.taint_codes().get(row).unwrap() as usize]).clone(),
+        taints: (**snapshot.taint_sets().get(Row(*snapshot.taint_codes().get(row).unwrap())).unwrap()).clone(),
         resources: resources.filter(|(_, amounts)| *amounts != (0, 0, 0)).collect(),
         pods: at(snapshot.pods()),
         foreign_pods: at(snapshot.foreign_pods()),
         pod_limit: at(snapshot.pod_limit()),
         pod_room: at(snapshot.pod_room()),
-        ports: snapshot.port_sets()[*snapshot.port_codes().get(row).unwrap() as usize].iter().cloned().collect(),
+        ports: snapshot
+            .port_sets()
+            .get(Row(*snapshot.port_codes().get(row).unwrap()))
+            .unwrap()
+            .iter()
+            .cloned()
+            .collect(),
     }
 }
 

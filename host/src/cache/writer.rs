@@ -11,11 +11,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
-use super::pods::{PodIndex, Reader};
+use super::pods::{Displaced, PodIndex, Reader};
 use super::sets::Sets;
 use super::storage::StorageTable;
 use super::table::{NodeTable, PortUse, UserChange};
-use super::texts::Texts;
 use super::workloads::Workloads;
 use super::{Generation, Row, Snapshot};
 use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRecord};
@@ -41,7 +40,6 @@ pub fn new() -> (Writer, Reader) {
         device_classes: FxHashMap::default(),
         served_by_device_class: Arc::default(),
         pods_by_node: FxHashMap::default(),
-        texts: Texts::default(),
         changes: Arc::default(),
         nodes_resource_version: Arc::default(),
         pods_resource_version: Arc::default(),
@@ -70,9 +68,8 @@ pub struct Writer {
     /// What each DeviceClass serves, by its name.
     pub(super) device_classes: FxHashMap<Arc<str>, Vec<Arc<str>>>,
     served_by_device_class: Arc<FxHashSet<Arc<str>>>,
-    /// UIDs of the pods of a node, whether the node is known or not.
-    pods_by_node: FxHashMap<Arc<str>, FxHashSet<Arc<str>>>,
-    texts: Texts,
+    /// The pods of a node, whether the node is known or not.
+    pods_by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>>,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
@@ -103,12 +100,12 @@ impl Writer {
     /// Adds a node, or replaces what is known of the node of that name.
     pub fn apply_node(&mut self, node: &NodeFacts) {
         advance(&mut self.nodes_resource_version, &node.resource_version);
-        let name = self.texts.intern(&node.name);
-        let (row, is_new) = match self.nodes.row(&name) {
+        let name = &node.name;
+        let (row, is_new) = match self.nodes.row(name) {
             Some(row) => (row, false),
             None => {
                 self.counts.push();
-                (self.nodes.push(&name), true)
+                (self.nodes.push(name), true)
             }
         };
         if is_new {
@@ -116,10 +113,10 @@ impl Writer {
         }
         self.set_labels(row, &node.labels);
         self.set_taints(row, node);
-        self.set_allocatable(row, &name, node);
+        self.set_allocatable(row, node);
         self.set_features(row, node);
         if is_new {
-            self.adopt_orphans(row, &name);
+            self.adopt_orphans(row, name);
         }
     }
 
@@ -157,43 +154,64 @@ impl Writer {
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
         let pod = pod.into();
         advance(&mut self.pods_resource_version, &pod.resource_version);
-        let known = self.pods.by_uid(&pod.uid).or_else(|| self.pods.by_name(&pod.namespace, &pod.name));
-        if let Some(known) = known {
-            if known.uid == pod.uid
-                && known.facts == pod.facts
-                && known.node_name == pod.node_name
-                && known.ownership == pod.ownership
-                && known.terminating == pod.terminating
-            {
-                self.pods.insert(pod);
-                return;
-            }
-            self.remove_pod(&known.uid);
+        let Displaced { earlier, namesake } = self.pods.insert(&pod);
+        if let Some(namesake) = namesake {
+            self.generation.0 += 1;
+            self.leave_node(&namesake);
         }
-        self.generation.0 += 1;
-        if let Some(node) = &pod.node_name {
-            let node = self.texts.intern(node);
-            self.pods_by_node.entry(Arc::clone(&node)).or_default().insert(Arc::clone(&pod.uid));
-            if let Some(row) = self.nodes.row(&node) {
-                self.change_usage(row, &pod, UserChange::More);
+        match earlier {
+            // The usual update: a status that nobody here reads.
+            Some(earlier) if takes_the_same(&earlier, &pod) => self.replace_on_node(&earlier, pod),
+            earlier => {
+                self.generation.0 += 1;
+                if let Some(earlier) = earlier {
+                    self.leave_node(&earlier);
+                }
+                self.enter_node(pod);
             }
         }
-        self.pods.insert(pod);
     }
 
     /// Removes a pod: deleted, or terminated, which takes no room either.
     pub fn remove_pod(&mut self, uid: &str) {
         let Some(pod) = self.pods.remove(uid) else { return };
         self.generation.0 += 1;
+        self.leave_node(&pod);
+    }
+
+    fn enter_node(&mut self, pod: Arc<PodRecord>) {
+        let Some(node) = &pod.node_name else { return };
+        if let Some(row) = self.nodes.row(node) {
+            self.change_usage(row, &pod, UserChange::More);
+        }
+        match self.pods_by_node.get_mut(node) {
+            Some(pods) => pods.push(pod),
+            None => {
+                self.pods_by_node.insert(Arc::clone(node), vec![pod]);
+            }
+        }
+    }
+
+    fn leave_node(&mut self, pod: &Arc<PodRecord>) {
         let Some(node) = &pod.node_name else { return };
         if let Some(pods) = self.pods_by_node.get_mut(node) {
-            pods.remove(uid);
+            if let Some(at) = pods.iter().position(|known| Arc::ptr_eq(known, pod)) {
+                pods.swap_remove(at);
+            }
             if pods.is_empty() {
                 self.pods_by_node.remove(node);
             }
         }
         if let Some(row) = self.nodes.row(node) {
-            self.change_usage(row, &pod, UserChange::Fewer);
+            self.change_usage(row, pod, UserChange::Fewer);
+        }
+    }
+
+    /// Puts a pod in the place of an earlier state of it that takes the same.
+    fn replace_on_node(&mut self, earlier: &Arc<PodRecord>, pod: Arc<PodRecord>) {
+        let pods = pod.node_name.as_ref().and_then(|node| self.pods_by_node.get_mut(node));
+        if let Some(known) = pods.and_then(|pods| pods.iter_mut().find(|known| Arc::ptr_eq(known, earlier))) {
+            *known = pod;
         }
     }
 
@@ -307,8 +325,7 @@ impl Writer {
         if self.nodes.labels.get(row) == Some(labels) {
             return;
         }
-        let pooled = labels.iter().map(|(key, value)| (self.texts.intern(key), self.texts.intern(value))).collect();
-        self.nodes.set_labels(row, &pooled);
+        self.nodes.set_labels(row, labels);
         self.record(NodeInterface::Labels, row);
     }
 
@@ -324,7 +341,8 @@ impl Writer {
         }
     }
 
-    fn set_allocatable(&mut self, row: Row, name: &Arc<str>, node: &NodeFacts) {
+    fn set_allocatable(&mut self, row: Row, node: &NodeFacts) {
+        let name = &node.name;
         let mut changed = false;
         if self.allocatable.get(name) != Some(&node.allocatable) {
             let old = self.allocatable.insert(Arc::clone(name), node.allocatable.clone()).unwrap_or_default();
@@ -360,8 +378,7 @@ impl Writer {
     }
 
     pub(super) fn pods_on(&self, node: &str) -> Vec<Arc<PodRecord>> {
-        let uids = self.pods_by_node.get(node).into_iter().flatten();
-        uids.filter_map(|uid| self.pods.by_uid(uid)).collect()
+        self.pods_by_node.get(node).cloned().unwrap_or_default()
     }
 
     /// Adds what a pod takes to the row of its node, or takes it away.
@@ -400,17 +417,16 @@ impl Writer {
     /// Counts a pod where its class is counted, or no longer.
     fn change_class(&mut self, row: Row, pod: &PodRecord, more: bool) {
         let class = PodClass::of(pod);
-        let code = match self.classes.code(&class) {
-            Some(code) if more => {
-                self.classes.acquire(class);
-                code
+        let code = if more {
+            let (code, is_new) = self.classes.acquire_new(class);
+            if is_new && let Some(class) = self.classes.value(code) {
+                self.counts.set_class(code, class, &self.nodes.namespaces);
             }
-            Some(code) => code,
-            None => {
-                let code = self.classes.acquire(class.clone());
-                self.counts.set_class(code, &class, &self.nodes.namespaces);
-                code
-            }
+            code
+        } else {
+            // A pod that is on a row was counted when it came there.
+            let Some(code) = self.classes.code(&class) else { return };
+            code
         };
         self.nodes.pod_classes.update(row, |pods| {
             let pods = Arc::make_mut(pods);
@@ -430,7 +446,7 @@ impl Writer {
 
     fn change_ports(&mut self, row: Row, ports: &[HostPort], change: UserChange) {
         let old = self.nodes.port_codes.get(row).copied().unwrap_or(0);
-        let mut in_use: PortUse = self.ports.values().get(old as usize).map(|set| (**set).clone()).unwrap_or_default();
+        let mut in_use: PortUse = self.ports.value(old).map(|set| (**set).clone()).unwrap_or_default();
         for port in ports {
             match (in_use.binary_search_by(|(known, _)| known.cmp(port)), change) {
                 (Ok(at), UserChange::More) => in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders += 1),
@@ -458,6 +474,15 @@ impl Writer {
     pub(super) fn record_all(&mut self, row: Row) {
         NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
     }
+}
+
+/// Whether a pod takes the same of its node, and looks the same to selectors, as it did.
+fn takes_the_same(earlier: &PodRecord, pod: &PodRecord) -> bool {
+    earlier.facts == pod.facts
+        && earlier.node_name == pod.node_name
+        && earlier.ownership == pod.ownership
+        && earlier.terminating == pod.terminating
+        && earlier.namespace == pod.namespace
 }
 
 impl Snapshot {

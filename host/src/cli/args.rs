@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::exit;
+use crate::api::tls::TlsFiles;
 use crate::{engine, limits};
 
 /// Which nodes can run this pod, and why can the others not?
@@ -106,15 +107,40 @@ pub(super) struct ServeArgs {
     /// The Unix socket [default: nodesift.sock in $XDG_RUNTIME_DIR, /run/nodesift or the temporary folder]
     #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET")]
     pub(super) socket: Option<PathBuf>,
-    /// The TCP address; loopback only, port 0 takes any free one
+    /// The TCP address; loopback only unless there is TLS, port 0 takes any free one
     #[arg(long, value_name = "ADDR", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)))]
     pub(super) listen: SocketAddr,
     /// Serve on the Unix socket only
     #[arg(long, conflicts_with = "listen")]
     pub(super) no_tcp: bool,
+    #[command(flatten)]
+    pub(super) tls: TlsArgs,
     /// The largest request body, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = limits::BODY_BYTES, value_parser = body_bytes)]
     pub(super) max_body_bytes: usize,
+}
+
+/// TLS over TCP; files are read again when they change.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "TLS")]
+pub(super) struct TlsArgs {
+    /// Our certificate and those between it and its root, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(super) tls_cert: Option<PathBuf>,
+    /// Its private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(super) tls_key: Option<PathBuf>,
+    /// Serve only clients that show a certificate of these roots, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(super) tls_client_ca: Option<PathBuf>,
+}
+
+impl TlsArgs {
+    /// The files, where TLS was asked for.
+    pub(super) fn files(&self) -> Option<TlsFiles> {
+        let (certificates, key) = (self.tls_cert.clone()?, self.tls_key.clone()?);
+        Some(TlsFiles { certificates, key, client_roots: self.tls_client_ca.clone() })
+    }
 }
 
 /// Where a core on the same machine looks for the sidecar.

@@ -17,6 +17,7 @@ use super::cluster::{self, Origin};
 use super::exit::Failure;
 use crate::api::guard::BodyLimit;
 use crate::api::server::{Drained, Server};
+use crate::api::tls::Tls;
 use crate::api::{Readiness, Service, listen, router};
 use crate::engine::Engine;
 use crate::limits;
@@ -24,7 +25,8 @@ use crate::metrics::{self, Exposition};
 
 /// Serves until SIGTERM or SIGINT, then drains; a second signal ends it at once.
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<()> {
-    if !args.no_tcp {
+    let tls = args.tls.files().map(Tls::open).transpose().map_err(|error| Failure::Files(error.into()))?;
+    if !args.no_tcp && tls.is_none() {
         listen::check_loopback(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let files = args.cluster.cluster.as_slice();
@@ -33,20 +35,21 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     cluster::note_skipped(&opened.skipped);
 
     let runtime = Runtime::new().context("cannot start threads")?;
-    let outcome = runtime.block_on(serve(args, Arc::new(opened.engine)));
+    let outcome = runtime.block_on(serve(args, tls, Arc::new(opened.engine)));
     // An evaluation that hangs must not hold the end up.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
 }
 
-async fn serve(args: &ServeArgs, engine: Arc<Engine>) -> anyhow::Result<()> {
+async fn serve(args: &ServeArgs, tls: Option<Tls>, engine: Arc<Engine>) -> anyhow::Result<()> {
     let mut signals = Signals::new().context("cannot listen for signals")?;
     let socket = args.socket.clone().unwrap_or_else(default_socket);
     let (unix, socket_file) = listen::bind_unix(&socket).await?;
     let tcp = if args.no_tcp { None } else { Some(listen::bind_tcp(args.listen).await?) };
 
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let bound = match &tcp {
-        Some(tcp) => Some(tcp.local_addr().context("the address bound is not known")?),
+        Some(tcp) => Some(format!("{scheme}://{}", tcp.local_addr().context("the address bound is not known")?)),
         None => None,
     };
     let welcome = welcome::text(bound, socket_file.path(), &args.cluster.cluster, &engine);
@@ -57,9 +60,9 @@ async fn serve(args: &ServeArgs, engine: Arc<Engine>) -> anyhow::Result<()> {
     let service = Service::new(engine, readiness.clone());
     let mut server =
         Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
-    server.listen(unix);
+    server.listen(unix, None);
     if let Some(tcp) = tcp {
-        server.listen(tcp);
+        server.listen(tcp, tls);
     }
     welcome::print(&welcome)?;
 

@@ -40,7 +40,7 @@ pub fn pod(pod: &Pod) -> PodFacts {
         usage: amounts(&requests::existing(pod)),
         host_ports: host_ports(pod),
         volumes: volumes::of_pod(pod),
-        controller: controller(pod),
+        controller: controller(pod).map(|(kind, name)| (kind, name.to_owned())),
         spread: spec.topology_spread_constraints.clone(),
         affinity: spec.affinity.pod_affinity.required.clone(),
         anti_affinity: spec.affinity.pod_anti_affinity.required.clone(),
@@ -54,26 +54,41 @@ pub fn pod(pod: &Pod) -> PodFacts {
 
 /// What the cache keeps of one pod. `own_schedulers` are the schedulers of the policy.
 pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
+    record_with(object, own_schedulers, Arc::new(pod(object)), node_name(object).map(Arc::from))
+}
+
+/// The node that a pod is bound to.
+pub(super) fn node_name(object: &Pod) -> Option<&str> {
+    Some(object.spec.node_name.as_str()).filter(|name| !name.is_empty())
+}
+
+/// What the cache keeps of one pod, with facts and the name of its node as they are shared with others.
+pub(super) fn record_with(
+    object: &Pod,
+    own_schedulers: &[String],
+    facts: Arc<PodFacts>,
+    node_name: Option<Arc<str>>,
+) -> PodRecord {
     let metadata = &object.metadata;
     let uid = if metadata.uid.is_empty() { object.key() } else { metadata.uid.clone() };
     PodRecord {
         uid: Arc::from(uid),
-        namespace: Arc::from(metadata.namespace.as_str()),
+        namespace: Arc::clone(&facts.namespace),
         name: Arc::from(metadata.name.as_str()),
         resource_version: Arc::from(metadata.resource_version.as_str()),
-        node_name: Some(object.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from),
+        node_name,
         terminating: metadata.terminating,
         ownership: ownership(object, own_schedulers),
-        facts: Arc::new(pod(object)),
+        facts,
     }
 }
 
 /// The controller whose selector claims the pod. Source: `DefaultSelector` in kube-scheduler's plugin helpers.
-fn controller(pod: &Pod) -> Option<(Kind, String)> {
+pub(super) fn controller(pod: &Pod) -> Option<(Kind, &str)> {
     let owner = pod.metadata.owner_references.iter().find(|owner| owner.controller)?;
     let kind = Kind::of(&owner.api_version, &owner.kind)?;
     let selects = matches!(kind, Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet);
-    selects.then(|| (kind, owner.name.clone()))
+    selects.then_some((kind, owner.name.as_str()))
 }
 
 /// Whether a pod has ended for good and takes no room any more.

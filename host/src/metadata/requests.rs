@@ -11,6 +11,7 @@ mod names;
 
 use crate::object::{Node, Pod, Quantity, ResourceList};
 
+pub(super) use effective::resize_is_infeasible;
 pub use names::is_scalar;
 
 /// The name of processor time, the one resource that is counted in thousandths.

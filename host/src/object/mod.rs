@@ -2,9 +2,10 @@
 //!
 //! The types are what serde makes of an object's JSON; nothing is kept that is not named here, unknown fields are
 //! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
-//! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode`] turns JSON into an [`Object`].
+//! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode::decode`] turns JSON into an [`Object`].
 
 pub mod affinity;
+pub mod decode;
 mod field;
 pub mod node;
 pub mod pod;

@@ -8,7 +8,6 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -307,7 +306,7 @@ fn holds(object: &Compiled, writer: &Writer) -> bool {
 
 /// How long a self-check may keep something wrong alive at most: the figure that tests hold it to.
 #[cfg(test)]
-const FOUND_WITHIN: Duration = AUDIT_PERIOD.saturating_add(AUDIT_PERIOD);
+const FOUND_WITHIN: std::time::Duration = AUDIT_PERIOD.saturating_add(AUDIT_PERIOD);
 
 #[cfg(test)]
 mod tests;

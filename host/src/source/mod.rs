@@ -1,10 +1,11 @@
 //! Where objects come from: files now, a watched API server in the same shape. A source writes the cache.
 //!
-//! [`change`] says what a source tells the cache; [`feed`] brings it there, and [`audit`] checks that it is there. Start with [`files::read`], which turns files
-//! into [`Object`]s, and [`load`], which brings them into the cache.
+//! [`change`] says what a source tells the cache; [`feed`] brings it there, and [`audit`] checks that it is there. Start
+//! with [`files::read`], which turns files into [`Object`]s, and [`load`], which brings them into the cache.
 
 pub mod audit;
 pub mod change;
+pub mod decode;
 pub mod feed;
 pub mod files;
 pub mod freshness;
@@ -13,14 +14,16 @@ pub mod synthetic;
 
 use std::collections::BTreeMap;
 
+use self::change::Compiler;
 use crate::cache::Writer;
 use crate::object::Object;
 
 /// Brings objects into an empty cache and publishes them. `own_schedulers` are the schedulers of the policy: the pods
 /// of any other are foreign.
 pub fn load<'a>(objects: impl IntoIterator<Item = &'a Object>, own_schedulers: &[String], cache: &mut Writer) {
+    let compiler = Compiler::new(own_schedulers);
     for object in objects {
-        feed::apply(cache, &change::compile(object, own_schedulers));
+        feed::apply(cache, &compiler.compile(object));
     }
     cache.publish();
 }

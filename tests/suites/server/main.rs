@@ -8,3 +8,4 @@ mod extender;
 mod faults;
 mod lifecycle;
 mod running;
+mod tls;

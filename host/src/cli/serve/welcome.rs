@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -11,7 +10,7 @@ use crate::cache::{Row, Snapshot};
 use crate::engine::Engine;
 
 /// The whole text. The lines that begin with `listening on ` are for machines and keep their form.
-pub(super) fn text(tcp: Option<SocketAddr>, socket: &Path, files: &[PathBuf], engine: &Engine) -> String {
+pub(super) fn text(tcp: Option<String>, socket: &Path, files: &[PathBuf], engine: &Engine) -> String {
     let (pending, snapshot) = (engine.pending_pods(), engine.snapshot());
     let pod = pending.first().map(|pod| (&*pod.namespace, &*pod.name));
     render(
@@ -37,12 +36,14 @@ fn names(snapshot: &Snapshot) -> Vec<&str> {
     (0..rows).map(|row| snapshot.node_name(Row(row))).filter(|name| !name.is_empty()).take(2).collect()
 }
 
-fn render(tcp: Option<SocketAddr>, socket: &Path, files: &[PathBuf], seen: &Seen<'_>) -> String {
+fn render(tcp: Option<String>, socket: &Path, files: &[PathBuf], seen: &Seen<'_>) -> String {
     let mut text = String::new();
     let unix = socket.display();
-    if let Some(address) = tcp {
-        put(&mut text, format_args!("listening on http://{address}"));
+    if let Some(url) = &tcp {
+        put(&mut text, format_args!("listening on {url}"));
     }
+    // Over TLS a client needs certificates that are not ours to name; the socket needs none.
+    let tcp = tcp.filter(|url| url.starts_with("http://"));
     put(&mut text, format_args!("listening on unix:{unix}"));
     let which = if files.is_empty() { "the sample cluster (yours: --cluster FILE)" } else { "the cluster" };
     put(&mut text, format_args!("{which} has {} nodes and {} pending pods", seen.nodes, seen.pending));
@@ -53,19 +54,26 @@ fn render(tcp: Option<SocketAddr>, socket: &Path, files: &[PathBuf], seen: &Seen
     };
     let extender = json!({"Pod": sample_pod(), "NodeNames": seen.names});
     let over_unix = format!("curl -s --unix-socket {} http://localhost", quoted(&unix.to_string()));
-    let over_tcp = tcp.map_or_else(|| over_unix.clone(), |address| format!("curl -s http://{address}"));
+    let over_tcp = tcp.as_ref().map_or_else(|| over_unix.clone(), |url| format!("curl -s {url}"));
     let data = |body: &serde_json::Value| format!("-H content-type:application/json -d {}", quoted(&body.to_string()));
 
     put(
         &mut text,
         format_args!("\nwhich nodes can run it, over the socket:\n  {over_unix}/v1/filter {}", data(&asked)),
     );
-    put(&mut text, format_args!("why the others cannot, over TCP:\n  {over_tcp}/v1/explain {}", data(&asked)));
+    put(
+        &mut text,
+        format_args!(
+            "why the others cannot{}:\n  {over_tcp}/v1/explain {}",
+            if tcp.is_some() { ", over TCP" } else { "" },
+            data(&asked)
+        ),
+    );
     put(
         &mut text,
         format_args!("as kube-scheduler asks an extender:\n  {over_tcp}/extender/filter {}", data(&extender)),
     );
-    let server = tcp.map_or_else(|| quoted(&format!("unix:{unix}")), |address| format!("http://{address}"));
+    let server = tcp.unwrap_or_else(|| quoted(&format!("unix:{unix}")));
     put(&mut text, format_args!("every pending pod, as a table:\n  nodesift explain --server {server} -o table"));
     let cluster = if files.is_empty() {
         "CLUSTER.json".to_owned()
@@ -115,19 +123,26 @@ pub(super) fn print(text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
     fn addresses_come_first_in_their_fixed_form_and_lines_can_be_pasted() {
         let seen = Seen { nodes: 2, pending: 1, pod: Some(("core", "it's")), names: vec!["n0", "n1"] };
-        let text = render(Some("127.0.0.1:4000".parse().unwrap()), Path::new("/run/a b/s.sock"), &[], &seen);
+        let text = render(Some("http://127.0.0.1:4000".into()), Path::new("/run/a b/s.sock"), &[], &seen);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("listening on http://127.0.0.1:4000"));
         assert_eq!(lines.next(), Some("listening on unix:/run/a b/s.sock"));
         assert!(text.contains(r#"--unix-socket '/run/a b/s.sock' http://localhost/v1/filter"#), "{text}");
         assert!(text.contains(r#"'{"pods":[{"name":{"name":"it'\''s","namespace":"core"}}]}'"#), "{text}");
         assert!(text.contains(r#""NodeNames":["n0","n1"]"#), "{text}");
+    }
+
+    #[test]
+    fn under_tls_every_line_uses_the_socket_too() {
+        let seen = Seen { nodes: 0, pending: 0, pod: None, names: vec![] };
+        let text = render(Some("https://10.0.0.1:4000".into()), Path::new("/run/s.sock"), &[], &seen);
+        assert!(text.starts_with("listening on https://10.0.0.1:4000\n"), "{text}");
+        assert_eq!(text.matches("https://").count(), 1, "{text}");
     }
 
     #[test]

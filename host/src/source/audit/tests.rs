@@ -3,6 +3,8 @@
 
 use parking_lot::Mutex;
 
+use std::time::Duration;
+
 use super::*;
 use crate::cache::{self, Reader, Row};
 use crate::metadata::{NodeFacts, Ownership, PodFacts, PodRecord};
