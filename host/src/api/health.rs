@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::StatusCode;
+use tokio_util::sync::CancellationToken;
 
 use super::Error;
 
@@ -14,6 +15,7 @@ use super::Error;
 #[derive(Debug, Clone, Default)]
 pub struct Readiness {
     state: Arc<Mutex<State>>,
+    drain: CancellationToken,
 }
 
 #[derive(Default)]
@@ -59,6 +61,12 @@ impl Readiness {
     /// Takes readiness away: the process is about to end.
     pub fn drain(&self) {
         self.locked(|state| state.draining = true);
+        self.drain.cancel();
+    }
+
+    /// Ends when the process is about to end: for what would otherwise go on for ever.
+    pub fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.drain.clone().cancelled_owned()
     }
 
     /// Refuses while anything is waited for. A drain does not refuse: requests that made it here are answered.

@@ -8,7 +8,7 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 
 use super::guard::{BodyLimit, guard, is_grpc};
-use super::{Error, Service, extender, grpc, json, metrics};
+use super::{Error, Service, events, extender, grpc, json, metrics, state};
 use crate::metrics::Exposition;
 
 /// Everything that is served, behind the guard.
@@ -18,6 +18,12 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         .route_service("/nodesift.v1.Nodesift/{call}", calls)
         .route("/v1/filter", post(json::filter))
         .route("/v1/explain", post(json::explain))
+        .route("/v1/assume", post(json::assume))
+        .route("/v1/forget", post(json::forget))
+        .route("/v1/predicates", post(json::predicates))
+        .route("/v1/prefilterpredicates", post(json::pre_filter_predicates))
+        .route("/v1/state", get(state::state))
+        .route("/v1/events", get(events::events))
         .route("/extender/filter", post(extender::filter))
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))

@@ -64,6 +64,11 @@ impl Findings {
 }
 
 impl Writer {
+    /// The row of a node.
+    pub fn row(&self, node: &str) -> Option<Row> {
+        self.nodes.row(node)
+    }
+
     /// How many rows there are to audit.
     pub fn audit_rows(&self) -> u32 {
         u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
@@ -248,7 +253,10 @@ impl Writer {
 
     /// Whether this is what is held of a pod.
     pub fn holds_pod(&self, pod: &PodRecord) -> bool {
-        self.pods.by_uid(&pod.uid).is_some_and(|held| *held == *pod)
+        match self.assumption(&pod.uid) {
+            Some(assumption) => assumption.truth.as_ref().is_some_and(|truth| **truth == *pod),
+            None => self.pods.by_uid(&pod.uid).is_some_and(|held| *held == *pod),
+        }
     }
 
     /// Whether these are the labels that are held of a namespace.

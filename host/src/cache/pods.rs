@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arc_swap::ArcSwap;
 use parking_lot::RwLock;
 use rustc_hash::{FxBuildHasher, FxHashSet};
+use tokio::sync::watch;
 
-use super::Snapshot;
+use super::{Generation, Snapshot};
 use crate::limits::POD_INDEX_SHARDS;
 use crate::metadata::PodRecord;
 
@@ -21,12 +22,31 @@ use crate::metadata::PodRecord;
 pub struct Reader {
     pub(super) latest: Arc<ArcSwap<Snapshot>>,
     pub(super) pods: Arc<PodIndex>,
+    pub(super) published: watch::Receiver<Generation>,
 }
 
 impl Reader {
     /// The newest published snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.latest.load_full()
+    }
+
+    /// The first published snapshot that is as wanted, which may be the newest one: whoever waits holds no thread. Never
+    /// returns where that does not come.
+    pub async fn snapshot_when(&self, wanted: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        let mut published = self.published.clone();
+        loop {
+            // Marked as seen before looking, so that what is published meanwhile wakes us.
+            published.borrow_and_update();
+            let snapshot = self.snapshot();
+            if wanted(&snapshot) {
+                return snapshot;
+            }
+            if published.changed().await.is_err() {
+                // The writer is gone: nothing more will be published.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// All pods that are not terminated.

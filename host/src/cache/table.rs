@@ -14,7 +14,7 @@ use super::storage::attachments::Attachments;
 use super::storage::usage::{VolumePods, VolumeUse};
 use super::terms::Terms;
 use super::{Column, Row};
-use crate::metadata::{HostPort, Labels, PodRecord};
+use crate::metadata::{Amounts, HostPort, Labels, PodRecord};
 use crate::object::node::Taint;
 
 /// Host ports in use on a node, sorted, each with how many pods hold it.
@@ -37,6 +37,8 @@ pub(super) struct NodeTable {
     pub(super) foreign_pods: Column<i64>,
     pub(super) pod_limit: Column<i64>,
     pub(super) pod_room: Column<i64>,
+    pub(super) capacity_codes: Column<u32>,
+    pub(super) capacity_sets: Column<Arc<Amounts>>,
     pub(super) feature_codes: Column<u32>,
     pub(super) feature_sets: Column<Arc<Vec<Arc<str>>>>,
     /// The classes of the pods on each row, one entry per pod.
@@ -121,6 +123,7 @@ impl NodeTable {
         self.foreign_pods.push(0);
         self.pod_limit.push(0);
         self.pod_room.push(0);
+        self.capacity_codes.push(0);
         self.feature_codes.push(0);
         self.pod_classes.push(Arc::default());
         self.port_codes.push(0);
@@ -156,6 +159,7 @@ impl NodeTable {
         self.foreign_pods.swap_remove(row);
         self.pod_limit.swap_remove(row);
         self.pod_room.swap_remove(row);
+        self.capacity_codes.swap_remove(row);
         self.feature_codes.swap_remove(row);
         self.pod_classes.swap_remove(row);
         self.port_codes.swap_remove(row);

@@ -2,15 +2,20 @@
 //!
 //! Start with [`Writer::apply_node`] and [`Writer::apply_pod`]. What an event changes is recorded in the change log of
 //! exactly the interfaces that it changes. Pods of a node that is not known wait as orphans and count from the moment
-//! the node appears.
+//! the node appears. What a core assumes is in `assumed`.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::sync::watch;
 
+use super::allocations::{AllocationChange, Allocations};
+use super::assumed::{Assumed, End};
 use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
+use super::nominated::{self, Nominated};
 use super::pods::{Displaced, PodIndex, Reader};
 use super::sets::Sets;
 use super::storage::StorageTable;
@@ -21,6 +26,10 @@ use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRe
 use crate::object::node::Taint;
 use crate::object::version::advance;
 use crate::object::{Kind, Workload};
+
+/// The cache's one writer, shared by whoever changes the cache: what brings in the sources' events, and calls that
+/// assume and forget pods. It is held for a bounded number of events at a time.
+pub type SharedWriter = Arc<Mutex<Writer>>;
 
 /// An empty cache: the one writer, and a reader to clone.
 pub fn new() -> (Writer, Reader) {
@@ -34,6 +43,7 @@ pub fn new() -> (Writer, Reader) {
         allocatable: FxHashMap::default(),
         taints,
         ports,
+        capacities: Sets::new(),
         features: Sets::new(),
         classes: Sets::new(),
         counts: Counts::default(),
@@ -44,17 +54,21 @@ pub fn new() -> (Writer, Reader) {
         nodes_resource_version: Arc::default(),
         pods_resource_version: Arc::default(),
         latest: Arc::new(ArcSwap::from_pointee(Snapshot::empty())),
+        published: watch::Sender::new(Generation(0)),
         pods: Arc::default(),
+        nominated: Arc::default(),
+        assumed: Assumed::default(),
+        allocations: Allocations::default(),
     };
     writer.publish();
-    let reader = Reader { latest: Arc::clone(&writer.latest), pods: Arc::clone(&writer.pods) };
+    let reader = writer.reader();
     (writer, reader)
 }
 
 /// Changes the cache. There is one writer; readers see its changes once they are published.
 #[derive(Debug)]
 pub struct Writer {
-    generation: Generation,
+    pub(super) generation: Generation,
     pub(super) nodes: NodeTable,
     pub(super) storage: StorageTable,
     pub(super) workloads: Workloads,
@@ -62,6 +76,7 @@ pub struct Writer {
     pub(super) allocatable: FxHashMap<Arc<str>, Amounts>,
     pub(super) taints: Sets<Vec<Taint>>,
     pub(super) ports: Sets<PortUse>,
+    capacities: Sets<Amounts>,
     pub(super) features: Sets<Vec<Arc<str>>>,
     pub(super) classes: Sets<PodClass>,
     pub(super) counts: Counts,
@@ -73,15 +88,26 @@ pub struct Writer {
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
-    latest: Arc<ArcSwap<Snapshot>>,
+    pub(super) latest: Arc<ArcSwap<Snapshot>>,
+    /// Wakes who waits for what a snapshot does not show yet.
+    published: watch::Sender<Generation>,
     pub(super) pods: Arc<PodIndex>,
+    nominated: Arc<Nominated>,
+    pub(super) assumed: Assumed,
+    pub(super) allocations: Allocations,
 }
 
 impl Writer {
+    /// Reads what this writer publishes.
+    pub fn reader(&self) -> Reader {
+        Reader { latest: Arc::clone(&self.latest), pods: Arc::clone(&self.pods), published: self.published.subscribe() }
+    }
+
     /// Makes everything applied so far visible: snapshots taken after this call show it.
     pub fn publish(&mut self) {
         self.nodes.taint_sets = self.taints.values();
         self.nodes.port_sets = self.ports.values();
+        self.nodes.capacity_sets = self.capacities.values();
         self.nodes.feature_sets = self.features.values();
         self.nodes.classes = self.classes.values();
         self.nodes.counts = self.counts.publish(&self.nodes.population());
@@ -90,11 +116,14 @@ impl Writer {
             nodes: self.nodes.clone(),
             storage: self.storage.clone(),
             workloads: self.workloads.clone(),
+            nominated: Arc::clone(&self.nominated),
             served_by_device_class: Arc::clone(&self.served_by_device_class),
             nodes_resource_version: Arc::clone(&self.nodes_resource_version),
             pods_resource_version: Arc::clone(&self.pods_resource_version),
             changes: Arc::clone(&self.changes),
         }));
+        self.allocations.publish(self.generation);
+        self.published.send_replace(self.generation);
     }
 
     /// Adds a node, or replaces what is known of the node of that name.
@@ -114,15 +143,18 @@ impl Writer {
         self.set_labels(row, &node.labels);
         self.set_taints(row, node);
         self.set_allocatable(row, node);
+        self.set_capacity(row, node);
         self.set_features(row, node);
         if is_new {
             self.adopt_orphans(row, name);
         }
     }
 
-    /// Removes a node. Its pods stay known and count again when a node of that name appears.
+    /// Removes a node. Its pods stay known and count again when a node of that name appears; pods that were only assumed
+    /// on it are pending again.
     pub fn remove_node(&mut self, name: &str) {
         let Some(row) = self.nodes.row(name) else { return };
+        self.revert_assumed_on(name);
         for pod in self.pods_on(name) {
             self.change_usage(row, &pod, UserChange::Fewer);
         }
@@ -133,6 +165,7 @@ impl Writer {
         }
         self.taints.release(self.nodes.taint_codes.get(row).copied().unwrap_or(0));
         self.ports.release(self.nodes.port_codes.get(row).copied().unwrap_or(0));
+        self.capacities.release(self.nodes.capacity_codes.get(row).copied().unwrap_or(0));
         self.features.release(self.nodes.feature_codes.get(row).copied().unwrap_or(0));
         // Two rows change: the one that now holds another node, and the last one, which is gone.
         let last = Row(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX));
@@ -150,12 +183,20 @@ impl Writer {
         self.record_all(last);
     }
 
-    /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone.
+    /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone. An
+    /// assumption about the pod ends where it is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
         let pod = pod.into();
         advance(&mut self.pods_resource_version, &pod.resource_version);
+        let pod = self.settle(pod);
+        self.put_pod(pod);
+    }
+
+    /// Adds a pod as it is to count, or replaces what counts of it.
+    pub(super) fn put_pod(&mut self, pod: Arc<PodRecord>) {
         let Displaced { earlier, namesake } = self.pods.insert(&pod);
         if let Some(namesake) = namesake {
+            self.assumed.end(&namesake.uid, End::Conflict);
             self.generation.0 += 1;
             self.leave_node(&namesake);
         }
@@ -174,12 +215,19 @@ impl Writer {
 
     /// Removes a pod: deleted, or terminated, which takes no room either.
     pub fn remove_pod(&mut self, uid: &str) {
+        self.assumed.end(uid, End::Conflict);
+        self.take_pod(uid);
+    }
+
+    /// Takes a pod out of everything that counts it.
+    pub(super) fn take_pod(&mut self, uid: &str) {
         let Some(pod) = self.pods.remove(uid) else { return };
         self.generation.0 += 1;
         self.leave_node(&pod);
     }
 
     fn enter_node(&mut self, pod: Arc<PodRecord>) {
+        nominated::change(&mut self.nominated, &pod, true);
         let Some(node) = &pod.node_name else { return };
         if let Some(row) = self.nodes.row(node) {
             self.change_usage(row, &pod, UserChange::More);
@@ -193,6 +241,7 @@ impl Writer {
     }
 
     fn leave_node(&mut self, pod: &Arc<PodRecord>) {
+        nominated::change(&mut self.nominated, pod, false);
         let Some(node) = &pod.node_name else { return };
         if let Some(pods) = self.pods_by_node.get_mut(node) {
             if let Some(at) = pods.iter().position(|known| Arc::ptr_eq(known, pod)) {
@@ -311,6 +360,17 @@ impl Writer {
         }
     }
 
+    fn set_capacity(&mut self, row: Row, node: &NodeFacts) {
+        let old = self.nodes.capacity_codes.get(row).copied().unwrap_or(0);
+        let new = self.capacities.acquire(node.capacity.clone());
+        self.capacities.release(old);
+        if old != new {
+            // No fact interface shows it: no row has changed for a predicate.
+            self.nodes.capacity_codes.set(row, new);
+            self.generation.0 += 1;
+        }
+    }
+
     fn set_features(&mut self, row: Row, node: &NodeFacts) {
         let old = self.nodes.feature_codes.get(row).copied().unwrap_or(0);
         let new = self.features.acquire(node.features.clone());
@@ -388,6 +448,11 @@ impl Writer {
             UserChange::Fewer => -1,
         };
         let foreign = pod.ownership.is_foreign();
+        let event = match change {
+            UserChange::More => AllocationChange::Added,
+            UserChange::Fewer => AllocationChange::Removed,
+        };
+        self.allocations.record(event, pod, self.assumed.contains(&pod.uid));
         for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
             let delta = amount.wrapping_mul(sign);
             self.nodes.change_resource(name, row, change, |resource, row| {
@@ -482,6 +547,8 @@ fn takes_the_same(earlier: &PodRecord, pod: &PodRecord) -> bool {
         && earlier.node_name == pod.node_name
         && earlier.ownership == pod.ownership
         && earlier.terminating == pod.terminating
+        && earlier.priority == pod.priority
+        && earlier.nominated_node == pod.nominated_node
         && earlier.namespace == pod.namespace
 }
 
@@ -492,6 +559,7 @@ impl Snapshot {
             nodes: NodeTable::default(),
             storage: StorageTable::default(),
             workloads: Workloads::default(),
+            nominated: Arc::default(),
             served_by_device_class: Arc::default(),
             nodes_resource_version: Arc::default(),
             pods_resource_version: Arc::default(),

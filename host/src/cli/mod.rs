@@ -39,7 +39,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(if asked { exit::OK } else { exit::USAGE });
         }
     };
-    let default_log = if matches!(args.command, Command::Serve(_)) { "warn,nodesift=info" } else { "warn" };
+    // What kube's client says of a request that failed, the sidecar says itself, with what it does about it.
+    let serving = "warn,kube_client=off,nodesift=info";
+    let default_log = if matches!(args.command, Command::Serve(_)) { serving } else { "warn" };
     log::start(&args.log, default_log);
     let outcome = match args.command {
         Command::Serve(serve) => serve::run(&serve),

@@ -23,6 +23,7 @@ pub fn node(node: &Node) -> NodeFacts {
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
         allocatable,
+        capacity: amounts(&requests::capacity(node)),
         pod_limit: listed.get(requests::PODS),
     }
 }
@@ -71,6 +72,8 @@ pub(super) fn record_with(
 ) -> PodRecord {
     let metadata = &object.metadata;
     let uid = if metadata.uid.is_empty() { object.key() } else { metadata.uid.clone() };
+    let nominated = Some(object.status.nominated_node_name.as_str()).filter(|name| !name.is_empty());
+    let nominated_node = nominated.filter(|_| node_name.is_none()).map(Arc::from);
     PodRecord {
         uid: Arc::from(uid),
         namespace: Arc::clone(&facts.namespace),
@@ -79,6 +82,8 @@ pub(super) fn record_with(
         node_name,
         terminating: metadata.terminating,
         ownership: ownership(object, own_schedulers),
+        priority: object.spec.priority.unwrap_or(0),
+        nominated_node,
         facts,
     }
 }

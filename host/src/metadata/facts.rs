@@ -35,6 +35,8 @@ pub struct NodeFacts {
     pub features: Vec<Arc<str>>,
     /// `status.allocatable` without `pods`.
     pub allocatable: Amounts,
+    /// `status.capacity`, `pods` included. No predicate reads it; state dumps show it.
+    pub capacity: Amounts,
     /// `status.allocatable.pods`; 0 where absent.
     pub pod_limit: i64,
 }
@@ -56,6 +58,10 @@ pub struct PodRecord {
     pub terminating: bool,
     /// Whose pod it is.
     pub ownership: Ownership,
+    /// `spec.priority`; 0 where absent.
+    pub priority: i32,
+    /// `status.nominatedNodeName` of a pod that is bound to no node: the node where room is being made for it.
+    pub nominated_node: Option<Arc<str>>,
     /// Everything that pods of one template share.
     pub facts: Arc<PodFacts>,
 }

@@ -21,19 +21,11 @@ use tokio::time::{Instant, sleep};
 
 use super::change::{Compiled, Identity, Record};
 use super::feed::{Feed, Ledger};
+use super::kube::Listed;
 use crate::cache::{SharedWriter, Writer};
 use crate::limits::{AUDIT_OBJECTS, AUDIT_PERIOD, AUDIT_ROWS, AUDIT_SETTLE};
 use crate::object::Kind;
 use crate::object::version::{compare, is_newer};
-
-/// A whole list of one kind.
-#[derive(Debug, Clone, Default)]
-pub struct Listed {
-    /// All objects of the kind.
-    pub objects: Vec<Compiled>,
-    /// `metadata.resourceVersion` of the list.
-    pub version: Arc<str>,
-}
 
 /// Lists all objects of a kind, as new as the server has them.
 pub type List = Box<dyn Fn(Kind) -> BoxFuture<'static, Result<Listed, Box<dyn Error + Send + Sync>>> + Send + Sync>;
@@ -243,7 +235,10 @@ impl Audit {
     /// All that is held of a kind.
     fn held(&self, kind: Kind) -> Vec<Identity> {
         if kind == Kind::Pod {
-            let pods = self.writer.lock().pods().all();
+            let writer = self.writer.lock();
+            let mut pods = writer.pods().all();
+            pods.retain(|pod| writer.was_shown(pod));
+            drop(writer);
             let identity = |pod: &Arc<crate::metadata::PodRecord>| Identity {
                 kind,
                 key: Arc::from(format!("{}/{}", pod.namespace, pod.name)),
@@ -275,9 +270,15 @@ impl Audit {
 
 /// Whether an object is held as it is listed.
 fn differs(object: &Compiled, ledger: &Ledger, writer: &Writer) -> Option<Why> {
+    if matches!(object.record, Record::Unreadable) {
+        return None;
+    }
     let Identity { kind, key, uid, version } = &object.identity;
     let held: Option<Arc<str>> = match kind {
-        Kind::Pod => writer.pods().by_uid(uid).map(|pod| Arc::clone(&pod.resource_version)),
+        Kind::Pod => {
+            let pod = writer.pods().by_uid(uid).filter(|pod| writer.was_shown(pod));
+            pod.map(|pod| Arc::clone(&pod.resource_version))
+        }
         _ => ledger.held(*kind, key).filter(|held| held.uid == *uid).map(|held| Arc::clone(&held.version)),
     };
     let ended = matches!(object.record, Record::EndedPod);
@@ -301,6 +302,7 @@ fn holds(object: &Compiled, writer: &Writer) -> bool {
         Record::DeviceClass(serves) => writer.holds_device_class(key, serves),
         Record::Workload(workload) => writer.holds_workload(workload),
         Record::Storage(record) => writer.holds_storage(record),
+        Record::Unreadable => true,
     }
 }
 

@@ -38,6 +38,9 @@ pub enum Record {
     Workload(Box<Workload>),
     /// A storage object.
     Storage(Box<StorageRecord>),
+    /// An object that is there and cannot be read, as a whole list finds it: what was known of it stays, since it is not
+    /// gone; if nothing was known, nothing is.
+    Unreadable,
 }
 
 /// An object, compiled.

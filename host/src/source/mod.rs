@@ -1,4 +1,4 @@
-//! Where objects come from: files now, a watched API server in the same shape. A source writes the cache.
+//! Where objects come from: files, or a watched API server. A source writes the cache.
 //!
 //! [`change`] says what a source tells the cache; [`feed`] brings it there, and [`audit`] checks that it is there. Start
 //! with [`files::read`], which turns files into [`Object`]s, and [`load`], which brings them into the cache.
@@ -10,6 +10,7 @@ pub mod feed;
 pub mod files;
 pub mod freshness;
 mod items;
+pub mod kube;
 pub mod synthetic;
 
 use std::collections::BTreeMap;

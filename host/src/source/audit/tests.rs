@@ -32,6 +32,8 @@ fn pod(name: &str, version: u32, node: &str) -> Compiled {
         node_name: Some(Arc::from(node)),
         terminating: false,
         ownership: Ownership::Own,
+        priority: 0,
+        nominated_node: None,
         facts: Arc::new(PodFacts::default()),
     };
     let identity = Identity {
@@ -48,7 +50,7 @@ struct Bench {
     writer: SharedWriter,
     reader: Reader,
     feed: Feed,
-    server: Arc<Mutex<FxHashMap<Kind, Listed>>>,
+    server: Arc<Mutex<FxHashMap<Kind, (Vec<Compiled>, Arc<str>)>>>,
     audit: Audit,
 }
 
@@ -57,11 +59,11 @@ impl Bench {
         let (writer, reader) = cache::new();
         let writer = Arc::new(Mutex::new(writer));
         let feed = Feed::start(Arc::clone(&writer), feed::Metrics::default()).unwrap();
-        let server = Arc::<Mutex<FxHashMap<Kind, Listed>>>::default();
+        let server = Arc::<Mutex<FxHashMap<Kind, (Vec<Compiled>, Arc<str>)>>>::default();
         let listed = Arc::clone(&server);
         let list: List = Box::new(move |kind| {
-            let listed = listed.lock().get(&kind).cloned().unwrap_or_default();
-            Box::pin(async move { Ok(listed) })
+            let (objects, version) = listed.lock().get(&kind).cloned().unwrap_or_default();
+            Box::pin(async move { Ok(Listed { objects, version }) })
         });
         let kinds = vec![Kind::Node, Kind::Pod];
         let audit = Audit::new(Arc::clone(&writer), feed.clone(), kinds, list, Metrics::default());
@@ -69,14 +71,14 @@ impl Bench {
         bench.set(Kind::Node, vec![node("a", 1, 10), node("b", 2, 10)], 9);
         bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b")], 9);
         for kind in [Kind::Node, Kind::Pod] {
-            let Listed { objects, version } = bench.server.lock().get(&kind).cloned().unwrap();
+            let (objects, version) = bench.server.lock().get(&kind).cloned().unwrap();
             bench.deliver(Change::Replaced { kind, objects, version }).await;
         }
         bench
     }
 
     fn set(&self, kind: Kind, objects: Vec<Compiled>, version: u32) {
-        self.server.lock().insert(kind, Listed { objects, version: Arc::from(version.to_string()) });
+        self.server.lock().insert(kind, (objects, Arc::from(version.to_string())));
     }
 
     /// Hands a change over and waits until it is applied.

@@ -122,16 +122,23 @@ impl<A: Apply> Applier<A> {
         self.retries.replace(kind, version);
         let origin = if ledger.is_newest_list(kind, version) { Origin::List } else { Origin::Event };
         let mut failed = FxHashSet::default();
+        let mut unreadable: FxHashSet<Arc<str>> = FxHashSet::default();
         let mut listed: FxHashSet<Arc<str>> = FxHashSet::default();
         listed.reserve(objects.len());
         for object in objects {
             let uid = Arc::clone(&object.identity.uid);
             listed.insert(Arc::clone(&uid));
+            if matches!(object.record, Record::Unreadable) {
+                // There, but nothing is known of it that was not known before.
+                unreadable.insert(object.identity.key);
+                continue;
+            }
             if !self.take(Work::Applied(object), origin, ledger, target, now) {
                 failed.insert(uid);
             }
         }
-        for gone in unlisted(kind, version, &listed, ledger, target) {
+        let gone = unlisted(kind, version, &listed, ledger, target);
+        for gone in gone.into_iter().filter(|gone| !unreadable.contains(&gone.key)) {
             self.attempt(Work::Gone(gone), 0, origin, ledger, target, now);
         }
         ledger.set_listed(kind, version);

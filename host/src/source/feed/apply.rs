@@ -55,6 +55,8 @@ impl Apply for Writer {
             Record::DeviceClass(serves) => self.apply_device_class(key, serves),
             Record::Workload(workload) => self.apply_workload(workload),
             Record::Storage(record) => self.apply_storage((**record).clone()),
+            // It is not gone, so what was known of it stays.
+            Record::Unreadable => {}
         }
         Ok(())
     }
@@ -85,8 +87,9 @@ impl Apply for Writer {
         if kind == Kind::Pod
             && let Some(pod) = self.pods().by_uid(uid)
         {
-            self.remove_pod(uid);
-            self.apply_pod(pod);
+            let node = pod.node_name.as_ref().and_then(|node| self.row(node));
+            let counted = node.map(|row| self.audit(row.0..row.0 + 1)).unwrap_or_default();
+            counted.iter().for_each(|difference| tracing::error!(%difference, "the cache was wrong, and is put right"));
         }
         Ok(())
     }
@@ -96,11 +99,14 @@ impl Apply for Writer {
             let (namespace, name) = key.split_once('/')?;
             Writer::pods(self).by_name(namespace, name)
         };
-        Writer::pods(self).by_uid(uid).or_else(named)
+        // What a core alone has spoken of says nothing about what a source has shown.
+        Writer::pods(self).by_uid(uid).or_else(named).filter(|pod| self.was_shown(pod))
     }
 
     fn pods(&self) -> Vec<Arc<PodRecord>> {
-        Writer::pods(self).all()
+        let mut pods = Writer::pods(self).all();
+        pods.retain(|pod| self.was_shown(pod));
+        pods
     }
 
     fn pod_count(&self) -> usize {

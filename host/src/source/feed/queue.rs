@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::object::Kind;
 use crate::object::version::{self, is_newer};
-use crate::source::change::{Change, Compiled, Identity};
+use crate::source::change::{Change, Compiled, Identity, Record};
 
 /// What an object is known by while it lives: its kind and UID.
 pub(super) type ObjectId = (Kind, Arc<str>);
@@ -129,6 +129,7 @@ pub(super) struct Taken {
 impl Queue {
     pub(super) fn push(&mut self, change: Change, now: Instant) -> Taken {
         match change {
+            Change::Applied(object) if matches!(object.record, Record::Unreadable) => Taken::default(),
             Change::Applied(object) => self.push_work(Work::Applied(object), now),
             Change::Gone(identity) => self.push_work(Work::Gone(identity), now),
             Change::Replaced { kind, objects, version } => self.replace(kind, objects, version, now),

@@ -23,6 +23,8 @@ struct Faulty {
     published: usize,
     publish_panics: bool,
     again: usize,
+    /// How long one object takes.
+    pace: Duration,
 }
 
 #[derive(Clone, Copy)]
@@ -33,6 +35,8 @@ enum Fault {
 
 impl Faulty {
     fn trip(&mut self, uid: &str) -> Result<(), ApplyError> {
+        let began = Instant::now();
+        while began.elapsed() < self.pace {}
         self.tried.push(uid.to_owned());
         match self.faults.get(uid) {
             None => Ok(()),
@@ -434,10 +438,11 @@ async fn the_thread_retries_by_itself_and_says_so_meanwhile() {
 
 #[test]
 fn a_busy_feed_lets_others_have_the_writer_between_chunks_of_one_turn() {
-    const OBJECTS: usize = 200 * crate::limits::FEED_CHUNK;
+    const OBJECTS: usize = 20 * crate::limits::FEED_CHUNK;
     let target = Arc::<Mutex<Faulty>>::default();
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
-    let held_back = target.lock();
+    let mut held_back = target.lock();
+    held_back.pace = Duration::from_micros(50);
     for version in 0..u32::try_from(OBJECTS).unwrap() {
         feed.deliver(applied(&format!("u{version}"), version + 1));
     }
@@ -452,8 +457,9 @@ fn a_busy_feed_lets_others_have_the_writer_between_chunks_of_one_turn() {
         }
         seen.insert(applied);
     }
-    // All of it is two turns at most; whoever waits gets in after every chunk, unless the machine lets it sleep meanwhile.
-    assert!(seen.len() > 10, "only {} looks in between", seen.len());
+    // All of it is two turns at most, so that without chunks there would be two looks; with them it is nearly twenty, less
+    // what a busy machine sleeps through.
+    assert!(seen.len() > 3, "only {} looks in between", seen.len());
 }
 
 #[test]

@@ -101,6 +101,8 @@ fn compiled(key: &Key, state: &State) -> Compiled {
             node_name: Some(Arc::from(format!("n{}", state.value % 6))),
             terminating: false,
             ownership: Ownership::Own,
+            priority: 0,
+            nominated_node: None,
             facts: Arc::new(PodFacts::default()),
         })),
     };
