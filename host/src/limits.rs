@@ -243,6 +243,46 @@ pub const POLICY_FILE_BYTES: u64 = 1 << 20;
 /// The most time that a policy can grant one `filter` call: a core that waits longer has given up on the answer.
 pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
 
+// The audit (`source::audit`).
+
+/// Time between two audits; half of it again is added at random, so that many sidecars do not list at the same time.
+pub const AUDIT_PERIOD: Duration = Duration::from_secs(300);
+
+/// Rows that are counted once more before others may have the cache's writer: 32 full nodes take a millisecond or two.
+pub const AUDIT_ROWS: u32 = 32;
+
+/// Objects that are compared before others may have the cache's writer.
+pub const AUDIT_OBJECTS: usize = 512;
+
+/// Time that an event on its way has to arrive before what differs from a list counts as a difference.
+pub const AUDIT_SETTLE: Duration = Duration::from_secs(5);
+
+// The feed (`source::feed`).
+
+/// Objects that the feed applies before it lets others have the cache's writer: at one to two microseconds an object, a
+/// call that assumes a pod waits half a millisecond at most. A whole list is one step and holds it longer.
+pub const FEED_CHUNK: usize = 256;
+
+/// Time from the beginning of one turn of the feed to the next: what arrives meanwhile is published together. A busy
+/// cluster's thousands of events a second then cost a few hundred snapshots a second at most.
+pub const FEED_GATHER: Duration = Duration::from_millis(2);
+
+/// Time after which an object that failed is tried again for the first time; doubles with each failure.
+pub const FEED_RETRY_FIRST: Duration = Duration::from_millis(100);
+
+/// The longest time between two tries of an object that fails.
+pub const FEED_RETRY_MOST: Duration = Duration::from_secs(60);
+
+/// Failures that one turn of the feed logs one by one: a defect that every object meets would flood the log.
+pub const FEED_ERRORS_LOGGED: usize = 10;
+
+/// Deletions that the feed remembers, so that a late event brings nothing back: some minutes of a busy cluster, about
+/// 2 MB.
+pub const FEED_TOMBSTONES: usize = 16 * 1024;
+
+/// Those who wait for changes of objects at a time; each is a request that is being answered.
+pub const FEED_WAITERS: usize = 16 * 1024;
+
 // Following an API server (`source::kube`).
 
 /// Objects per page of a list, as the client libraries of Kubernetes ask for them. 500 pods of a real cluster are 1.2 MB.

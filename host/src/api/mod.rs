@@ -5,7 +5,7 @@
 //! ```text
 //! server    sockets in, connections with their limits, drain; `tls` over TCP where there are certificates
 //! router    paths → handlers; every request bounded and contained by `guard`
-//!   grpc · json · extender · health      one file per dialect
+//!   grpc · json · extender · health · metrics   one file per dialect
 //!   state · events                       dumps and streams for operators, plain JSON
 //! service   readiness, evaluation slots: the one place where evaluation runs
 //!   request      nodesift.v1 messages → engine::Question
@@ -29,6 +29,7 @@ pub mod guard;
 pub mod health;
 pub mod json;
 pub mod listen;
+mod metrics;
 pub mod patience;
 pub mod request;
 pub mod response;

@@ -1,17 +1,18 @@
 //! Paths → handlers, the same on every listener.
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 
 use super::guard::{BodyLimit, guard, is_grpc};
-use super::{Error, Service, events, extender, grpc, json, state};
+use super::{Error, Service, events, extender, grpc, json, metrics, state};
+use crate::metrics::Exposition;
 
 /// Everything that is served, behind the guard.
-pub fn router(service: Service, body_limit: BodyLimit) -> Router {
+pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
     let calls = grpc::server(service.clone(), body_limit.0);
     Router::new()
         .route_service("/nodesift.v1.Nodesift/{call}", calls)
@@ -26,6 +27,8 @@ pub fn router(service: Service, body_limit: BodyLimit) -> Router {
         .route("/extender/filter", post(extender::filter))
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics::metrics))
+        .layer(Extension(exposition))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .with_state(service)

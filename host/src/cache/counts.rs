@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Column, Row};
 use crate::limits::{COUNTS, COUNTS_BYTES};
-use crate::metadata::{Labels, PodSelector};
+use crate::metadata::{Labels, PodRecord, PodSelector};
 
 /// What selectors see of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -24,6 +24,17 @@ pub struct PodClass {
     pub labels: Labels,
     /// Whether the pod is being deleted.
     pub terminating: bool,
+}
+
+impl PodClass {
+    /// The class of a pod.
+    pub(super) fn of(pod: &PodRecord) -> Self {
+        Self {
+            namespace: Arc::clone(&pod.namespace),
+            labels: Arc::clone(&pod.facts.labels),
+            terminating: pod.terminating,
+        }
+    }
 }
 
 /// Labels by namespace.
@@ -235,6 +246,27 @@ impl Counts {
     pub(super) fn swap_remove(&mut self, row: Row) {
         self.changed = true;
         self.maintained.iter_mut().for_each(|count| count.rows.swap_remove(row));
+    }
+
+    /// Counts the pods of a row once more, given by their classes; returns what was held and what was counted where that
+    /// differs.
+    pub(super) fn heal(&mut self, row: Row, pods: &[u32]) -> Vec<(u32, u32)> {
+        let mut counted = vec![0_u32; self.maintained.len()];
+        for place in pods.iter().filter_map(|class| self.by_class.get(*class as usize)).flatten() {
+            if let Some(pods) = counted.get_mut(*place as usize) {
+                *pods += 1;
+            }
+        }
+        let mut wrong = Vec::new();
+        for (count, counted) in self.maintained.iter_mut().zip(counted) {
+            let held = count.rows.get(row).copied().unwrap_or(0);
+            if held != counted {
+                count.rows.set(row, counted);
+                wrong.push((held, counted));
+            }
+        }
+        self.changed |= !wrong.is_empty();
+        wrong
     }
 
     /// Labels of namespaces changed: counts that read them are forgotten and built anew when somebody asks.

@@ -7,6 +7,7 @@
 
 mod allocations;
 mod assumed;
+mod audit;
 mod changes;
 mod column;
 mod counts;
@@ -28,6 +29,7 @@ mod twin;
 
 pub use allocations::{AllocationChange, AllocationEvent};
 pub use assumed::{AssumeError, Assumption, Placed};
+pub use audit::Difference;
 pub use changes::NodeInterface;
 pub use column::Column;
 pub use counts::{CountKey, Namespaces, PodClass};

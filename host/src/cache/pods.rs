@@ -95,6 +95,15 @@ impl PodIndex {
         self.len() == 0
     }
 
+    /// All of them, in no order.
+    pub fn all(&self) -> Vec<Arc<PodRecord>> {
+        let mut all = Vec::with_capacity(self.len());
+        for shard in &self.by_uid.shards {
+            all.extend(shard.read().iter().map(|pod| Arc::clone(&pod.0)));
+        }
+        all
+    }
+
     /// Pods that are bound to no node, by namespace and name.
     pub fn pending(&self) -> Vec<Arc<PodRecord>> {
         let mut pending = Vec::new();
@@ -104,15 +113,6 @@ impl PodIndex {
         }
         pending.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         pending
-    }
-
-    /// Every pod, in no order.
-    pub(super) fn all(&self) -> Vec<Arc<PodRecord>> {
-        let mut pods = Vec::with_capacity(self.len());
-        for shard in &self.by_uid.shards {
-            pods.extend(shard.read().iter().map(|pod| Arc::clone(&pod.0)));
-        }
-        pods
     }
 
     pub(super) fn insert(&self, pod: &Arc<PodRecord>) -> Displaced {

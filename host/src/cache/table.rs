@@ -168,7 +168,7 @@ impl NodeTable {
     }
 
     /// What was counted of volumes no longer holds.
-    fn forget_volume_use(&mut self) {
+    pub(super) fn forget_volume_use(&mut self) {
         self.volume_use = Arc::default();
         self.attachments = Arc::default();
     }

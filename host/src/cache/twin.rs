@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashSet;
-
 use super::*;
 use crate::metadata::*;
 use crate::object::node::{Taint, TaintEffect};
@@ -350,6 +348,7 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 continue;
             }
             writer.publish();
+            assert_eq!(writer.audit(0..u32::MAX), []);
             let snapshot = reader.snapshot();
             if random.u8(0..4) == 0 {
                 let selectors: BTreeSet<PodSelector> =
@@ -396,6 +395,41 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
         }
     }
     decisions::check_that_all_was_met(&met, &metrics);
+}
+
+#[test]
+fn the_audit_finds_and_heals_any_broken_cell() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    for round in 0..60_u8 {
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(u64::from(round)));
+        let (mut writer, reader) = new();
+        let mut twin = Twin::default();
+        for node in 0..5 {
+            let name = format!("n{node}");
+            let mut node = random_node(&mut random, &name);
+            node.labels = [(text("zone"), text("a"))].into();
+            writer.apply_node(&node);
+            twin.nodes.insert(name, node);
+        }
+        for pod in 0..20 {
+            let (name, node) = (format!("p{pod}"), text(&format!("n{}", pod % 5)));
+            let pod = random_pod(&mut random, &name, Some(node));
+            writer.apply_pod(pod.clone());
+            twin.pods.insert(name, pod);
+        }
+        writer.publish();
+        assert!(reader.snapshot().label_column("zone").is_some());
+        assert_eq!(writer.audit(0..u32::MAX), []);
+        let row = Row(random.u32(0..5));
+        writer.break_cell(row, round);
+        writer.publish();
+        let found = writer.audit(0..u32::MAX);
+        assert_eq!(found.first().map(|found| &found.node), reader.snapshot().names().get(row), "{round}: {found:?}");
+        writer.publish();
+        assert_eq!(writer.audit(0..u32::MAX), []);
+        assert_eq!(views_of(&reader.snapshot()), twin.views(), "{round}");
+    }
 }
 
 #[test]
@@ -464,9 +498,17 @@ fn classes_of_devices_are_part_of_node_resources() {
     writer.apply_node(&random_node(&mut fastrand::Rng::with_seed(5), "n"));
     writer.publish();
     let before = reader.snapshot();
-    writer.set_served_by_device_class(FxHashSet::from_iter([text("example.com/gpu")]));
+    writer.apply_device_class("gpu", &[text("example.com/gpu")]);
     writer.publish();
     let after = reader.snapshot();
     assert!(!before.device_class_serves("example.com/gpu") && after.device_class_serves("example.com/gpu"));
     assert_eq!(after.rows_changed(NodeInterface::Resources, before.generation()), Some(vec![Row(0)]));
+    writer.apply_device_class("other", &[text("example.com/gpu"), text("example.com/fpga")]);
+    writer.remove_device_class("gpu");
+    writer.publish();
+    let shared = reader.snapshot();
+    assert!(shared.device_class_serves("example.com/gpu"), "another class still serves it");
+    writer.remove_device_class("other");
+    writer.publish();
+    assert!(!reader.snapshot().device_class_serves("example.com/gpu"));
 }

@@ -24,6 +24,7 @@ use super::workloads::Workloads;
 use super::{Generation, Row, Snapshot};
 use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRecord};
 use crate::object::node::Taint;
+use crate::object::version::advance;
 use crate::object::{Kind, Workload};
 
 /// The cache's one writer, shared by whoever changes the cache: what brings in the sources' events, and calls that
@@ -47,6 +48,7 @@ pub fn new() -> (Writer, Reader) {
         features: Sets::new(),
         classes: Sets::new(),
         counts: Counts::default(),
+        device_classes: FxHashMap::default(),
         served_by_device_class: Arc::default(),
         pods_by_node: FxHashMap::default(),
         changes: Arc::default(),
@@ -69,17 +71,19 @@ pub fn new() -> (Writer, Reader) {
 pub struct Writer {
     pub(super) generation: Generation,
     pub(super) nodes: NodeTable,
-    storage: StorageTable,
-    workloads: Workloads,
+    pub(super) storage: StorageTable,
+    pub(super) workloads: Workloads,
     /// What each node listed as allocatable when it was last applied, as a code; machines of one type list the same.
-    allocatable: FxHashMap<Arc<str>, u32>,
-    amounts: Sets<Amounts>,
-    taints: Sets<Vec<Taint>>,
-    ports: Sets<PortUse>,
+    pub(super) allocatable: FxHashMap<Arc<str>, u32>,
+    pub(super) amounts: Sets<Amounts>,
+    pub(super) taints: Sets<Vec<Taint>>,
+    pub(super) ports: Sets<PortUse>,
     capacities: Sets<Amounts>,
-    features: Sets<Vec<Arc<str>>>,
-    classes: Sets<PodClass>,
-    counts: Counts,
+    pub(super) features: Sets<Vec<Arc<str>>>,
+    pub(super) classes: Sets<PodClass>,
+    pub(super) counts: Counts,
+    /// What each DeviceClass serves, by its name.
+    pub(super) device_classes: FxHashMap<Arc<str>, Vec<Arc<str>>>,
     served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     /// The pods of a node, whether the node is known or not.
     pods_by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>>,
@@ -263,8 +267,43 @@ impl Writer {
         }
     }
 
+    /// All pods that are not terminated, as applied: readers see them at once, columns once they are published.
+    pub fn pods(&self) -> &PodIndex {
+        &self.pods
+    }
+
+    /// Everything of a kind up to a version has been applied.
+    pub fn observe_version(&mut self, kind: Kind, version: &Arc<str>) {
+        match kind {
+            Kind::Node => advance(&mut self.nodes_resource_version, version),
+            Kind::Pod => advance(&mut self.pods_resource_version, version),
+            _ => {}
+        }
+    }
+
+    /// Adds a DeviceClass, or replaces the extended resources that it serves.
+    pub fn apply_device_class(&mut self, name: &str, serves: &[Arc<str>]) {
+        if self.device_classes.get(name).is_some_and(|known| known == serves) {
+            return;
+        }
+        self.device_classes.insert(Arc::from(name), serves.to_vec());
+        self.serve_device_classes();
+    }
+
+    /// Removes a DeviceClass.
+    pub fn remove_device_class(&mut self, name: &str) {
+        if self.device_classes.remove(name).is_some() {
+            self.serve_device_classes();
+        }
+    }
+
+    fn serve_device_classes(&mut self) {
+        let served = self.device_classes.values().flatten().map(Arc::clone).collect();
+        self.set_served_by_device_class(served);
+    }
+
     /// Replaces the extended resources that DeviceClasses serve.
-    pub fn set_served_by_device_class(&mut self, resources: FxHashSet<Arc<str>>) {
+    fn set_served_by_device_class(&mut self, resources: FxHashSet<Arc<str>>) {
         if *self.served_by_device_class == resources {
             return;
         }
@@ -398,6 +437,12 @@ impl Writer {
         }
     }
 
+    /// What a node listed as allocatable when it was last applied.
+    pub(super) fn listed_allocatable(&self, node: &str) -> &[(Arc<str>, i64)] {
+        let code = self.allocatable.get(node).copied();
+        code.and_then(|code| self.amounts.value(code)).map_or(&[], |amounts| amounts.as_slice())
+    }
+
     fn adopt_orphans(&mut self, row: Row, node: &str) {
         for pod in self.pods_on(node) {
             self.change_usage(row, &pod, UserChange::More);
@@ -448,11 +493,7 @@ impl Writer {
 
     /// Counts a pod where its class is counted, or no longer.
     fn change_class(&mut self, row: Row, pod: &PodRecord, more: bool) {
-        let class = PodClass {
-            namespace: Arc::clone(&pod.namespace),
-            labels: Arc::clone(&pod.facts.labels),
-            terminating: pod.terminating,
-        };
+        let class = PodClass::of(pod);
         let code = if more {
             let (code, is_new) = self.classes.acquire_new(class);
             if is_new && let Some(class) = self.classes.value(code) {
@@ -507,7 +548,7 @@ impl Writer {
         changes.record(interface, self.generation, row);
     }
 
-    fn record_all(&mut self, row: Row) {
+    pub(super) fn record_all(&mut self, row: Row) {
         NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
     }
 }
@@ -521,13 +562,6 @@ fn takes_the_same(earlier: &PodRecord, pod: &PodRecord) -> bool {
         && earlier.priority == pod.priority
         && earlier.nominated_node == pod.nominated_node
         && earlier.namespace == pod.namespace
-}
-
-/// Keeps the greater of two resource versions, which are decimal numbers without leading zeros. Source: KEP-5504.
-fn advance(newest: &mut Arc<str>, seen: &Arc<str>) {
-    if (seen.len(), &**seen) > (newest.len(), &**newest) {
-        *newest = Arc::clone(seen);
-    }
 }
 
 impl Snapshot {

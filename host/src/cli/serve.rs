@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -19,7 +20,11 @@ use crate::api::guard::BodyLimit;
 use crate::api::server::{Drained, Server};
 use crate::api::tls::Tls;
 use crate::api::{Readiness, Service, Settings, Staleness, assume, listen, router};
+use crate::cache;
 use crate::limits;
+use crate::metrics::{self, Exposition};
+use crate::source::audit::{self, Audit};
+use crate::source::feed::{self, Feed};
 use crate::source::freshness::Freshness;
 use crate::source::kube::connection::Connection;
 use welcome::Shown;
@@ -75,14 +80,27 @@ async fn serve(
     let readiness = Readiness::default();
     // Without a live cluster nothing is heard of and nothing grows old: files do not.
     let freshness = Freshness::default();
+    let mut registry = Registry::default();
+    metrics::process(&mut registry);
+    writer.lock().count_into(cache::Metrics::register(&mut registry));
+    let feed =
+        Feed::start(Arc::clone(&writer), feed::Metrics::register(&mut registry)).context("cannot start threads")?;
+    feed.register(&mut registry);
+    let retried = feed.clone();
+    readiness.remark(move || retried.remark());
     // Readiness waits for every kind before anybody can ask.
-    let _following =
-        connection.map(|connection| live::follow(&connection, &engine, Arc::clone(&writer), &readiness, &freshness));
+    let (_following, kinds, list) = match &connection {
+        Some(connection) => live::follow(connection, &engine, &feed, &readiness, &freshness, &mut registry),
+        None => live::nothing(),
+    };
+    let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
+    tokio::spawn(self_check(audit)?);
     tokio::spawn(assume::expire(Arc::downgrade(&writer)));
     let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
     let settings = Settings { assume_ttl: args.assume_ttl, staleness };
     let service = Service::new(engine, writer, readiness.clone(), settings);
-    let mut server = Server::new(router::router(service, BodyLimit(args.max_body_bytes)), readiness);
+    let mut server =
+        Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
     server.listen(unix, None);
     if let Some(tcp) = tcp {
         server.listen(tcp, tls);
@@ -98,6 +116,20 @@ async fn serve(
         second = signals.next() => anyhow::bail!("ended at once by a second signal ({second})"),
     }
     Ok(())
+}
+
+/// Checks the cache now and then, and on SIGUSR1.
+fn self_check(audit: Audit) -> anyhow::Result<impl Future<Output = ()>> {
+    let mut asked = signal(SignalKind::user_defined1()).context("cannot listen for signals")?;
+    let wanted = audit.wanted();
+    Ok(async move {
+        let asking = async {
+            while asked.recv().await.is_some() {
+                wanted.notify_one();
+            }
+        };
+        tokio::join!(audit.run(), asking);
+    })
 }
 
 /// The signals that end the process.

@@ -19,7 +19,7 @@ pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
 pub type Amounts = Vec<(Arc<str>, i64)>;
 
 /// What the cache keeps of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFacts {
     /// `metadata.name`.
     pub name: Arc<str>,

@@ -27,7 +27,7 @@ pub enum Record {
     /// A node.
     Node(Box<NodeFacts>),
     /// A pod that takes room, or waits for some.
-    Pod(Box<PodRecord>),
+    Pod(Arc<PodRecord>),
     /// A pod that has ended for good: known to exist, and kept nowhere.
     EndedPod,
     /// A namespace's labels.
@@ -95,7 +95,7 @@ impl Compiler {
         let record = match object {
             Object::Node(node) => Record::Node(Box::new(self.pool.node(node))),
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
-            Object::Pod(pod) => Record::Pod(Box::new(self.pool.pod_record(pod, &self.own_schedulers))),
+            Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers))),
             Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
             Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),
             Object::Workload(workload) => Record::Workload(workload.clone()),

@@ -100,7 +100,7 @@ impl<S> Clone for Lister<S> {
 }
 
 /// A whole list.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Listed {
     /// Its objects; one that cannot be read stands as [`Record::Unreadable`](crate::source::change::Record::Unreadable).
     pub objects: Vec<Compiled>,
