@@ -148,7 +148,7 @@ mod tests {
 
     fn refusal(text: &[u8]) -> String {
         let error = decode::<v1::FilterRequest>(text).unwrap_err();
-        assert_eq!(error.status().1, StatusCode::BAD_REQUEST);
+        assert_eq!(error.status().1, http::StatusCode::BAD_REQUEST);
         error.text()
     }
 
