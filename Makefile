@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench bench-smoke readme fmt lint deny ci toolchain clean
+.PHONY: help run build test bench bench-smoke readme e2e fmt lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -37,6 +37,11 @@ bench-smoke: toolchain ## Runs every benchmark of the smallest cluster once, unm
 
 readme: build ## Starts the sidecar and runs what it and README.md tell people to run
 	tests/readme.sh
+
+# Neither of `make test` nor of CI: the servers take minutes to build, and Go to build them.
+e2e: build ## Runs the sidecar beside a real etcd and a real kube-apiserver
+	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
+	@exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
 
 fmt: ## Formats
 	$(CARGO) fmt --all
