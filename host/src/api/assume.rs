@@ -32,7 +32,7 @@ impl Service {
         let (uid, placed) = match whole {
             Some(record) => {
                 let uid = Arc::clone(&record.uid);
-                (uid, writer.assume_whole(record, &request.node, until)?)
+                (uid, writer.assume_whole(&record, &request.node, until)?)
             }
             None => {
                 let uid = self.uid(&pod).ok_or_else(|| AssumeError::UnknownPod { pod: shown(&pod) })?;

@@ -110,8 +110,8 @@ mod tests {
     use crate::cache;
     use crate::metadata;
 
-    fn wanted(consistency: v1::Consistency) -> Wanted {
-        Wanted::of(Some(&consistency)).unwrap().unwrap()
+    fn wanted(consistency: &v1::Consistency) -> Wanted {
+        Wanted::of(Some(consistency)).unwrap().unwrap()
     }
 
     fn node(name: &str, version: &str) -> metadata::NodeFacts {
@@ -132,7 +132,7 @@ mod tests {
     #[tokio::test]
     async fn a_wait_ends_with_the_snapshot_that_shows_what_is_wanted() {
         let (mut writer, reader) = cache::new();
-        let wanted = wanted(v1::Consistency { min_nodes_resource_version: "10".into(), ..Default::default() });
+        let wanted = wanted(&v1::Consistency { min_nodes_resource_version: "10".into(), ..Default::default() });
         let waiting = tokio::spawn(async move { wanted.wait(&reader).await.map(|()| reader.snapshot().node_count()) });
         tokio::task::yield_now().await;
         writer.apply_node(&node("a", "9"));
@@ -149,7 +149,7 @@ mod tests {
         let (mut writer, reader) = cache::new();
         writer.apply_node(&node("a", "9"));
         writer.publish();
-        let wanted = wanted(v1::Consistency {
+        let wanted = wanted(&v1::Consistency {
             min_generation: Some(1_000_000),
             min_pods_resource_version: "7".into(),
             deadline_ms: Some(20),
@@ -172,7 +172,7 @@ mod tests {
     #[tokio::test]
     async fn a_deadline_of_zero_does_not_wait() {
         let (_writer, reader) = cache::new();
-        let wanted = wanted(v1::Consistency { min_generation: Some(1), deadline_ms: Some(0), ..Default::default() });
+        let wanted = wanted(&v1::Consistency { min_generation: Some(1), deadline_ms: Some(0), ..Default::default() });
         let error = wanted.wait(&reader).await.unwrap_err();
         assert!(error.text().starts_with("waited 0 ms for generation 1, and have generation 0"), "{}", error.text());
     }
@@ -183,7 +183,7 @@ mod tests {
         writer.apply_node(&node("a", "9"));
         writer.publish();
         let generation = reader.snapshot().generation();
-        let wanted = wanted(v1::Consistency { min_nodes_resource_version: "11".into(), ..Default::default() });
+        let wanted = wanted(&v1::Consistency { min_nodes_resource_version: "11".into(), ..Default::default() });
         let reader = Arc::new(reader);
         let waiting = tokio::spawn({
             let reader = Arc::clone(&reader);

@@ -139,13 +139,13 @@ impl Writer {
     }
 
     /// Assumes a pod given whole, which the watch need not have shown. Where it has, what the watch shows of it counts.
-    pub fn assume_whole(&mut self, pod: PodRecord, node: &str, until: Instant) -> Result<Placed, AssumeError> {
+    pub fn assume_whole(&mut self, pod: &PodRecord, node: &str, until: Instant) -> Result<Placed, AssumeError> {
         if self.pods.by_uid(&pod.uid).is_some_and(|known| self.was_shown(&known)) {
             return self.assume(&pod.uid, node, until);
         }
         match self.pods.by_name(&pod.namespace, &pod.name) {
             Some(known) if known.uid != pod.uid => {
-                Err(AssumeError::OtherPod { pod: name(&pod), uid: Arc::clone(&known.uid) })
+                Err(AssumeError::OtherPod { pod: name(pod), uid: Arc::clone(&known.uid) })
             }
             _ => self.place(&Arc::new(pod.on_node(None)), false, node, until),
         }

@@ -141,7 +141,7 @@ pub(crate) fn grpc<T, F: Future<Output = T>>(endpoint: &Endpoint, ask: impl FnOn
 fn a_stream_answers_in_order_and_outlives_a_request_that_fails() {
     let sidecar = sample(&[]);
     let pods = named(&pending_pods());
-    let one_by_one: Vec<Value> = pods.iter().map(|pod| filtered(&sidecar.unix(), pod.clone())).collect();
+    let one_by_one: Vec<Value> = pods.iter().map(|pod| filtered(&sidecar.unix(), pod)).collect();
     let answers = grpc(&sidecar.unix(), |mut client| async move {
         let mut requests: Vec<Pod> = pods;
         requests.insert(7, Pod { pod: Some(pod::Pod::Uid("nobody".into())) });
@@ -169,7 +169,7 @@ fn a_stream_answers_in_order_and_outlives_a_request_that_fails() {
     assert!(expected.next().is_none());
 }
 
-fn filtered(endpoint: &Endpoint, pod: Pod) -> Value {
+fn filtered(endpoint: &Endpoint, pod: &Pod) -> Value {
     in_time(|| {
         grpc(endpoint, |mut client| {
             let request = FilterRequest { pods: vec![pod.clone()], ..FilterRequest::default() };

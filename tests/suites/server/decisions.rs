@@ -24,7 +24,7 @@ pub(crate) fn node(name: &str, cpu: &str) -> Value {
            "status": {"capacity": {"cpu": "2", "pods": "20"}, "allocatable": {"cpu": cpu, "pods": "10"}}})
 }
 
-pub(crate) fn pod(name: &str, cpu: &str, spec: Value) -> Value {
+pub(crate) fn pod(name: &str, cpu: &str, spec: &Value) -> Value {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-{name}")},
         "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}});
@@ -48,9 +48,9 @@ fn two_nodes(arguments: &[&str]) -> (Sidecar, TempDir) {
     let objects = [
         node("n1", "1"),
         node("n2", "1"),
-        pod("first", "600m", json!({})),
-        pod("second", "600m", json!({})),
-        pod("bound", "100m", json!({"nodeName": "n1"})),
+        pod("first", "600m", &json!({})),
+        pod("second", "600m", &json!({})),
+        pod("bound", "100m", &json!({"nodeName": "n1"})),
     ];
     serving(&objects, arguments)
 }
@@ -124,13 +124,13 @@ fn what_cannot_be_assumed_is_refused_with_its_reason() {
     assert!(status == 404 && text.starts_with("NOT_FOUND: node \"n3\""), "{status} {text}");
     let (status, text) = at(json!({"uid": "uid-bound"}), "n2");
     assert!(status == 409 && text.starts_with("FAILED_PRECONDITION: pod ns/bound is bound to node \"n1\""), "{text}");
-    let mut other = pod("first", "1", json!({}));
+    let mut other = pod("first", "1", &json!({}));
     other["metadata"]["uid"] = json!("another");
     let (status, text) = at(json!({"object": other}), "n1");
     assert!(status == 409 && text.contains("uid-first"), "{status} {text}");
-    let (status, text) = at(json!({"object": pod("new", "1", json!({"nodeName": "n2"}))}), "n1");
+    let (status, text) = at(json!({"object": pod("new", "1", &json!({"nodeName": "n2"}))}), "n1");
     assert!(status == 400 && text.contains("pod.spec.nodeName"), "{status} {text}");
-    let mut ended = pod("new", "1", json!({}));
+    let mut ended = pod("new", "1", &json!({}));
     ended["status"] = json!({"phase": "Succeeded"});
     let (status, text) = at(json!({"object": ended}), "n1");
     assert!(status == 400 && text.contains("has ended"), "{status} {text}");
@@ -157,7 +157,7 @@ fn what_cannot_be_assumed_is_refused_with_its_reason() {
 #[test]
 fn a_pod_that_the_sidecar_has_never_seen_can_be_assumed_whole() {
     let (sidecar, _folder) = two_nodes(&[]);
-    let whole = json!({"object": pod("new", "500m", json!({}))});
+    let whole = json!({"object": pod("new", "500m", &json!({}))});
     let assumed = assume(&sidecar, &whole, "n2");
     assert_eq!((&assumed["placed"], &assumed["uid"]), (&json!("PLACED_ASSUMED"), &json!("uid-new")));
     assert_eq!(feasible(&sidecar, "uid-second"), ["n1"]);
@@ -175,7 +175,7 @@ fn an_assumption_that_is_not_confirmed_expires() {
     let (sidecar, _folder) = two_nodes(&["--assume-ttl", "1s"]);
     let request = json!({"pod": {"uid": "uid-first"}, "node": "n1", "ttlMs": 3_600_000});
     ask(&sidecar.unix(), "/v1/assume", &request);
-    assume(&sidecar, &json!({"object": pod("new", "500m", json!({}))}), "n2");
+    assume(&sidecar, &json!({"object": pod("new", "500m", &json!({}))}), "n2");
     assert_eq!(feasible(&sidecar, "uid-second"), Vec::<String>::new());
     let expired = patience::until(|| (feasible(&sidecar, "uid-second") == ["n2"]).then_some(()));
     assert!(expired.is_some(), "the default of this sidecar is a second");
@@ -212,8 +212,8 @@ fn the_next_request_sees_each_assumption_under_concurrent_load() {
     let mut objects = Vec::new();
     for core in 0..CORES {
         objects.push(node(&format!("n{core}"), "1"));
-        objects.push(pod(&format!("placed-{core}"), "1", json!({})));
-        objects.push(pod(&format!("asked-{core}"), "1", json!({})));
+        objects.push(pod(&format!("placed-{core}"), "1", &json!({})));
+        objects.push(pod(&format!("asked-{core}"), "1", &json!({})));
     }
     let (sidecar, _folder) = serving(&objects, &[]);
     grpc(&sidecar.unix(), |client| async move {

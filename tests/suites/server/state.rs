@@ -13,20 +13,20 @@ fn state(endpoint: &Endpoint, query: &str) -> Value {
 }
 
 fn cluster() -> Vec<Value> {
-    let mut foreign_static = pod("mirror", "50m", json!({"nodeName": "n1"}));
+    let mut foreign_static = pod("mirror", "50m", &json!({"nodeName": "n1"}));
     foreign_static["metadata"]["ownerReferences"] =
         json!([{"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "x"}]);
-    let mut nominated = pod("nominated", "300m", json!({"priority": 7}));
+    let mut nominated = pod("nominated", "300m", &json!({"priority": 7}));
     nominated["status"] = json!({"nominatedNodeName": "n2"});
     vec![
         node("n1", "1"),
         node("n2", "1"),
-        pod("own", "200m", json!({"nodeName": "n1", "priority": 3})),
-        pod("foreign", "100m", json!({"nodeName": "n1", "schedulerName": "other"})),
+        pod("own", "200m", &json!({"nodeName": "n1", "priority": 3})),
+        pod("foreign", "100m", &json!({"nodeName": "n1", "schedulerName": "other"})),
         foreign_static,
-        pod("pending", "400m", json!({})),
+        pod("pending", "400m", &json!({})),
         nominated,
-        pod("orphan", "10m", json!({"nodeName": "n9"})),
+        pod("orphan", "10m", &json!({"nodeName": "n9"})),
     ]
 }
 

@@ -10,7 +10,7 @@ use crate::running::ask;
 fn cluster() -> Vec<Value> {
     let mut cordoned = node("n2", "1");
     cordoned["spec"] = json!({"unschedulable": true});
-    vec![node("n1", "1"), cordoned, node("n3", "1"), pod("web", "600m", json!({})), pod("big", "5", json!({}))]
+    vec![node("n1", "1"), cordoned, node("n3", "1"), pod("web", "600m", &json!({})), pod("big", "5", &json!({}))]
 }
 
 #[test]
@@ -57,6 +57,6 @@ fn pre_filter_predicates_give_all_nodes_that_fit() {
     let no_pod = "predicates were not run because pod was not found in cache";
     assert_eq!(feasible("nobody", true), (json!([]), no_pod.to_owned()));
     // What is assumed counts here too.
-    ask(&sidecar.unix(), "/v1/assume", &json!({"pod": {"object": pod("new", "700m", json!({}))}, "node": "n3"}));
+    ask(&sidecar.unix(), "/v1/assume", &json!({"pod": {"object": pod("new", "700m", &json!({}))}, "node": "n3"}));
     assert_eq!(feasible("uid-web", true), (json!(["n1"]), String::new()));
 }

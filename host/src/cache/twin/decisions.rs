@@ -75,7 +75,7 @@ impl Twin {
             5..8 => {
                 let pod = PodRecord { uid: text(&uid), ..random_pod(random, &name, None) };
                 let expected = self.assume_whole(&pod, &node, until);
-                assert_eq!(writer.assume_whole(pod, &node, until), expected, "{uid} whole on {node}");
+                assert_eq!(writer.assume_whole(&pod, &node, until), expected, "{uid} whole on {node}");
                 self.note(&expected);
             }
             8 => {
