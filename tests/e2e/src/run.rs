@@ -170,8 +170,8 @@ fn kubeconfig(
 
 /// Gives the sidecar the rights that its manifests give it, and no others.
 async fn grant(api: &Api) -> anyhow::Result<()> {
-    let manifests: Vec<Value> = serde_saphyr::from_str_multiple(include_str!("../../../deploy/rbac.yaml"))
-        .context("deploy/rbac.yaml")?;
+    let manifests: Vec<Value> =
+        serde_saphyr::from_str_multiple(include_str!("../../../deploy/rbac.yaml")).context("deploy/rbac.yaml")?;
     for manifest in manifests {
         api.done(&Write::create(collection(&manifest), manifest)).await?;
     }
