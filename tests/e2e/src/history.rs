@@ -23,6 +23,9 @@ const AT_ONCE: usize = 8;
 /// How many pods there may be, in percent of those of the start.
 const PODS_AT_MOST: usize = 110;
 
+/// How many pods of the start are on a node, in percent.
+const BOUND_AT_FIRST: u32 = 80;
+
 /// What became of the steps of one kind.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Count {
@@ -81,6 +84,17 @@ impl History {
         let pods = (0..self.pods).map(|number| pods::pending(&mut self.rng, number)).chain([sentinel]).collect();
         self.next_pod = self.pods;
         self.create(pods).await?;
+        self.world.refresh(&self.api).await?;
+        let nodes = self.world.node_names();
+        let mut bindings = Vec::new();
+        for pod in self.world.pods.values() {
+            if objects::chance(&mut self.rng, BOUND_AT_FIRST)
+                && let Some(node) = objects::pick(&mut self.rng, &nodes)
+            {
+                bindings.push(steps::binding(pod, node));
+            }
+        }
+        self.write(bindings).await?;
         self.world.refresh(&self.api).await
     }
 
@@ -182,6 +196,11 @@ impl History {
     /// Reads again what there is, after something may have happened or not.
     pub(crate) async fn remember(&mut self) -> anyhow::Result<()> {
         self.world.refresh(&self.api).await
+    }
+
+    /// Puts things in another order, by the same seed as everything else.
+    pub(crate) fn shuffle<T>(&mut self, things: &mut [T]) {
+        self.rng.shuffle(things);
     }
 
     /// Marks the sentinels: whoever has seen the versions returned, of the node and of the pod, has seen everything before.

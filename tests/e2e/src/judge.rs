@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 use nodesift_tests::{patience, sidecar as binary};
+use nodesift_twin::json::key;
 use serde_json::{Value, json};
 
 use crate::asker;
@@ -15,9 +16,14 @@ use crate::progress::seconds;
 use crate::recount;
 use crate::run::Stage;
 use crate::state;
+use crate::world::is_pending;
 
-/// Differences that are shown.
+/// Pending pods that are explained each time, chosen at random.
+const EXPLAINED: usize = 150;
+
+/// Differences that are shown, and how much of each.
 const SHOWN: usize = 10;
+const SHOWN_CHARS: usize = 500;
 
 /// Waits until the sidecar has seen everything, and compares.
 pub(crate) async fn settled(stage: &mut Stage<'_>, when: &str) -> anyhow::Result<()> {
@@ -45,7 +51,7 @@ async fn compare(stage: &mut Stage<'_>) -> anyhow::Result<String> {
     let known = state::facts(&sidecar)?;
     differ("a recount", &expected, "the sidecar's state", &known)?;
 
-    let verdicts = agreement(stage)?;
+    let verdicts = agreement(stage, of(PODS))?;
     Ok(format!(
         "seen after {} (generation {}), {} facts and {verdicts} lines of explanation agree",
         seconds(seen_after),
@@ -66,16 +72,20 @@ async fn dump(stage: &Stage<'_>) -> anyhow::Result<Vec<(&'static str, Vec<Value>
     Ok(dump)
 }
 
-/// Explains every pending pod from the live sidecar and from the dump; how many lines agree.
-fn agreement(stage: &Stage<'_>) -> anyhow::Result<usize> {
+/// Explains pending pods from the live sidecar and from the dump; how many lines agree.
+fn agreement(stage: &mut Stage<'_>, pods: &[Value]) -> anyhow::Result<usize> {
+    let mut pending: Vec<String> = pods.iter().filter(|pod| is_pending(pod)).map(key).collect();
+    stage.history.shuffle(&mut pending);
+    pending.truncate(EXPLAINED);
+    let explain = |of: [&str; 2]| explain(stage, &of, &pending);
     let cluster = stage.folder.join("cluster.json");
-    let offline = explain(stage, &["--cluster", cluster.to_str().context("a path that is not UTF-8")?])?;
+    let offline = explain(["--cluster", cluster.to_str().context("a path that is not UTF-8")?])?;
     let url = format!("http://{}", stage.sidecar.address);
     let mut live = String::new();
     // Of kinds other than nodes and pods an answer names no version; what they hold comes soon or never.
     let agreed = tokio::task::block_in_place(|| {
         patience::until(|| {
-            live = explain(stage, &["--server", &url]).unwrap_or_else(|error| error.to_string());
+            live = explain(["--server", &url]).unwrap_or_else(|error| error.to_string());
             (live == offline).then_some(())
         })
     });
@@ -92,9 +102,9 @@ fn agreement(stage: &Stage<'_>) -> anyhow::Result<usize> {
     Ok(count)
 }
 
-fn explain(stage: &Stage<'_>, of: &[&str]) -> anyhow::Result<String> {
+fn explain(stage: &Stage<'_>, of: &[&str], pods: &[String]) -> anyhow::Result<String> {
     let mut command = binary::command(&stage.args.sidecar()?, &stage.args.cache()?);
-    let output = binary::run(command.arg("explain").args(of).args(["--output", "jsonl"]));
+    let output = binary::run(command.arg("explain").args(of).args(["--output", "jsonl", "--pod"]).args(pods));
     ensure!(output.code == Some(0), "explain ended with {:?}: {}", output.code, output.stderr);
     Ok(output.stdout)
 }
@@ -105,7 +115,8 @@ fn differ(left: &str, lines: &recount::Facts, right: &str, others: &recount::Fac
     for (name, here, there) in [(left, lines, others), (right, others, lines)] {
         let only: Vec<&String> = here.difference(there).collect();
         if !only.is_empty() {
-            let shown: Vec<String> = only.iter().take(SHOWN).map(|line| format!("\n    {line}")).collect();
+            let shown: Vec<String> =
+                only.iter().take(SHOWN).map(|line| format!("\n    {line:.SHOWN_CHARS$}")).collect();
             write!(text, "\n  {} lines are only in {name}:{}", only.len(), shown.concat())?;
         }
     }

@@ -119,11 +119,16 @@ fn bind(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     // A scheduler may lose the race with a node that goes.
     let late = chance(rng, 5).then(|| objects::pick(rng, &scene.world.gone).cloned()).flatten();
     let node = late.or_else(|| scene.world.some_node(rng).map(|node| name(node).to_owned()))?;
+    Some((key(pod), vec![binding(pod, &node)], Effect::Bound(node)))
+}
+
+/// Binds a pod as a scheduler does.
+pub(crate) fn binding(pod: &Value, node: &str) -> Write {
     let binding = json!({
         "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name(pod), "namespace": text(pod, "metadata.namespace")},
         "target": {"apiVersion": "v1", "kind": "Node", "name": node},
     });
-    Some((key(pod), vec![Write::create(format!("{}/binding", path(pod)), binding)], Effect::Bound(node)))
+    Write::create(format!("{}/binding", path(pod)), binding)
 }
 
 /// A patch of a pod or node, or of one of its subresources.
