@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench bench-smoke readme fmt lint deny ci toolchain clean
+.PHONY: help run build test bench bench-smoke readme e2e fmt lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -27,7 +27,7 @@ test: toolchain ## Runs all tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 8 on two cores), most of it the wasm compiler'
 	@$(CARGO) test --workspace $(LOCKED)
 
-bench: toolchain ## Benchmarks every predicate, in the sandbox and natively
+bench: toolchain ## Benchmarks predicates, whole answers, the cache's speed and memory
 	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'
 	@$(CARGO) bench --workspace $(LOCKED) --bench '*' -- $(ARGS)
 
@@ -37,6 +37,11 @@ bench-smoke: toolchain ## Runs every benchmark of the smallest cluster once, unm
 
 readme: build ## Starts the sidecar and runs what it and README.md tell people to run
 	tests/readme.sh
+
+# Neither of `make test` nor of CI: the servers take minutes to build, and Go to build them.
+e2e: build ## Runs the sidecar beside a real etcd and a real kube-apiserver
+	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
+	@exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
 
 fmt: ## Formats
 	$(CARGO) fmt --all

@@ -6,7 +6,7 @@
 //! cli ─┬─ api ──── engine ──┬── policy ── sandbox    wasmtime: linker, instances, limits, clock
 //!      │                    └── cache                node table, pod records, columns, counts, snapshots
 //!      └─ source ────────────── cache ── metadata ── object
-//!      limits, fault: leaves that anyone may use
+//!      limits, fault, metrics: leaves that anyone may use
 //! ```
 //!
 //! Start with [`engine`] for what an answer is, [`cache`] for what is known, [`sandbox`] for how a predicate runs.
@@ -18,6 +18,7 @@ pub mod engine;
 pub mod fault;
 pub mod limits;
 pub mod metadata;
+pub mod metrics;
 pub mod object;
 pub mod policy;
 pub mod sandbox;

@@ -1,13 +1,28 @@
 //! Every limit of the host, with its unit and its reason. A leaf that every room may use.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Rows per chunk of a column. A write copies one chunk while a snapshot shares it: 1,024 rows of 8 bytes are 8 KiB,
 /// a tenth of a microsecond; smaller chunks would lengthen the table of chunks that the first write copies.
 pub const CHUNK_ROWS: usize = 1024;
 
-/// Texts in the pool before unused ones are swept out; below this a sweep would cost more than it frees (about 3 MiB).
-pub const TEXT_POOL_SWEEP_MIN: usize = 32 * 1024;
+/// Values of one sort (texts, label sets, facts) in the pool before unused ones are swept out. Beyond it a sweep follows
+/// whenever half as many again have come as were in use: unused ones are a third of the pool at most, and a sweep costs
+/// a look at three values for each new one.
+pub const POOL_SWEEP_MIN: usize = 4 * 1024;
+
+/// Pod templates whose facts are found without compiling them again. The largest clusters run some thousands of them; the
+/// content of one takes about half a kilobyte.
+pub const RECENT_TEMPLATES: usize = 8 * 1024;
+
+/// Bytes that a thread keeps for the content of the next pod's template. Most need 300 to 600; what a huge one took is given
+/// back.
+pub const TEMPLATE_BYTES_KEPT: usize = 16 * 1024;
+
+/// Parts of the pod index, each under a lock of its own. When a part grows, readers of it wait: a sixteenth of 150,000 pods
+/// is moved in about 0.3 ms.
+pub const POD_INDEX_SHARDS: usize = 16;
 
 /// Label columns kept materialised. Clusters filter by a few dozen keys; beyond this a column is built for the one
 /// question that needs it, so that odd pods cannot fill memory (256 columns of 100,000 rows are 100 MiB).
@@ -18,6 +33,24 @@ pub const DICTIONARY_DEAD_MIN: usize = 256;
 
 /// Entries kept per change log. A verdict older than that is computed afresh; 65,536 entries are 1 MiB.
 pub const CHANGE_LOG_ENTRIES: usize = 65_536;
+
+/// Changes of allocations that a reader of their stream may lag behind before it loses some; an entry is about 50 bytes
+/// and keeps its pod's record alive, so that this is some 3 MB.
+pub const ALLOCATION_EVENTS: usize = 8192;
+
+/// Pods assumed at once. A core that places 1,000 pods a second, none of them confirmed within the default of
+/// [`ASSUME_TTL`], has 30,000; each keeps two records of some 200 bytes.
+pub const ASSUMED_PODS: usize = 50_000;
+
+/// Time for which a pod stays assumed where neither the core nor the configuration says otherwise: a binding is
+/// written and watched within a second or two, and a crashed core should not hold room for minutes.
+pub const ASSUME_TTL: Duration = Duration::from_secs(30);
+
+/// The longest time for which a pod can be assumed: a binding that takes longer has failed.
+pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
+
+/// Period in which assumptions that have run out are ended.
+pub const ASSUME_TICK: Duration = Duration::from_millis(200);
 
 /// Period of the clock that interrupts guests. Deadlines are met to one tick.
 pub const EPOCH_TICK: Duration = Duration::from_millis(1);
@@ -137,8 +170,17 @@ pub const H2_PING: Duration = Duration::from_secs(20);
 pub const H2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections of one listener. Each listener has its own, so that a flood over TCP leaves the Unix socket to answer.
 pub const CONNECTIONS: usize = 1024;
+/// Time for a TLS handshake; two round trips and a signature, even from afar.
+pub const TLS_HANDSHAKE: Duration = Duration::from_secs(5);
+/// Between looks at the files of certificates; a look costs three `stat` calls.
+pub const TLS_LOOK: Duration = Duration::from_secs(1);
+/// Requests that wait for an evaluation slot at once; more are refused unheard. At 500 µs each this many are served within
+/// a tenth of [`QUEUE_TIME`], so that what is accepted is also answered.
+pub const QUEUE_REQUESTS: usize = 256;
 /// Depth of nested JSON. serde_json's own limit, named here because clients meet it; protobuf's is 100.
 pub const JSON_DEPTH: usize = 128;
+/// Requests of one stream that are worked on at once; the rest waits in the client.
+pub const STREAM_REQUESTS: usize = 16;
 /// Pods of one request.
 pub const REQUEST_PODS: usize = 1000;
 /// Pods times nodes of one request: an answer of this many node names takes 100 MB at most.
@@ -148,6 +190,26 @@ pub const ERROR_BYTES: usize = 1024;
 /// Time that a request waits for one of the evaluation slots (one per core) before it is refused: an evaluation takes
 /// microseconds to milliseconds, so a longer queue means that the work does not get done anyway.
 pub const QUEUE_TIME: Duration = Duration::from_secs(1);
+/// Time that a request waits for what it wants to have been seen, where it does not say: a watch is a few milliseconds
+/// behind, so that whoever waits longer should know.
+pub const CONSISTENCY_WAIT: Duration = Duration::from_secs(1);
+/// The longest such wait; kube-apiserver holds consistent reads for 3 s, relists of large clusters take ten times that.
+pub const CONSISTENCY_WAIT_MAX: Duration = Duration::from_secs(30);
+/// Silence of the source after which answers are marked stale, unless configured otherwise: a dead watch is found within
+/// 45 s and opened anew, so that minutes mean that the API server cannot be reached.
+pub const STALE_AFTER: Duration = Duration::from_secs(300);
+/// Calls that change the cache or take its lock, at once; they wait for each other there, each holding a thread.
+pub const WRITES: usize = 16;
+/// Dumps of the state made at once; each holds references to all pods, 24 MB for a million.
+pub const STATE_DUMPS: usize = 4;
+/// Chunks of a dump that are made before the reader has taken the first.
+pub const STATE_CHUNKS: usize = 4;
+/// Streams of events at once.
+pub const STREAMS: usize = 16;
+/// Bytes of a dump or a stream that are sent in one piece.
+pub const STREAM_CHUNK: usize = 64 * 1024;
+/// Time after which a stream without events says that it still lives; also finds readers that are gone.
+pub const STREAM_IDLE: Duration = Duration::from_secs(20);
 /// Time between "not ready" and the end of accepting connections, so that who polls readiness can see it.
 pub const DRAIN_NOTICE: Duration = Duration::from_millis(200);
 /// Time for running requests to end after a signal, before their connections are dropped.
@@ -180,6 +242,88 @@ pub const POLICY_FILE_BYTES: u64 = 1 << 20;
 
 /// The most time that a policy can grant one `filter` call: a core that waits longer has given up on the answer.
 pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
+
+// The audit (`source::audit`).
+
+/// Time between two audits; half of it again is added at random, so that many sidecars do not list at the same time.
+pub const AUDIT_PERIOD: Duration = Duration::from_secs(300);
+
+/// Rows that are counted once more before others may have the cache's writer: 32 full nodes take a millisecond or two.
+pub const AUDIT_ROWS: u32 = 32;
+
+/// Objects that are compared before others may have the cache's writer.
+pub const AUDIT_OBJECTS: usize = 512;
+
+/// Time that an event on its way has to arrive before what differs from a list counts as a difference.
+pub const AUDIT_SETTLE: Duration = Duration::from_secs(5);
+
+// The feed (`source::feed`).
+
+/// Objects that the feed applies before it lets others have the cache's writer: at one to two microseconds an object, a
+/// call that assumes a pod waits half a millisecond at most. A whole list is one step and holds it longer.
+pub const FEED_CHUNK: usize = 256;
+
+/// Time from the beginning of one turn of the feed to the next: what arrives meanwhile is published together. A busy
+/// cluster's thousands of events a second then cost a few hundred snapshots a second at most.
+pub const FEED_GATHER: Duration = Duration::from_millis(2);
+
+/// Time after which an object that failed is tried again for the first time; doubles with each failure.
+pub const FEED_RETRY_FIRST: Duration = Duration::from_millis(100);
+
+/// The longest time between two tries of an object that fails.
+pub const FEED_RETRY_MOST: Duration = Duration::from_secs(60);
+
+/// Failures that one turn of the feed logs one by one: a defect that every object meets would flood the log.
+pub const FEED_ERRORS_LOGGED: usize = 10;
+
+/// Deletions that the feed remembers, so that a late event brings nothing back: some minutes of a busy cluster, about
+/// 2 MB.
+pub const FEED_TOMBSTONES: usize = 16 * 1024;
+
+/// Those who wait for changes of objects at a time; each is a request that is being answered.
+pub const FEED_WAITERS: usize = 16 * 1024;
+
+// Following an API server (`source::kube`).
+
+/// Objects per page of a list, as the client libraries of Kubernetes ask for them. 500 pods of a real cluster are 1.2 MB.
+pub const LIST_PAGE_OBJECTS: usize = 500;
+/// Bytes of one page: more than [`LIST_PAGE_OBJECTS`] objects of the 1.5 MB that etcd takes of one.
+pub const LIST_PAGE_BYTES: usize = 1 << 30;
+/// Time for one page to arrive whole; an API server gives a list 60 s itself.
+pub const LIST_PAGE_TIME: Duration = Duration::from_secs(60);
+/// Pages of one list that are decoded while the next one is read: more than cores would only hold more bytes.
+pub const LIST_PAGES_DECODING: usize = 4;
+/// Seconds after which a watch asks the server to end it. Together with [`WATCH_SILENCE`] the longest is the time within
+/// which a dead watch is found; spread, so that not all kinds come back at once.
+pub const WATCH_SECONDS: RangeInclusive<u64> = 25..=35;
+/// Time past its end that a watch is still waited for before the connection is taken for dead.
+pub const WATCH_SILENCE: Duration = Duration::from_secs(10);
+/// A watch that ends sooner without having told anything new is a failure: asking again at once would be a hot loop.
+pub const WATCH_LEAST: Duration = Duration::from_secs(1);
+/// Bytes of one event. etcd takes 1.5 MB of one object; as JSON, escaped, it can be some times longer.
+pub const WATCH_EVENT_BYTES: usize = 16 << 20;
+/// Bytes of events decoded on the thread that read them, about 25 pods; more, in a burst, go to a thread of their own.
+pub const WATCH_DECODE_INLINE_BYTES: usize = 64 << 10;
+/// First wait after a failure; doubles up to [`RETRY_MOST`]. Both as client-go has them.
+pub const RETRY_FIRST: Duration = Duration::from_millis(800);
+/// Longest wait between two tries of one kind, give or take [`RETRY_JITTER`].
+pub const RETRY_MOST: Duration = Duration::from_secs(30);
+/// Part by which waits are made longer or shorter at random, so that sidecars do not come back all at once.
+pub const RETRY_JITTER: f64 = 0.25;
+/// Time without a failure after which waits begin small again.
+pub const RETRY_RESET: Duration = Duration::from_secs(120);
+/// Longest wait that a server can ask for by `Retry-After`; whoever asks for more is asked again sooner.
+pub const RETRY_AFTER_MOST: Duration = Duration::from_secs(120);
+/// Period in which a kind that the server does not serve is looked for again: servers are upgraded while we run.
+pub const UNSERVED_KIND_PERIOD: Duration = Duration::from_secs(300);
+/// Time to connect to an API server, TLS included.
+pub const KUBE_CONNECT: Duration = Duration::from_secs(10);
+/// Bytes read of the body of an API server's refusal; a `Status` is a few hundred.
+pub const KUBE_REFUSAL_BYTES: usize = 64 << 10;
+/// Characters kept of an API server's words in logs.
+pub const KUBE_MESSAGE_CHARS: usize = 300;
+/// Least time between two log lines about unreadable objects of one kind; those between are counted.
+pub const UNREADABLE_LOG_PERIOD: Duration = Duration::from_secs(10);
 
 // Verdict reuse (`engine::reuse`).
 

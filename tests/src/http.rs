@@ -3,7 +3,7 @@
 //! Written by hand over plain sockets, one connection each: a sidecar may refuse a body while it is still being sent, and
 //! the answer to that is what tests want to see; clients from libraries report the broken write instead.
 
-use std::io::{Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -62,23 +62,87 @@ pub fn ask(endpoint: &Endpoint, path: &str, request: &Value) -> Value {
     response.json()
 }
 
-fn send(endpoint: &Endpoint, method: &str, path: &str, body: &[u8]) -> Result<Response, String> {
-    let error = |error: std::io::Error| error.to_string();
+/// Follows an answer that does not end: its lines, as they come.
+///
+/// # Errors
+///
+/// Where nobody listens or the status is not 200.
+pub fn follow(endpoint: &Endpoint, path: &str) -> Result<Lines, String> {
+    let (reader, mut writer) = connect(endpoint).map_err(|error| error.to_string())?;
+    let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    writer.write_all(head.as_bytes()).map_err(|error| error.to_string())?;
+    let mut lines = Lines { stream: BufReader::new(reader), _writer: writer, text: Vec::new() };
+    let status = lines.line_of_head().map_err(|error| error.to_string())?;
+    while !lines.line_of_head().map_err(|error| error.to_string())?.is_empty() {}
+    if status.contains(" 200 ") { Ok(lines) } else { Err(status) }
+}
+
+/// Lines of an answer in chunks.
+pub struct Lines {
+    stream: BufReader<Box<dyn Read + Send>>,
+    /// The connection stays open while this is.
+    _writer: Box<dyn Write + Send>,
+    text: Vec<u8>,
+}
+
+impl Lines {
+    fn line_of_head(&mut self) -> std::io::Result<String> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        Ok(line.trim_end().to_owned())
+    }
+
+    /// The next chunk into the text; false at the end of the answer or where it breaks.
+    fn read_chunk(&mut self) -> bool {
+        let Ok(size) = self.line_of_head() else { return false };
+        let Ok(size @ 1..) = usize::from_str_radix(&size, 16) else { return false };
+        let mut chunk = vec![0; size];
+        let whole = self.stream.read_exact(&mut chunk).and_then(|()| self.line_of_head()).is_ok();
+        self.text.append(&mut chunk);
+        whole
+    }
+}
+
+impl Iterator for Lines {
+    type Item = String;
+
+    /// Waits for the next line; none once the answer has ended.
+    fn next(&mut self) -> Option<String> {
+        loop {
+            if let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
+                let line = self.text.drain(..=end).collect();
+                return String::from_utf8(line).ok().map(|line| line.trim_end().to_owned());
+            }
+            if !self.read_chunk() {
+                return None;
+            }
+        }
+    }
+}
+
+type Connection = (Box<dyn Read + Send>, Box<dyn Write + Send>);
+
+fn connect(endpoint: &Endpoint) -> std::io::Result<Connection> {
     let patience = Some(patience::wait());
     match endpoint {
         Endpoint::Tcp(address) => {
-            let stream = TcpStream::connect(address).map_err(error)?;
-            stream.set_read_timeout(patience).map_err(error)?;
-            stream.set_write_timeout(patience).map_err(error)?;
-            exchange(&stream, &stream, method, path, body)
+            let stream = TcpStream::connect(address)?;
+            stream.set_read_timeout(patience)?;
+            stream.set_write_timeout(patience)?;
+            Ok((Box::new(stream.try_clone()?), Box::new(stream)))
         }
         Endpoint::Unix(socket) => {
-            let stream = UnixStream::connect(socket).map_err(error)?;
-            stream.set_read_timeout(patience).map_err(error)?;
-            stream.set_write_timeout(patience).map_err(error)?;
-            exchange(&stream, &stream, method, path, body)
+            let stream = UnixStream::connect(socket)?;
+            stream.set_read_timeout(patience)?;
+            stream.set_write_timeout(patience)?;
+            Ok((Box::new(stream.try_clone()?), Box::new(stream)))
         }
     }
+}
+
+fn send(endpoint: &Endpoint, method: &str, path: &str, body: &[u8]) -> Result<Response, String> {
+    let (reader, writer) = connect(endpoint).map_err(|error| error.to_string())?;
+    exchange(reader, writer, method, path, body)
 }
 
 fn exchange(
@@ -100,7 +164,7 @@ fn exchange(
     response(&answer).ok_or_else(|| format!("no answer: wrote {written:?}, read {read:?}"))
 }
 
-/// An answer, if it is whole. The sidecar says how long each is.
+/// An answer, if it is whole: as long as it says, or with its last chunk.
 fn response(answer: &[u8]) -> Option<Response> {
     const END_OF_HEAD: &[u8] = b"\r\n\r\n";
     let end = answer.windows(END_OF_HEAD.len()).position(|window| window == END_OF_HEAD)?;
@@ -108,9 +172,35 @@ fn response(answer: &[u8]) -> Option<Response> {
     let head = std::str::from_utf8(head).ok()?.to_ascii_lowercase();
     let mut lines = head.split("\r\n");
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
-    let length: usize = lines.find_map(|line| line.strip_prefix("content-length:"))?.trim().parse().ok()?;
-    let body = String::from_utf8(body.get(..length)?.to_vec()).ok()?;
-    Some(Response { status, body })
+    let length = lines.clone().find_map(|line| line.strip_prefix("content-length:"));
+    let body = match length {
+        Some(length) => body.get(..length.trim().parse().ok()?)?.to_vec(),
+        None => {
+            lines.find(|line| {
+                line.strip_prefix("transfer-encoding:").is_some_and(|coding| coding.trim() == "chunked")
+            })?;
+            unchunked(body)?
+        }
+    };
+    Some(Response { status, body: String::from_utf8(body).ok()? })
+}
+
+/// A body that comes in chunks, if the last one is there.
+fn unchunked(mut chunks: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let end = chunks.windows(2).position(|window| window == b"\r\n")?;
+        let size = usize::from_str_radix(std::str::from_utf8(chunks.get(..end)?).ok()?, 16).ok()?;
+        let chunk = chunks.get(end + 2..)?;
+        if chunk.get(size..size + 2)? != b"\r\n" {
+            return None;
+        }
+        if size == 0 {
+            return Some(body);
+        }
+        body.extend_from_slice(chunk.get(..size)?);
+        chunks = chunk.get(size + 2..)?;
+    }
 }
 
 #[cfg(test)]
@@ -123,5 +213,8 @@ mod tests {
         let whole = response(answer).unwrap();
         assert_eq!((whole.status, whole.body.as_str()), (413, "body"));
         assert!((0..answer.len()).all(|cut| response(&answer[..cut]).is_none()));
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbod\r\n1\r\ny\r\n0\r\n\r\n";
+        assert_eq!(response(chunked).unwrap().body, "body");
+        assert!((0..chunked.len()).all(|cut| response(&chunked[..cut]).is_none()));
     }
 }

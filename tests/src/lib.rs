@@ -4,9 +4,11 @@
 //! - [`guest`]: predicates written in WebAssembly text, healthy but for the part that a test replaces.
 //! - [`sidecar`]: the real binary, started on sockets of its own and stopped when the test is over.
 //! - [`http`]: requests to it.
+//! - [`apiserver`]: an API server that fails as a script wants it to.
 //! - [`data`]: clusters with the verdicts that the real kube-scheduler gave.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+pub mod apiserver;
 pub mod data;
 pub mod guest;
 pub mod http;

@@ -57,7 +57,14 @@ pub struct Sidecar {
 
 impl Sidecar {
     /// Starts `<command> serve <arguments>` on a socket and a port of its own, and waits until it is ready.
-    pub fn start(mut command: Command, arguments: &[&str]) -> Self {
+    pub fn start(command: Command, arguments: &[&str]) -> Self {
+        let sidecar = Self::launch(command, arguments);
+        sidecar.wait_until_ready();
+        sidecar
+    }
+
+    /// Starts it and waits until it listens; it may have nothing to answer from yet.
+    pub fn launch(mut command: Command, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let socket = folder.path().join("nodesift.sock");
         command.arg("serve").args(arguments).arg("--socket").arg(&socket).args(["--listen", "127.0.0.1:0"]);
@@ -71,10 +78,30 @@ impl Sidecar {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut sidecar = Self { child, socket, address, output, readers, _folder: folder };
         sidecar.address = sidecar.wait_for_address();
-        let ready = |_: ()| http::get(&sidecar.tcp(), "/readyz").is_ok_and(|response| response.status == 200);
-        patience::until(|| ready(()).then_some(()))
-            .unwrap_or_else(|| panic!("the sidecar is never ready:\n{}", sidecar.output()));
         sidecar
+    }
+
+    /// Waits until it is ready.
+    pub fn wait_until_ready(&self) {
+        // Over the socket, which speaks plain HTTP whatever TCP speaks.
+        let ready = || http::get(&self.unix(), "/readyz").is_ok_and(|response| response.status == 200);
+        patience::until(|| ready().then_some(()))
+            .unwrap_or_else(|| panic!("the sidecar is never ready:\n{}", self.output()));
+    }
+
+    /// Ends it as if the machine had lost it: SIGKILL.
+    pub fn kill(mut self) {
+        self.child.kill().expect("the process can be killed");
+        self.child.wait().expect("the process can be waited for");
+    }
+
+    /// Bytes of memory that it holds: the resident set.
+    pub fn resident_bytes(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.id());
+        let status = std::fs::read_to_string(path).expect("the process is there");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+        let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number of kilobytes");
+        kilobytes * 1024
     }
 
     /// Its loopback endpoint.
@@ -147,8 +174,8 @@ fn eprintln_captured(output: &str) {
 
 /// The bound address, as the line that starts with `listening on` gives it.
 fn address_in(output: &str) -> Option<SocketAddr> {
-    let line = output.lines().find(|line| line.contains("listening on") && line.contains("http://"))?;
-    let (_, rest) = line.split_once("http://")?;
+    let line = output.lines().find(|line| line.contains("listening on") && line.contains("://"))?;
+    let (_, rest) = line.split_once("://")?;
     rest.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ':')).next()?.parse().ok()
 }
 

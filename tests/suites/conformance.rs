@@ -21,10 +21,6 @@ const PODS: usize = 1732;
 /// Kube-scheduler's filters that have expected lines.
 const FILTERS: usize = 12;
 
-/// Runs of one document before a call that ran out of its time counts: on a busy machine a core may be away for the
-/// whole 10 ms of a call, and the answer then says so, as it should.
-const RUNS: usize = 5;
-
 /// The line of all predicates together.
 const TOGETHER: &str = "*";
 
@@ -85,16 +81,11 @@ fn policy() -> Vec<String> {
 }
 
 fn explain(document: &Document) -> Output {
-    for _ in 0..RUNS {
-        let mut command = command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
-        command.args(["explain", "-o", "jsonl", "--cluster"]).arg(document.cluster());
-        let output = run(command.arg("--pods").arg(document.pods()));
-        assert_eq!(output.code, Some(0), "document {}: {}", document.name, output.stderr);
-        if !output.stdout.contains(r#""fault":"Deadline""#) {
-            return output;
-        }
-    }
-    panic!("document {}: a predicate ran out of its time in each of {RUNS} runs", document.name)
+    let mut command = command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
+    command.args(["explain", "-o", "jsonl", "--cluster"]).arg(document.cluster());
+    let output = run(command.arg("--pods").arg(document.pods()));
+    assert_eq!(output.code, Some(0), "document {}: {}", document.name, output.stderr);
+    output
 }
 
 fn parse(line: &str) -> Line {

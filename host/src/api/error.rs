@@ -2,11 +2,14 @@
 //!
 //! Texts say what to do and are bounded in length, because they may quote what a client sent. Start at [`Error::status`].
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use crate::cache::AssumeError;
 use crate::{engine, limits};
 
 /// Why a request has no answer.
@@ -63,8 +66,35 @@ pub enum Error {
         /// What is waited for.
         waiting: String,
     },
-    /// No evaluation slot became free in time.
-    #[error("no evaluation slot became free within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
+    /// The source has been silent for too long, and the configuration says not to answer then.
+    #[error("the source has been silent for {} s, longer than --stale-after allows: try again", silence.as_secs())]
+    Stale {
+        /// For how long.
+        silence: Duration,
+    },
+    /// What the request wants to have been seen was not, in time.
+    #[error("waited {} ms for {wanted}, and have {found}: try again", waited.as_millis())]
+    NotSeen {
+        /// The request's deadline.
+        waited: Duration,
+        /// What it wants.
+        wanted: String,
+        /// What there is.
+        found: String,
+    },
+    /// As many streams or dumps are under way as may be.
+    #[error("{limit} {what} are under way already: try again later")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The pod cannot be assumed where the request says.
+    #[error(transparent)]
+    Assume(#[from] AssumeError),
+    /// No evaluation slot became free in time, or too many requests wait for one already.
+    #[error("more requests than can be answered within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
     Overloaded,
     /// The engine has no answer.
     #[error(transparent)]
@@ -74,7 +104,8 @@ pub enum Error {
     Internal,
     /// There is nothing at this path.
     #[error(
-        "there is nothing at {path}; POST /v1/filter, POST /v1/explain, POST /extender/filter, GET /livez, GET /readyz"
+        "there is nothing at {path}; POST /v1/filter, POST /v1/explain, POST /v1/assume, POST /v1/forget, \
+         POST /v1/predicates, POST /v1/prefilterpredicates, GET /v1/state, GET /v1/events, POST /extender/filter, GET /livez, GET /readyz"
     )]
     UnknownPath {
         /// As the request named it.
@@ -101,8 +132,17 @@ impl Error {
             }
             Self::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),
             Self::MediaType { .. } => (Code::InvalidArgument, StatusCode::UNSUPPORTED_MEDIA_TYPE),
-            Self::NotReady { .. } => (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
-            Self::Overloaded => (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS),
+            Self::NotReady { .. } | Self::Stale { .. } => (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
+            Self::NotSeen { .. } => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
+            Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. }) => {
+                (Code::FailedPrecondition, StatusCode::CONFLICT)
+            }
+            Self::Assume(AssumeError::UnknownPod { .. } | AssumeError::UnknownNode { .. }) => {
+                (Code::NotFound, StatusCode::NOT_FOUND)
+            }
+            Self::Overloaded | Self::TooMany { .. } | Self::Assume(AssumeError::Full) => {
+                (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
+            }
             Self::Engine(engine::Error::UnknownPod { .. } | engine::Error::UnknownNode { .. }) => {
                 (Code::NotFound, StatusCode::NOT_FOUND)
             }
@@ -137,7 +177,7 @@ impl IntoResponse for Error {
         let (code, status) = self.status();
         let body = json!({"error": {"code": code_name(code), "message": self.text()}});
         let mut response = (status, Json(body)).into_response();
-        if matches!(self, Self::Overloaded | Self::NotReady { .. }) {
+        if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
@@ -145,12 +185,13 @@ impl IntoResponse for Error {
 }
 
 /// The name that the protobuf JSON mapping and every gRPC document use for a code.
-fn code_name(code: tonic::Code) -> &'static str {
+pub(super) fn code_name(code: tonic::Code) -> &'static str {
     use tonic::Code;
     match code {
         Code::InvalidArgument => "INVALID_ARGUMENT",
         Code::NotFound => "NOT_FOUND",
         Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
         Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
         Code::Unavailable => "UNAVAILABLE",
         Code::Unimplemented => "UNIMPLEMENTED",

@@ -393,7 +393,7 @@ mod tests {
         let text = String::from_utf8(text).unwrap();
         assert!(
             text.starts_with(
-                r#"{"Nodes":null,"NodeNames":null,"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":"no"#
+                r#"{"Nodes":null,"NodeNames":null,"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":"more requests"#
             ),
             "{text}"
         );

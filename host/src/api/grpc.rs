@@ -1,15 +1,28 @@
 //! The gRPC dialect: the calls of `nodesift.v1`, as tonic serves them, and what tonic says by itself put right.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::HeaderValue;
+use futures_util::{Stream, StreamExt as _};
+use nodesift_api::v1::filter_stream_response::Outcome;
 use nodesift_api::v1::nodesift_server::{Nodesift, NodesiftServer};
-use nodesift_api::v1::{ExplainRequest, ExplainResponse, FilterRequest, FilterResponse};
-use tonic::{Request, Response, Status};
+use nodesift_api::v1::{
+    AssumeRequest, AssumeResponse, CallError, ExplainRequest, ExplainResponse, FilterRequest, FilterResponse,
+    FilterStreamRequest, FilterStreamResponse, ForgetRequest, ForgetResponse, PreFilterPredicatesRequest,
+    PreFilterPredicatesResponse, PredicatesRequest, PredicatesResponse,
+};
+use tonic::{Request, Response, Status, Streaming};
 
 use super::Error;
+use super::error::code_name;
 use super::service::{self, Service};
+use super::yunikorn;
+use crate::limits;
+
+/// The path of the one call whose requests go on for as long as the client wants.
+pub(super) const FILTER_STREAM: &str = "/nodesift.v1.Nodesift/FilterStream";
 
 /// The calls of `nodesift.v1` over one service.
 #[derive(Debug)]
@@ -26,12 +39,61 @@ pub(super) fn server(service: Service, max_message_bytes: usize) -> NodesiftServ
 impl Nodesift for Calls {
     async fn filter(&self, request: Request<FilterRequest>) -> Result<Response<FilterResponse>, Status> {
         let request = Reached::by(request);
-        Ok(Response::new(self.service.run(move |engine| service::filter(engine, request)).await?))
+        Ok(Response::new(self.service.call::<service::Filter>(request).await?))
+    }
+
+    type FilterStreamStream = Pin<Box<dyn Stream<Item = Result<FilterStreamResponse, Status>> + Send>>;
+
+    async fn filter_stream(
+        &self,
+        request: Request<Streaming<FilterStreamRequest>>,
+    ) -> Result<Response<Self::FilterStreamStream>, Status> {
+        let requests = Reached::by(request);
+        let drained = self.service.readiness().drained();
+        let service = self.service.clone();
+        let answers = requests.take_until(drained).map(move |request| {
+            let service = service.clone();
+            async move {
+                let FilterStreamRequest { id, filter } = request?;
+                let outcome = match service.call::<service::Filter>(filter.unwrap_or_default()).await {
+                    Ok(answer) => Outcome::Answer(answer),
+                    Err(error) => {
+                        let code = code_name(error.status().0).to_owned();
+                        Outcome::Error(CallError { code, message: error.text() })
+                    }
+                };
+                Ok(FilterStreamResponse { id, outcome: Some(outcome) })
+            }
+        });
+        Ok(Response::new(Box::pin(answers.buffered(limits::STREAM_REQUESTS))))
     }
 
     async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
         let request = Reached::by(request);
-        Ok(Response::new(self.service.run(move |engine| service::explain(engine, request)).await?))
+        Ok(Response::new(self.service.call::<service::Explain>(request).await?))
+    }
+
+    async fn predicates(&self, request: Request<PredicatesRequest>) -> Result<Response<PredicatesResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.call::<yunikorn::Predicates>(request).await?))
+    }
+
+    async fn pre_filter_predicates(
+        &self,
+        request: Request<PreFilterPredicatesRequest>,
+    ) -> Result<Response<PreFilterPredicatesResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.call::<yunikorn::PreFilterPredicates>(request).await?))
+    }
+
+    async fn assume(&self, request: Request<AssumeRequest>) -> Result<Response<AssumeResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.write(move |service| service.assume_now(request)).await?))
+    }
+
+    async fn forget(&self, request: Request<ForgetRequest>) -> Result<Response<ForgetResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.write(move |service| service.forget_now(request)).await?))
     }
 }
 

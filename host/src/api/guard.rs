@@ -18,7 +18,7 @@ use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Error;
-use super::grpc::Reached;
+use super::grpc::{FILTER_STREAM, Reached};
 use crate::limits;
 
 /// Bytes that a request body may have.
@@ -28,11 +28,14 @@ pub struct BodyLimit(pub usize);
 /// Bounds the body, runs the handler, and answers for it if it panics.
 pub async fn guard(State(BodyLimit(limit)): State<BodyLimit>, request: Request, next: Next) -> Response {
     let grpc = is_grpc(request.headers());
+    // A stream of requests has no end to wait for: its messages are bounded one by one, and its peer by pings.
+    let endless = grpc && request.uri().path() == FILTER_STREAM;
     // A declared length is refused before a byte is read.
     if request.body().size_hint().lower() > limit as u64 {
         return Error::BodyTooLarge { limit }.into_response_for(grpc);
     }
-    let mut request = request.map(|body| Body::new(Bounded::new(body, limit, limits::BODY_TIME, grpc)));
+    let bounded = |body| Body::new(Bounded::new(body, limit, limits::BODY_TIME, grpc));
+    let mut request = if endless { request } else { request.map(bounded) };
     let reached = Reached::default();
     request.extensions_mut().insert(reached.clone());
     match contained(next.run(request)).await {

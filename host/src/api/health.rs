@@ -3,9 +3,11 @@
 //! Whoever must be done before the first answer holds a [`Latch`]; readiness comes when the last one is dropped. A drain
 //! takes readiness away for good, while requests that still arrive are answered.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::StatusCode;
+use tokio_util::sync::CancellationToken;
 
 use super::Error;
 
@@ -13,12 +15,26 @@ use super::Error;
 #[derive(Debug, Clone, Default)]
 pub struct Readiness {
     state: Arc<Mutex<State>>,
+    drain: CancellationToken,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     waiting: Vec<Arc<str>>,
     draining: bool,
+    remarks: Vec<Remark>,
+}
+
+/// What does not take readiness away, but should be known; none while all is well.
+type Remark = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("waiting", &self.waiting)
+            .field("draining", &self.draining)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Something that must be done before the first answer; done when dropped.
@@ -37,9 +53,20 @@ impl Readiness {
         Latch { what, readiness: self.clone() }
     }
 
+    /// Has `/readyz` ask for a remark, such as `1 object is retried: Pod web/nginx-0`, whenever it says `ok`.
+    pub fn remark(&self, remark: impl Fn() -> Option<String> + Send + Sync + 'static) {
+        self.locked(|state| state.remarks.push(Arc::new(remark)));
+    }
+
     /// Takes readiness away: the process is about to end.
     pub fn drain(&self) {
         self.locked(|state| state.draining = true);
+        self.drain.cancel();
+    }
+
+    /// Ends when the process is about to end: for what would otherwise go on for ever.
+    pub fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.drain.clone().cancelled_owned()
     }
 
     /// Refuses while anything is waited for. A drain does not refuse: requests that made it here are answered.
@@ -52,11 +79,19 @@ impl Readiness {
 
     /// Status and text of `/readyz`.
     pub fn report(&self) -> (StatusCode, String) {
-        self.locked(|state| match (state.draining, state.waiting.as_slice()) {
-            (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n".to_owned()),
-            (false, []) => (StatusCode::OK, "ok\n".to_owned()),
-            (false, waiting) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {}\n", waiting.join(", "))),
-        })
+        let remarks = self.locked(|state| match (state.draining, state.waiting.as_slice()) {
+            (true, _) => Err("shutting down\n".to_owned()),
+            (false, []) => Ok(state.remarks.clone()),
+            (false, waiting) => Err(format!("waiting for {}\n", waiting.join(", "))),
+        });
+        match remarks {
+            Err(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
+            Ok(remarks) => {
+                let words: Vec<String> =
+                    [String::from("ok")].into_iter().chain(remarks.iter().filter_map(|remark| remark())).collect();
+                (StatusCode::OK, format!("{}\n", words.join(", ")))
+            }
+        }
     }
 
     fn locked<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
@@ -90,6 +125,17 @@ mod tests {
         assert_eq!(readiness.check().unwrap_err().text(), "not ready, waiting for the list of pods: try again");
         drop(pods);
         assert_eq!(readiness.report(), (StatusCode::OK, "ok\n".into()));
+    }
+
+    #[test]
+    fn remarks_are_told_once_ready_and_do_not_take_readiness_away() {
+        let readiness = Readiness::default();
+        let latch = readiness.wait_for("the list of pods");
+        readiness.remark(|| Some("1 object is retried: Pod a/b".to_owned()));
+        readiness.remark(|| None);
+        assert_eq!(readiness.report().0, StatusCode::SERVICE_UNAVAILABLE);
+        drop(latch);
+        assert_eq!(readiness.report(), (StatusCode::OK, "ok, 1 object is retried: Pod a/b\n".into()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The JSON dialect: POST /v1/filter and /v1/explain in the protobuf JSON mapping.
+//! The JSON dialect: the calls of `nodesift.v1` as POST /v1/<call>, in the protobuf JSON mapping.
 //!
 //! camelCase out; camelCase and snake_case in; unknown fields refused with their name.
 
@@ -11,25 +11,78 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::service::{self, Service};
-use crate::engine::Engine;
+use super::consistency::Wanted;
+use super::service::{self, Call, Service};
+use super::yunikorn;
 
 /// POST /v1/filter.
 pub(super) async fn filter(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
-    call(&service, &headers, body, service::filter).await
+    call::<service::Filter>(&service, &headers, body).await
 }
 
 /// POST /v1/explain.
 pub(super) async fn explain(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
-    call(&service, &headers, body, service::explain).await
+    call::<service::Explain>(&service, &headers, body).await
 }
 
-/// Decodes, evaluates and encodes in one go off the I/O threads: megabytes of JSON are work as well.
-async fn call<Q, A>(
+/// POST /v1/predicates.
+pub(super) async fn predicates(
+    State(service): State<Service>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    call::<yunikorn::Predicates>(&service, &headers, body).await
+}
+
+/// POST /v1/prefilterpredicates.
+pub(super) async fn pre_filter_predicates(
+    State(service): State<Service>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    call::<yunikorn::PreFilterPredicates>(&service, &headers, body).await
+}
+
+/// POST /v1/assume.
+pub(super) async fn assume(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
+    change(&service, &headers, body, Service::assume_now).await
+}
+
+/// POST /v1/forget.
+pub(super) async fn forget(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
+    change(&service, &headers, body, Service::forget_now).await
+}
+
+/// Decodes, evaluates and encodes in one go off the I/O threads: megabytes of JSON are work as well. Only a request that
+/// wants to have seen what is not there yet takes two goes, with the wait between them.
+async fn call<C: Call>(service: &Service, headers: &HeaderMap, body: Body) -> Result<Response, Error> {
+    check_media_type(headers)?;
+    let body = read(body).await?;
+    let staleness = service.staleness().clone();
+    let first = service.run(move |engine| {
+        let request: C::Request = decode(&body)?;
+        match Wanted::of(C::consistency(&request))? {
+            Some(wanted) if !wanted.is_met(&engine.snapshot()) => Ok(Err((request, wanted))),
+            _ => encode(&C::answer(engine, &staleness, request)?).map(Ok),
+        }
+    });
+    let text = match first.await? {
+        Ok(text) => text,
+        Err((request, wanted)) => {
+            wanted.wait(service.reader()).await?;
+            let staleness = service.staleness().clone();
+            service.run(move |engine| encode(&C::answer(engine, &staleness, request)?)).await?
+        }
+    };
+    Ok(reply(text))
+}
+
+/// Decodes, changes the cache and encodes, off the I/O threads.
+async fn change<Q, A>(
     service: &Service,
     headers: &HeaderMap,
     body: Body,
-    answer: fn(&Engine, Q) -> Result<A, Error>,
+    change: fn(&Service, Q) -> Result<A, Error>,
 ) -> Result<Response, Error>
 where
     Q: DeserializeOwned + 'static,
@@ -37,8 +90,7 @@ where
 {
     check_media_type(headers)?;
     let body = read(body).await?;
-    let text = service.run(move |engine| encode(&answer(engine, decode(&body)?)?)).await?;
-    Ok(reply(text))
+    Ok(reply(service.write(move |service| encode(&change(service, decode(&body)?)?)).await?))
 }
 
 /// A JSON body with its type.
@@ -96,7 +148,7 @@ mod tests {
 
     fn refusal(text: &[u8]) -> String {
         let error = decode::<v1::FilterRequest>(text).unwrap_err();
-        assert_eq!(error.status().1, axum::http::StatusCode::BAD_REQUEST);
+        assert_eq!(error.status().1, http::StatusCode::BAD_REQUEST);
         error.text()
     }
 
@@ -146,7 +198,7 @@ mod tests {
             pods: vec![v1::PodAnswer { pod: "a/b".into(), nodes: 3, ..Default::default() }],
         };
         let expected = concat!(
-            r#"{"version":{"generation":"7","policyGeneration":"1","nodesResourceVersion":"","podsResourceVersion":""},"#,
+            r#"{"version":{"generation":"7","policyGeneration":"1","nodesResourceVersion":"","podsResourceVersion":"","stale":false},"#,
             r#""pods":[{"pod":"a/b","feasible":[],"failures":[],"faults":[],"nodes":3,"cycle":"CYCLE_UNSPECIFIED"}]}"#,
         );
         assert_eq!(String::from_utf8(encode(&answer).unwrap()).unwrap(), expected);

@@ -18,8 +18,8 @@ const SOCKET_MODE: u32 = 0o660;
 pub enum Error {
     /// The address is reachable from other machines.
     #[error(
-        "{address} is not a loopback address: listening there needs TLS, which comes first; \
-         listen on 127.0.0.1 or [::1], or share the Unix socket"
+        "{address} is not a loopback address: listening there needs TLS (--tls-cert and --tls-key); \
+         or listen on 127.0.0.1 or [::1], or share the Unix socket"
     )]
     NotLoopback {
         /// As configured.
@@ -55,9 +55,9 @@ pub enum Error {
     },
 }
 
-/// Listens on a loopback address; port 0 takes any free port.
+/// Listens on an address; port 0 takes any free port. Whether it may be reached from other machines is
+/// [`check_loopback`]'s to say.
 pub async fn bind_tcp(address: SocketAddr) -> Result<TcpListener, Error> {
-    check_loopback(address)?;
     TcpListener::bind(address).await.map_err(|source| Error::Tcp { address, source })
 }
 
@@ -188,7 +188,7 @@ mod tests {
         }
         for address in ["0.0.0.0:1", "10.0.0.1:1", "[::]:1", "[::ffff:10.0.0.1]:1"] {
             let text = check_loopback(address.parse().unwrap()).unwrap_err().to_string();
-            assert!(text.contains("TLS, which comes first"), "{text}");
+            assert!(text.contains("--tls-cert"), "{text}");
         }
     }
 }

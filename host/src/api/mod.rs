@@ -3,31 +3,45 @@
 //! Every protocol is a thin edge around one [`Service`]: decode, let it answer, encode.
 //!
 //! ```text
-//! server    sockets in, connections with their limits, drain
+//! server    sockets in, connections with their limits, drain; `tls` over TCP where there are certificates
 //! router    paths → handlers; every request bounded and contained by `guard`
-//!   grpc · json · extender · health      one file per dialect
+//!   grpc · json · extender · health · metrics   one file per dialect
+//!   state · events                       dumps and streams for operators, plain JSON
 //! service   readiness, evaluation slots: the one place where evaluation runs
-//!   request   nodesift.v1 messages → engine::Question
-//!   response  engine::Answer → nodesift.v1 messages
+//!   request      nodesift.v1 messages → engine::Question
+//!   consistency  what a request wants to have been seen, and the wait for it
+//!   staleness    how old what is known may be
+//!   yunikorn     YuniKorn's calls, in its own words
+//!   assume       what a core has decided → the cache's writer
+//!   response     engine::Answer → nodesift.v1 messages
 //! error     the one place that maps failures to gRPC and HTTP statuses
 //! ```
 //!
 //! Start with [`service`], then [`server`].
 
+pub mod assume;
+pub mod consistency;
 pub mod error;
+mod events;
 pub mod extender;
 mod grpc;
 pub mod guard;
 pub mod health;
 pub mod json;
 pub mod listen;
+mod metrics;
 pub mod patience;
 pub mod request;
 pub mod response;
 pub mod router;
 pub mod server;
 pub mod service;
+mod staleness;
+mod state;
+pub mod tls;
+mod yunikorn;
 
 pub use error::Error;
 pub use health::Readiness;
-pub use service::Service;
+pub use service::{Service, Settings};
+pub use staleness::{Age, Staleness};

@@ -39,7 +39,8 @@ impl Asked {
             unbound.iter().map(|pod| named(pod.namespace.to_string(), pod.name.to_string())).collect()
         } else {
             at_most("pods", self.pods.len(), limits::REQUEST_PODS)?;
-            self.pods.into_iter().enumerate().map(|(at, pod)| pod_ref(at, pod)).collect::<Result<_, _>>()?
+            let place = |at: usize| format!("pods[{at}]");
+            self.pods.into_iter().enumerate().map(|(at, pod)| pod_ref(&place(at), pod)).collect::<Result<_, _>>()?
         };
         let nodes = match self.nodes {
             Some(subset) => Nodes::Named(subset.names),
@@ -72,8 +73,9 @@ fn phase(phase: i32) -> Result<Phase, Error> {
     }
 }
 
-fn pod_ref(at: usize, pod: v1::Pod) -> Result<PodRef, Error> {
-    let field = |name: &str| format!("pods[{at}].{name}");
+/// Which pod is meant; `place` names the field in errors.
+pub(super) fn pod_ref(place: &str, pod: v1::Pod) -> Result<PodRef, Error> {
+    let field = |name: &str| format!("{place}.{name}");
     match pod.pod {
         Some(pod::Pod::Uid(uid)) if uid.is_empty() => Err(invalid(&field("uid"), "is empty")),
         Some(pod::Pod::Uid(uid)) => Ok(PodRef::Uid(uid)),
@@ -91,7 +93,7 @@ fn pod_ref(at: usize, pod: v1::Pod) -> Result<PodRef, Error> {
             let pod = decoded(&field("object"), serde_path_to_error::deserialize(value))?;
             Ok(PodRef::Whole(Box::new(pod)))
         }
-        None => Err(invalid(&format!("pods[{at}]"), "give one of uid, name, json, object")),
+        None => Err(invalid(place, "give one of uid, name, json, object")),
     }
 }
 
@@ -137,7 +139,7 @@ fn named(namespace: String, name: String) -> PodRef {
     PodRef::Name { namespace, name }
 }
 
-fn invalid(field: &str, reason: &str) -> Error {
+pub(super) fn invalid(field: &str, reason: &str) -> Error {
     Error::InvalidField { field: field.to_owned(), reason: reason.to_owned() }
 }
 
@@ -161,21 +163,21 @@ mod tests {
 
     #[test]
     fn a_pod_without_any_reference_names_its_place() {
-        let error = pod_ref(2, v1::Pod { pod: None }).unwrap_err();
+        let error = pod_ref("pods[2]", v1::Pod { pod: None }).unwrap_err();
         assert_eq!(error.text(), "pods[2]: give one of uid, name, json, object");
     }
 
     #[test]
     fn a_pod_named_without_a_namespace_is_in_default() {
         let name = v1::PodName { namespace: String::new(), name: "web".into() };
-        let pod = pod_ref(0, v1::Pod { pod: Some(pod::Pod::Name(name)) }).unwrap();
+        let pod = pod_ref("pods[0]", v1::Pod { pod: Some(pod::Pod::Name(name)) }).unwrap();
         assert!(matches!(pod, PodRef::Name { namespace, name } if namespace == "default" && name == "web"));
     }
 
     #[test]
     fn a_broken_whole_pod_names_field_and_place() {
         let pod = v1::Pod { pod: Some(pod::Pod::Json("[".into())) };
-        let text = pod_ref(1, pod).unwrap_err().text();
+        let text = pod_ref("pods[1]", pod).unwrap_err().text();
         assert!(text.starts_with("pods[1].json: ") && text.contains("line 1"), "{text}");
     }
 

@@ -2,19 +2,20 @@
 
 use nodesift_api::v1;
 
+use super::staleness::Age;
 use crate::cache::Snapshot;
-use crate::engine::{Answer, Cycle, Failure, PodAnswer, RowSet};
+use crate::engine::{Answer, Cycle, Failure, FaultReport, PodAnswer, RowSet};
 
 /// The answer of `Filter`, saying as much as asked.
-pub fn filter(answer: &Answer, detail: v1::Detail) -> v1::FilterResponse {
+pub fn filter(answer: &Answer, age: Age, detail: v1::Detail) -> v1::FilterResponse {
     v1::FilterResponse {
-        version: Some(version(answer)),
+        version: Some(version(&answer.snapshot, answer.policy_generation, age)),
         pods: answer.pods.iter().map(|pod| pod_answer(&answer.snapshot, pod, detail)).collect(),
     }
 }
 
 /// The answer of `Explain`.
-pub fn explain(answer: &Answer) -> v1::ExplainResponse {
+pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
     let snapshot = &*answer.snapshot;
     let pods = answer.pods.iter().map(|pod| v1::PodExplanation {
         pod: pod.pod.clone(),
@@ -28,15 +29,19 @@ pub fn explain(answer: &Answer) -> v1::ExplainResponse {
             .collect(),
         conjunction: Some(pod_answer(snapshot, pod, v1::Detail::Failures)),
     });
-    v1::ExplainResponse { version: Some(version(answer)), pods: pods.collect() }
+    let version = version(&answer.snapshot, answer.policy_generation, age);
+    v1::ExplainResponse { version: Some(version), pods: pods.collect() }
 }
 
-fn version(answer: &Answer) -> v1::Version {
+/// What an answer was computed from, and how old that may be.
+pub(super) fn version(snapshot: &Snapshot, policy_generation: u64, age: Age) -> v1::Version {
     v1::Version {
-        generation: answer.snapshot.generation().0,
-        policy_generation: answer.policy_generation,
-        nodes_resource_version: answer.snapshot.nodes_resource_version().to_owned(),
-        pods_resource_version: answer.snapshot.pods_resource_version().to_owned(),
+        generation: snapshot.generation().0,
+        policy_generation,
+        nodes_resource_version: snapshot.nodes_resource_version().to_owned(),
+        pods_resource_version: snapshot.pods_resource_version().to_owned(),
+        staleness_ms: age.silence.map(|silence| u64::try_from(silence.as_millis()).unwrap_or(u64::MAX)),
+        stale: age.stale,
     }
 }
 
@@ -51,19 +56,10 @@ fn pod_answer(snapshot: &Snapshot, pod: &PodAnswer, detail: v1::Detail) -> v1::P
     };
     v1::PodAnswer {
         pod: pod.pod.clone(),
-        feasible: names(snapshot, &pod.feasible),
+        feasible: feasible(snapshot, pod),
         failures,
         message,
-        faults: pod
-            .faults
-            .iter()
-            .map(|report| v1::Fault {
-                predicate: report.predicate.to_string(),
-                fault: report.fault.kind.name().to_owned(),
-                detail: report.fault.detail.clone(),
-                effect: report.effect.name().to_owned(),
-            })
-            .collect(),
+        faults: faults(pod),
         nodes: count(pod.nodes),
         cycle: match pod.cycle {
             Cycle::EachNode => v1::Cycle::EachNode,
@@ -73,6 +69,22 @@ fn pod_answer(snapshot: &Snapshot, pod: &PodAnswer, detail: v1::Detail) -> v1::P
         }
         .into(),
     }
+}
+
+/// Names of the nodes that fit.
+pub(super) fn feasible(snapshot: &Snapshot, pod: &PodAnswer) -> Vec<String> {
+    names(snapshot, &pod.feasible)
+}
+
+/// Predicates that failed to answer.
+pub(super) fn faults(pod: &PodAnswer) -> Vec<v1::Fault> {
+    let fault = |report: &FaultReport| v1::Fault {
+        predicate: report.predicate.to_string(),
+        fault: report.fault.kind.name().to_owned(),
+        detail: report.fault.detail.clone(),
+        effect: report.effect.name().to_owned(),
+    };
+    pod.faults.iter().map(fault).collect()
 }
 
 fn group(snapshot: &Snapshot, failure: &Failure, with_nodes: bool) -> v1::Failure {

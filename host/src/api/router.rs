@@ -1,25 +1,34 @@
 //! Paths → handlers, the same on every listener.
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 
 use super::guard::{BodyLimit, guard, is_grpc};
-use super::{Error, Service, extender, grpc, json};
+use super::{Error, Service, events, extender, grpc, json, metrics, state};
+use crate::metrics::Exposition;
 
 /// Everything that is served, behind the guard.
-pub fn router(service: Service, body_limit: BodyLimit) -> Router {
+pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
     let calls = grpc::server(service.clone(), body_limit.0);
     Router::new()
         .route_service("/nodesift.v1.Nodesift/{call}", calls)
         .route("/v1/filter", post(json::filter))
         .route("/v1/explain", post(json::explain))
+        .route("/v1/assume", post(json::assume))
+        .route("/v1/forget", post(json::forget))
+        .route("/v1/predicates", post(json::predicates))
+        .route("/v1/prefilterpredicates", post(json::pre_filter_predicates))
+        .route("/v1/state", get(state::state))
+        .route("/v1/events", get(events::events))
         .route("/extender/filter", post(extender::filter))
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics::metrics))
+        .layer(Extension(exposition))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .with_state(service)

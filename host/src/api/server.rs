@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Readiness;
 use super::patience::Patient;
+use super::tls::Tls;
 use crate::limits;
 
 /// Listeners that serve one router until they are drained.
@@ -43,11 +44,14 @@ impl Server {
         Self { router, readiness, stop: CancellationToken::new(), connections: Vec::new() }
     }
 
-    /// Serves what comes in on a listener, from now on.
-    pub fn listen<L: Listener>(&mut self, listener: L) {
+    /// Serves what comes in on a listener, from now on; under TLS where there is any.
+    pub fn listen<L: Listener>(&mut self, listener: L, tls: Option<Tls>) {
         let connections = Arc::new(Semaphore::new(limits::CONNECTIONS));
         self.connections.push(Arc::clone(&connections));
-        tokio::spawn(accept(listener, self.router.clone(), connections, self.stop.clone()));
+        if let Some(tls) = tls.clone() {
+            tokio::spawn(tls.follow(self.stop.clone()));
+        }
+        tokio::spawn(accept(listener, tls, self.router.clone(), connections, self.stop.clone()));
     }
 
     /// Says "not ready", stops accepting, lets running requests end, for [`limits::DRAIN_GRACE`] at most.
@@ -72,7 +76,13 @@ impl Server {
 const ALL: u32 = limits::CONNECTIONS as u32;
 
 /// Accepts until told to stop; a full house leaves newcomers in the kernel's queue.
-async fn accept<L: Listener>(mut listener: L, router: Router, connections: Arc<Semaphore>, stop: CancellationToken) {
+async fn accept<L: Listener>(
+    mut listener: L,
+    tls: Option<Tls>,
+    router: Router,
+    connections: Arc<Semaphore>,
+    stop: CancellationToken,
+) {
     let protocols = protocols();
     loop {
         let next = async {
@@ -81,7 +91,17 @@ async fn accept<L: Listener>(mut listener: L, router: Router, connections: Arc<S
             Some((permit, listener.accept().await.0))
         };
         let Some(Some((permit, io))) = stop.run_until_cancelled(next).await else { return };
-        tokio::spawn(serve(io, router.clone(), protocols.clone(), permit, stop.clone()));
+        let (router, protocols, stop) = (router.clone(), protocols.clone(), stop.clone());
+        match tls.clone() {
+            None => drop(tokio::spawn(serve(io, router, protocols, permit, stop))),
+            // Hands are shaken beside the accepting, which must not wait for a slow client.
+            Some(tls) => drop(tokio::spawn(async move {
+                match tls.accept(io).await {
+                    Ok(io) => serve(io, router, protocols, permit, stop).await,
+                    Err(error) => tracing::debug!(%error, "no TLS handshake"),
+                }
+            })),
+        }
     }
 }
 

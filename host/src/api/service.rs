@@ -1,34 +1,77 @@
 //! The one service behind every protocol: readiness, evaluation slots, and the calls of `nodesift.v1`.
 //!
 //! [`Service::run`] is the only place where evaluation leaves the I/O threads; what runs inside sees the engine and may
-//! panic without being felt by another request.
+//! panic without being felt by another request. [`Service::write`] is the same for calls that change the cache.
 
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
-use nodesift_api::v1::{ExplainRequest, ExplainResponse, FilterRequest, FilterResponse};
-use tokio::sync::Semaphore;
+use nodesift_api::v1::{Consistency, ExplainRequest, ExplainResponse, FilterRequest, FilterResponse};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::consistency::Wanted;
 use super::health::Readiness;
+use super::staleness::Staleness;
 use super::{Error, request, response};
+use crate::cache::{Reader, SharedWriter};
 use crate::engine::{Depth, Engine};
 use crate::limits;
+
+/// What can be configured.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// For how long a pod stays assumed where the core does not say.
+    pub assume_ttl: Duration,
+    /// How old what is known may be.
+    pub staleness: Staleness,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { assume_ttl: limits::ASSUME_TTL, staleness: Staleness::default() }
+    }
+}
 
 /// Answers requests; clones share everything.
 #[derive(Debug, Clone)]
 pub struct Service {
     engine: Arc<Engine>,
+    writer: SharedWriter,
+    reader: Reader,
     readiness: Readiness,
+    settings: Settings,
     slots: Arc<Semaphore>,
+    /// Places in the queue for a slot.
+    queue: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
+    dumps: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
 }
 
 impl Service {
-    /// A service over an engine, with one evaluation slot per core.
-    pub fn new(engine: Arc<Engine>, readiness: Readiness) -> Self {
+    /// A service over an engine and the cache that it reads, with one evaluation slot per core.
+    pub fn new(engine: Arc<Engine>, writer: SharedWriter, readiness: Readiness, settings: Settings) -> Self {
         let cores = available_parallelism().map_or(1, NonZero::get);
-        Self { engine, readiness, slots: Arc::new(Semaphore::new(cores)) }
+        let reader = writer.lock().reader();
+        let places = |places: usize| Arc::new(Semaphore::new(places));
+        Self {
+            engine,
+            writer,
+            reader,
+            readiness,
+            settings,
+            slots: places(cores),
+            queue: places(limits::QUEUE_REQUESTS),
+            writes: places(limits::WRITES),
+            dumps: places(limits::STATE_DUMPS),
+            streams: places(limits::STREAMS),
+        }
     }
 
     /// Whether answers may be given.
@@ -36,58 +79,178 @@ impl Service {
         &self.readiness
     }
 
+    /// What is configured.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How old what is known may be.
+    pub(super) fn staleness(&self) -> &Staleness {
+        &self.settings.staleness
+    }
+
+    /// The engine.
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Reads the cache.
+    pub(super) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Writes the cache.
+    pub(super) fn writer(&self) -> &SharedWriter {
+        &self.writer
+    }
+
+    /// A place for a dump of the state.
+    pub(super) fn dump_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        permit(&self.dumps, "dumps of the state", limits::STATE_DUMPS)
+    }
+
+    /// A place for a stream of events.
+    pub(super) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        permit(&self.streams, "streams of events", limits::STREAMS)
+    }
+
+    /// Refuses before the first sync, and where what is known is too old and the configuration says to refuse then.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.readiness.check()?;
+        self.staleness().check()
+    }
+
+    /// Answers a call once what it wants to have been seen has been.
+    pub(super) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Error> {
+        self.check()?;
+        if let Some(wanted) = Wanted::of(C::consistency(&request))? {
+            wanted.wait(&self.reader).await?;
+        }
+        let staleness = self.staleness().clone();
+        self.run(move |engine| C::answer(engine, &staleness, request)).await
+    }
+
     /// Runs work that evaluates, off the I/O threads and at most one per core at a time.
     ///
-    /// Refuses before the first sync and when no slot becomes free within [`limits::QUEUE_TIME`]. A panic inside is an
+    /// Refuses before the first sync, at once where [`limits::QUEUE_REQUESTS`] wait already, and when no slot becomes free
+    /// within [`limits::QUEUE_TIME`]. A panic inside is an
     /// error of this request alone. A client that leaves while waiting gives up its place; once started, work is done.
     pub async fn run<T, W>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
         W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
     {
-        self.readiness.check()?;
-        let slot = match timeout(limits::QUEUE_TIME, Arc::clone(&self.slots).acquire_owned()).await {
-            Ok(Ok(slot)) => slot,
-            // The semaphore is never closed, so only the time can have run out.
-            Ok(Err(_)) | Err(_) => return Err(Error::Overloaded),
-        };
+        self.check()?;
+        let place = self.queue.try_acquire().map_err(|_| Error::Overloaded)?;
+        let slot = slot(&self.slots).await?;
+        drop(place);
         let engine = Arc::clone(&self.engine);
-        let done = tokio::task::spawn_blocking(move || {
+        let done = spawn_blocking(move || {
             let _held_while_working = slot;
             work(&engine)
         });
-        done.await.unwrap_or_else(|stopped| {
-            tracing::error!(reason = %stopped, "evaluation ended abnormally");
-            Err(Error::Internal)
-        })
+        done.await.unwrap_or_else(abnormal)
+    }
+
+    /// Runs work that changes the cache or takes its lock, off the I/O threads. It needs no evaluation slot, so that a core
+    /// can always say what it has decided.
+    pub async fn write<T, W>(&self, work: W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    {
+        self.readiness.check()?;
+        let slot = slot(&self.writes).await?;
+        let service = self.clone();
+        let done = spawn_blocking(move || {
+            let _held_while_working = slot;
+            work(&service)
+        });
+        done.await.unwrap_or_else(abnormal)
     }
 }
 
-/// Answers `Filter`.
-pub fn filter(engine: &Engine, request: FilterRequest) -> Result<FilterResponse, Error> {
-    let detail = request::detail(request.detail)?;
-    let asked = request::Asked {
-        pods: request.pods,
-        pending: request.pending,
-        phase: request.phase,
-        nodes: request.nodes,
-        depth: Depth::FirstFailure,
-    };
-    let snapshot = engine.snapshot();
-    let question = asked.into_question(engine, &snapshot)?;
-    Ok(response::filter(&engine.answer_on(&snapshot, &question)?, detail))
+async fn slot(slots: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
+    match timeout(limits::QUEUE_TIME, Arc::clone(slots).acquire_owned()).await {
+        Ok(Ok(slot)) => Ok(slot),
+        // The semaphore is never closed, so only the time can have run out.
+        Ok(Err(_)) | Err(_) => Err(Error::Overloaded),
+    }
 }
 
-/// Answers `Explain`.
-pub fn explain(engine: &Engine, request: ExplainRequest) -> Result<ExplainResponse, Error> {
-    let asked = request::Asked {
-        pods: request.pods,
-        pending: request.pending,
-        phase: request.phase,
-        nodes: request.nodes,
-        depth: Depth::Each,
-    };
-    let snapshot = engine.snapshot();
-    let question = asked.into_question(engine, &snapshot)?;
-    Ok(response::explain(&engine.answer_on(&snapshot, &question)?))
+fn permit(places: &Arc<Semaphore>, what: &'static str, limit: usize) -> Result<OwnedSemaphorePermit, Error> {
+    Arc::clone(places).try_acquire_owned().map_err(|_| Error::TooMany { what, limit })
+}
+
+#[allow(clippy::needless_pass_by_value)] // As `unwrap_or_else` hands it over.
+fn abnormal<T>(stopped: tokio::task::JoinError) -> Result<T, Error> {
+    tracing::error!(reason = %stopped, "a request ended abnormally");
+    Err(Error::Internal)
+}
+
+/// A call that is answered from a snapshot.
+pub(super) trait Call {
+    /// What is asked.
+    type Request: DeserializeOwned + Send + 'static;
+    /// What is answered.
+    type Response: Serialize + Send + 'static;
+
+    /// What the request wants to have been seen.
+    fn consistency(request: &Self::Request) -> Option<&Consistency>;
+
+    /// The answer from the newest snapshot.
+    fn answer(engine: &Engine, staleness: &Staleness, request: Self::Request) -> Result<Self::Response, Error>;
+}
+
+/// `Filter`.
+#[derive(Debug)]
+pub(super) struct Filter;
+
+impl Call for Filter {
+    type Request = FilterRequest;
+    type Response = FilterResponse;
+
+    fn consistency(request: &FilterRequest) -> Option<&Consistency> {
+        request.consistency.as_ref()
+    }
+
+    fn answer(engine: &Engine, staleness: &Staleness, request: FilterRequest) -> Result<FilterResponse, Error> {
+        let detail = request::detail(request.detail)?;
+        let asked = request::Asked {
+            pods: request.pods,
+            pending: request.pending,
+            phase: request.phase,
+            nodes: request.nodes,
+            depth: Depth::FirstFailure,
+        };
+        let snapshot = engine.snapshot();
+        let question = asked.into_question(engine, &snapshot)?;
+        Ok(response::filter(&engine.answer_on(&snapshot, &question)?, staleness.age(), detail))
+    }
+}
+
+/// `Explain`.
+#[derive(Debug)]
+pub(super) struct Explain;
+
+impl Call for Explain {
+    type Request = ExplainRequest;
+    type Response = ExplainResponse;
+
+    fn consistency(request: &ExplainRequest) -> Option<&Consistency> {
+        request.consistency.as_ref()
+    }
+
+    fn answer(engine: &Engine, staleness: &Staleness, request: ExplainRequest) -> Result<ExplainResponse, Error> {
+        let asked = request::Asked {
+            pods: request.pods,
+            pending: request.pending,
+            phase: request.phase,
+            nodes: request.nodes,
+            depth: Depth::Each,
+        };
+        let snapshot = engine.snapshot();
+        let question = asked.into_question(engine, &snapshot)?;
+        Ok(response::explain(&engine.answer_on(&snapshot, &question)?, staleness.age()))
+    }
 }

@@ -77,7 +77,14 @@ impl<T: Clone> Column<T> {
         state.flat.take();
         state.len += 1;
         match state.chunks.last_mut() {
-            Some(last) if last.len() < CHUNK_ROWS => Arc::make_mut(last).push(value),
+            Some(last) if last.len() < CHUNK_ROWS => {
+                let last = Arc::make_mut(last);
+                if last.len() == last.capacity() {
+                    // A vector left to itself doubles, well past the chunk where a copy left it at an odd length.
+                    last.reserve_exact(last.len().clamp(1, CHUNK_ROWS - last.len()));
+                }
+                last.push(value);
+            }
             _ => state.chunks.push(Arc::new(vec![value])),
         }
     }

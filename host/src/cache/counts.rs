@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Column, Row};
 use crate::limits::{COUNTS, COUNTS_BYTES};
-use crate::metadata::{Labels, PodSelector};
+use crate::metadata::{Labels, PodRecord, PodSelector};
 
 /// What selectors see of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -24,6 +24,17 @@ pub struct PodClass {
     pub labels: Labels,
     /// Whether the pod is being deleted.
     pub terminating: bool,
+}
+
+impl PodClass {
+    /// The class of a pod.
+    pub(super) fn of(pod: &PodRecord) -> Self {
+        Self {
+            namespace: Arc::clone(&pod.namespace),
+            labels: Arc::clone(&pod.facts.labels),
+            terminating: pod.terminating,
+        }
+    }
 }
 
 /// Labels by namespace.
@@ -52,8 +63,6 @@ impl CountKey {
 struct Maintained {
     key: Arc<CountKey>,
     rows: Column<u32>,
-    /// Per class whether its pods count.
-    classes: Vec<bool>,
     /// When it was last read, by the counts' own clock.
     read: Arc<AtomicU64>,
 }
@@ -62,7 +71,8 @@ struct Maintained {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Population<'a> {
     pub(super) rows: &'a Column<Arc<Vec<u32>>>,
-    pub(super) classes: &'a [Arc<PodClass>],
+    /// By code.
+    pub(super) classes: &'a Column<Arc<PodClass>>,
     pub(super) namespaces: &'a Namespaces,
 }
 
@@ -125,6 +135,8 @@ impl CountView {
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     maintained: Vec<Maintained>,
+    /// Per class the places of the counts that count its pods: a pod event touches no other count.
+    by_class: Vec<Vec<u32>>,
     places: Arc<FxHashMap<Arc<CountKey>, usize>>,
     shared: Arc<Shared>,
     view: Arc<CountView>,
@@ -142,10 +154,16 @@ impl Counts {
         }
         let keys_changed = !wanted.is_empty();
         for key in wanted.into_iter().filter(|key| !self.places.contains_key(key)) {
-            let classes = population.counted(&key);
-            let rows = population.count(&classes);
+            let counted = population.counted(&key);
+            let rows = population.count(&counted);
             let read = AtomicU64::new(self.shared.clock.load(Ordering::Relaxed));
-            self.maintained.push(Maintained { key: Arc::new(key), rows, classes, read: Arc::new(read) });
+            // Their number is bounded far below 2^32.
+            let place = u32::try_from(self.maintained.len()).unwrap_or(u32::MAX);
+            self.by_class.resize_with(counted.len().max(self.by_class.len()), Vec::new);
+            for (counts, _) in self.by_class.iter_mut().zip(counted).filter(|(_, counted)| *counted) {
+                counts.push(place);
+            }
+            self.maintained.push(Maintained { key: Arc::new(key), rows, read: Arc::new(read) });
         }
         if keys_changed {
             self.forget_beyond_limits(population.rows.len());
@@ -165,8 +183,29 @@ impl Counts {
     fn forget_beyond_limits(&mut self, rows: usize) {
         let most = (COUNTS_BYTES / (rows * size_of::<u32>()).max(1)).clamp(1, COUNTS);
         if self.maintained.len() > most {
-            self.maintained.sort_by_key(|count| std::cmp::Reverse(count.read.load(Ordering::Relaxed)));
-            self.maintained.truncate(most);
+            let mut reads: Vec<u64> = self.maintained.iter().map(|count| count.read.load(Ordering::Relaxed)).collect();
+            reads.sort_unstable_by(|a, b| b.cmp(a));
+            let oldest_kept = reads.get(most - 1).copied().unwrap_or(0);
+            // Of those read at the same time the first ones stay.
+            let mut room = most;
+            self.retain(|count| {
+                let stays = count.read.load(Ordering::Relaxed) >= oldest_kept && room > 0;
+                room -= usize::from(stays);
+                stays
+            });
+        }
+    }
+
+    /// Keeps some counts; the others move up, and their places with them.
+    fn retain(&mut self, mut stays: impl FnMut(&Maintained) -> bool) {
+        let mut next = 0..;
+        let places: Vec<Option<u32>> =
+            self.maintained.iter().map(|count| if stays(count) { next.next() } else { None }).collect();
+        let place_of = |old: u32| places.get(old as usize).copied().flatten();
+        let mut old = 0..;
+        self.maintained.retain(|_| old.next().and_then(place_of).is_some());
+        for counts in &mut self.by_class {
+            *counts = counts.iter().filter_map(|place| place_of(*place)).collect();
         }
     }
 
@@ -178,8 +217,8 @@ impl Counts {
     /// A pod of a class came to a row (`more`) or left it.
     pub(super) fn change(&mut self, class: u32, row: Row, more: bool) {
         self.changed = true;
-        for count in &mut self.maintained {
-            if count.classes.get(class as usize) == Some(&true) {
+        for place in self.by_class.get(class as usize).into_iter().flatten() {
+            if let Some(count) = self.maintained.get_mut(*place as usize) {
                 count.rows.update(row, |pods| *pods = if more { *pods + 1 } else { pods.saturating_sub(1) });
             }
         }
@@ -188,13 +227,12 @@ impl Counts {
     /// A code stands for a class from now on.
     pub(super) fn set_class(&mut self, code: u32, class: &PodClass, namespaces: &Namespaces) {
         self.changed = true;
-        for count in &mut self.maintained {
-            if count.classes.len() <= code as usize {
-                count.classes.resize(code as usize + 1, false);
-            }
-            if let Some(counted) = count.classes.get_mut(code as usize) {
-                *counted = count.key.matches(class, namespaces);
-            }
+        if self.by_class.len() <= code as usize {
+            self.by_class.resize_with(code as usize + 1, Vec::new);
+        }
+        let matching = (0..).zip(&self.maintained).filter(|(_, count)| count.key.matches(class, namespaces));
+        if let Some(counts) = self.by_class.get_mut(code as usize) {
+            *counts = matching.map(|(place, _)| place).collect();
         }
     }
 
@@ -210,11 +248,32 @@ impl Counts {
         self.maintained.iter_mut().for_each(|count| count.rows.swap_remove(row));
     }
 
+    /// Counts the pods of a row once more, given by their classes; returns what was held and what was counted where that
+    /// differs.
+    pub(super) fn heal(&mut self, row: Row, pods: &[u32]) -> Vec<(u32, u32)> {
+        let mut counted = vec![0_u32; self.maintained.len()];
+        for place in pods.iter().filter_map(|class| self.by_class.get(*class as usize)).flatten() {
+            if let Some(pods) = counted.get_mut(*place as usize) {
+                *pods += 1;
+            }
+        }
+        let mut wrong = Vec::new();
+        for (count, counted) in self.maintained.iter_mut().zip(counted) {
+            let held = count.rows.get(row).copied().unwrap_or(0);
+            if held != counted {
+                count.rows.set(row, counted);
+                wrong.push((held, counted));
+            }
+        }
+        self.changed |= !wrong.is_empty();
+        wrong
+    }
+
     /// Labels of namespaces changed: counts that read them are forgotten and built anew when somebody asks.
     pub(super) fn namespaces_changed(&mut self) {
         self.changed = true;
         let reads = |key: &CountKey| key.selectors.iter().any(PodSelector::reads_namespace_labels);
-        self.maintained.retain(|count| !reads(&count.key));
+        self.retain(|count| !reads(&count.key));
         self.index();
     }
 }

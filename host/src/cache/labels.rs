@@ -207,6 +207,21 @@ impl LabelColumns {
         }
     }
 
+    /// Keys whose column shows another value for a row than its labels have, with what it shows.
+    pub(super) fn differing(&self, row: Row, labels: &Labels) -> Vec<(Arc<str>, Option<Arc<str>>)> {
+        let built = self.built.read().unwrap_or_else(PoisonError::into_inner);
+        let shown = |column: &LabelColumn| column.dictionary.text(column.codes.get(row).copied().unwrap_or(0)).cloned();
+        let all = built.iter().map(|(key, column)| (Arc::clone(key), shown(column)));
+        all.filter(|(key, shown)| shown.as_ref() != value_of(labels, key)).collect()
+    }
+
+    /// Has every column show a row's labels.
+    pub(super) fn heal(&mut self, row: Row, labels: &Labels) {
+        for (key, column) in self.built.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            Arc::make_mut(column).set(row, value_of(labels, key));
+        }
+    }
+
     fn count(&mut self, old: &Labels, new: &Labels) {
         let same_keys = old.len() == new.len() && old.iter().zip(new.iter()).all(|(old, new)| old.0 == new.0);
         if same_keys {

@@ -2,38 +2,49 @@
 //!
 //! One [`Writer`] applies compiled nodes and pods and publishes; any number of [`Reader`]s take [`Snapshot`]s, which
 //! never change and never block the writer. Nothing here decides anything about placement. Start with `writer` for
-//! what an event does, `table` for which columns there are, `labels` for the columns that exist only on demand.
+//! what an event does, `assumed` for what a core has decided and no event has shown yet, `table` for which columns there
+//! are, `labels` for the columns that exist only on demand.
 
+mod allocations;
+mod assumed;
+mod audit;
 mod changes;
 mod column;
 mod counts;
 mod labels;
+mod metrics;
+mod nominated;
 mod pods;
 mod sets;
 mod snapshot;
+mod state;
 mod storage;
 mod table;
 mod terms;
-mod texts;
 mod workloads;
 mod writer;
 
 #[cfg(test)]
 mod twin;
 
+pub use allocations::{AllocationChange, AllocationEvent};
+pub use assumed::{AssumeError, Assumption, Placed};
+pub use audit::Difference;
 pub use changes::NodeInterface;
 pub use column::Column;
 pub use counts::{CountKey, Namespaces, PodClass};
 pub use labels::{Dictionary, LabelColumn, NOT_AN_INTEGER};
+pub use metrics::Metrics;
 pub use pods::{PodIndex, Reader};
 pub use snapshot::Snapshot;
+pub use state::State;
 pub use storage::StorageTable;
 pub use storage::attachments::{Attachments, CsiVolume, Obstacle, Owner, Placement, Uncounted, resolve};
 pub use storage::usage::{VolumePods, VolumeUse};
 pub use table::{PortUse, Resource};
 pub use terms::MatchedTerm;
 pub use workloads::Workloads;
-pub use writer::{Writer, new};
+pub use writer::{SharedWriter, Writer, new};
 
 /// Dense index of a node in the node table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,13 +3,18 @@
 //! Pods are found in an index of their own and not in the snapshot: a question's pod is its input, and an index of
 //! 150,000 pods would be too large to copy on write.
 
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
-use dashmap::DashMap;
-use rustc_hash::FxBuildHasher;
+use parking_lot::RwLock;
+use rustc_hash::{FxBuildHasher, FxHashSet};
+use tokio::sync::watch;
 
-use super::Snapshot;
+use super::{Generation, Snapshot};
+use crate::limits::POD_INDEX_SHARDS;
 use crate::metadata::PodRecord;
 
 /// Takes snapshots and looks pods up; cheap to clone.
@@ -17,6 +22,7 @@ use crate::metadata::PodRecord;
 pub struct Reader {
     pub(super) latest: Arc<ArcSwap<Snapshot>>,
     pub(super) pods: Arc<PodIndex>,
+    pub(super) published: watch::Receiver<Generation>,
 }
 
 impl Reader {
@@ -25,58 +31,272 @@ impl Reader {
         self.latest.load_full()
     }
 
+    /// The first published snapshot that is as wanted, which may be the newest one: whoever waits holds no thread. Never
+    /// returns where that does not come.
+    pub async fn snapshot_when(&self, wanted: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        let mut published = self.published.clone();
+        loop {
+            // Marked as seen before looking, so that what is published meanwhile wakes us.
+            published.borrow_and_update();
+            let snapshot = self.snapshot();
+            if wanted(&snapshot) {
+                return snapshot;
+            }
+            if published.changed().await.is_err() {
+                // The writer is gone: nothing more will be published.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
     /// All pods that are not terminated.
     pub fn pods(&self) -> &PodIndex {
         &self.pods
     }
 }
 
-/// All pods that are not terminated, pending ones included.
+/// All pods that are not terminated, pending ones included. A pod that changes is replaced in one step: a reader finds the
+/// older record or the newer one.
 #[derive(Debug, Default)]
 pub struct PodIndex {
-    by_uid: DashMap<Arc<str>, Arc<PodRecord>, FxBuildHasher>,
-    by_name: DashMap<(Arc<str>, Arc<str>), Arc<str>, FxBuildHasher>,
+    by_uid: Shards<ByUid>,
+    by_name: Shards<ByName>,
+    len: AtomicUsize,
+}
+
+/// What a pod took the place of.
+#[derive(Debug, Default)]
+pub(super) struct Displaced {
+    /// The same pod as it was.
+    pub(super) earlier: Option<Arc<PodRecord>>,
+    /// Another pod of the same namespace and name, which is gone.
+    pub(super) namesake: Option<Arc<PodRecord>>,
 }
 
 impl PodIndex {
     /// The pod with this UID.
     pub fn by_uid(&self, uid: &str) -> Option<Arc<PodRecord>> {
-        self.by_uid.get(uid).map(|pod| Arc::clone(&pod))
+        self.by_uid.shard(uid).read().get(uid).map(|found| Arc::clone(&found.0))
     }
 
     /// The pod with this namespace and name.
     pub fn by_name(&self, namespace: &str, name: &str) -> Option<Arc<PodRecord>> {
-        let uid = self.by_name.get(&(Arc::from(namespace), Arc::from(name))).map(|uid| Arc::clone(&uid))?;
-        self.by_uid(&uid)
+        let key: &dyn Named = &(namespace, name);
+        self.by_name.shard(key).read().get(key).map(|found| Arc::clone(&found.0))
     }
 
     /// How many pods there are.
     pub fn len(&self) -> usize {
-        self.by_uid.len()
+        self.len.load(Ordering::Relaxed)
     }
 
     /// Whether there is no pod.
     pub fn is_empty(&self) -> bool {
-        self.by_uid.is_empty()
+        self.len() == 0
+    }
+
+    /// All of them, in no order.
+    pub fn all(&self) -> Vec<Arc<PodRecord>> {
+        let mut all = Vec::with_capacity(self.len());
+        for shard in &self.by_uid.shards {
+            all.extend(shard.read().iter().map(|pod| Arc::clone(&pod.0)));
+        }
+        all
     }
 
     /// Pods that are bound to no node, by namespace and name.
     pub fn pending(&self) -> Vec<Arc<PodRecord>> {
-        let mut pending: Vec<Arc<PodRecord>> =
-            self.by_uid.iter().filter(|pod| pod.node_name.is_none()).map(|pod| Arc::clone(pod.value())).collect();
+        let mut pending = Vec::new();
+        for shard in &self.by_uid.shards {
+            let shard = shard.read();
+            pending.extend(shard.iter().filter(|pod| pod.0.node_name.is_none()).map(|pod| Arc::clone(&pod.0)));
+        }
         pending.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         pending
     }
 
-    pub(super) fn insert(&self, pod: Arc<PodRecord>) {
-        self.by_name.insert((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), Arc::clone(&pod.uid));
-        self.by_uid.insert(Arc::clone(&pod.uid), pod);
+    pub(super) fn insert(&self, pod: &Arc<PodRecord>) -> Displaced {
+        let namesake = {
+            let key: &dyn Named = &**pod;
+            self.by_name.shard(key).write().replace(ByName(Arc::clone(pod))).map(|found| found.0)
+        };
+        let earlier = self.by_uid.shard(&*pod.uid).write().replace(ByUid(Arc::clone(pod))).map(|found| found.0);
+        if earlier.is_none() {
+            self.len.fetch_add(1, Ordering::Relaxed);
+        }
+        // No API server renames a pod; were it to happen, the older name would lead nowhere.
+        if let Some(renamed) = earlier.as_deref().filter(|earlier| earlier.name() != pod.name()) {
+            self.forget_name(renamed);
+        }
+        let namesake = namesake.filter(|namesake| namesake.uid != pod.uid);
+        if let Some(namesake) = &namesake
+            && self.by_uid.shard(&*namesake.uid).write().take(&*namesake.uid).is_some()
+        {
+            self.len.fetch_sub(1, Ordering::Relaxed);
+        }
+        Displaced { earlier, namesake }
     }
 
     pub(super) fn remove(&self, uid: &str) -> Option<Arc<PodRecord>> {
-        let (_, pod) = self.by_uid.remove(uid)?;
-        let name = (Arc::clone(&pod.namespace), Arc::clone(&pod.name));
-        self.by_name.remove_if(&name, |_, known| **known == *uid);
+        let pod = self.by_uid.shard(uid).write().take(uid)?.0;
+        self.len.fetch_sub(1, Ordering::Relaxed);
+        self.forget_name(&pod);
         Some(pod)
+    }
+
+    /// Forgets a pod's name unless another pod has it by now.
+    fn forget_name(&self, pod: &PodRecord) {
+        let key: &dyn Named = pod;
+        let mut shard = self.by_name.shard(key).write();
+        if let Some(other) = shard.take(key).filter(|found| found.0.uid != pod.uid) {
+            shard.insert(other);
+        }
+    }
+}
+
+/// A set in parts with a lock each, so that growing one part holds up few readers.
+#[derive(Debug)]
+struct Shards<T> {
+    shards: [RwLock<FxHashSet<T>>; POD_INDEX_SHARDS],
+}
+
+impl<T> Default for Shards<T> {
+    fn default() -> Self {
+        Self { shards: std::array::from_fn(|_| RwLock::default()) }
+    }
+}
+
+impl<T> Shards<T> {
+    fn shard<K: Hash + ?Sized>(&self, key: &K) -> &RwLock<FxHashSet<T>> {
+        let [first, ..] = &self.shards;
+        // The sets themselves use the lowest and the highest bits.
+        let hash = FxBuildHasher.hash_one(key) >> 32;
+        let place = usize::try_from(hash).unwrap_or(0) % POD_INDEX_SHARDS;
+        self.shards.get(place).unwrap_or(first)
+    }
+}
+
+/// A pod that is found by its UID: the record itself is the key, so that no copy of one is kept.
+#[derive(Debug)]
+struct ByUid(Arc<PodRecord>);
+
+impl Borrow<str> for ByUid {
+    fn borrow(&self) -> &str {
+        &self.0.uid
+    }
+}
+
+impl Hash for ByUid {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.uid.hash(state);
+    }
+}
+
+impl PartialEq for ByUid {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.uid == other.0.uid
+    }
+}
+
+impl Eq for ByUid {}
+
+/// A pod that is found by its namespace and name.
+#[derive(Debug)]
+struct ByName(Arc<PodRecord>);
+
+/// What has a namespace and a name.
+trait Named {
+    fn name(&self) -> (&str, &str);
+}
+
+impl Named for PodRecord {
+    fn name(&self) -> (&str, &str) {
+        (&self.namespace, &self.name)
+    }
+}
+
+impl Named for (&str, &str) {
+    fn name(&self) -> (&str, &str) {
+        *self
+    }
+}
+
+impl Hash for dyn Named + '_ {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl PartialEq for dyn Named + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Named + '_ {}
+
+impl<'a> Borrow<dyn Named + 'a> for ByName {
+    fn borrow(&self) -> &(dyn Named + 'a) {
+        &*self.0
+    }
+}
+
+impl Hash for ByName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name().hash(state);
+    }
+}
+
+impl PartialEq for ByName {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for ByName {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn pod(uid: &str, name: &str) -> Arc<PodRecord> {
+        let json = format!(r#"{{"metadata":{{"name":"{name}","namespace":"ns","uid":"{uid}"}}}}"#);
+        Arc::new(crate::metadata::pod_record(&serde_json::from_str(&json).unwrap(), &[]))
+    }
+
+    #[test]
+    fn pods_are_found_by_uid_and_by_name_like_in_a_list() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let index = PodIndex::default();
+        // By UID; names are unique.
+        let mut twin: BTreeMap<String, Arc<PodRecord>> = BTreeMap::new();
+        for _ in 0..20_000 {
+            let (uid, name) = (format!("u{}", random.u8(0..40)), format!("n{}", random.u8(0..20)));
+            if random.u8(0..3) > 0 {
+                let pod = pod(&uid, &name);
+                let displaced = index.insert(&pod);
+                let namesakes: Vec<String> = twin
+                    .values()
+                    .filter(|known| *known.name == *name && *known.uid != *uid)
+                    .map(|known| known.uid.to_string())
+                    .collect();
+                let namesake = namesakes.first().and_then(|uid| twin.remove(uid));
+                let earlier = twin.insert(uid, pod);
+                assert_eq!((displaced.earlier, displaced.namesake), (earlier, namesake));
+            } else {
+                assert_eq!(index.remove(&uid), twin.remove(&uid));
+            }
+            assert_eq!(index.len(), twin.len());
+            let (uid, name) = (format!("u{}", random.u8(0..40)), format!("n{}", random.u8(0..20)));
+            assert_eq!(index.by_uid(&uid).as_ref(), twin.get(&uid));
+            assert_eq!(index.by_name("ns", &name).as_ref(), twin.values().find(|pod| *pod.name == *name));
+            assert_eq!(index.by_name("other", &name), None);
+        }
+        assert_eq!(index.pending().len(), twin.len());
     }
 }

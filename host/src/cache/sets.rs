@@ -1,17 +1,19 @@
 //! Distinct values with one code each: most nodes share a few taint sets, a few sets of used host ports.
 //!
-//! [`Sets`] is the writer's side and counts who uses a value; readers hold the list of values behind the codes, which
-//! a snapshot shares. Code 0 is the empty value and is never given back.
+//! [`Sets`] is the writer's side and counts who uses a value; readers hold the values behind the codes, a column with a row
+//! per code that a snapshot shares. Code 0 is the empty value and is never given back.
 
 use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::{Column, Row};
+
 /// The writer's side of a dictionary of whole values.
 #[derive(Debug)]
 pub(super) struct Sets<T> {
-    values: Arc<Vec<Arc<T>>>,
+    values: Column<Arc<T>>,
     codes: FxHashMap<Arc<T>, u32>,
     users: Vec<u32>,
     free: Vec<u32>,
@@ -21,12 +23,17 @@ impl<T: Default + Eq + Hash> Sets<T> {
     pub(super) fn new() -> Self {
         let empty = Arc::new(T::default());
         let codes = FxHashMap::from_iter([(Arc::clone(&empty), 0)]);
-        Self { values: Arc::new(vec![empty]), codes, users: vec![1], free: Vec::new() }
+        Self { values: Column::filled(1, &empty), codes, users: vec![1], free: Vec::new() }
     }
 
     /// The values behind the codes. A value nobody uses any more is replaced by the empty one.
-    pub(super) fn values(&self) -> Arc<Vec<Arc<T>>> {
-        Arc::clone(&self.values)
+    pub(super) fn values(&self) -> Column<Arc<T>> {
+        self.values.clone()
+    }
+
+    /// The value behind a code.
+    pub(super) fn value(&self, code: u32) -> Option<&Arc<T>> {
+        self.values.get(Row(code))
     }
 
     /// The code of a value that is in use.
@@ -36,31 +43,35 @@ impl<T: Default + Eq + Hash> Sets<T> {
 
     /// The code of a value, counted as one more use of it.
     pub(super) fn acquire(&mut self, value: T) -> u32 {
+        self.acquire_new(value).0
+    }
+
+    /// The same, and whether the code stands for this value only from now on.
+    pub(super) fn acquire_new(&mut self, value: T) -> (u32, bool) {
         if let Some(code) = self.codes.get(&value) {
             if let Some(users) = self.users.get_mut(*code as usize) {
                 *users += 1;
             }
-            return *code;
+            return (*code, false);
         }
         let value = Arc::new(value);
-        let values = Arc::make_mut(&mut self.values);
         let code = match self.free.pop() {
             Some(code) => {
-                if let (Some(slot), Some(users)) = (values.get_mut(code as usize), self.users.get_mut(code as usize)) {
-                    *slot = Arc::clone(&value);
+                self.values.set(Row(code), Arc::clone(&value));
+                if let Some(users) = self.users.get_mut(code as usize) {
                     *users = 1;
                 }
                 code
             }
             None => {
-                values.push(Arc::clone(&value));
+                self.values.push(Arc::clone(&value));
                 self.users.push(1);
-                // There are never more values than rows, and rows are u32.
-                u32::try_from(values.len() - 1).unwrap_or(u32::MAX)
+                // There are never more values than pods, and a cluster never comes near 2^32 of these.
+                u32::try_from(self.values.len() - 1).unwrap_or(u32::MAX)
             }
         };
         self.codes.insert(value, code);
-        code
+        (code, true)
     }
 
     /// Gives back one use of a code.
@@ -70,9 +81,9 @@ impl<T: Default + Eq + Hash> Sets<T> {
         if *users > 0 {
             return;
         }
-        let empty = self.values.first().map(Arc::clone);
-        if let (Some(empty), Some(slot)) = (empty, Arc::make_mut(&mut self.values).get_mut(code as usize)) {
-            self.codes.remove(&std::mem::replace(slot, empty));
+        if let (Some(empty), Some(value)) = (self.value(0).map(Arc::clone), self.value(code).map(Arc::clone)) {
+            self.values.set(Row(code), empty);
+            self.codes.remove(&value);
             self.free.push(code);
         }
     }
@@ -99,7 +110,7 @@ mod tests {
                 sets.release(code);
             }
             for (code, value) in &held {
-                assert_eq!(*sets.values()[*code as usize], *value);
+                assert_eq!(**sets.value(*code).unwrap(), *value);
             }
         }
         assert!(sets.values().len() <= 1 + 6 * 2, "unused codes are given out again");

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{CountKey, Namespaces};
 use super::labels::LabelColumn;
+use super::nominated::Nominated;
 use super::storage::StorageTable;
 use super::storage::attachments::Attachments;
 use super::storage::usage::VolumeUse;
@@ -14,7 +15,7 @@ use super::table::{NodeTable, PortUse, Resource};
 use super::terms::MatchedTerm;
 use super::workloads::Workloads;
 use super::{Column, Generation, Row};
-use crate::metadata::Labels;
+use crate::metadata::{Amounts, Labels, PodRecord};
 use crate::object::node::Taint;
 
 /// Everything known about the nodes at one generation.
@@ -24,6 +25,7 @@ pub struct Snapshot {
     pub(super) nodes: NodeTable,
     pub(super) storage: StorageTable,
     pub(super) workloads: Workloads,
+    pub(super) nominated: Arc<Nominated>,
     pub(super) served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     pub(super) nodes_resource_version: Arc<str>,
     pub(super) pods_resource_version: Arc<str>,
@@ -91,8 +93,8 @@ impl Snapshot {
         &self.nodes.taint_codes
     }
 
-    /// The distinct taint sets; set 0 is empty.
-    pub fn taint_sets(&self) -> &Arc<Vec<Arc<Vec<Taint>>>> {
+    /// The distinct taint sets, by code; set 0 is empty.
+    pub fn taint_sets(&self) -> &Column<Arc<Vec<Taint>>> {
         &self.nodes.taint_sets
     }
 
@@ -126,13 +128,23 @@ impl Snapshot {
         &self.nodes.pod_room
     }
 
+    /// `status.capacity` of the node in a row; empty past the last row.
+    pub fn capacity(&self, row: Row) -> Option<&Arc<Amounts>> {
+        self.nodes.capacity_codes.get(row).and_then(|code| self.nodes.capacity_sets.get(Row(*code)))
+    }
+
+    /// Pending pods for which room is being made on the node of this name, in no order.
+    pub fn nominated(&self, node: &str) -> &[Arc<PodRecord>] {
+        self.nominated.get(node).map_or(&[], |pods| pods)
+    }
+
     /// Index of each node's set of host ports in use.
     pub fn port_codes(&self) -> &Column<u32> {
         &self.nodes.port_codes
     }
 
-    /// The distinct sets of host ports in use; set 0 is empty.
-    pub fn port_sets(&self) -> &Arc<Vec<Arc<PortUse>>> {
+    /// The distinct sets of host ports in use, by code; set 0 is empty.
+    pub fn port_sets(&self) -> &Column<Arc<PortUse>> {
         &self.nodes.port_sets
     }
 
@@ -141,8 +153,8 @@ impl Snapshot {
         &self.nodes.feature_codes
     }
 
-    /// The distinct sets of declared features, each sorted; set 0 is empty.
-    pub fn feature_sets(&self) -> &Arc<Vec<Arc<Vec<Arc<str>>>>> {
+    /// The distinct sets of declared features, each sorted, by code; set 0 is empty.
+    pub fn feature_sets(&self) -> &Column<Arc<Vec<Arc<str>>>> {
         &self.nodes.feature_sets
     }
 

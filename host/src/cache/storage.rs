@@ -35,6 +35,10 @@ impl<T: PartialEq> Shelf<T> {
         self.0.values()
     }
 
+    fn holds(&self, key: &str, value: &T) -> bool {
+        self.get(key).is_some_and(|held| **held == *value)
+    }
+
     /// Puts an object under a key; true where that changes something.
     fn insert(&mut self, key: Arc<str>, value: T) -> bool {
         if self.0.get(&key).is_some_and(|known| **known == value) {
@@ -127,6 +131,21 @@ impl StorageTable {
             StorageRecord::Driver(driver) => self.drivers.insert(Arc::clone(&driver.name), driver),
             StorageRecord::Capacity(capacity) => self.capacities.insert(Arc::clone(&capacity.key), capacity),
             StorageRecord::Attachment(attachment) => self.attachments.insert(Arc::clone(&attachment.name), attachment),
+        }
+    }
+
+    /// Whether this is what is held under its kind and key.
+    pub(super) fn holds(&self, record: &StorageRecord) -> bool {
+        match record {
+            StorageRecord::Claim(claim) => {
+                self.claim(&claim.namespace, &claim.name).is_some_and(|held| **held == *claim)
+            }
+            StorageRecord::Volume(volume) => self.volumes.holds(&volume.name, volume),
+            StorageRecord::Class(class) => self.classes.holds(&class.name, class),
+            StorageRecord::Node(node) => self.nodes.holds(&node.name, node),
+            StorageRecord::Driver(driver) => self.drivers.holds(&driver.name, driver),
+            StorageRecord::Capacity(capacity) => self.capacities.holds(&capacity.key, capacity),
+            StorageRecord::Attachment(attachment) => self.attachments.holds(&attachment.name, attachment),
         }
     }
 

@@ -15,7 +15,7 @@ use super::storage::attachments::Attachments;
 use super::storage::usage::{VolumePods, VolumeUse};
 use super::terms::Terms;
 use super::{Column, Generation, Row};
-use crate::metadata::{HostPort, Labels, PodRecord};
+use crate::metadata::{Amounts, HostPort, Labels, PodRecord};
 use crate::object::node::Taint;
 
 /// Host ports in use on a node, sorted, each with how many pods hold it.
@@ -32,17 +32,19 @@ pub(super) struct NodeTable {
     pub(super) label_columns: Arc<LabelColumns>,
     pub(super) unschedulable: Column<u8>,
     pub(super) taint_codes: Column<u32>,
-    pub(super) taint_sets: Arc<Vec<Arc<Vec<Taint>>>>,
+    pub(super) taint_sets: Column<Arc<Vec<Taint>>>,
     pub(super) resources: Arc<BTreeMap<Arc<str>, Resource>>,
     pub(super) pods: Column<i64>,
     pub(super) foreign_pods: Column<i64>,
     pub(super) pod_limit: Column<i64>,
     pub(super) pod_room: Column<i64>,
+    pub(super) capacity_codes: Column<u32>,
+    pub(super) capacity_sets: Column<Arc<Amounts>>,
     pub(super) feature_codes: Column<u32>,
-    pub(super) feature_sets: Arc<Vec<Arc<Vec<Arc<str>>>>>,
+    pub(super) feature_sets: Column<Arc<Vec<Arc<str>>>>,
     /// The classes of the pods on each row, one entry per pod.
     pub(super) pod_classes: Column<Arc<Vec<u32>>>,
-    pub(super) classes: Arc<Vec<Arc<PodClass>>>,
+    pub(super) classes: Column<Arc<PodClass>>,
     pub(super) counts: Arc<CountView>,
     pub(super) terms: Terms,
     /// When the terms, or what they match, last changed.
@@ -51,7 +53,7 @@ pub(super) struct NodeTable {
     pub(super) changed: [Generation; NodeInterface::ALL.len()],
     pub(super) namespaces: Arc<Namespaces>,
     pub(super) port_codes: Column<u32>,
-    pub(super) port_sets: Arc<Vec<Arc<PortUse>>>,
+    pub(super) port_sets: Column<Arc<PortUse>>,
     /// Pods with volumes on each node.
     pub(super) volume_pods: Column<VolumePods>,
     /// What they use, counted on first use after it changed.
@@ -126,6 +128,7 @@ impl NodeTable {
         self.foreign_pods.push(0);
         self.pod_limit.push(0);
         self.pod_room.push(0);
+        self.capacity_codes.push(0);
         self.feature_codes.push(0);
         self.pod_classes.push(Arc::default());
         self.port_codes.push(0);
@@ -161,6 +164,7 @@ impl NodeTable {
         self.foreign_pods.swap_remove(row);
         self.pod_limit.swap_remove(row);
         self.pod_room.swap_remove(row);
+        self.capacity_codes.swap_remove(row);
         self.feature_codes.swap_remove(row);
         self.pod_classes.swap_remove(row);
         self.port_codes.swap_remove(row);
@@ -169,7 +173,7 @@ impl NodeTable {
     }
 
     /// What was counted of volumes no longer holds.
-    fn forget_volume_use(&mut self) {
+    pub(super) fn forget_volume_use(&mut self) {
         self.volume_use = Arc::default();
         self.attachments = Arc::default();
     }
@@ -200,7 +204,10 @@ impl NodeTable {
     ) {
         let rows = self.len();
         let resources = Arc::make_mut(&mut self.resources);
-        let resource = resources.entry(Arc::clone(name)).or_insert_with(|| Resource::zeros(rows));
+        let resource = match resources.get_mut(name) {
+            Some(resource) => resource,
+            None => resources.entry(Arc::clone(name)).or_insert_with(|| Resource::zeros(rows)),
+        };
         change(resource, row);
         match users {
             UserChange::More => resource.users += 1,

@@ -62,6 +62,15 @@ impl Terms {
         }
     }
 
+    /// The terms of the pods on a row, each with how many pods' it is.
+    pub(super) fn of_row(&self, row: Row) -> Vec<(Arc<AntiAffinityTerm>, u32)> {
+        let of_row = |carriers: &Carriers| {
+            let at = carriers.rows.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+            Some((Arc::clone(&carriers.term), carriers.rows.get(at)?.1))
+        };
+        self.carriers.iter().filter_map(of_row).collect()
+    }
+
     /// The terms that match a pod, by topology key: rows with how many such terms their pods carry.
     pub(super) fn matching(&self, namespace: &str, labels: &Labels, namespaces: &Namespaces) -> Vec<MatchedTerm> {
         // Unlike the terms of a pod that is being filtered, which list the namespaces there are, these are asked about one

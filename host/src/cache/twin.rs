@@ -2,10 +2,11 @@
 //! compare both after every event.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
+mod decisions;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-use rustc_hash::FxHashSet;
+use std::time::{Duration, Instant};
 
 use super::*;
 use crate::metadata::*;
@@ -15,7 +16,14 @@ use crate::object::selector::Operator;
 #[derive(Default)]
 struct Twin {
     nodes: BTreeMap<String, NodeFacts>,
+    /// What counts.
     pods: BTreeMap<String, PodRecord>,
+    /// What the watch has shown.
+    shown: BTreeMap<String, PodRecord>,
+    /// What a core has assumed, by UID.
+    decisions: BTreeMap<String, decisions::Decision>,
+    /// Outcomes of assuming that were met.
+    met: BTreeSet<String>,
     namespaces: BTreeMap<String, Labels>,
 }
 
@@ -32,6 +40,7 @@ struct NodeView {
     pod_limit: i64,
     pod_room: i64,
     ports: BTreeMap<HostPort, u32>,
+    capacity: Amounts,
 }
 
 impl Twin {
@@ -50,6 +59,7 @@ impl Twin {
             foreign_pods: pods.iter().filter(|pod| pod.ownership.is_foreign()).count() as i64,
             pod_limit: node.pod_limit,
             pod_room: node.pod_limit - pods.len() as i64,
+            capacity: node.capacity.clone(),
             ..NodeView::default()
         };
         for (resource, amount) in &node.allocatable {
@@ -152,13 +162,20 @@ fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
     NodeView {
         labels: by_columns,
         unschedulable: *snapshot.unschedulable().get(row).unwrap() == 1,
-        taints: (*snapshot.taint_sets()[*snapshot.taint_codes().get(row).unwrap() as usize]).clone(),
+        taints: (**snapshot.taint_sets().get(Row(*snapshot.taint_codes().get(row).unwrap())).unwrap()).clone(),
         resources: resources.filter(|(_, amounts)| *amounts != (0, 0, 0)).collect(),
         pods: at(snapshot.pods()),
         foreign_pods: at(snapshot.foreign_pods()),
         pod_limit: at(snapshot.pod_limit()),
         pod_room: at(snapshot.pod_room()),
-        ports: snapshot.port_sets()[*snapshot.port_codes().get(row).unwrap() as usize].iter().cloned().collect(),
+        ports: snapshot
+            .port_sets()
+            .get(Row(*snapshot.port_codes().get(row).unwrap()))
+            .unwrap()
+            .iter()
+            .cloned()
+            .collect(),
+        capacity: snapshot.capacity(row).unwrap().to_vec(),
     }
 }
 
@@ -188,6 +205,7 @@ fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
                 effect: if random.bool() { TaintEffect::NoSchedule } else { TaintEffect::NoExecute },
             })
             .collect(),
+        capacity: vec![(text("cpu"), random.i64(0..4))],
         allocatable: resources.into_iter().collect(),
         pod_limit: random.i64(0..110),
     }
@@ -223,6 +241,7 @@ fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Arc<str>>) ->
             port: random.i32(80..83),
         })
         .collect();
+    let nominated_node = (node.is_none() && random.bool()).then(|| text(&format!("n{}", random.u8(0..12))));
     PodRecord {
         uid: text(&format!("{name}-{}", random.u8(0..2))),
         namespace: text("ns"),
@@ -231,6 +250,8 @@ fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Arc<str>>) ->
         node_name: node,
         terminating: random.u8(0..5) == 0,
         ownership: [Ownership::Own, Ownership::Foreign, Ownership::ForeignStatic][random.usize(0..3)],
+        priority: random.i32(0..3),
+        nominated_node,
         facts: Arc::new(PodFacts {
             usage: usage.into_iter().collect(),
             host_ports: ports.into_iter().collect(),
@@ -259,6 +280,7 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             taints: Vec::new(),
             unschedulable: false,
             ports: BTreeMap::new(),
+            capacity: Vec::new(),
             ..all
         },
         NodeInterface::Features => NodeView::default(),
@@ -270,12 +292,16 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
 fn random_histories_leave_the_cache_equal_to_a_recount() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
+    let (mut met, metrics) = (BTreeSet::new(), Metrics::default());
     for round in 0..40 {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
+        writer.count_into(metrics.clone());
         let mut twin = Twin::default();
         let mut kept: Vec<(Arc<Snapshot>, BTreeMap<String, NodeView>)> = Vec::new();
         let mut keys: Vec<CountKey> = Vec::new();
+        let mut follower = decisions::Follower::new(&mut writer);
+        let mut now = Instant::now();
         for _ in 0..250 {
             let node_name = format!("n{}", random.u8(0..12));
             let pod_name = format!("p{}", random.u8(0..30));
@@ -287,19 +313,23 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 }
                 3 => {
                     writer.remove_node(&node_name);
-                    twin.nodes.remove(&node_name);
+                    twin.remove_node(&node_name);
                 }
                 4..9 => {
                     let bound = (random.u8(0..4) > 0).then(|| text(&node_name));
                     let pod = random_pod(&mut random, &pod_name, bound);
-                    twin.pods.insert(pod_name, pod.clone());
+                    twin.apply_pod(pod.clone());
                     writer.apply_pod(pod);
                 }
                 _ => {
                     let uid = format!("{pod_name}-{}", random.u8(0..2));
                     writer.remove_pod(&uid);
-                    twin.pods.retain(|_, pod| *pod.uid != *uid);
+                    twin.remove_pod(&uid);
                 }
+            }
+            if random.u8(0..2) == 0 {
+                now += Duration::from_secs(random.u64(0..3));
+                twin.decide(&mut random, &mut writer, now);
             }
             if random.u8(0..8) == 0 {
                 let (name, labels) = (["ns", "other"][random.usize(0..2)], random_labels(&mut random));
@@ -318,6 +348,7 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 continue;
             }
             writer.publish();
+            assert_eq!(writer.audit(0..u32::MAX), []);
             let snapshot = reader.snapshot();
             if random.u8(0..4) == 0 {
                 let selectors: BTreeSet<PodSelector> =
@@ -327,6 +358,8 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
             keys.iter().for_each(|key| twin.check_count(&snapshot, key));
             twin.check_terms(&snapshot, &random_labels(&mut random));
             assert_eq!(views_of(&snapshot), twin.views());
+            twin.check_nominated(&snapshot);
+            follower.check(&twin, &snapshot);
             let by_name = snapshot.rows_by_name();
             assert!(by_name.iter().map(|row| snapshot.node_name(*row)).eq(twin.nodes.keys().map(String::as_str)));
             assert_eq!(reader.pods().len(), twin.pods.len());
@@ -340,6 +373,7 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 kept.push((snapshot, twin.views()));
             }
         }
+        met.append(&mut twin.met);
         writer.publish();
         let last = reader.snapshot();
         for (snapshot, views) in &kept {
@@ -359,6 +393,42 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 }
             }
         }
+    }
+    decisions::check_that_all_was_met(&met, &metrics);
+}
+
+#[test]
+fn the_audit_finds_and_heals_any_broken_cell() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    for round in 0..60_u8 {
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(u64::from(round)));
+        let (mut writer, reader) = new();
+        let mut twin = Twin::default();
+        for node in 0..5 {
+            let name = format!("n{node}");
+            let mut node = random_node(&mut random, &name);
+            node.labels = [(text("zone"), text("a"))].into();
+            writer.apply_node(&node);
+            twin.nodes.insert(name, node);
+        }
+        for pod in 0..20 {
+            let (name, node) = (format!("p{pod}"), text(&format!("n{}", pod % 5)));
+            let pod = random_pod(&mut random, &name, Some(node));
+            writer.apply_pod(pod.clone());
+            twin.pods.insert(name, pod);
+        }
+        writer.publish();
+        assert!(reader.snapshot().label_column("zone").is_some());
+        assert_eq!(writer.audit(0..u32::MAX), []);
+        let row = Row(random.u32(0..5));
+        writer.break_cell(row, round);
+        writer.publish();
+        let found = writer.audit(0..u32::MAX);
+        assert_eq!(found.first().map(|found| &found.node), reader.snapshot().names().get(row), "{round}: {found:?}");
+        writer.publish();
+        assert_eq!(writer.audit(0..u32::MAX), []);
+        assert_eq!(views_of(&reader.snapshot()), twin.views(), "{round}");
     }
 }
 
@@ -428,9 +498,17 @@ fn classes_of_devices_are_part_of_node_resources() {
     writer.apply_node(&random_node(&mut fastrand::Rng::with_seed(5), "n"));
     writer.publish();
     let before = reader.snapshot();
-    writer.set_served_by_device_class(FxHashSet::from_iter([text("example.com/gpu")]));
+    writer.apply_device_class("gpu", &[text("example.com/gpu")]);
     writer.publish();
     let after = reader.snapshot();
     assert!(!before.device_class_serves("example.com/gpu") && after.device_class_serves("example.com/gpu"));
     assert_eq!(after.rows_changed(NodeInterface::Resources, before.generation()), Some(vec![Row(0)]));
+    writer.apply_device_class("other", &[text("example.com/gpu"), text("example.com/fpga")]);
+    writer.remove_device_class("gpu");
+    writer.publish();
+    let shared = reader.snapshot();
+    assert!(shared.device_class_serves("example.com/gpu"), "another class still serves it");
+    writer.remove_device_class("other");
+    writer.publish();
+    assert!(!reader.snapshot().device_class_serves("example.com/gpu"));
 }

@@ -29,6 +29,14 @@ impl Workloads {
         true
     }
 
+    /// Whether this is what is held under its kind and name.
+    pub(super) fn holds(&self, workload: &Workload) -> bool {
+        let metadata = &workload.metadata;
+        let selectors = self.by_namespace.get(&metadata.namespace);
+        selectors.and_then(|selectors| selectors.get(&(workload.kind, metadata.name.clone())))
+            == Some(&workload.selector)
+    }
+
     /// Removes one; whether it was there.
     pub(super) fn remove(&mut self, kind: Kind, namespace: &str, name: &str) -> bool {
         let by_namespace = Arc::make_mut(&mut self.by_namespace);

@@ -2,25 +2,34 @@
 //!
 //! Start with [`Writer::apply_node`] and [`Writer::apply_pod`]. What an event changes is recorded in the change log of
 //! exactly the interfaces that it changes. Pods of a node that is not known wait as orphans and count from the moment
-//! the node appears.
+//! the node appears. What a core assumes is in `assumed`.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::sync::watch;
 
+use super::allocations::{AllocationChange, Allocations};
+use super::assumed::{Assumed, End};
 use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
-use super::pods::{PodIndex, Reader};
+use super::nominated::{self, Nominated};
+use super::pods::{Displaced, PodIndex, Reader};
 use super::sets::Sets;
 use super::storage::StorageTable;
 use super::table::{NodeTable, PortUse, UserChange};
-use super::texts::Texts;
 use super::workloads::Workloads;
 use super::{Generation, Row, Snapshot};
 use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRecord};
 use crate::object::node::Taint;
+use crate::object::version::advance;
 use crate::object::{Kind, Workload};
+
+/// The cache's one writer, shared by whoever changes the cache: what brings in the sources' events, and calls that
+/// assume and forget pods. It is held for a bounded number of events at a time.
+pub type SharedWriter = Arc<Mutex<Writer>>;
 
 /// An empty cache: the one writer, and a reader to clone.
 pub fn new() -> (Writer, Reader) {
@@ -32,55 +41,75 @@ pub fn new() -> (Writer, Reader) {
         storage: StorageTable::default(),
         workloads: Workloads::default(),
         allocatable: FxHashMap::default(),
+        amounts: Sets::new(),
         taints,
         ports,
+        capacities: Sets::new(),
         features: Sets::new(),
         classes: Sets::new(),
         counts: Counts::default(),
+        device_classes: FxHashMap::default(),
         served_by_device_class: Arc::default(),
         pods_by_node: FxHashMap::default(),
-        texts: Texts::default(),
         changes: Arc::default(),
         nodes_resource_version: Arc::default(),
         pods_resource_version: Arc::default(),
         latest: Arc::new(ArcSwap::from_pointee(Snapshot::empty())),
+        published: watch::Sender::new(Generation(0)),
         pods: Arc::default(),
+        nominated: Arc::default(),
+        assumed: Assumed::default(),
+        allocations: Allocations::default(),
     };
     writer.publish();
-    let reader = Reader { latest: Arc::clone(&writer.latest), pods: Arc::clone(&writer.pods) };
+    let reader = writer.reader();
     (writer, reader)
 }
 
 /// Changes the cache. There is one writer; readers see its changes once they are published.
 #[derive(Debug)]
 pub struct Writer {
-    generation: Generation,
-    nodes: NodeTable,
-    storage: StorageTable,
-    workloads: Workloads,
-    /// What each node listed as allocatable when it was last applied.
-    allocatable: FxHashMap<Arc<str>, Amounts>,
-    taints: Sets<Vec<Taint>>,
-    ports: Sets<PortUse>,
-    features: Sets<Vec<Arc<str>>>,
-    classes: Sets<PodClass>,
-    counts: Counts,
+    pub(super) generation: Generation,
+    pub(super) nodes: NodeTable,
+    pub(super) storage: StorageTable,
+    pub(super) workloads: Workloads,
+    /// What each node listed as allocatable when it was last applied, as a code; machines of one type list the same.
+    pub(super) allocatable: FxHashMap<Arc<str>, u32>,
+    pub(super) amounts: Sets<Amounts>,
+    pub(super) taints: Sets<Vec<Taint>>,
+    pub(super) ports: Sets<PortUse>,
+    capacities: Sets<Amounts>,
+    pub(super) features: Sets<Vec<Arc<str>>>,
+    pub(super) classes: Sets<PodClass>,
+    pub(super) counts: Counts,
+    /// What each DeviceClass serves, by its name.
+    pub(super) device_classes: FxHashMap<Arc<str>, Vec<Arc<str>>>,
     served_by_device_class: Arc<FxHashSet<Arc<str>>>,
-    /// UIDs of the pods of a node, whether the node is known or not.
-    pods_by_node: FxHashMap<Arc<str>, FxHashSet<Arc<str>>>,
-    texts: Texts,
+    /// The pods of a node, whether the node is known or not.
+    pods_by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>>,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
-    latest: Arc<ArcSwap<Snapshot>>,
-    pods: Arc<PodIndex>,
+    pub(super) latest: Arc<ArcSwap<Snapshot>>,
+    /// Wakes who waits for what a snapshot does not show yet.
+    published: watch::Sender<Generation>,
+    pub(super) pods: Arc<PodIndex>,
+    nominated: Arc<Nominated>,
+    pub(super) assumed: Assumed,
+    pub(super) allocations: Allocations,
 }
 
 impl Writer {
+    /// Reads what this writer publishes.
+    pub fn reader(&self) -> Reader {
+        Reader { latest: Arc::clone(&self.latest), pods: Arc::clone(&self.pods), published: self.published.subscribe() }
+    }
+
     /// Makes everything applied so far visible: snapshots taken after this call show it.
     pub fn publish(&mut self) {
         self.nodes.taint_sets = self.taints.values();
         self.nodes.port_sets = self.ports.values();
+        self.nodes.capacity_sets = self.capacities.values();
         self.nodes.feature_sets = self.features.values();
         self.nodes.classes = self.classes.values();
         self.nodes.counts = self.counts.publish(&self.nodes.population());
@@ -89,22 +118,25 @@ impl Writer {
             nodes: self.nodes.clone(),
             storage: self.storage.clone(),
             workloads: self.workloads.clone(),
+            nominated: Arc::clone(&self.nominated),
             served_by_device_class: Arc::clone(&self.served_by_device_class),
             nodes_resource_version: Arc::clone(&self.nodes_resource_version),
             pods_resource_version: Arc::clone(&self.pods_resource_version),
             changes: Arc::clone(&self.changes),
         }));
+        self.allocations.publish(self.generation);
+        self.published.send_replace(self.generation);
     }
 
     /// Adds a node, or replaces what is known of the node of that name.
     pub fn apply_node(&mut self, node: &NodeFacts) {
         advance(&mut self.nodes_resource_version, &node.resource_version);
-        let name = self.texts.intern(&node.name);
-        let (row, is_new) = match self.nodes.row(&name) {
+        let name = &node.name;
+        let (row, is_new) = match self.nodes.row(name) {
             Some(row) => (row, false),
             None => {
                 self.counts.push();
-                (self.nodes.push(&name), true)
+                (self.nodes.push(name), true)
             }
         };
         if is_new {
@@ -112,26 +144,31 @@ impl Writer {
         }
         self.set_labels(row, &node.labels);
         self.set_taints(row, node);
-        self.set_allocatable(row, &name, node);
+        self.set_allocatable(row, node);
+        self.set_capacity(row, node);
         self.set_features(row, node);
         if is_new {
-            self.adopt_orphans(row, &name);
+            self.adopt_orphans(row, name);
         }
     }
 
-    /// Removes a node. Its pods stay known and count again when a node of that name appears.
+    /// Removes a node. Its pods stay known and count again when a node of that name appears; pods that were only assumed
+    /// on it are pending again.
     pub fn remove_node(&mut self, name: &str) {
         let Some(row) = self.nodes.row(name) else { return };
+        self.revert_assumed_on(name);
         for pod in self.pods_on(name) {
             self.change_usage(row, &pod, UserChange::Fewer);
         }
-        if let Some(amounts) = self.allocatable.remove(name) {
-            for (resource, _) in &amounts {
+        if let Some(code) = self.allocatable.remove(name) {
+            for (resource, _) in self.amounts.value(code).into_iter().flat_map(|amounts| amounts.iter()) {
                 self.nodes.change_resource(resource, row, UserChange::Fewer, |_, _| ());
             }
+            self.amounts.release(code);
         }
         self.taints.release(self.nodes.taint_codes.get(row).copied().unwrap_or(0));
         self.ports.release(self.nodes.port_codes.get(row).copied().unwrap_or(0));
+        self.capacities.release(self.nodes.capacity_codes.get(row).copied().unwrap_or(0));
         self.features.release(self.nodes.feature_codes.get(row).copied().unwrap_or(0));
         // Two rows change: the one that now holds another node, and the last one, which is gone.
         let last = Row(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX));
@@ -150,52 +187,124 @@ impl Writer {
         self.nodes.terms_changed = self.generation;
     }
 
-    /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone.
-    pub fn apply_pod(&mut self, pod: PodRecord) {
+    /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone. An
+    /// assumption about the pod ends where it is bound, and stays where it is not.
+    pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
+        let pod = pod.into();
         advance(&mut self.pods_resource_version, &pod.resource_version);
-        let known = self.pods.by_uid(&pod.uid).or_else(|| self.pods.by_name(&pod.namespace, &pod.name));
-        if let Some(known) = known {
-            if known.uid == pod.uid
-                && known.facts == pod.facts
-                && known.node_name == pod.node_name
-                && known.ownership == pod.ownership
-                && known.terminating == pod.terminating
-            {
-                self.pods.insert(Arc::new(pod));
-                return;
-            }
-            self.remove_pod(&known.uid);
+        let pod = self.settle(pod);
+        self.put_pod(pod);
+    }
+
+    /// Adds a pod as it is to count, or replaces what counts of it.
+    pub(super) fn put_pod(&mut self, pod: Arc<PodRecord>) {
+        let Displaced { earlier, namesake } = self.pods.insert(&pod);
+        if let Some(namesake) = namesake {
+            self.assumed.end(&namesake.uid, End::Conflict);
+            self.generation.0 += 1;
+            self.leave_node(&namesake);
         }
-        let pod = Arc::new(pod);
-        self.generation.0 += 1;
-        if let Some(node) = &pod.node_name {
-            let node = self.texts.intern(node);
-            self.pods_by_node.entry(Arc::clone(&node)).or_default().insert(Arc::clone(&pod.uid));
-            if let Some(row) = self.nodes.row(&node) {
-                self.change_usage(row, &pod, UserChange::More);
+        match earlier {
+            // The usual update: a status that nobody here reads.
+            Some(earlier) if takes_the_same(&earlier, &pod) => self.replace_on_node(&earlier, pod),
+            earlier => {
+                self.generation.0 += 1;
+                if let Some(earlier) = earlier {
+                    self.leave_node(&earlier);
+                }
+                self.enter_node(pod);
             }
         }
-        self.pods.insert(pod);
     }
 
     /// Removes a pod: deleted, or terminated, which takes no room either.
     pub fn remove_pod(&mut self, uid: &str) {
+        self.assumed.end(uid, End::Conflict);
+        self.take_pod(uid);
+    }
+
+    /// Takes a pod out of everything that counts it.
+    pub(super) fn take_pod(&mut self, uid: &str) {
         let Some(pod) = self.pods.remove(uid) else { return };
         self.generation.0 += 1;
+        self.leave_node(&pod);
+    }
+
+    fn enter_node(&mut self, pod: Arc<PodRecord>) {
+        nominated::change(&mut self.nominated, &pod, true);
+        let Some(node) = &pod.node_name else { return };
+        if let Some(row) = self.nodes.row(node) {
+            self.change_usage(row, &pod, UserChange::More);
+        }
+        match self.pods_by_node.get_mut(node) {
+            Some(pods) => pods.push(pod),
+            None => {
+                self.pods_by_node.insert(Arc::clone(node), vec![pod]);
+            }
+        }
+    }
+
+    fn leave_node(&mut self, pod: &Arc<PodRecord>) {
+        nominated::change(&mut self.nominated, pod, false);
         let Some(node) = &pod.node_name else { return };
         if let Some(pods) = self.pods_by_node.get_mut(node) {
-            pods.remove(uid);
+            if let Some(at) = pods.iter().position(|known| Arc::ptr_eq(known, pod)) {
+                pods.swap_remove(at);
+            }
             if pods.is_empty() {
                 self.pods_by_node.remove(node);
             }
         }
         if let Some(row) = self.nodes.row(node) {
-            self.change_usage(row, &pod, UserChange::Fewer);
+            self.change_usage(row, pod, UserChange::Fewer);
         }
     }
 
+    /// Puts a pod in the place of an earlier state of it that takes the same.
+    fn replace_on_node(&mut self, earlier: &Arc<PodRecord>, pod: Arc<PodRecord>) {
+        let pods = pod.node_name.as_ref().and_then(|node| self.pods_by_node.get_mut(node));
+        if let Some(known) = pods.and_then(|pods| pods.iter_mut().find(|known| Arc::ptr_eq(known, earlier))) {
+            *known = pod;
+        }
+    }
+
+    /// All pods that are not terminated, as applied: readers see them at once, columns once they are published.
+    pub fn pods(&self) -> &PodIndex {
+        &self.pods
+    }
+
+    /// Everything of a kind up to a version has been applied.
+    pub fn observe_version(&mut self, kind: Kind, version: &Arc<str>) {
+        match kind {
+            Kind::Node => advance(&mut self.nodes_resource_version, version),
+            Kind::Pod => advance(&mut self.pods_resource_version, version),
+            _ => {}
+        }
+    }
+
+    /// Adds a DeviceClass, or replaces the extended resources that it serves.
+    pub fn apply_device_class(&mut self, name: &str, serves: &[Arc<str>]) {
+        if self.device_classes.get(name).is_some_and(|known| known == serves) {
+            return;
+        }
+        self.device_classes.insert(Arc::from(name), serves.to_vec());
+        self.serve_device_classes();
+    }
+
+    /// Removes a DeviceClass.
+    pub fn remove_device_class(&mut self, name: &str) {
+        if self.device_classes.remove(name).is_some() {
+            self.serve_device_classes();
+        }
+    }
+
+    fn serve_device_classes(&mut self) {
+        let served = self.device_classes.values().flatten().map(Arc::clone).collect();
+        self.set_served_by_device_class(served);
+    }
+
     /// Replaces the extended resources that DeviceClasses serve.
-    pub fn set_served_by_device_class(&mut self, resources: FxHashSet<Arc<str>>) {
+    fn set_served_by_device_class(&mut self, resources: FxHashSet<Arc<str>>) {
         if *self.served_by_device_class == resources {
             return;
         }
@@ -260,6 +369,17 @@ impl Writer {
         self.counts.namespaces_changed();
     }
 
+    fn set_capacity(&mut self, row: Row, node: &NodeFacts) {
+        let old = self.nodes.capacity_codes.get(row).copied().unwrap_or(0);
+        let new = self.capacities.acquire(node.capacity.clone());
+        self.capacities.release(old);
+        if old != new {
+            // No fact interface shows it: no row has changed for a predicate.
+            self.nodes.capacity_codes.set(row, new);
+            self.generation.0 += 1;
+        }
+    }
+
     fn set_features(&mut self, row: Row, node: &NodeFacts) {
         let old = self.nodes.feature_codes.get(row).copied().unwrap_or(0);
         let new = self.features.acquire(node.features.clone());
@@ -274,8 +394,7 @@ impl Writer {
         if self.nodes.labels.get(row) == Some(labels) {
             return;
         }
-        let pooled = labels.iter().map(|(key, value)| (self.texts.intern(key), self.texts.intern(value))).collect();
-        self.nodes.set_labels(row, &pooled);
+        self.nodes.set_labels(row, labels);
         self.record(NodeInterface::Labels, row);
     }
 
@@ -291,12 +410,15 @@ impl Writer {
         }
     }
 
-    fn set_allocatable(&mut self, row: Row, name: &Arc<str>, node: &NodeFacts) {
+    fn set_allocatable(&mut self, row: Row, node: &NodeFacts) {
+        let name = &node.name;
         let mut changed = false;
-        if self.allocatable.get(name) != Some(&node.allocatable) {
-            let old = self.allocatable.insert(Arc::clone(name), node.allocatable.clone()).unwrap_or_default();
+        let code = self.amounts.acquire(node.allocatable.clone());
+        let old_code = self.allocatable.insert(Arc::clone(name), code).unwrap_or(0);
+        if code != old_code {
+            let old = self.amounts.value(old_code).map(Arc::clone).unwrap_or_default();
             // New amounts first, so that a resource both lists name keeps its columns.
-            for (amounts, users, sign) in [(&node.allocatable, UserChange::More, 1), (&old, UserChange::Fewer, -1_i64)]
+            for (amounts, users, sign) in [(&node.allocatable, UserChange::More, 1), (&*old, UserChange::Fewer, -1_i64)]
             {
                 for (resource, amount) in amounts {
                     let delta = amount.wrapping_mul(sign);
@@ -308,6 +430,7 @@ impl Writer {
             }
             changed = true;
         }
+        self.amounts.release(old_code);
         let old_limit = self.nodes.pod_limit.get(row).copied().unwrap_or(0);
         if old_limit != node.pod_limit {
             let delta = node.pod_limit.wrapping_sub(old_limit);
@@ -320,15 +443,20 @@ impl Writer {
         }
     }
 
+    /// What a node listed as allocatable when it was last applied.
+    pub(super) fn listed_allocatable(&self, node: &str) -> &[(Arc<str>, i64)] {
+        let code = self.allocatable.get(node).copied();
+        code.and_then(|code| self.amounts.value(code)).map_or(&[], |amounts| amounts.as_slice())
+    }
+
     fn adopt_orphans(&mut self, row: Row, node: &str) {
         for pod in self.pods_on(node) {
             self.change_usage(row, &pod, UserChange::More);
         }
     }
 
-    fn pods_on(&self, node: &str) -> Vec<Arc<PodRecord>> {
-        let uids = self.pods_by_node.get(node).into_iter().flatten();
-        uids.filter_map(|uid| self.pods.by_uid(uid)).collect()
+    pub(super) fn pods_on(&self, node: &str) -> Vec<Arc<PodRecord>> {
+        self.pods_by_node.get(node).cloned().unwrap_or_default()
     }
 
     /// Adds what a pod takes to the row of its node, or takes it away.
@@ -338,6 +466,11 @@ impl Writer {
             UserChange::Fewer => -1,
         };
         let foreign = pod.ownership.is_foreign();
+        let event = match change {
+            UserChange::More => AllocationChange::Added,
+            UserChange::Fewer => AllocationChange::Removed,
+        };
+        self.allocations.record(event, pod, self.assumed.contains(&pod.uid));
         for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
             let delta = amount.wrapping_mul(sign);
             self.nodes.change_resource(name, row, change, |resource, row| {
@@ -369,22 +502,17 @@ impl Writer {
 
     /// Counts a pod where its class is counted, or no longer.
     fn change_class(&mut self, row: Row, pod: &PodRecord, more: bool) {
-        let class = PodClass {
-            namespace: Arc::clone(&pod.namespace),
-            labels: Arc::clone(&pod.facts.labels),
-            terminating: pod.terminating,
-        };
-        let code = match self.classes.code(&class) {
-            Some(code) if more => {
-                self.classes.acquire(class);
-                code
+        let class = PodClass::of(pod);
+        let code = if more {
+            let (code, is_new) = self.classes.acquire_new(class);
+            if is_new && let Some(class) = self.classes.value(code) {
+                self.counts.set_class(code, class, &self.nodes.namespaces);
             }
-            Some(code) => code,
-            None => {
-                let code = self.classes.acquire(class.clone());
-                self.counts.set_class(code, &class, &self.nodes.namespaces);
-                code
-            }
+            code
+        } else {
+            // A pod that is on a row was counted when it came there.
+            let Some(code) = self.classes.code(&class) else { return };
+            code
         };
         self.nodes.pod_classes.update(row, |pods| {
             let pods = Arc::make_mut(pods);
@@ -404,7 +532,7 @@ impl Writer {
 
     fn change_ports(&mut self, row: Row, ports: &[HostPort], change: UserChange) {
         let old = self.nodes.port_codes.get(row).copied().unwrap_or(0);
-        let mut in_use: PortUse = self.ports.values().get(old as usize).map(|set| (**set).clone()).unwrap_or_default();
+        let mut in_use: PortUse = self.ports.value(old).map(|set| (**set).clone()).unwrap_or_default();
         for port in ports {
             match (in_use.binary_search_by(|(known, _)| known.cmp(port)), change) {
                 (Ok(at), UserChange::More) => in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders += 1),
@@ -432,16 +560,20 @@ impl Writer {
         changes.record(interface, self.generation, row);
     }
 
-    fn record_all(&mut self, row: Row) {
+    pub(super) fn record_all(&mut self, row: Row) {
         NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
     }
 }
 
-/// Keeps the greater of two resource versions, which are decimal numbers without leading zeros. Source: KEP-5504.
-fn advance(newest: &mut Arc<str>, seen: &Arc<str>) {
-    if (seen.len(), &**seen) > (newest.len(), &**newest) {
-        *newest = Arc::clone(seen);
-    }
+/// Whether a pod takes the same of its node, and looks the same to selectors, as it did.
+fn takes_the_same(earlier: &PodRecord, pod: &PodRecord) -> bool {
+    earlier.facts == pod.facts
+        && earlier.node_name == pod.node_name
+        && earlier.ownership == pod.ownership
+        && earlier.terminating == pod.terminating
+        && earlier.priority == pod.priority
+        && earlier.nominated_node == pod.nominated_node
+        && earlier.namespace == pod.namespace
 }
 
 impl Snapshot {
@@ -451,6 +583,7 @@ impl Snapshot {
             nodes: NodeTable::default(),
             storage: StorageTable::default(),
             workloads: Workloads::default(),
+            nominated: Arc::default(),
             served_by_device_class: Arc::default(),
             nodes_resource_version: Arc::default(),
             pods_resource_version: Arc::default(),

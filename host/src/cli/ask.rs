@@ -4,16 +4,15 @@
 //! answers in the same messages, so that everything after is the same.
 
 mod local;
-mod progress;
 mod remote;
 
 use nodesift_api::v1;
 
 use super::args::AskArgs;
 use super::exit::Failure;
+use super::progress::Progress;
 use super::report::{Report, Reported};
 use local::Local;
-use progress::Progress;
 use remote::Remote;
 
 /// `nodesift filter`.
@@ -44,7 +43,7 @@ fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
         Some(url) => {
             let mut remote = Remote::connect(url)?;
             let batches = remote::batches(args)?;
-            let mut progress = Progress::new(batches.iter().map(|batch| batch.pods.len()).sum());
+            let mut progress = Progress::new(batches.iter().map(|batch| batch.pods.len()).sum(), "pods");
             for batch in batches {
                 let pods = batch.pods.len();
                 report.add(remote.answer(batch)?)?;
@@ -58,7 +57,7 @@ fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
         None => {
             let local = Local::open(args)?;
             let batches = local.batches(args)?;
-            let mut progress = Progress::new(batches.iter().map(Vec::len).sum());
+            let mut progress = Progress::new(batches.iter().map(Vec::len).sum(), "pods");
             for batch in batches {
                 let pods = batch.len();
                 report.add(local.answer(batch, args)?)?;

@@ -5,11 +5,14 @@ use std::fs::DirBuilder;
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::args::PolicyArgs;
 use super::exit::Failure;
 use super::report::plain;
-use crate::cache;
+use crate::cache::{self, SharedWriter};
 use crate::engine::Engine;
 use crate::object::Pod;
 use crate::policy::{ActivePolicy, Policy};
@@ -26,13 +29,16 @@ pub enum Origin<'a> {
     Files(&'a [PathBuf]),
     /// [`SAMPLE`].
     Sample,
+    /// An API server, which has not been asked yet: the cluster is empty so far.
+    Live,
 }
 
 /// An engine over a cluster, and what was left out of it.
-#[derive(Debug)]
 pub struct Opened {
     /// Answers about the cluster.
     pub engine: Engine,
+    /// Changes what the engine reads.
+    pub writer: SharedWriter,
     /// How many objects of which kinds no predicate reads.
     pub skipped: BTreeMap<String, usize>,
 }
@@ -56,11 +62,13 @@ pub fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<Opened> 
     let contents = match origin {
         Origin::Files(files) => files::read(files),
         Origin::Sample => files::read_bytes("the built-in sample", SAMPLE),
+        Origin::Live => Ok(files::Contents::default()),
     };
     let contents = contents.map_err(|error| Failure::Data(error.into()))?;
     let (mut writer, reader) = cache::new();
     source::load(&contents.objects, &policy.scheduler_names, &mut writer);
-    Ok(Opened { engine: Engine::new(reader, active, runtime), skipped: contents.skipped })
+    let engine = Engine::new(reader, active, runtime);
+    Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), skipped: contents.skipped })
 }
 
 /// The generation of the policy that a process starts with.

@@ -30,6 +30,9 @@ pub enum Failure {
     /// The arguments do not go together.
     #[error("{0}")]
     Usage(String),
+    /// Files that arguments name cannot be used.
+    #[error("{}", text(.0))]
+    Files(anyhow::Error),
     /// The policy is refused.
     #[error("{}", text(.0))]
     Policy(anyhow::Error),
@@ -66,7 +69,7 @@ pub fn is_reader_gone(error: &anyhow::Error) -> bool {
 pub fn code_of(error: &anyhow::Error) -> u8 {
     match failure(error) {
         Some(Failure::Usage(_)) => USAGE,
-        Some(Failure::Policy(inner)) => unreadable(inner).unwrap_or(USAGE),
+        Some(Failure::Policy(inner) | Failure::Files(inner)) => unreadable(inner).unwrap_or(USAGE),
         Some(Failure::Data(inner)) => unreadable(inner).unwrap_or(DATA),
         Some(Failure::Unavailable(_)) => UNAVAILABLE,
         Some(Failure::ReaderGone) => OK,

@@ -1,11 +1,11 @@
-//! The command line: `nodesift serve`, `filter`, `explain`.
+//! The command line: `nodesift serve`, `filter`, `explain`, `cluster synth`.
 //!
 //! ```text
 //! args      what can be typed, with its help          exit     what the process ends with
 //! serve     the sidecar, until a signal               cluster  files → engine
 //! ask       filter and explain: pods in, answers out  log      diagnostics on stderr
 //!   local · remote   the engine in this process, or a sidecar's
-//! report    answers → table, JSON, JSON lines, YAML
+//! report    answers → table, JSON, JSON lines, YAML     synth    synthetic clusters → files
 //! ```
 //!
 //! stdout carries the answer and nothing else; everything said about the work goes to stderr. Start at [`main`].
@@ -15,8 +15,10 @@ mod ask;
 pub mod cluster;
 pub mod exit;
 mod log;
+mod progress;
 mod report;
 mod serve;
+mod synth;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -24,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, Command};
+use args::{Args, ClusterCommand, Command};
 
 /// Runs the command that the arguments name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -37,12 +39,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(if asked { exit::OK } else { exit::USAGE });
         }
     };
-    let default_log = if matches!(args.command, Command::Serve(_)) { "warn,nodesift=info" } else { "warn" };
+    // What kube's client says of a request that failed, the sidecar says itself, with what it does about it.
+    let serving = "warn,kube_client=off,nodesift=info";
+    let default_log = if matches!(args.command, Command::Serve(_)) { serving } else { "warn" };
     log::start(&args.log, default_log);
     let outcome = match args.command {
         Command::Serve(serve) => serve::run(&serve),
         Command::Filter(filter) => ask::filter(&filter),
         Command::Explain(explain) => ask::explain(&explain),
+        Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
     };
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),

@@ -2,59 +2,108 @@
 //!
 //! Everything that can be wrong with arguments, cluster or policy is told before any address is bound. Start at [`run`].
 
+mod live;
 mod welcome;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::args::ServeArgs;
-use super::cluster::{self, Origin};
+use super::cluster::{self, Opened, Origin};
 use super::exit::Failure;
 use crate::api::guard::BodyLimit;
 use crate::api::server::{Drained, Server};
-use crate::api::{Readiness, Service, listen, router};
-use crate::engine::Engine;
+use crate::api::tls::Tls;
+use crate::api::{Readiness, Service, Settings, Staleness, assume, listen, router};
+use crate::cache;
 use crate::limits;
+use crate::metrics::{self, Exposition};
+use crate::source::audit::{self, Audit};
+use crate::source::feed::{self, Feed};
+use crate::source::freshness::Freshness;
+use crate::source::kube::connection::Connection;
+use welcome::Shown;
 
 /// Serves until SIGTERM or SIGINT, then drains; a second signal ends it at once.
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<()> {
-    if !args.no_tcp {
+    let tls = args.tls.files().map(Tls::open).transpose().map_err(|error| Failure::Files(error.into()))?;
+    if !args.no_tcp && tls.is_none() {
         listen::check_loopback(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
-    let files = args.cluster.cluster.as_slice();
-    let origin = if files.is_empty() { Origin::Sample } else { Origin::Files(files) };
+    let runtime = Runtime::new().context("cannot start threads")?;
+    let connection = match args.kube.origin() {
+        Some(origin) => Some(runtime.block_on(live::connect(&origin))?),
+        None => None,
+    };
+    let origin = match (&connection, args.cluster.cluster.as_slice()) {
+        (Some(_), _) => Origin::Live,
+        (None, []) => Origin::Sample,
+        (None, files) => Origin::Files(files),
+    };
     let opened = cluster::open(&origin, &args.policy)?;
     cluster::note_skipped(&opened.skipped);
 
-    let runtime = Runtime::new().context("cannot start threads")?;
-    let outcome = runtime.block_on(serve(args, Arc::new(opened.engine)));
+    let outcome = runtime.block_on(serve(args, tls, opened, connection));
     // An evaluation that hangs must not hold the end up.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
 }
 
-async fn serve(args: &ServeArgs, engine: Arc<Engine>) -> anyhow::Result<()> {
+async fn serve(
+    args: &ServeArgs,
+    tls: Option<Tls>,
+    opened: Opened,
+    connection: Option<Connection>,
+) -> anyhow::Result<()> {
+    let (engine, writer) = (Arc::new(opened.engine), opened.writer);
     let mut signals = Signals::new().context("cannot listen for signals")?;
     let socket = args.socket.clone().unwrap_or_else(default_socket);
     let (unix, socket_file) = listen::bind_unix(&socket).await?;
     let tcp = if args.no_tcp { None } else { Some(listen::bind_tcp(args.listen).await?) };
 
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let bound = match &tcp {
-        Some(tcp) => Some(tcp.local_addr().context("the address bound is not known")?),
+        Some(tcp) => Some(format!("{scheme}://{}", tcp.local_addr().context("the address bound is not known")?)),
         None => None,
     };
-    let welcome = welcome::text(bound, socket_file.path(), &args.cluster.cluster, &engine);
+    let shown = match &connection {
+        Some(connection) => Shown::Live(&connection.address),
+        None => Shown::Files(&args.cluster.cluster),
+    };
+    let welcome = welcome::text(bound, socket_file.path(), &shown, &engine);
 
     let readiness = Readiness::default();
-    let service = Service::new(engine, readiness.clone());
-    let mut server = Server::new(router::router(service, BodyLimit(args.max_body_bytes)), readiness);
-    server.listen(unix);
+    // Without a live cluster nothing is heard of and nothing grows old: files do not.
+    let freshness = Freshness::default();
+    let mut registry = Registry::default();
+    metrics::process(&mut registry);
+    writer.lock().count_into(cache::Metrics::register(&mut registry));
+    let feed =
+        Feed::start(Arc::clone(&writer), feed::Metrics::register(&mut registry)).context("cannot start threads")?;
+    feed.register(&mut registry);
+    let retried = feed.clone();
+    readiness.remark(move || retried.remark());
+    // Readiness waits for every kind before anybody can ask.
+    let (_following, kinds, list) = match &connection {
+        Some(connection) => live::follow(connection, &engine, &feed, &readiness, &freshness, &mut registry),
+        None => live::nothing(),
+    };
+    let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
+    tokio::spawn(self_check(audit)?);
+    tokio::spawn(assume::expire(Arc::downgrade(&writer)));
+    let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
+    let settings = Settings { assume_ttl: args.assume_ttl, staleness };
+    let service = Service::new(engine, writer, readiness.clone(), settings);
+    let mut server =
+        Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
+    server.listen(unix, None);
     if let Some(tcp) = tcp {
-        server.listen(tcp);
+        server.listen(tcp, tls);
     }
     welcome::print(&welcome)?;
 
@@ -67,6 +116,20 @@ async fn serve(args: &ServeArgs, engine: Arc<Engine>) -> anyhow::Result<()> {
         second = signals.next() => anyhow::bail!("ended at once by a second signal ({second})"),
     }
     Ok(())
+}
+
+/// Checks the cache now and then, and on SIGUSR1.
+fn self_check(audit: Audit) -> anyhow::Result<impl Future<Output = ()>> {
+    let mut asked = signal(SignalKind::user_defined1()).context("cannot listen for signals")?;
+    let wanted = audit.wanted();
+    Ok(async move {
+        let asking = async {
+            while asked.recv().await.is_some() {
+                wanted.notify_one();
+            }
+        };
+        tokio::join!(audit.run(), asking);
+    })
 }
 
 /// The signals that end the process.

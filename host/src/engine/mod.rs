@@ -207,7 +207,7 @@ impl Engine {
             pod: Arc::clone(&record.name),
             uid: Arc::from(record.object_uid()),
             node_name: record.node_name.clone(),
-            facts: Arc::clone(&record.facts),
+            facts: record.whole_facts(),
         })
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord};
+use super::facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord, pins_to};
 use super::requests::{self, Requests};
 use super::selector;
 use super::volumes;
 use crate::object::pod::{Container, RestartAction, RestartPolicy};
+use crate::object::selector::NodeSelector;
 use crate::object::status::Phase;
 use crate::object::{self, DeviceClass, Kind, Node, Pod};
 
@@ -23,6 +24,7 @@ pub fn node(node: &Node) -> NodeFacts {
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
         allocatable,
+        capacity: amounts(&requests::capacity(node)),
         pod_limit: listed.get(requests::PODS),
     }
 }
@@ -34,13 +36,14 @@ pub fn pod(pod: &Pod) -> PodFacts {
         namespace: Arc::from(pod.metadata.namespace.as_str()),
         labels: labels(&pod.metadata.labels),
         node_selector: labels(&spec.node_selector),
-        required_affinity: spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.clone()),
+        required_affinity: required_affinity(pod).cloned(),
+        is_pinned: false,
         tolerations: spec.tolerations.clone(),
         requests: amounts(&requests::incoming(pod)),
         usage: amounts(&requests::existing(pod)),
         host_ports: host_ports(pod),
         volumes: volumes::of_pod(pod),
-        controller: controller(pod),
+        controller: controller(pod).map(|(kind, name)| (kind, name.to_owned())),
         spread: spec.topology_spread_constraints.clone(),
         affinity: spec.affinity.pod_affinity.required.clone(),
         anti_affinity: spec.affinity.pod_anti_affinity.required.clone(),
@@ -52,28 +55,62 @@ pub fn pod(pod: &Pod) -> PodFacts {
     }
 }
 
+/// The part of that which pods of one template share.
+pub(super) fn shared(object: &Pod) -> PodFacts {
+    let facts = pod(object);
+    if is_pinned(object) { PodFacts { required_affinity: None, is_pinned: true, ..facts } } else { facts }
+}
+
+/// Whether all that the pod's required node affinity says is the name of the node that it is on.
+pub(super) fn is_pinned(object: &Pod) -> bool {
+    let selector = required_affinity(object);
+    selector.zip(node_name(object)).is_some_and(|(selector, node)| pins_to(selector, node))
+}
+
+fn required_affinity(object: &Pod) -> Option<&NodeSelector> {
+    object.spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref())
+}
+
 /// What the cache keeps of one pod. `own_schedulers` are the schedulers of the policy.
 pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
+    record_with(object, own_schedulers, Arc::new(shared(object)), node_name(object).map(Arc::from))
+}
+
+/// The node that a pod is bound to.
+pub(super) fn node_name(object: &Pod) -> Option<&str> {
+    Some(object.spec.node_name.as_str()).filter(|name| !name.is_empty())
+}
+
+/// What the cache keeps of one pod, with facts and the name of its node as they are shared with others.
+pub(super) fn record_with(
+    object: &Pod,
+    own_schedulers: &[String],
+    facts: Arc<PodFacts>,
+    node_name: Option<Arc<str>>,
+) -> PodRecord {
     let metadata = &object.metadata;
-    let uid = if metadata.uid.is_empty() { object.key() } else { metadata.uid.clone() };
+    let nominated = Some(object.status.nominated_node_name.as_str()).filter(|name| !name.is_empty());
+    let nominated_node = nominated.filter(|_| node_name.is_none()).map(Arc::from);
     PodRecord {
-        uid: Arc::from(uid),
-        namespace: Arc::from(metadata.namespace.as_str()),
+        uid: if metadata.uid.is_empty() { object.key().into() } else { metadata.uid.as_str().into() },
+        namespace: Arc::clone(&facts.namespace),
         name: Arc::from(metadata.name.as_str()),
         resource_version: Arc::from(metadata.resource_version.as_str()),
-        node_name: Some(object.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from),
+        node_name,
         terminating: metadata.terminating,
         ownership: ownership(object, own_schedulers),
-        facts: Arc::new(pod(object)),
+        priority: object.spec.priority.unwrap_or(0),
+        nominated_node,
+        facts,
     }
 }
 
 /// The controller whose selector claims the pod. Source: `DefaultSelector` in kube-scheduler's plugin helpers.
-fn controller(pod: &Pod) -> Option<(Kind, String)> {
+pub(super) fn controller(pod: &Pod) -> Option<(Kind, &str)> {
     let owner = pod.metadata.owner_references.iter().find(|owner| owner.controller)?;
     let kind = Kind::of(&owner.api_version, &owner.kind)?;
     let selects = matches!(kind, Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet);
-    selects.then(|| (kind, owner.name.clone()))
+    selects.then_some((kind, owner.name.as_str()))
 }
 
 /// Whether a pod has ended for good and takes no room any more.

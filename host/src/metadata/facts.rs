@@ -10,7 +10,7 @@ use crate::object::Kind;
 use crate::object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use crate::object::node::Taint;
 use crate::object::pod::Toleration;
-use crate::object::selector::NodeSelector;
+use crate::object::selector::{NodeSelector, NodeSelectorTerm, Requirement};
 
 /// Keys and values of labels or of a node selector, sorted by key.
 pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
@@ -19,7 +19,7 @@ pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
 pub type Amounts = Vec<(Arc<str>, i64)>;
 
 /// What the cache keeps of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFacts {
     /// `metadata.name`.
     pub name: Arc<str>,
@@ -35,6 +35,8 @@ pub struct NodeFacts {
     pub features: Vec<Arc<str>>,
     /// `status.allocatable` without `pods`.
     pub allocatable: Amounts,
+    /// `status.capacity`, `pods` included. No predicate reads it; state dumps show it.
+    pub capacity: Amounts,
     /// `status.allocatable.pods`; 0 where absent.
     pub pod_limit: i64,
 }
@@ -56,11 +58,32 @@ pub struct PodRecord {
     pub terminating: bool,
     /// Whose pod it is.
     pub ownership: Ownership,
+    /// `spec.priority`; 0 where absent.
+    pub priority: i32,
+    /// `status.nominatedNodeName` of a pod that is bound to no node: the node where room is being made for it.
+    pub nominated_node: Option<Arc<str>>,
     /// Everything that pods of one template share.
     pub facts: Arc<PodFacts>,
 }
 
 impl PodRecord {
+    /// What predicates read about the pod.
+    pub fn whole_facts(&self) -> Arc<PodFacts> {
+        match &self.node_name {
+            Some(node) if self.facts.is_pinned => {
+                let required_affinity = Some(pin_to(node));
+                Arc::new(PodFacts { required_affinity, is_pinned: false, ..(*self.facts).clone() })
+            }
+            _ => Arc::clone(&self.facts),
+        }
+    }
+
+    /// The same pod on another node, or on none: what it asks for stays what it was.
+    pub fn on_node(&self, node_name: Option<Arc<str>>) -> Self {
+        let facts = if node_name == self.node_name { Arc::clone(&self.facts) } else { self.whole_facts() };
+        Self { node_name, facts, ..self.clone() }
+    }
+
     /// `metadata.uid` as the object has it; empty where the source has none.
     pub fn object_uid(&self) -> &str {
         // What stands in for a missing UID is the only one with a slash.
@@ -95,8 +118,11 @@ pub struct PodFacts {
     pub labels: Labels,
     /// `spec.nodeSelector`.
     pub node_selector: Labels,
-    /// The required node affinity; none where the pod has none.
+    /// The required node affinity; none where the pod has none, or is pinned.
     pub required_affinity: Option<NodeSelector>,
+    /// Whether the pod is bound, and its required node affinity is the name of its node and nothing else. Pods of a DaemonSet
+    /// differ in nothing but that name, so it is left out; [`PodRecord::whole_facts`] puts it back.
+    pub is_pinned: bool,
     /// `spec.tolerations`, in order.
     pub tolerations: Vec<Toleration>,
     /// What the pod asks of a node it is not on yet.
@@ -143,6 +169,25 @@ impl HostPort {
             && self.protocol == other.protocol
             && (self.ip == other.ip || &*self.ip == Self::ANY_IP || &*other.ip == Self::ANY_IP)
     }
+}
+
+/// The field of a node that a selector may name. Source: `metav1.ObjectNameField`.
+const NODE_NAME_FIELD: &str = "metadata.name";
+
+/// The required affinity that the DaemonSet controller gives a pod. Source: `ReplaceDaemonSetPodNodeNameNodeAffinity`.
+fn pin_to(node: &str) -> NodeSelector {
+    let name =
+        Requirement { key: NODE_NAME_FIELD.to_owned(), operator_text: "In".to_owned(), values: vec![node.to_owned()] };
+    NodeSelector { node_selector_terms: vec![NodeSelectorTerm { match_expressions: vec![], match_fields: vec![name] }] }
+}
+
+/// Whether a selector is exactly what [`pin_to`] makes for a node.
+pub(super) fn pins_to(selector: &NodeSelector, node: &str) -> bool {
+    let [NodeSelectorTerm { match_expressions, match_fields }] = selector.node_selector_terms.as_slice() else {
+        return false;
+    };
+    let [Requirement { key, operator_text, values }] = match_fields.as_slice() else { return false };
+    match_expressions.is_empty() && key == NODE_NAME_FIELD && operator_text == "In" && *values == [node]
 }
 
 impl PodFacts {

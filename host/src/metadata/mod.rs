@@ -6,14 +6,17 @@
 
 mod compile;
 mod facts;
+mod pool;
 pub mod requests;
 mod selector;
 mod storage;
+mod template;
 pub mod volumes;
 
 pub use compile::{is_terminated, labels, node, pod, pod_record, served_resources};
 pub(crate) use facts::value_of;
 pub use facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord};
+pub use pool::Pool;
 pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};
 pub use storage::{
     Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, StorageRecord, Volume, VolumeSource, storage,

@@ -11,6 +11,7 @@ mod names;
 
 use crate::object::{Node, Pod, Quantity, ResourceList};
 
+pub(super) use effective::resize_is_infeasible;
 pub use names::is_scalar;
 
 /// The name of processor time, the one resource that is counted in thousandths.
@@ -84,9 +85,14 @@ pub fn existing(pod: &Pod) -> Requests {
     })
 }
 
-/// What a node has to give, `pods` included: `status.allocatable`. Capacity is never read.
+/// What a node has to give, `pods` included: `status.allocatable`, the only amounts that predicates go by.
 pub fn allocatable(node: &Node) -> Requests {
     Requests::round(&node.status.allocatable, |_, amount| Some(amount))
+}
+
+/// What the machine has, `pods` included: `status.capacity`.
+pub fn capacity(node: &Node) -> Requests {
+    Requests::round(&node.status.capacity, |_, amount| Some(amount))
 }
 
 #[cfg(test)]

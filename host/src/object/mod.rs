@@ -2,9 +2,10 @@
 //!
 //! The types are what serde makes of an object's JSON; nothing is kept that is not named here, unknown fields are
 //! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
-//! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode`] turns JSON into an [`Object`].
+//! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode::decode`] turns JSON into an [`Object`].
 
 pub mod affinity;
+pub mod decode;
 mod field;
 pub mod node;
 pub mod pod;
@@ -12,6 +13,7 @@ pub mod quantity;
 pub mod selector;
 pub mod status;
 pub mod storage;
+pub mod version;
 pub mod workload;
 
 use std::fmt;
@@ -82,6 +84,25 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::Node,
+        Self::Pod,
+        Self::Namespace,
+        Self::DeviceClass,
+        Self::PersistentVolume,
+        Self::PersistentVolumeClaim,
+        Self::StorageClass,
+        Self::CsiNode,
+        Self::CsiDriver,
+        Self::CsiStorageCapacity,
+        Self::VolumeAttachment,
+        Self::Service,
+        Self::ReplicationController,
+        Self::ReplicaSet,
+        Self::StatefulSet,
+    ];
+
     /// The kind of objects with this `apiVersion` and `kind`; none where it is not one of ours. The version of
     /// `resource.k8s.io` does not matter: the fields read here are the same in all that serve them.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {

@@ -28,7 +28,7 @@ pub struct Pod {
 impl Pod {
     /// `namespace/name`.
     pub fn key(&self) -> String {
-        format!("{}/{}", self.metadata.namespace, self.metadata.name)
+        [&self.metadata.namespace, "/", &self.metadata.name].concat()
     }
 }
 
@@ -117,7 +117,7 @@ pub struct PodSpec {
     /// What running a pod costs beyond its containers.
     #[serde(default, deserialize_with = "null_is_default")]
     pub overhead: ResourceList,
-    /// Requests and limits of the pod as a whole.
+    /// Requests of the pod as a whole.
     #[serde(default, deserialize_with = "null_is_default")]
     pub resources: Resources,
     /// The scheduler that is to place the pod; empty where the source does not say.
@@ -189,7 +189,7 @@ pub struct Container {
     /// By which its status is found.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// Requests and limits.
+    /// Requests.
     #[serde(default, deserialize_with = "null_is_default")]
     pub resources: Resources,
     /// Ports.
@@ -204,7 +204,7 @@ pub struct Container {
 }
 
 /// One entry of `restartPolicyRules`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct RestartPolicyRule {
     /// What is done.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -231,15 +231,13 @@ text_enum! {
     }
 }
 
-/// `resources` of a container or of a pod as a whole.
+/// `resources` of a container or of a pod as a whole. Limits are not kept: where only they are written, the API server has
+/// made requests of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Resources {
     /// What is set aside.
     #[serde(default, deserialize_with = "null_is_default")]
     pub requests: ResourceList,
-    /// What may be used at most.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub limits: ResourceList,
 }
 
 /// One port of a container; only host ports matter for placement.
@@ -258,7 +256,7 @@ pub struct ContainerPort {
 }
 
 /// One entry of `spec.volumes`, of which only the kinds are kept that can keep a pod from a node.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Volume {
     /// The volume's name, from which the name of an ephemeral volume's claim is made.
@@ -305,7 +303,7 @@ impl Volume {
 }
 
 /// `persistentVolumeClaim` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimSource {
     /// The claim's name, in the pod's namespace.
@@ -314,7 +312,7 @@ pub struct ClaimSource {
 }
 
 /// `iscsi` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Iscsi {
     /// The target's qualified name.
@@ -326,7 +324,7 @@ pub struct Iscsi {
 }
 
 /// `rbd` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rbd {
     /// Ceph's monitors.

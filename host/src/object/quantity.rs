@@ -80,6 +80,11 @@ impl Quantity {
         Self { unscaled: units as i128, scale: 0, big: false }
     }
 
+    /// The amount as it is held: equal amounts of different notations differ, and so may what they round to.
+    pub(crate) const fn notation(&self) -> (i128, i32, bool) {
+        (self.unscaled, self.scale, self.big)
+    }
+
     /// Whether the amount is zero.
     pub fn is_zero(&self) -> bool {
         self.unscaled == 0

@@ -246,7 +246,7 @@ pub enum InTreeSource<'a> {
 }
 
 /// A GCE persistent disk.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GcePersistentDisk {
     /// The disk's name.
@@ -258,7 +258,7 @@ pub struct GcePersistentDisk {
 }
 
 /// A volume known by an ID.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VolumeId {
     /// The ID.
@@ -270,7 +270,7 @@ pub struct VolumeId {
 }
 
 /// An Azure disk.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AzureDisk {
     /// The disk's URI.

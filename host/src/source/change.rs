@@ -1,11 +1,11 @@
 //! What a source tells the cache: an object appeared or changed, one is gone, a whole list replaces what was known.
 //!
 //! Objects are compiled where they are read, so that neither the queue nor the thread that applies them ever holds more
-//! than what is kept. Start at [`Change`]; [`compile`] makes what is kept out of an object.
+//! than what is kept. Start at [`Change`]; a [`Compiler`] makes what is kept out of an object.
 
 use std::sync::Arc;
 
-use crate::metadata::{self, Labels, NodeFacts, PodRecord, StorageRecord};
+use crate::metadata::{self, Labels, NodeFacts, PodRecord, Pool, StorageRecord};
 use crate::object::{Kind, Object, Workload};
 
 /// Which object, at which version.
@@ -27,7 +27,7 @@ pub enum Record {
     /// A node.
     Node(Box<NodeFacts>),
     /// A pod that takes room, or waits for some.
-    Pod(Box<PodRecord>),
+    Pod(Arc<PodRecord>),
     /// A pod that has ended for good: known to exist, and kept nowhere.
     EndedPod,
     /// A namespace's labels.
@@ -38,6 +38,9 @@ pub enum Record {
     Workload(Box<Workload>),
     /// A storage object.
     Storage(Box<StorageRecord>),
+    /// An object that is there and cannot be read, as a whole list finds it: what was known of it stays, since it is not
+    /// gone; if nothing was known, nothing is.
+    Unreadable,
 }
 
 /// An object, compiled.
@@ -74,20 +77,47 @@ pub enum Change {
     },
 }
 
-/// Compiles an object. `own_schedulers` are the schedulers of the policy: the pods of any other are foreign.
-pub fn compile(object: &Object, own_schedulers: &[String]) -> Compiled {
-    let (uid, version) = object.identity();
+/// Compiles objects where they are read; clones share what compiled objects have in common, on any number of threads.
+#[derive(Debug, Clone)]
+pub struct Compiler {
+    own_schedulers: Arc<[String]>,
+    pool: Pool,
+}
+
+impl Compiler {
+    /// `own_schedulers` are the schedulers of the policy: the pods of any other are foreign.
+    pub fn new(own_schedulers: &[String]) -> Self {
+        Self { own_schedulers: own_schedulers.into(), pool: Pool::default() }
+    }
+
+    /// Compiles an object.
+    pub fn compile(&self, object: &Object) -> Compiled {
+        let record = match object {
+            Object::Node(node) => Record::Node(Box::new(self.pool.node(node))),
+            Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
+            Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers))),
+            Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
+            Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),
+            Object::Workload(workload) => Record::Workload(workload.clone()),
+            Object::Storage(object) => Record::Storage(Box::new(metadata::storage(object))),
+        };
+        Compiled { identity: identity(object, &record), record }
+    }
+}
+
+/// Which object; what is kept of a pod says so already.
+fn identity(object: &Object, record: &Record) -> Identity {
+    let kind = object.kind();
     let key: Arc<str> = object.key().into();
+    if let Record::Pod(pod) = record {
+        return Identity { kind, key, uid: Arc::clone(&pod.uid), version: Arc::clone(&pod.resource_version) };
+    }
+    let (uid, version) = object.identity();
     let uid = if uid.is_empty() { Arc::clone(&key) } else { Arc::from(uid) };
-    let identity = Identity { kind: object.kind(), key, uid, version: Arc::from(version) };
-    let record = match object {
-        Object::Node(node) => Record::Node(Box::new(metadata::node(node))),
-        Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
-        Object::Pod(pod) => Record::Pod(Box::new(metadata::pod_record(pod, own_schedulers))),
-        Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
-        Object::Namespace(namespace) => Record::Namespace(metadata::labels(&namespace.metadata.labels)),
-        Object::Workload(workload) => Record::Workload(workload.clone()),
-        Object::Storage(object) => Record::Storage(Box::new(metadata::storage(object))),
-    };
-    Compiled { identity, record }
+    Identity { kind, key, uid, version: Arc::from(version) }
+}
+
+/// Compiles a single object, which shares nothing with any other.
+pub fn compile(object: &Object, own_schedulers: &[String]) -> Compiled {
+    Compiler::new(own_schedulers).compile(object)
 }

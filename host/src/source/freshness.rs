@@ -24,4 +24,9 @@ impl Freshness {
         let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
         heard.values().min().map(Instant::elapsed)
     }
+    /// For how long each kind that is followed has been silent.
+    pub fn silences(&self) -> Vec<(Kind, Duration)> {
+        let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
+        heard.iter().map(|(kind, at)| (*kind, at.elapsed())).collect()
+    }
 }

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::limits::{YAML_DOCUMENTS, YAML_NODES, YAML_SCALAR_BYTES};
-use crate::object::{Kind, Object, StorageObject, Workload};
+use crate::object::decode::{self, without_position};
+use crate::object::{Kind, Object};
 
 /// Something found in a file.
 pub(super) enum Found<'a> {
@@ -191,31 +191,12 @@ fn open(
         return Ok(());
     };
     let name = || envelope.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
-    let object = match known {
-        Kind::Node => decode(json).map(Object::Node),
-        Kind::Pod => decode(json).map(Object::Pod),
-        Kind::Namespace => decode(json).map(Object::Namespace),
-        Kind::DeviceClass => decode(json).map(Object::DeviceClass),
-        Kind::PersistentVolume => decode(json).map(StorageObject::Volume).map(Object::Storage),
-        Kind::PersistentVolumeClaim => decode(json).map(StorageObject::Claim).map(Object::Storage),
-        Kind::StorageClass => decode(json).map(StorageObject::Class).map(Object::Storage),
-        Kind::CsiNode => decode(json).map(StorageObject::Node).map(Object::Storage),
-        Kind::CsiDriver => decode(json).map(StorageObject::Driver).map(Object::Storage),
-        Kind::CsiStorageCapacity => decode(json).map(StorageObject::Capacity).map(Object::Storage),
-        Kind::VolumeAttachment => decode(json).map(StorageObject::Attachment).map(Object::Storage),
-        Kind::Service | Kind::ReplicationController => {
-            decode(json).map(|object| Object::Workload(Box::new(Workload::by_set(known, object))))
-        }
-        Kind::ReplicaSet | Kind::StatefulSet => {
-            decode(json).map(|object| Object::Workload(Box::new(Workload::by_requirements(known, object))))
-        }
-    };
-    let object = object.map_err(|(field, reason)| ItemError::Field {
+    let object = decode::decode(known, json).map_err(|wrong| ItemError::Field {
         place: place.clone(),
         kind: kind.to_owned(),
         name: name(),
-        field,
-        reason,
+        field: wrong.field,
+        reason: wrong.reason,
     })?;
     found(Found::Item(Box::new(Item { object, place, json })));
     Ok(())
@@ -241,22 +222,6 @@ fn each(
         open(item.get(), Place { index: Some(index), ..place.clone() }, list_kind, found)?;
     }
     Ok(())
-}
-
-/// Decodes an object; an error is the path of the field and what is wrong with it.
-fn decode<T: DeserializeOwned>(json: &str) -> Result<T, (String, String)> {
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    serde_path_to_error::deserialize(&mut deserializer)
-        .map_err(|error| (error.path().to_string(), without_position(error.inner())))
-}
-
-/// A JSON error's words; its position counts from the start of one object, which would mislead.
-fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
-    }
 }
 
 /// Line and column behind some bytes, both from 1.

@@ -20,7 +20,7 @@ pub struct Shape {
 /// Apps whose pods run in the cluster.
 const APPS: u32 = 500;
 /// Namespaces that the apps are spread over.
-const NAMESPACES: u32 = 20;
+pub const NAMESPACES: u32 = 20;
 /// Parts per thousand of pods with required anti-affinity against their own app, by hostname.
 const ANTI_AFFINE_PER_MILLE: u32 = 52;
 
@@ -37,6 +37,13 @@ impl Shape {
         let places = (0..self.nodes).flat_map(move |node| (0..self.pods_per_node).map(move |pod| (node, pod)));
         places.map(move |(node, pod)| pod_json(node, pod, &mut random))
     }
+}
+
+/// One of the [`NAMESPACES`], as a v1 Namespace in JSON.
+pub fn namespace_json(namespace: u32) -> String {
+    format!(
+        r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"ns-{namespace}","uid":"ns-{namespace}","labels":{{"kubernetes.io/metadata.name":"ns-{namespace}"}}}}}}"#
+    )
 }
 
 /// The name of a node.

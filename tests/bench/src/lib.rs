@@ -1,6 +1,9 @@
 //! The host's facts for a predicate that is compiled natively: the same columns, read by the same code, without a
 //! sandbox in between.
 
+pub mod fleet;
+pub mod load;
+
 use std::sync::Arc;
 
 use nodesift::engine::Context;

@@ -7,4 +7,5 @@ mod bad_input;
 mod default_spread;
 mod formats;
 mod policies;
+mod synthetic;
 mod workshop;

@@ -146,7 +146,7 @@ fn attacked(command: &str, guest: &Guest, more: &str) -> Value {
     // The built-in may run out of its time on a busy machine; here only the guest may fail.
     let is_the_guests = |last: &Value| last["faults"].as_array().is_none_or(|faults| faults[0]["predicate"] == "Own");
     let arguments: Vec<&str> = std::iter::once(command).chain(EXPLAIN.into_iter().skip(1)).collect();
-    let last = || lines(&workshop.answer_once(&arguments)).pop().unwrap();
+    let last = || lines(&workshop.answer(&arguments)).pop().unwrap();
     patience::until(|| Some(last()).filter(is_the_guests)).unwrap()
 }
 

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::{self, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -45,15 +44,8 @@ impl Workshop {
         sidecar::run(&mut self.command(arguments))
     }
 
-    /// A run that must succeed; its stdout. Runs again where a predicate ran out of its time: on a machine that is busy
-    /// with other tests a core may be away for all of a call's 10 ms.
+    /// A run that must succeed; its stdout.
     pub(crate) fn answer(&self, arguments: &[&str]) -> String {
-        let answer = patience::until(|| Some(self.answer_once(arguments)).filter(|text| !text.contains("Deadline")));
-        answer.expect("an answer within every predicate's time")
-    }
-
-    /// A run that must succeed; its stdout, faults and all.
-    pub(crate) fn answer_once(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.code, Some(0), "{arguments:?}: {}", output.stderr);
         output.stdout

@@ -24,6 +24,18 @@ fn a_ready_sidecar_is_live_and_ready_on_both_sockets() {
 }
 
 #[test]
+fn metrics_are_shown_as_openmetrics_text_with_few_series() {
+    let sidecar = sample(&[]);
+    ask(&sidecar.unix(), "/v1/filter", &request(&pending_pods()));
+    let response = get(&sidecar.tcp(), "/metrics").unwrap();
+    assert_eq!(response.status, 200);
+    assert!(response.body.ends_with("# EOF\n"), "{}", response.body);
+    let series: Vec<&str> = response.body.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(series.iter().any(|line| line.starts_with("process_resident_memory_bytes ")), "{}", response.body);
+    assert!(series.len() <= 2_000, "{} series", series.len());
+}
+
+#[test]
 fn every_line_that_it_prints_to_paste_works() {
     let sidecar = sample(&[]);
     let output = sidecar.output();

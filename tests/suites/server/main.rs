@@ -4,7 +4,12 @@
 
 mod agreement;
 mod bad_requests;
+mod consistency;
+mod decisions;
 mod extender;
 mod faults;
 mod lifecycle;
 mod running;
+mod state;
+mod tls;
+mod yunikorn;

@@ -1,6 +1,5 @@
 //! The cache as a mirror of the twin's cluster: what a source does with objects, one event at a time.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nodesift::cache::{self, Reader, Writer};
@@ -11,19 +10,17 @@ use nodesift_twin::json;
 use nodesift_twin::random::Event;
 use serde_json::Value;
 
-/// A cache, and what its one writer has to remember.
+/// A cache, its one writer, and whose pods are its own.
 pub(super) struct Mirror {
     writer: Writer,
     reader: Reader,
     own_schedulers: Vec<String>,
-    /// The extended resources that each DeviceClass serves.
-    served: BTreeMap<String, Vec<Arc<str>>>,
 }
 
 impl Mirror {
     pub(super) fn new(own_schedulers: Vec<String>) -> Self {
         let (writer, reader) = cache::new();
-        Self { writer, reader, own_schedulers, served: BTreeMap::new() }
+        Self { writer, reader, own_schedulers }
     }
 
     pub(super) fn reader(&self) -> Reader {
@@ -33,9 +30,6 @@ impl Mirror {
     /// Brings a new cluster's objects in, as a source does.
     pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
         let objects: Vec<Object> = objects.filter_map(decode).collect();
-        for object in &objects {
-            self.remember(object);
-        }
         source::load(&objects, &self.own_schedulers, &mut self.writer);
     }
 
@@ -59,9 +53,9 @@ impl Mirror {
                 let labels = metadata::labels(&namespace.metadata.labels);
                 self.writer.apply_namespace(&namespace.metadata.name, &labels);
             }
-            Some(class @ Object::DeviceClass(_)) => {
-                self.remember(&class);
-                self.serve();
+            Some(Object::DeviceClass(class)) => {
+                let served: Vec<Arc<str>> = metadata::served_resources(&class).collect();
+                self.writer.apply_device_class(&class.metadata.name, &served);
             }
             Some(Object::Storage(object)) => self.writer.apply_storage(metadata::storage(&object)),
             Some(Object::Workload(workload)) => self.writer.apply_workload(&workload),
@@ -74,10 +68,7 @@ impl Mirror {
             Some(Object::Node(node)) => self.writer.remove_node(&node.metadata.name),
             Some(Object::Pod(pod)) => self.writer.remove_pod(&pod.metadata.uid),
             Some(Object::Namespace(namespace)) => self.writer.remove_namespace(&namespace.metadata.name),
-            Some(Object::DeviceClass(class)) => {
-                self.served.remove(&class.metadata.name);
-                self.serve();
-            }
+            Some(Object::DeviceClass(class)) => self.writer.remove_device_class(&class.metadata.name),
             Some(Object::Storage(object)) => self.writer.remove_storage(object.kind(), &object.key()),
             Some(Object::Workload(workload)) => {
                 let metadata = &workload.metadata;
@@ -85,19 +76,6 @@ impl Mirror {
             }
             None => {}
         }
-    }
-
-    fn remember(&mut self, object: &Object) {
-        if let Object::DeviceClass(class) = object {
-            // The one that it names, and one of its own name that every class has.
-            let own = format!("deviceclass.resource.kubernetes.io/{}", class.metadata.name);
-            let served = class.spec.extended_resource_name.iter().chain([&own]).map(|name| Arc::from(name.as_str()));
-            self.served.insert(class.metadata.name.clone(), served.collect());
-        }
-    }
-
-    fn serve(&mut self) {
-        self.writer.set_served_by_device_class(self.served.values().flatten().cloned().collect());
     }
 }
 

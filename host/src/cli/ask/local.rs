@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use nodesift_api::v1;
 
 use super::Batch;
-use crate::api::response;
+use crate::api::{Age, response};
 use crate::cli::args::{AskArgs, PodKey};
 use crate::cli::cluster::{self, GivenPod, Origin};
 use crate::cli::exit::Failure;
@@ -26,7 +26,7 @@ impl Answered for v1::PodAnswer {
     const DEPTH: Depth = Depth::FirstFailure;
 
     fn batch(answer: &engine::Answer) -> Batch<Self> {
-        let response = response::filter(answer, v1::Detail::Failures);
+        let response = response::filter(answer, Age::default(), v1::Detail::Failures);
         Batch { version: response.version.unwrap_or_default(), answers: response.pods }
     }
 }
@@ -35,7 +35,7 @@ impl Answered for v1::PodExplanation {
     const DEPTH: Depth = Depth::Each;
 
     fn batch(answer: &engine::Answer) -> Batch<Self> {
-        let response = response::explain(answer);
+        let response = response::explain(answer, Age::default());
         Batch { version: response.version.unwrap_or_default(), answers: response.pods }
     }
 }

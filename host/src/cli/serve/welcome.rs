@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -10,14 +9,22 @@ use serde_json::json;
 use crate::cache::{Row, Snapshot};
 use crate::engine::Engine;
 
+/// Where the cluster comes from, as the text tells it.
+pub(super) enum Shown<'a> {
+    /// These files; none: the sample.
+    Files(&'a [PathBuf]),
+    /// The API server at this address, of which nothing is known yet.
+    Live(&'a str),
+}
+
 /// The whole text. The lines that begin with `listening on ` are for machines and keep their form.
-pub(super) fn text(tcp: Option<SocketAddr>, socket: &Path, files: &[PathBuf], engine: &Engine) -> String {
+pub(super) fn text(tcp: Option<String>, socket: &Path, shown: &Shown<'_>, engine: &Engine) -> String {
     let (pending, snapshot) = (engine.pending_pods(), engine.snapshot());
     let pod = pending.first().map(|pod| (&*pod.namespace, &*pod.name));
     render(
         tcp,
         socket,
-        files,
+        shown,
         &Seen { nodes: snapshot.node_count(), pending: pending.len(), pod, names: names(&snapshot) },
     )
 }
@@ -37,15 +44,25 @@ fn names(snapshot: &Snapshot) -> Vec<&str> {
     (0..rows).map(|row| snapshot.node_name(Row(row))).filter(|name| !name.is_empty()).take(2).collect()
 }
 
-fn render(tcp: Option<SocketAddr>, socket: &Path, files: &[PathBuf], seen: &Seen<'_>) -> String {
+fn render(tcp: Option<String>, socket: &Path, shown: &Shown<'_>, seen: &Seen<'_>) -> String {
     let mut text = String::new();
     let unix = socket.display();
-    if let Some(address) = tcp {
-        put(&mut text, format_args!("listening on http://{address}"));
+    if let Some(url) = &tcp {
+        put(&mut text, format_args!("listening on {url}"));
     }
+    // Over TLS a client needs certificates that are not ours to name; the socket needs none.
+    let tcp = tcp.filter(|url| url.starts_with("http://"));
     put(&mut text, format_args!("listening on unix:{unix}"));
-    let which = if files.is_empty() { "the sample cluster (yours: --cluster FILE)" } else { "the cluster" };
-    put(&mut text, format_args!("{which} has {} nodes and {} pending pods", seen.nodes, seen.pending));
+    let counts = format!("has {} nodes and {} pending pods", seen.nodes, seen.pending);
+    match shown {
+        Shown::Files([]) => {
+            put(&mut text, format_args!("the sample cluster (yours: --cluster FILE or --kube) {counts}"))
+        }
+        Shown::Files(_) => put(&mut text, format_args!("the cluster {counts}")),
+        Shown::Live(address) => {
+            put(&mut text, format_args!("following the cluster at {address}; answers begin when /readyz says ok"))
+        }
+    }
 
     let asked = match seen.pod {
         Some((namespace, name)) => json!({"pods": [{"name": {"namespace": namespace, "name": name}}]}),
@@ -53,24 +70,32 @@ fn render(tcp: Option<SocketAddr>, socket: &Path, files: &[PathBuf], seen: &Seen
     };
     let extender = json!({"Pod": sample_pod(), "NodeNames": seen.names});
     let over_unix = format!("curl -s --unix-socket {} http://localhost", quoted(&unix.to_string()));
-    let over_tcp = tcp.map_or_else(|| over_unix.clone(), |address| format!("curl -s http://{address}"));
+    let over_tcp = tcp.as_ref().map_or_else(|| over_unix.clone(), |url| format!("curl -s {url}"));
     let data = |body: &serde_json::Value| format!("-H content-type:application/json -d {}", quoted(&body.to_string()));
 
     put(
         &mut text,
         format_args!("\nwhich nodes can run it, over the socket:\n  {over_unix}/v1/filter {}", data(&asked)),
     );
-    put(&mut text, format_args!("why the others cannot, over TCP:\n  {over_tcp}/v1/explain {}", data(&asked)));
+    put(
+        &mut text,
+        format_args!(
+            "why the others cannot{}:\n  {over_tcp}/v1/explain {}",
+            if tcp.is_some() { ", over TCP" } else { "" },
+            data(&asked)
+        ),
+    );
     put(
         &mut text,
         format_args!("as kube-scheduler asks an extender:\n  {over_tcp}/extender/filter {}", data(&extender)),
     );
-    let server = tcp.map_or_else(|| quoted(&format!("unix:{unix}")), |address| format!("http://{address}"));
+    let server = tcp.unwrap_or_else(|| quoted(&format!("unix:{unix}")));
     put(&mut text, format_args!("every pending pod, as a table:\n  nodesift explain --server {server} -o table"));
-    let cluster = if files.is_empty() {
-        "CLUSTER.json".to_owned()
-    } else {
-        files.iter().map(|file| quoted(&file.display().to_string())).collect::<Vec<_>>().join(" ")
+    let cluster = match shown {
+        Shown::Files([]) | Shown::Live(_) => "CLUSTER.json".to_owned(),
+        Shown::Files(files) => {
+            files.iter().map(|file| quoted(&file.display().to_string())).collect::<Vec<_>>().join(" ")
+        }
     };
     put(
         &mut text,
@@ -115,13 +140,13 @@ pub(super) fn print(text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
     fn addresses_come_first_in_their_fixed_form_and_lines_can_be_pasted() {
         let seen = Seen { nodes: 2, pending: 1, pod: Some(("core", "it's")), names: vec!["n0", "n1"] };
-        let text = render(Some("127.0.0.1:4000".parse().unwrap()), Path::new("/run/a b/s.sock"), &[], &seen);
+        let text =
+            render(Some("http://127.0.0.1:4000".into()), Path::new("/run/a b/s.sock"), &Shown::Files(&[]), &seen);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("listening on http://127.0.0.1:4000"));
         assert_eq!(lines.next(), Some("listening on unix:/run/a b/s.sock"));
@@ -131,11 +156,27 @@ mod tests {
     }
 
     #[test]
+    fn under_tls_every_line_uses_the_socket_too() {
+        let seen = Seen { nodes: 0, pending: 0, pod: None, names: vec![] };
+        let text = render(Some("https://10.0.0.1:4000".into()), Path::new("/run/s.sock"), &Shown::Files(&[]), &seen);
+        assert!(text.starts_with("listening on https://10.0.0.1:4000\n"), "{text}");
+        assert_eq!(text.matches("https://").count(), 1, "{text}");
+    }
+
+    #[test]
     fn without_tcp_every_line_uses_the_socket() {
         let seen = Seen { nodes: 0, pending: 0, pod: None, names: vec![] };
-        let text = render(None, Path::new("/run/s.sock"), &["c.json".into()], &seen);
+        let text = render(None, Path::new("/run/s.sock"), &Shown::Files(&["c.json".into()]), &seen);
         assert!(!text.contains("127.0.0.1"), "{text}");
         assert!(text.contains("nodesift explain --server unix:/run/s.sock"), "{text}");
         assert!(text.contains("--cluster c.json --policy"), "{text}");
+    }
+
+    #[test]
+    fn of_a_live_cluster_nothing_is_told_that_is_not_known_yet() {
+        let seen = Seen { nodes: 0, pending: 0, pod: None, names: vec![] };
+        let text = render(None, Path::new("/run/s.sock"), &Shown::Live("https://10.0.0.1:6443/"), &seen);
+        assert!(text.contains("following the cluster at https://10.0.0.1:6443/; "), "{text}");
+        assert!(text.contains("/readyz") && !text.contains("0 nodes"), "{text}");
     }
 }

@@ -80,8 +80,8 @@ fn status_of<'a>(pod: &'a Pod, container: &Container) -> Option<&'a ContainerSta
     statuses.rev().find(|status| status.name == container.name)
 }
 
-/// Only the first condition of the type counts.
-fn resize_is_infeasible(pod: &Pod) -> bool {
+/// Whether a resize waits that can never happen. Only the first condition of the type counts.
+pub(in crate::metadata) fn resize_is_infeasible(pod: &Pod) -> bool {
     let pending = pod.status.conditions.iter().find(|condition| condition.kind == RESIZE_PENDING);
     pending.is_some_and(|condition| condition.reason == INFEASIBLE)
 }

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::limits;
 
-/// Counts pods done; shows itself after [`limits::PROGRESS_AFTER`], on a terminal, and goes when dropped.
+/// Counts what is done; shows itself after [`limits::PROGRESS_AFTER`], on a terminal, and goes when dropped.
 pub(super) struct Progress {
     bar: ProgressBar,
     started: Instant,
@@ -14,16 +14,18 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(pods: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(pods as u64), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} pods, {eta} to go") {
+    /// `unit` says what is counted.
+    pub(super) fn new(total: usize, unit: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(&format!("{{wide_bar}} {{pos}}/{{len}} {unit}, {{eta}} to go"))
+        {
             bar.set_style(style);
         }
         Self { bar, started: Instant::now(), shown: false }
     }
 
-    pub(super) fn advance(&mut self, pods: usize) {
-        self.bar.inc(pods as u64);
+    pub(super) fn advance(&mut self, done: usize) {
+        self.bar.inc(done as u64);
         if !self.shown && self.started.elapsed() > limits::PROGRESS_AFTER {
             self.shown = true;
             // Draws nothing where stderr is no terminal.

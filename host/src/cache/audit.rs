@@ -1,0 +1,296 @@
+//! The audit: what columns hold is counted once more from the pods and nodes behind them, compared, and put right.
+//!
+//! Columns are kept up to date by every event, so one wrong step would stay wrong for ever; and no code is without defects.
+//! Start at [`Writer::audit`], which looks at some rows, so that nobody waits long for the writer; [`Writer::holds_node`]
+//! and its neighbours compare what is held with what a source says.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::counts::PodClass;
+use super::table::{PortUse, UserChange};
+use super::writer::Writer;
+use super::{Column, Row};
+use crate::metadata::{Labels, NodeFacts, PodRecord, StorageRecord, value_of};
+use crate::object::Workload;
+
+/// Something of a node that was not what its pods and labels make it; it has been put right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The node.
+    pub node: Arc<str>,
+    /// What of it, for example `requested cpu`.
+    pub what: String,
+    /// What the column held.
+    pub held: String,
+    /// What it had to hold.
+    pub counted: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}: {} was {}, counted {}", self.node, self.what, self.held, self.counted)
+    }
+}
+
+/// Differences of one row, as they are found.
+struct Findings {
+    node: Arc<str>,
+    found: Vec<Difference>,
+}
+
+impl Findings {
+    fn differs<T: PartialEq + fmt::Debug>(&mut self, what: impl FnOnce() -> String, held: &T, counted: &T) -> bool {
+        if held == counted {
+            return false;
+        }
+        let (held, counted) = (format!("{held:?}"), format!("{counted:?}"));
+        self.found.push(Difference { node: Arc::clone(&self.node), what: what(), held, counted });
+        true
+    }
+
+    /// Compares one cell with what was counted, and puts it right.
+    fn cell<T: Clone + PartialEq + fmt::Debug>(&mut self, what: &str, column: &mut Column<T>, row: Row, counted: T) {
+        if let Some(held) = column.get(row).cloned()
+            && self.differs(|| what.to_owned(), &held, &counted)
+        {
+            column.set(row, counted);
+        }
+    }
+}
+
+impl Writer {
+    /// The row of a node.
+    pub fn row(&self, node: &str) -> Option<Row> {
+        self.nodes.row(node)
+    }
+
+    /// How many rows there are to audit.
+    pub fn audit_rows(&self) -> u32 {
+        u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Counts some rows once more and puts right what differs; rows past the last are left out.
+    pub fn audit(&mut self, rows: Range<u32>) -> Vec<Difference> {
+        let rows = rows.start..rows.end.min(self.audit_rows());
+        rows.flat_map(|row| self.audit_row(Row(row))).collect()
+    }
+
+    fn audit_row(&mut self, row: Row) -> Vec<Difference> {
+        let Some(node) = self.nodes.names.get(row).map(Arc::clone) else { return Vec::new() };
+        let pods = self.pods_on(&node);
+        let mut findings = Findings { node, found: Vec::new() };
+        self.audit_place(row, &mut findings);
+        self.audit_labels(row, &mut findings);
+        self.audit_pods(row, &pods, &mut findings);
+        self.audit_resources(row, &pods, &mut findings);
+        self.audit_ports(row, &pods, &mut findings);
+        self.audit_classes(row, &pods, &mut findings);
+        self.audit_terms(row, &pods, &mut findings);
+        self.audit_volumes(row, &pods, &mut findings);
+        if !findings.found.is_empty() {
+            self.record_all(row);
+        }
+        findings.found
+    }
+
+    /// The row under the node's name.
+    fn audit_place(&mut self, row: Row, findings: &mut Findings) {
+        let held = self.nodes.row(&findings.node);
+        if findings.differs(|| "row".to_owned(), &held, &Some(row)) {
+            Arc::make_mut(&mut self.nodes.rows).insert(Arc::clone(&findings.node), row);
+            self.nodes.rows_by_name = Arc::default();
+        }
+    }
+
+    fn audit_labels(&mut self, row: Row, findings: &mut Findings) {
+        let labels = self.nodes.labels.get(row).cloned().unwrap_or_default();
+        let wrong = self.nodes.label_columns.differing(row, &labels);
+        for (key, held) in &wrong {
+            findings.differs(|| format!("label {key}"), held, &value_of(&labels, key).cloned());
+        }
+        if !wrong.is_empty() {
+            Arc::make_mut(&mut self.nodes.label_columns).heal(row, &labels);
+        }
+    }
+
+    fn audit_pods(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+        let count = |pods: usize| i64::try_from(pods).unwrap_or(i64::MAX);
+        let foreign = pods.iter().filter(|pod| pod.ownership.is_foreign()).count();
+        let limit = self.nodes.pod_limit.get(row).copied().unwrap_or(0);
+        findings.cell("pods", &mut self.nodes.pods, row, count(pods.len()));
+        findings.cell("foreign pods", &mut self.nodes.foreign_pods, row, count(foreign));
+        findings.cell("room for pods", &mut self.nodes.pod_room, row, limit.wrapping_sub(count(pods.len())));
+    }
+
+    fn audit_resources(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+        // By resource what the node has, what is left of it, and what foreign pods take.
+        let mut counted: BTreeMap<Arc<str>, (i64, i64, i64)> = BTreeMap::new();
+        for (name, amount) in self.listed_allocatable(&findings.node) {
+            let entry = counted.entry(Arc::clone(name)).or_default();
+            *entry = (entry.0.wrapping_add(*amount), entry.1.wrapping_add(*amount), 0);
+        }
+        for pod in pods {
+            for (name, amount) in &pod.facts.usage {
+                let entry = counted.entry(Arc::clone(name)).or_default();
+                entry.1 = entry.1.wrapping_sub(*amount);
+                entry.2 = entry.2.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });
+            }
+        }
+        let missing: Vec<Arc<str>> = counted
+            .iter()
+            .filter(|(name, amounts)| **amounts != (0, 0, 0) && !self.nodes.resources.contains_key(*name))
+            .map(|(name, _)| Arc::clone(name))
+            .collect();
+        for name in &missing {
+            self.nodes.change_resource(name, row, UserChange::More, |_, _| ());
+        }
+        let known = Arc::clone(&self.nodes.resources);
+        for (name, resource) in known.iter() {
+            let (allocatable, free, foreign) = counted.get(name).copied().unwrap_or_default();
+            let is_right = resource.allocatable.get(row) == Some(&allocatable)
+                && resource.free.get(row) == Some(&free)
+                && resource.foreign.get(row) == Some(&foreign);
+            if is_right {
+                continue;
+            }
+            if let Some(resource) = Arc::make_mut(&mut self.nodes.resources).get_mut(name) {
+                findings.cell(&format!("allocatable {name}"), &mut resource.allocatable, row, allocatable);
+                findings.cell(&format!("free {name}"), &mut resource.free, row, free);
+                findings.cell(&format!("foreign {name}"), &mut resource.foreign, row, foreign);
+            }
+        }
+    }
+
+    fn audit_ports(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+        let mut counted: BTreeMap<_, u32> = BTreeMap::new();
+        for port in pods.iter().flat_map(|pod| &pod.facts.host_ports) {
+            *counted.entry(port.clone()).or_default() += 1;
+        }
+        let counted: PortUse = counted.into_iter().collect();
+        let old = self.nodes.port_codes.get(row).copied().unwrap_or(0);
+        let held = self.ports.value(old).map(|ports| (**ports).clone()).unwrap_or_default();
+        if findings.differs(|| "host ports".to_owned(), &held, &counted) {
+            let new = self.ports.acquire(counted);
+            self.ports.release(old);
+            self.nodes.port_codes.set(row, new);
+        }
+    }
+
+    fn audit_classes(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+        let classes: Vec<PodClass> = pods.iter().map(|pod| PodClass::of(pod)).collect();
+        let sorted = |mut classes: Vec<u32>| {
+            classes.sort_unstable();
+            classes
+        };
+        let counted = sorted(classes.iter().map(|class| self.classes.code(class).unwrap_or(u32::MAX)).collect());
+        let held = self.nodes.pod_classes.get(row).map(|held| (**held).clone()).unwrap_or_default();
+        if findings.differs(|| "classes of pods".to_owned(), &sorted(held.clone()), &counted) {
+            let mut codes = Vec::with_capacity(classes.len());
+            for class in classes {
+                let (code, is_new) = self.classes.acquire_new(class);
+                if is_new && let Some(class) = self.classes.value(code) {
+                    self.counts.set_class(code, class, &self.nodes.namespaces);
+                }
+                codes.push(code);
+            }
+            held.iter().for_each(|code| self.classes.release(*code));
+            self.nodes.pod_classes.set(row, Arc::new(codes));
+        }
+        let codes = self.nodes.pod_classes.get(row).map(Arc::clone).unwrap_or_default();
+        for (held, counted) in self.counts.heal(row, &codes) {
+            findings.differs(|| "pods that match a selector".to_owned(), &held, &counted);
+        }
+    }
+
+    fn audit_terms(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+        let mut counted: FxHashMap<_, u32> = FxHashMap::default();
+        for term in pods.iter().flat_map(|pod| &pod.facts.anti_affinity_terms) {
+            *counted.entry(term.clone()).or_default() += 1;
+        }
+        for (term, terms) in self.nodes.terms.of_row(row) {
+            let wanted = counted.remove(&*term).unwrap_or(0);
+            if findings.differs(|| format!("anti-affinity terms by {}", term.topology_key), &terms, &wanted) {
+                (0..terms.abs_diff(wanted)).for_each(|_| self.nodes.terms.change(&term, row, terms < wanted));
+            }
+        }
+        for (term, wanted) in counted {
+            findings.differs(|| format!("anti-affinity terms by {}", term.topology_key), &0, &wanted);
+            (0..wanted).for_each(|_| self.nodes.terms.change(&term, row, true));
+        }
+    }
+
+    fn audit_volumes(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+        let sorted = |pods: Vec<&Arc<PodRecord>>| {
+            let mut uids: Vec<Arc<str>> = pods.into_iter().map(|pod| Arc::clone(&pod.uid)).collect();
+            uids.sort_unstable();
+            uids
+        };
+        let with_volumes = || pods.iter().filter(|pod| !pod.facts.volumes.is_empty());
+        let counted = sorted(with_volumes().collect());
+        let held = sorted(self.nodes.volume_pods.get(row).into_iter().flat_map(|pods| pods.iter()).collect());
+        if findings.differs(|| "pods with volumes".to_owned(), &held, &counted) {
+            self.nodes.volume_pods.set(row, with_volumes().map(Arc::clone).collect());
+            self.nodes.forget_volume_use();
+        }
+    }
+
+    /// Whether this is what is held of a node.
+    pub fn holds_node(&self, node: &NodeFacts) -> bool {
+        let Some(row) = self.nodes.row(&node.name) else { return false };
+        let code = |codes: &Column<u32>| codes.get(row).copied().unwrap_or(0);
+        self.nodes.labels.get(row) == Some(&node.labels)
+            && self.nodes.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
+            && self.nodes.pod_limit.get(row) == Some(&node.pod_limit)
+            && self.listed_allocatable(&node.name) == node.allocatable.as_slice()
+            && self.taints.value(code(&self.nodes.taint_codes)).is_some_and(|held| **held == node.taints)
+            && self.features.value(code(&self.nodes.feature_codes)).is_some_and(|held| **held == node.features)
+    }
+
+    /// Whether this is what is held of a pod.
+    pub fn holds_pod(&self, pod: &PodRecord) -> bool {
+        match self.assumption(&pod.uid) {
+            Some(assumption) => assumption.truth.as_ref().is_some_and(|truth| **truth == *pod),
+            None => self.pods.by_uid(&pod.uid).is_some_and(|held| *held == *pod),
+        }
+    }
+
+    /// Whether these are the labels that are held of a namespace.
+    pub fn holds_namespace(&self, name: &str, labels: &Labels) -> bool {
+        self.nodes.namespaces.get(name) == Some(labels)
+    }
+
+    /// Whether this is what is held of a DeviceClass.
+    pub fn holds_device_class(&self, name: &str, serves: &[Arc<str>]) -> bool {
+        self.device_classes.get(name).is_some_and(|held| held == serves)
+    }
+
+    /// Whether this is what is held of a service or controller.
+    pub fn holds_workload(&self, workload: &Workload) -> bool {
+        self.workloads.holds(workload)
+    }
+
+    /// Whether this is what is held of a storage object.
+    pub fn holds_storage(&self, record: &StorageRecord) -> bool {
+        self.storage.holds(record)
+    }
+
+    /// Breaks a cell, as a defect would, so that a test can see it found.
+    #[cfg(test)]
+    pub(crate) fn break_cell(&mut self, row: Row, which: u8) {
+        match which % 6 {
+            0 => self.nodes.pods.update(row, |pods| *pods += 1),
+            1 => self.nodes.foreign_pods.update(row, |pods| *pods += 1),
+            2 => self.nodes.pod_room.update(row, |room| *room -= 7),
+            3 => self.nodes.pod_classes.set(row, Arc::default()),
+            4 => self.nodes.change_resource(&Arc::from("cpu"), row, UserChange::More, |cpu, row| {
+                cpu.free.update(row, |free| *free += 1);
+            }),
+            _ => Arc::make_mut(&mut self.nodes.label_columns).heal(row, &Labels::default()),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! How long to wait before a server that failed is asked again. Pure: the clock is an argument.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_MOST, RETRY_RESET};
+
+/// Doubles the wait with each failure, and forgets failures after a time without any.
+#[derive(Debug, Clone)]
+pub(super) struct Backoff {
+    failures: u32,
+    /// When the last wait is over: success counts from then.
+    asked_again: Option<Instant>,
+    random: fastrand::Rng,
+}
+
+impl Backoff {
+    /// No failures yet. `random` spreads the waits.
+    pub(super) fn new(random: fastrand::Rng) -> Self {
+        Self { failures: 0, asked_again: None, random }
+    }
+
+    /// The wait after another failure.
+    pub(super) fn after_failure(&mut self, now: Instant) -> Duration {
+        if self.asked_again.is_some_and(|at| now.saturating_duration_since(at) >= RETRY_RESET) {
+            self.failures = 0;
+        }
+        // Beyond 2^6 of the first the longest is reached.
+        let wait = (RETRY_FIRST * 2_u32.pow(self.failures.min(6))).min(RETRY_MOST);
+        self.failures = self.failures.saturating_add(1);
+        self.wait(now, wait)
+    }
+
+    /// The wait after a failure that only people can mend: the longest from the first time on.
+    pub(super) fn after_denial(&mut self, now: Instant) -> Duration {
+        self.wait(now, RETRY_MOST)
+    }
+
+    /// Says that the wait is another one, because the server has asked for it.
+    pub(super) fn prolong(&mut self, now: Instant, wait: Duration) {
+        self.asked_again = Some(now + wait);
+    }
+
+    fn wait(&mut self, now: Instant, wait: Duration) -> Duration {
+        let wait = wait.mul_f64(1.0 + RETRY_JITTER * (2.0 * self.random.f64() - 1.0));
+        self.asked_again = Some(now + wait);
+        wait
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a wait is one of `seconds`, give or take the jitter.
+    fn is_about(wait: Duration, seconds: f64) -> bool {
+        (seconds * (1.0 - RETRY_JITTER)..=seconds * (1.0 + RETRY_JITTER)).contains(&wait.as_secs_f64())
+    }
+
+    #[test]
+    fn waits_double_to_the_longest_and_differ_between_sidecars() {
+        let now = Instant::now();
+        let waits = |seed| {
+            let mut backoff = Backoff::new(fastrand::Rng::with_seed(seed));
+            (0..9).map(|_| backoff.after_failure(now)).collect::<Vec<_>>()
+        };
+        for (wait, seconds) in waits(1).into_iter().zip([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]) {
+            assert!(is_about(wait, seconds), "{wait:?}, expected about {seconds} s");
+        }
+        assert_ne!(waits(1), waits(2));
+    }
+
+    #[test]
+    fn two_minutes_without_a_failure_make_waits_short_again_and_less_does_not() {
+        let mut backoff = Backoff::new(fastrand::Rng::with_seed(1));
+        let mut now = Instant::now();
+        for _ in 0..8 {
+            now += backoff.after_failure(now);
+        }
+        now += RETRY_RESET - Duration::from_secs(1);
+        let wait = backoff.after_failure(now);
+        assert!(is_about(wait, 30.0), "{wait:?}");
+        now += wait + RETRY_RESET;
+        let wait = backoff.after_failure(now);
+        assert!(is_about(wait, 0.8), "{wait:?}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Memory: what is kept of a node and of a pod, whether churn leaves anything behind, how high relists go.
+//!
+//! Every row is measured in a process of its own: bytes that the program has allocated and not freed, the most it had at
+//! once, and what the system says of the process. Prints JSON lines, then a table. Start at [`ROWS`].
+//!
+//! `cargo bench --workspace --bench footprint` measures everything, a word after `--` only the rows of that name.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a benchmark")]
+
+use std::alloc::System;
+use std::process::Command;
+
+use cap::Cap;
+use nodesift::cache::{self, Reader, Writer};
+use nodesift::object::Kind;
+use nodesift::source::change::{Compiled, Compiler};
+use nodesift_bench::fleet::{Fleet, Stage};
+use nodesift_bench::load::{BATCH, PAGE, apply_all, compile_page, load};
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// What is measured: its name, how, and the most that it may come to.
+type Row = (&'static str, fn(Size) -> Measured, f64);
+
+const ROWS: [Row; 7] = [
+    ("bytes per node with 20 labels", nodes, 1_500.0),
+    ("bytes per pod of a ReplicaSet of 30", |size| pods(size, 0, 30), 400.0),
+    ("bytes per pod of a ReplicaSet of 3", |size| pods(size, 0, 3), f64::INFINITY),
+    ("bytes per pod of a DaemonSet", |size| pods(size, 30, 30), 400.0),
+    ("bytes per pod, a sixth of them of DaemonSets", |size| pods(size, 5, 30), 400.0),
+    ("memory after churn, over warm", churn, 1.1),
+    ("peak of relists, over steady", relists, 2.2),
+];
+
+/// How large what is measured is.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    nodes: u32,
+    pods: u32,
+    churn: u32,
+    relists: u32,
+}
+
+const FULL: Size = Size { nodes: 5_000, pods: 150_000, churn: 1_000_000, relists: 200 };
+/// Shows that it runs; what is fixed weighs too much to measure anything.
+const SMOKE: Size = Size { nodes: 50, pods: 1_500, churn: 6_000, relists: 3 };
+
+/// A figure by allocated bytes, and the same by the resident memory that the system sees.
+#[derive(Debug)]
+struct Measured {
+    allocated: f64,
+    resident: f64,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_measured = arguments.iter().any(|argument| argument == "--bench");
+    let size = if is_measured { FULL } else { SMOKE };
+    let rows = || ROWS.iter().enumerate();
+    if let Ok(row) = std::env::var(ROW) {
+        let (_, measure, _) = ROWS[row.parse::<usize>().unwrap()];
+        let Measured { allocated, resident } = measure(size);
+        println!("{allocated} {resident}");
+        return;
+    }
+    let words: Vec<&String> = arguments.iter().filter(|word| !word.starts_with(['-', '^'])).collect();
+    let mut table = Vec::new();
+    for (row, (name, _, most)) in rows().filter(|(_, (name, ..))| words.iter().all(|word| name.contains(*word))) {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let output = child.args(&arguments).env(ROW, row.to_string()).output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let (allocated, resident) = printed.trim().split_once(' ').unwrap();
+        println!(r#"{{"name":"{name}","allocated":{allocated},"resident":{resident},"most":"{most}"}}"#);
+        table.push((name, allocated.parse::<f64>().unwrap(), resident.parse::<f64>().unwrap(), most));
+    }
+    println!("\n{:<46} {:>10} {:>10} {:>10}", "", "allocated", "resident", "at most");
+    for (name, allocated, resident, most) in table {
+        println!("{name:<46} {allocated:>10.2} {resident:>10.2} {most:>10}");
+    }
+}
+
+/// Names the row that a child measures.
+const ROW: &str = "NODESIFT_FOOTPRINT_ROW";
+
+fn nodes(size: Size) -> Measured {
+    let fleet = fleet(size, 0, 1);
+    let mut cluster = Cluster::new();
+    let before = Now::read();
+    load(Kind::Node, fleet.node_pages(PAGE), &cluster.compiler, &mut cluster.writer);
+    before.growth_per(size.nodes)
+}
+
+fn pods(size: Size, daemons: u32, replicas: u32) -> Measured {
+    let fleet = fleet(size, daemons, replicas);
+    let mut cluster = Cluster::with_nodes(fleet);
+    let before = Now::read();
+    load(Kind::Pod, fleet.pod_pages(size.pods, PAGE), &cluster.compiler, &mut cluster.writer);
+    assert_eq!(cluster.reader.pods().len(), size.pods as usize);
+    before.growth_per(size.pods)
+}
+
+/// Pods come and go, always as many at once; names, UIDs and versions are ever new, of every tenth a label's value too.
+fn churn(size: Size) -> Measured {
+    let fleet = fleet(size, 0, 30);
+    let alive = size.pods / 5;
+    let before = Now::read();
+    let mut cluster = Cluster::with_nodes(fleet);
+    let mut window = std::collections::VecDeque::new();
+    let mut warm = None;
+    for number in 0..size.churn {
+        let label = if number.is_multiple_of(10) { format!(r#","build":"{number}""#) } else { String::new() };
+        let json = fleet.pod_with(number % alive, number / alive, Stage::Running(0), &label);
+        let page = format!(r#"{{"metadata":{{}},"items":[{json}]}}"#);
+        let objects = compile_page(Kind::Pod, page.as_bytes(), &cluster.compiler);
+        window.extend(objects.iter().map(|object| object.identity.uid.to_string()));
+        objects.into_iter().for_each(|object| nodesift_bench::load::apply(&mut cluster.writer, object));
+        if window.len() > alive as usize {
+            cluster.writer.remove_pod(&window.pop_front().unwrap());
+        }
+        if (number as usize).is_multiple_of(BATCH) {
+            cluster.writer.publish();
+        }
+        // All that is bounded has had the time to fill.
+        if number == size.churn / 5 {
+            warm = Some(before.growth_per(1));
+        }
+    }
+    assert_eq!(cluster.reader.pods().len(), alive as usize);
+    let (warm, after) = (warm.unwrap(), before.growth_per(1));
+    Measured { allocated: after.allocated / warm.allocated, resident: after.resident / warm.resident }
+}
+
+/// Whole lists, one after the other, each compiled in full before it replaces what is known.
+fn relists(size: Size) -> Measured {
+    let before = Now::read();
+    let mut cluster = Cluster::with_nodes(fleet(size, 5, 30));
+    let compile = |relist: u32, compiler: &Compiler| -> Vec<Compiled> {
+        // What is not decoded only takes time; a few lists have it, since a page of those weighs most.
+        let fleet = Fleet { bare: relist > 2, ..fleet(size, 5, 30) };
+        let pods = (0..size.pods).step_by(PAGE as usize);
+        let pages = pods.map(|from| fleet.pod_page(from..(from + PAGE).min(size.pods), Stage::Running(relist)));
+        pages.flat_map(|page| compile_page(Kind::Pod, &page, compiler)).collect()
+    };
+    apply_all(&mut cluster.writer, compile(0, &cluster.compiler));
+    let steady = before.growth_per(1);
+    for relist in 1..=size.relists {
+        apply_all(&mut cluster.writer, compile(relist, &cluster.compiler));
+        assert_eq!(cluster.reader.pods().len(), size.pods as usize);
+    }
+    let peak = ALLOCATOR.max_allocated() - before.allocated;
+    let most_resident = status("VmHWM:") - before.resident;
+    Measured { allocated: peak as f64 / steady.allocated, resident: most_resident as f64 / steady.resident }
+}
+
+fn fleet(size: Size, daemons: u32, replicas: u32) -> Fleet {
+    Fleet { nodes: size.nodes, daemons, replicas, bare: true }
+}
+
+struct Cluster {
+    writer: Writer,
+    reader: Reader,
+    compiler: Compiler,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let (writer, reader) = cache::new();
+        Self { writer, reader, compiler: Compiler::new(&["default-scheduler".to_owned()]) }
+    }
+
+    fn with_nodes(fleet: Fleet) -> Self {
+        let mut cluster = Self::new();
+        load(Kind::Node, fleet.node_pages(PAGE), &cluster.compiler, &mut cluster.writer);
+        cluster
+    }
+}
+
+/// Bytes at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Now {
+    allocated: usize,
+    resident: usize,
+}
+
+impl Now {
+    fn read() -> Self {
+        Self { allocated: ALLOCATOR.allocated(), resident: status("VmRSS:") }
+    }
+
+    fn growth_per(self, objects: u32) -> Measured {
+        let now = Self::read();
+        let per = |now: usize, then: usize| now.saturating_sub(then) as f64 / f64::from(objects);
+        Measured { allocated: per(now.allocated, self.allocated), resident: per(now.resident, self.resident) }
+    }
+}
+
+/// A size from `/proc/self/status`, in bytes.
+fn status(field: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+}

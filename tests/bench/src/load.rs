@@ -1,0 +1,49 @@
+//! Bringing a fleet into a cache as a source does: page by page, compiled as it is decoded.
+
+use nodesift::cache::Writer;
+use nodesift::object::Kind;
+use nodesift::source::change::{Compiled, Compiler, Record};
+use nodesift::source::decode;
+
+/// Events between two publications, about as many as gather while one is made on a busy cluster.
+pub const BATCH: usize = 1_000;
+
+/// Items of a page, as client-go asks for them.
+pub const PAGE: u32 = 500;
+
+/// Decodes and compiles one page, every object of which must be readable.
+#[allow(clippy::expect_used, reason = "what is measured must be right")]
+pub fn compile_page(kind: Kind, page: &[u8], compiler: &Compiler) -> Vec<Compiled> {
+    let page = decode::page(kind, page, compiler).expect("a page of a fleet is a list");
+    assert!(page.rejected.is_empty(), "{:?}", page.rejected.first());
+    page.objects
+}
+
+/// Applies nodes and pods.
+pub fn apply(writer: &mut Writer, object: Compiled) {
+    match object.record {
+        Record::Node(node) => writer.apply_node(&node),
+        Record::Pod(pod) => writer.apply_pod(*pod),
+        _ => unreachable!("a fleet has nodes and pods only"),
+    }
+}
+
+/// Applies objects and publishes them in batches.
+pub fn apply_all(writer: &mut Writer, objects: Vec<Compiled>) {
+    for (at, object) in objects.into_iter().enumerate() {
+        apply(writer, object);
+        if (at + 1).is_multiple_of(BATCH) {
+            writer.publish();
+        }
+    }
+    writer.publish();
+}
+
+/// Brings pages in one by one: none outlives the next.
+pub fn load(kind: Kind, pages: impl Iterator<Item = Vec<u8>>, compiler: &Compiler, writer: &mut Writer) {
+    for page in pages {
+        let objects = compile_page(kind, &page, compiler);
+        drop(page);
+        apply_all(writer, objects);
+    }
+}

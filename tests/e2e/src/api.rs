@@ -1,0 +1,161 @@
+//! The API server as an administrator uses it: requests with JSON in and out, lists page by page, as kubectl asks for them.
+//!
+//! Of kube-rs only the connection is used. What an object is, and whether an answer is an error, is for the caller to say.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use http::{Method, Request};
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use nodesift_twin::json::{list, text};
+use serde_json::{Value, json};
+
+/// Objects of a page, as kubectl has it.
+const PAGE: u32 = 500;
+
+/// After this a request has failed: a server that was killed does not hold the run up.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A client with an administrator's rights.
+#[derive(Clone)]
+pub(crate) struct Api {
+    client: Client,
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    /// The status code.
+    pub(crate) status: u16,
+    /// The body; text where it is no JSON.
+    pub(crate) body: Value,
+}
+
+impl Reply {
+    /// Whether the server did it.
+    pub(crate) fn is_done(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// A request that changes something.
+#[derive(Debug, Clone)]
+pub(crate) struct Write {
+    /// POST, PATCH (a merge patch) or DELETE.
+    pub(crate) method: Method,
+    /// The object's path, or that of its collection.
+    pub(crate) path: String,
+    /// The object, the patch, or the options.
+    pub(crate) body: Value,
+}
+
+impl Write {
+    /// Creates an object in a collection.
+    pub(crate) fn create(collection: impl Into<String>, object: Value) -> Self {
+        Self { method: Method::POST, path: collection.into(), body: object }
+    }
+
+    /// Merges a patch into an object.
+    pub(crate) fn patch(path: impl Into<String>, patch: Value) -> Self {
+        Self { method: Method::PATCH, path: path.into(), body: patch }
+    }
+
+    /// Deletes an object; without a grace period in its own time.
+    pub(crate) fn delete(path: impl Into<String>, grace_seconds: Option<u32>) -> Self {
+        let mut options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
+        if let Some(grace) = grace_seconds {
+            options["gracePeriodSeconds"] = json!(grace);
+        }
+        Self { method: Method::DELETE, path: path.into(), body: options }
+    }
+}
+
+/// All objects of a kind.
+#[derive(Debug, Clone)]
+pub(crate) struct List {
+    /// Each with its `apiVersion` and `kind`.
+    pub(crate) items: Vec<Value>,
+    /// `metadata.resourceVersion` of the list.
+    pub(crate) version: String,
+}
+
+impl Api {
+    /// A client as a kubeconfig describes it.
+    pub(crate) async fn connect(kubeconfig: &Path) -> anyhow::Result<Self> {
+        let kubeconfig = Kubeconfig::read_from(kubeconfig).context("the kubeconfig cannot be read")?;
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+        config.connect_timeout = Some(TIMEOUT);
+        config.read_timeout = Some(TIMEOUT);
+        Ok(Self { client: Client::try_from(config)? })
+    }
+
+    /// Reads something.
+    pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Reply> {
+        self.send(Request::get(path).body(Body::empty())?).await
+    }
+
+    /// Changes something.
+    pub(crate) async fn write(&self, write: &Write) -> anyhow::Result<Reply> {
+        let kind = if write.method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let request = Request::builder().method(&write.method).uri(&write.path).header("content-type", kind);
+        self.send(request.body(Body::from(write.body.to_string().into_bytes()))?).await
+    }
+
+    /// Changes something that the server must not refuse.
+    pub(crate) async fn done(&self, write: &Write) -> anyhow::Result<Value> {
+        let reply = self.write(write).await?;
+        ensure!(reply.is_done(), "{} {}: {} {}", write.method, write.path, reply.status, text(&reply.body, "message"));
+        Ok(reply.body)
+    }
+
+    /// Lists all objects of a collection.
+    pub(crate) async fn list(&self, collection: &str) -> anyhow::Result<List> {
+        let (mut items, mut token) = (Vec::new(), String::new());
+        loop {
+            let more = if token.is_empty() { String::new() } else { format!("&continue={token}") };
+            let reply = self.get(&format!("{collection}?limit={PAGE}{more}")).await?;
+            ensure!(reply.status == 200, "{collection}: {} {}", reply.status, text(&reply.body, "message"));
+            let version = text(&reply.body, "apiVersion").to_owned();
+            let kind = text(&reply.body, "kind").strip_suffix("List").context("not a list")?.to_owned();
+            for item in list(&reply.body, "items") {
+                let mut item = item.clone();
+                // The items of a list do not say what they are.
+                item["apiVersion"] = json!(version);
+                item["kind"] = json!(kind);
+                items.push(item);
+            }
+            token = text(&reply.body, "metadata.continue").to_owned();
+            if token.is_empty() {
+                return Ok(List { items, version: text(&reply.body, "metadata.resourceVersion").to_owned() });
+            }
+        }
+    }
+
+    /// What the server says to who watches a collection from a version on: the status code, and the first event's type
+    /// and code where it is an error.
+    pub(crate) async fn watch_refusal(&self, collection: &str, version: &str) -> anyhow::Result<Option<u64>> {
+        let path = format!("{collection}?watch=true&resourceVersion={version}&timeoutSeconds=1");
+        let reply = self.get(&path).await?;
+        if reply.status != 200 {
+            return Ok(Some(u64::from(reply.status)));
+        }
+        let first = match &reply.body {
+            Value::String(lines) => {
+                serde_json::from_str(lines.lines().next().unwrap_or_default()).unwrap_or(Value::Null)
+            }
+            event => event.clone(),
+        };
+        Ok((text(&first, "type") == "ERROR").then(|| first["object"]["code"].as_u64()).flatten())
+    }
+
+    async fn send(&self, request: Request<Body>) -> anyhow::Result<Reply> {
+        let response = self.client.send(request).await?;
+        let status = response.status().as_u16();
+        let bytes = response.into_body().collect_bytes().await?;
+        let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes)));
+        Ok(Reply { status, body })
+    }
+}

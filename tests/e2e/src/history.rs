@@ -1,0 +1,252 @@
+//! A cluster's history, made up as it goes: steps chosen at random, several at a time on different objects, counted by
+//! kind and by what the server said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, ensure};
+use fastrand::Rng;
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use nodesift_twin::json::{key, text};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::api::{Api, Reply, Write};
+use crate::kinds::collection;
+use crate::objects::{self, nodes, pods, storage};
+use crate::steps::{self, Effect, STEPS, Scene, Step};
+use crate::world::{SENTINEL, World};
+
+/// Requests that are under way at a time.
+const AT_ONCE: usize = 8;
+
+/// How many pods there may be, in percent of those of the start.
+const PODS_AT_MOST: usize = 110;
+
+/// How many pods of the start are on a node, in percent.
+const BOUND_AT_FIRST: u32 = 80;
+
+/// What became of the steps of one kind.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Count {
+    done: usize,
+    refused: usize,
+    /// What the server said first.
+    refusal: String,
+}
+
+/// The history.
+pub(crate) struct History {
+    api: Api,
+    rng: Rng,
+    /// What there is now.
+    pub(crate) world: World,
+    /// How many pods there are at the start.
+    pods: usize,
+    next_pod: usize,
+    counts: BTreeMap<&'static str, Count>,
+    done: watch::Sender<usize>,
+}
+
+impl History {
+    /// A history without events.
+    pub(crate) fn new(api: Api, seed: u64, pods: usize) -> Self {
+        let done = watch::channel(0).0;
+        let rng = Rng::with_seed(seed);
+        Self { api, rng, world: World::default(), pods, next_pod: 0, counts: BTreeMap::new(), done }
+    }
+
+    /// How many steps are done, to be waited for.
+    pub(crate) fn done(&self) -> watch::Receiver<usize> {
+        self.done.subscribe()
+    }
+
+    /// Makes what is there when the sidecar starts: nodes, and pods, most of them on nodes.
+    pub(crate) async fn begin(&mut self, nodes: usize) -> anyhow::Result<()> {
+        let mut first = objects::foundation(&mut self.rng);
+        first.extend(storage::objects(&mut self.rng, nodes / 2));
+        let names = (0..nodes).map(nodes::name).chain([SENTINEL.to_owned()]);
+        let made: Vec<(Value, Value)> =
+            names.map(|name| (nodes::node(&mut self.rng, &name), nodes::status(&mut self.rng))).collect();
+        // Namespaces come before what is in them.
+        let (namespaces, rest) = first.into_iter().partition(|object| text(object, "kind") == "Namespace");
+        self.create(namespaces).await?;
+        self.create(rest).await?;
+        self.create(made.iter().map(|(node, _)| node.clone()).collect()).await?;
+        let statuses = made
+            .into_iter()
+            .map(|(node, status)| Write::patch(format!("{}/status", crate::kinds::path(&node)), status));
+        self.write(statuses.collect()).await?;
+
+        let mut sentinel = pods::pending(&mut self.rng, 0);
+        sentinel["metadata"]["name"] = json!(SENTINEL);
+        sentinel["metadata"]["namespace"] = json!(objects::NAMESPACES[0]);
+        let pods = (0..self.pods).map(|number| pods::pending(&mut self.rng, number)).chain([sentinel]).collect();
+        self.next_pod = self.pods;
+        self.create(pods).await?;
+        self.world.refresh(&self.api).await?;
+        let nodes = self.world.node_names();
+        let mut bindings = Vec::new();
+        for pod in self.world.pods.values() {
+            if objects::chance(&mut self.rng, BOUND_AT_FIRST)
+                && let Some(node) = objects::pick(&mut self.rng, &nodes)
+            {
+                bindings.push(steps::binding(pod, node));
+            }
+        }
+        self.write(bindings).await?;
+        self.world.refresh(&self.api).await
+    }
+
+    async fn create(&self, objects: Vec<Value>) -> anyhow::Result<()> {
+        self.write(objects.into_iter().map(|object| Write::create(collection(&object), object)).collect()).await
+    }
+
+    async fn write(&self, writes: Vec<Write>) -> anyhow::Result<()> {
+        let mut replies = stream::iter(writes)
+            .map(|write| {
+                let api = self.api.clone();
+                async move { api.done(&write).await }
+            })
+            .buffer_unordered(AT_ONCE);
+        while let Some(reply) = replies.next().await {
+            reply?;
+        }
+        Ok(())
+    }
+
+    /// Goes on for some steps. Fails where the server does not answer; what the server refuses is counted.
+    pub(crate) async fn go_on(&mut self, steps: usize) -> anyhow::Result<()> {
+        let mut left = steps;
+        while left > 0 {
+            let batch = self.batch(left.min(AT_ONCE));
+            ensure!(!batch.is_empty(), "there is nothing left to do");
+            left -= batch.len();
+            let api = &self.api;
+            let outcomes: Vec<_> =
+                stream::iter(batch).map(|step| perform(api, step)).buffer_unordered(AT_ONCE).collect().await;
+            for outcome in outcomes {
+                let (step, reply) = outcome?;
+                self.learn(&step, reply);
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps on different objects.
+    fn batch(&mut self, size: usize) -> Vec<Step> {
+        /// A choice may have nothing to do, or meet an object that is chosen already.
+        const TRIES_PER_STEP: usize = 20;
+        let mut targets = BTreeSet::new();
+        let mut batch = Vec::new();
+        for _ in 0..size * TRIES_PER_STEP {
+            let scene = Scene { world: &self.world, pods: self.pods * PODS_AT_MOST / 100, next_pod: self.next_pod };
+            self.next_pod += 1;
+            if let Some(step) = steps::choose(&mut self.rng, &scene).filter(|step| targets.insert(step.target.clone()))
+            {
+                batch.push(step);
+            }
+            if batch.len() == size {
+                break;
+            }
+        }
+        batch
+    }
+
+    fn learn(&mut self, step: &Step, reply: Reply) {
+        let count = self.counts.entry(step.name).or_default();
+        self.done.send_modify(|done| *done += 1);
+        if !reply.is_done() {
+            count.refused += 1;
+            if count.refusal.is_empty() {
+                count.refusal = format!("{} {}", reply.status, text(&reply.body, "message"));
+            }
+            return;
+        }
+        count.done += 1;
+        let world = &mut self.world;
+        match &step.effect {
+            Effect::There if text(&reply.body, "kind") == "Node" => {
+                world.gone.retain(|name| *name != step.target);
+                world.nodes.insert(step.target.clone(), reply.body);
+            }
+            Effect::There if text(&reply.body, "kind") == "Pod" => {
+                world.pods.insert(key(&reply.body), reply.body);
+            }
+            Effect::Bound(node) => {
+                if let Some(pod) = world.pods.get_mut(&step.target) {
+                    pod["spec"]["nodeName"] = json!(node);
+                }
+            }
+            Effect::PodGone => {
+                world.pods.remove(&step.target);
+            }
+            Effect::NodeGone => {
+                world.nodes.remove(&step.target);
+                world.gone.push(step.target.clone());
+                world.gone.sort();
+            }
+            Effect::ClaimBound => {
+                world.claims.remove(step.target.trim_start_matches("claim "));
+            }
+            Effect::There | Effect::Nothing => {}
+        }
+    }
+
+    /// Reads again what there is, after something may have happened or not.
+    pub(crate) async fn remember(&mut self) -> anyhow::Result<()> {
+        self.world.refresh(&self.api).await
+    }
+
+    /// Puts things in another order, by the same seed as everything else.
+    pub(crate) fn shuffle<T>(&mut self, things: &mut [T]) {
+        self.rng.shuffle(things);
+    }
+
+    /// Marks the sentinels: whoever has seen the versions returned, of the node and of the pod, has seen everything before.
+    pub(crate) async fn mark(&mut self) -> anyhow::Result<(u64, u64)> {
+        let note = json!({"metadata": {"annotations": {"example.com/mark": self.rng.u64(..).to_string()}}});
+        let namespace = objects::NAMESPACES[0];
+        let mut versions = [0, 0];
+        let paths = [format!("/api/v1/nodes/{SENTINEL}"), format!("/api/v1/namespaces/{namespace}/pods/{SENTINEL}")];
+        for (version, path) in versions.iter_mut().zip(paths) {
+            let marked = self.api.done(&Write::patch(path, note.clone())).await?;
+            *version = text(&marked, "metadata.resourceVersion").parse().context("a version that is no number")?;
+        }
+        Ok(versions.into())
+    }
+
+    /// What happened so far, a line for each kind of step. An error where a kind of step never came about, or where the
+    /// server refused so much that this is another history than the one intended.
+    pub(crate) fn account(&self) -> anyhow::Result<Vec<String>> {
+        /// In percent. A few come from races that are part of the story.
+        const REFUSED_AT_MOST: usize = 5;
+        let (mut lines, mut wrong) = (Vec::new(), Vec::new());
+        for (name, _, _) in STEPS {
+            let Count { done, refused, refusal } = self.counts.get(name).cloned().unwrap_or_default();
+            let refusals = if refused > 0 { format!(", {refused} refused ({refusal})") } else { String::new() };
+            let line = format!("{name}: {done}{refusals}");
+            if done == 0 || refused * 100 > (done + refused) * REFUSED_AT_MOST {
+                wrong.push(line.clone());
+            }
+            lines.push(line);
+        }
+        ensure!(wrong.is_empty(), "not the history that was intended: {}", wrong.join("; "));
+        Ok(lines)
+    }
+}
+
+/// Sends what a step consists of; a refusal ends it.
+async fn perform(api: &Api, step: Step) -> anyhow::Result<(Step, Reply)> {
+    let mut last = None;
+    for write in &step.writes {
+        let reply = api.write(write).await?;
+        let is_done = reply.is_done();
+        last = Some(reply);
+        if !is_done {
+            break;
+        }
+    }
+    let reply = last.context("a step without a write")?;
+    Ok((step, reply))
+}

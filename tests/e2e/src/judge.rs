@@ -1,0 +1,125 @@
+//! Whether the sidecar knows what the API server has: waits until it has seen the newest version, then compares what it
+//! says about every node with a recount, and its verdicts with those over a dump of the same cluster.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail, ensure};
+use nodesift_tests::{patience, sidecar as binary};
+use nodesift_twin::json::key;
+use serde_json::{Value, json};
+
+use crate::asker;
+use crate::kinds::{COLLECTIONS, NODES, PODS};
+use crate::progress::seconds;
+use crate::recount;
+use crate::run::Stage;
+use crate::state;
+use crate::world::is_pending;
+
+/// Pending pods that are explained each time, chosen at random.
+const EXPLAINED: usize = 150;
+
+/// Differences that are shown, and how much of each.
+const SHOWN: usize = 10;
+const SHOWN_CHARS: usize = 500;
+
+/// Waits until the sidecar has seen everything, and compares.
+pub(crate) async fn settled(stage: &mut Stage<'_>, when: &str) -> anyhow::Result<()> {
+    let agreed = compare(stage).await.with_context(|| format!("when {when}"))?;
+    stage.progress.say(format!("{when}: {agreed}"));
+    Ok(())
+}
+
+/// Says what agrees.
+async fn compare(stage: &mut Stage<'_>) -> anyhow::Result<String> {
+    let started = Instant::now();
+    let (nodes, pods) = stage.history.mark().await?;
+    let sidecar = stage.sidecar.tcp();
+    let seen = tokio::task::block_in_place(|| {
+        patience::until(|| asker::version(&sidecar).ok().filter(|seen| seen.nodes >= nodes && seen.pods >= pods))
+    });
+    let Some(seen) = seen else {
+        bail!("the sidecar never sees versions {nodes} and {pods}; it is at {:?}", asker::version(&sidecar));
+    };
+    let seen_after = started.elapsed();
+
+    let dump = dump(stage).await?;
+    let of = |collection: &str| dump.iter().find(|(known, _)| *known == collection).map_or(&[][..], |(_, items)| items);
+    let expected = recount::facts(of(NODES), of(PODS));
+    let known = state::facts(&sidecar)?;
+    differ("a recount", &expected, "the sidecar's state", &known)?;
+
+    let verdicts = agreement(stage, of(PODS))?;
+    Ok(format!(
+        "seen after {} (generation {}), {} facts and {verdicts} lines of explanation agree",
+        seconds(seen_after),
+        seen.generation,
+        expected.len(),
+    ))
+}
+
+/// Everything the sidecar reads, as the API server lists it, kept as `cluster.json`.
+async fn dump(stage: &Stage<'_>) -> anyhow::Result<Vec<(&'static str, Vec<Value>)>> {
+    let mut dump = Vec::new();
+    for collection in COLLECTIONS {
+        dump.push((collection, stage.api.list(collection).await?.items));
+    }
+    let items: Vec<&Value> = dump.iter().flat_map(|(_, items)| items).collect();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    fs::write(stage.folder.join("cluster.json"), list.to_string()).context("the dump cannot be written")?;
+    Ok(dump)
+}
+
+/// Explains pending pods from the live sidecar and from the dump; how many lines agree.
+fn agreement(stage: &mut Stage<'_>, pods: &[Value]) -> anyhow::Result<usize> {
+    let mut pending: Vec<String> = pods.iter().filter(|pod| is_pending(pod)).map(key).collect();
+    stage.history.shuffle(&mut pending);
+    pending.truncate(EXPLAINED);
+    let explain = |of: [&str; 2]| explain(stage, &of, &pending);
+    let cluster = stage.folder.join("cluster.json");
+    let offline = explain(["--cluster", cluster.to_str().context("a path that is not UTF-8")?])?;
+    let url = format!("http://{}", stage.sidecar.address);
+    let mut live = String::new();
+    // Of kinds other than nodes and pods an answer names no version; what they hold comes soon or never.
+    let agreed = tokio::task::block_in_place(|| {
+        patience::until(|| {
+            live = explain(["--server", &url]).unwrap_or_else(|error| error.to_string());
+            (live == offline).then_some(())
+        })
+    });
+    if agreed.is_none() {
+        for (name, text) in [("explained-live.jsonl", &live), ("explained-offline.jsonl", &offline)] {
+            fs::write(stage.folder.join(name), text).context("explanations cannot be written")?;
+        }
+        let lines = |text: &str| text.lines().map(str::to_owned).collect();
+        differ("the dump explained", &lines(&offline), "the live sidecar", &lines(&live))?;
+        bail!("explanations come in another order");
+    }
+    let count = offline.lines().count();
+    ensure!(count > 0, "no pod is pending: nothing was compared");
+    Ok(count)
+}
+
+fn explain(stage: &Stage<'_>, of: &[&str], pods: &[String]) -> anyhow::Result<String> {
+    let mut command = binary::command(&stage.args.sidecar()?, &stage.args.cache()?);
+    let output = binary::run(command.arg("explain").args(of).args(["--output", "jsonl", "--pod"]).args(pods));
+    ensure!(output.code == Some(0), "explain ended with {:?}: {}", output.code, output.stderr);
+    Ok(output.stdout)
+}
+
+/// Fails where two sets of lines are not the same, and shows where.
+fn differ(left: &str, lines: &recount::Facts, right: &str, others: &recount::Facts) -> anyhow::Result<()> {
+    let mut text = String::new();
+    for (name, here, there) in [(left, lines, others), (right, others, lines)] {
+        let only: Vec<&String> = here.difference(there).collect();
+        if !only.is_empty() {
+            let shown: Vec<String> =
+                only.iter().take(SHOWN).map(|line| format!("\n    {line:.SHOWN_CHARS$}")).collect();
+            write!(text, "\n  {} lines are only in {name}:{}", only.len(), shown.concat())?;
+        }
+    }
+    ensure!(text.is_empty(), "{left} and {right} differ:{text}");
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! The sidecar beside a real etcd and a real kube-apiserver: `make e2e`.
+//!
+//! A cluster of some hundred nodes and some thousand pods is made, goes on changing at random, and things break: the API
+//! server dies, connections are cut or fall silent, etcd forgets what the sidecar has missed. After each part what the
+//! sidecar knows must equal a recount from the API server's own lists, and its verdicts those over a dump of the cluster.
+//!
+//! [`run`] tells the story; [`history`] makes the changes up out of [`steps`] on [`objects`]; [`judge`] compares, by
+//! [`recount`] and [`state`]; [`asker`] asks all the time. [`programs`] holds the servers, [`wire`] is what lies between
+//! them and the sidecar, [`api`] a client.
+
+mod api;
+mod asker;
+mod history;
+mod judge;
+mod kinds;
+mod objects;
+mod programs;
+mod progress;
+mod recount;
+mod run;
+mod state;
+mod steps;
+mod wire;
+mod world;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+
+use progress::Progress;
+
+/// The sidecar beside a real etcd and a real kube-apiserver.
+#[derive(Debug, clap::Parser)]
+#[command(max_term_width = 120)]
+pub(crate) struct Args {
+    /// The etcd to run [default: e2e/etcd beside this program's folder, where `make e2e` builds it]
+    #[arg(long, value_name = "PATH", env = "TEST_ASSET_ETCD")]
+    etcd: Option<PathBuf>,
+    /// The kube-apiserver to run [default: e2e/kube-apiserver, likewise]
+    #[arg(long, value_name = "PATH", env = "TEST_ASSET_KUBE_APISERVER")]
+    kube_apiserver: Option<PathBuf>,
+    /// The sidecar to run [default: nodesift beside this program]
+    #[arg(long, value_name = "PATH")]
+    sidecar: Option<PathBuf>,
+    /// From which the history is made up
+    #[arg(long, env = "NODESIFT_SEED", default_value_t = fastrand::u64(..))]
+    pub(crate) seed: u64,
+    /// How many nodes there are at first
+    #[arg(long, default_value_t = 300)]
+    pub(crate) nodes: usize,
+    /// How many pods there are at first
+    #[arg(long, default_value_t = 2000)]
+    pub(crate) pods: usize,
+    /// Keep the folder of logs and dumps when all went well, too
+    #[arg(long)]
+    keep: bool,
+}
+
+impl Args {
+    fn etcd(&self) -> anyhow::Result<PathBuf> {
+        self.etcd.clone().map_or_else(|| built("../e2e/etcd"), Ok)
+    }
+
+    fn kube_apiserver(&self) -> anyhow::Result<PathBuf> {
+        self.kube_apiserver.clone().map_or_else(|| built("../e2e/kube-apiserver"), Ok)
+    }
+
+    fn sidecar(&self) -> anyhow::Result<PathBuf> {
+        self.sidecar.clone().map_or_else(|| built("nodesift"), Ok)
+    }
+
+    /// Where compiled predicates are kept between runs.
+    fn cache(&self) -> anyhow::Result<PathBuf> {
+        built("../e2e/cache")
+    }
+}
+
+/// A path from the folder of this program.
+fn built(path: &str) -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("this program is nowhere")?;
+    Ok(program.parent().context("this program is nowhere")?.join(path))
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    let progress = Progress::start();
+    let folder = match tempfile::Builder::new().prefix("nodesift-e2e-").tempdir() {
+        Ok(folder) => folder,
+        Err(error) => {
+            progress.say(format!("failed: no temporary folder: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = run::run(&args, folder.path(), progress).await;
+    if args.keep || outcome.is_err() {
+        progress.say(format!("logs and the last dump are in {}", folder.keep().display()));
+    }
+    match outcome {
+        Ok(()) => {
+            progress.say("the sidecar knew everything that the API server had");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            progress.say(format!("failed: {error:#}"));
+            progress.say(format!("to repeat the history: NODESIFT_SEED={} make e2e", args.seed));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! etcd and kube-apiserver as processes of this run: where they are found, how they are started, and that they end with it.
+//!
+//! Their flags are those of Kubernetes' own integration tests: a store that does not wait for the disk, certificates made
+//! at the first start, users from a file of tokens, and no admission that waits for a controller which is not there.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, bail, ensure};
+use nodesift_tests::http::{self, Endpoint};
+use nodesift_tests::patience;
+use serde_json::json;
+
+use crate::api::Api;
+
+/// The administrator's token: the run's own.
+pub(crate) const ADMIN_TOKEN: &str = "administrator";
+
+/// The sidecar's token.
+pub(crate) const SIDECAR_TOKEN: &str = "sidecar";
+
+/// Who the sidecar is: the service account that the manifests of deploy/ give rights to.
+const SIDECAR_USER: &str = "system:serviceaccount:kube-system:nodesift";
+
+/// Admission that expects controllers: one that makes service accounts, one that takes the taint of new nodes away, one
+/// that takes finalizers away.
+const ADMISSION_LEFT_OUT: &str = "ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection";
+
+/// A program that runs until it is dropped.
+#[derive(Debug)]
+struct Program {
+    name: &'static str,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Program {
+    /// Starts it; both its streams are appended to `<name>.log`.
+    fn start(name: &'static str, binary: &Path, arguments: &[String], folder: &Path) -> anyhow::Result<Self> {
+        let path = folder.join(format!("{name}.log"));
+        let log = File::options().create(true).append(true).open(&path).context("a log cannot be opened")?;
+        let mut command = Command::new(binary);
+        command.args(arguments).current_dir(folder).stdin(Stdio::null());
+        command.stdout(log.try_clone()?).stderr(log);
+        let child = command.spawn().with_context(|| format!("{} cannot be started", binary.display()))?;
+        Ok(Self { name, child, log: path })
+    }
+
+    /// Waits until `is_ready`; an end before that is an error.
+    fn wait(&mut self, mut is_ready: impl FnMut() -> bool) -> anyhow::Result<()> {
+        let child = &mut self.child;
+        let outcome = patience::until(|| {
+            if is_ready() {
+                return Some(None);
+            }
+            child.try_wait().ok().flatten().map(Some)
+        });
+        match outcome {
+            Some(None) => Ok(()),
+            Some(Some(status)) => bail!("{} ended with {status}; see {}", self.name, self.log.display()),
+            None => bail!("{} is not ready in time; see {}", self.name, self.log.display()),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// etcd, its data in memory as far as the machine lets it.
+#[derive(Debug)]
+pub(crate) struct Etcd {
+    address: SocketAddr,
+    _program: Program,
+}
+
+impl Etcd {
+    /// Starts it and waits until it is healthy.
+    pub(crate) fn start(binary: &Path, folder: &Path) -> anyhow::Result<Self> {
+        let (clients, peers) = (free_port()?, free_port()?);
+        let arguments = [
+            format!("--data-dir={}", folder.join("etcd").display()),
+            format!("--listen-client-urls=http://{clients}"),
+            format!("--advertise-client-urls=http://{clients}"),
+            format!("--listen-peer-urls=http://{peers}"),
+            format!("--initial-advertise-peer-urls=http://{peers}"),
+            format!("--initial-cluster=default=http://{peers}"),
+            "--unsafe-no-fsync".to_owned(),
+            "--log-level=warn".to_owned(),
+        ];
+        let mut program = Program::start("etcd", binary, &arguments, folder)?;
+        let endpoint = Endpoint::Tcp(clients);
+        program.wait(|| http::get(&endpoint, "/health").is_ok_and(|answer| answer.status == 200))?;
+        Ok(Self { address: clients, _program: program })
+    }
+
+    /// Forgets every state before a revision, as etcd is told to every few minutes in a real cluster.
+    pub(crate) fn compact(&self, revision: u64) -> anyhow::Result<()> {
+        let request = json!({"revision": revision.to_string(), "physical": true}).to_string();
+        let answer =
+            http::post(&Endpoint::Tcp(self.address), "/v3/kv/compaction", request).map_err(anyhow::Error::msg)?;
+        ensure!(answer.status == 200, "etcd does not compact: {} {}", answer.status, answer.body);
+        Ok(())
+    }
+}
+
+/// kube-apiserver, to be killed and started again on the same port with the same certificates.
+#[derive(Debug)]
+pub(crate) struct ApiServer {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Its certificates: whoever trusts this file trusts it.
+    pub(crate) authority: PathBuf,
+    binary: PathBuf,
+    folder: PathBuf,
+    arguments: Vec<String>,
+    program: Option<Program>,
+}
+
+impl ApiServer {
+    /// Starts it; [`Self::wait`] before anything is asked of it.
+    pub(crate) fn start(binary: &Path, folder: &Path, etcd: &Etcd) -> anyhow::Result<Self> {
+        let tokens = folder.join("tokens.csv");
+        let users = format!(
+            "{ADMIN_TOKEN},administrator,administrator,\"system:masters\"\n{SIDECAR_TOKEN},{SIDECAR_USER},sidecar\n"
+        );
+        std::fs::write(&tokens, users).context("the tokens cannot be written")?;
+        let certificates = folder.join("certificates");
+        // It makes this key at its first start, before it reads it.
+        let key = certificates.join("apiserver.key");
+        let address = free_port()?;
+        let arguments = vec![
+            format!("--etcd-servers=http://{}", etcd.address),
+            format!("--cert-dir={}", certificates.display()),
+            format!("--bind-address={}", address.ip()),
+            format!("--advertise-address={}", address.ip()),
+            format!("--secure-port={}", address.port()),
+            format!("--service-account-issuer=https://{address}"),
+            format!("--service-account-key-file={}", key.display()),
+            format!("--service-account-signing-key-file={}", key.display()),
+            format!("--token-auth-file={}", tokens.display()),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
+            format!("--disable-admission-plugins={ADMISSION_LEFT_OUT}"),
+            // The run compacts when it wants to.
+            "--etcd-compaction-interval=0".to_owned(),
+            // Its changes come from one client, much faster than any client of a real cluster's.
+            "--max-mutating-requests-inflight=1000".to_owned(),
+        ];
+        let mut server = Self {
+            address,
+            authority: certificates.join("apiserver.crt"),
+            binary: binary.to_owned(),
+            folder: folder.to_owned(),
+            arguments,
+            program: None,
+        };
+        server.start_again()?;
+        Ok(server)
+    }
+
+    /// Starts it after [`Self::kill`].
+    pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
+        self.program = Some(Program::start("kube-apiserver", &self.binary, &self.arguments, &self.folder)?);
+        Ok(())
+    }
+
+    /// Ends it with SIGKILL: open connections break off where they are.
+    pub(crate) fn kill(&mut self) {
+        self.program = None;
+    }
+
+    /// Waits until it has written its certificates.
+    pub(crate) fn wait_for_certificates(&mut self) -> anyhow::Result<()> {
+        let authority = self.authority.clone();
+        self.program.as_mut().context("it was killed")?.wait(|| authority.exists())
+    }
+
+    /// Waits until it is ready, its hooks after the start included.
+    pub(crate) async fn wait(&mut self, api: &Api) -> anyhow::Result<()> {
+        let program = self.program.as_mut().context("it was killed")?;
+        let handle = tokio::runtime::Handle::current();
+        tokio::task::block_in_place(|| {
+            program.wait(|| handle.block_on(api.get("/readyz")).is_ok_and(|reply| reply.status == 200))
+        })
+    }
+}
+
+/// A port that nobody listens on just now.
+pub(crate) fn free_port() -> anyhow::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port")?;
+    Ok(listener.local_addr()?)
+}

@@ -1,0 +1,30 @@
+//! What the run says while it goes on: one line a step, with the time since its start.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+/// The clock of a run, and its voice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Progress {
+    start: Instant,
+}
+
+impl Progress {
+    /// Starts the clock.
+    pub(crate) fn start() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    /// Says one line. Nobody reading it is no failure.
+    pub(crate) fn say(&self, text: impl AsRef<str>) {
+        let _unread = writeln!(std::io::stdout(), "[{:6.1} s] {}", self.start.elapsed().as_secs_f64(), text.as_ref());
+    }
+}
+
+/// A duration as people read it.
+pub(crate) fn seconds(duration: Duration) -> String {
+    match duration.as_millis() {
+        millis @ 0..=999 => format!("{millis} ms"),
+        _ => format!("{:.1} s", duration.as_secs_f64()),
+    }
+}

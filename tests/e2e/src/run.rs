@@ -1,0 +1,185 @@
+//! The run: a cluster comes about, the sidecar joins, and the cluster goes on changing while one thing after the other
+//! breaks. After each part the sidecar must know exactly what the API server has.
+//!
+//! Start at [`run`], which tells the story in order.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use nodesift_tests::sidecar::{self, Sidecar};
+use nodesift_twin::json::text;
+use serde_json::{Value, json};
+
+use crate::Args;
+use crate::api::{Api, Write};
+use crate::asker::Asker;
+use crate::history::History;
+use crate::judge;
+use crate::kinds::{PODS, collection};
+use crate::programs::{ADMIN_TOKEN, ApiServer, Etcd, SIDECAR_TOKEN};
+use crate::progress::{Progress, seconds};
+use crate::steps::GONE_NODES;
+use crate::wire::{State, Wire};
+
+/// Steps while the sidecar watches undisturbed.
+const STEPS_UNDISTURBED: usize = 1500;
+
+/// Steps around the death of the API server, and how many of them are done when it is killed.
+const STEPS_AROUND_DEATH: usize = 400;
+const STEPS_BEFORE_DEATH: usize = 100;
+
+/// Steps that the sidecar misses while its wire is cut.
+const STEPS_MISSED: usize = 300;
+
+/// Steps after each disturbance.
+const STEPS_AFTER: usize = 200;
+
+/// Everything that takes part.
+pub(crate) struct Stage<'a> {
+    pub(crate) args: &'a Args,
+    pub(crate) folder: &'a Path,
+    pub(crate) progress: Progress,
+    pub(crate) api: Api,
+    pub(crate) history: History,
+    pub(crate) sidecar: Sidecar,
+}
+
+/// Runs it all.
+pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyhow::Result<()> {
+    progress.say(format!("seed {}, folder {}", args.seed, folder.display()));
+    let etcd = Etcd::start(&args.etcd()?, folder)?;
+    let mut server = ApiServer::start(&args.kube_apiserver()?, folder, &etcd)?;
+    server.wait_for_certificates()?;
+    let wire = Wire::to(server.address).await?;
+    let administrators = kubeconfig(folder, "administrator", &server, &server.address.to_string(), ADMIN_TOKEN)?;
+    let sidecars = kubeconfig(folder, "sidecar", &server, &wire.address.to_string(), SIDECAR_TOKEN)?;
+    let api = Api::connect(&administrators).await?;
+    server.wait(&api).await?;
+    let version = api.get("/version").await?.body;
+    progress.say(format!("kube-apiserver {} is ready", text(&version, "gitVersion")));
+
+    let started = Instant::now();
+    grant(&api).await?;
+    let mut history = History::new(api.clone(), args.seed, args.pods);
+    history.begin(args.nodes).await?;
+    let (nodes, pods) = (history.world.nodes.len(), history.world.pods.len());
+    progress.say(format!("{nodes} nodes and {pods} pods made in {}", seconds(started.elapsed())));
+
+    let started = Instant::now();
+    let sidecar = start_sidecar(args, &sidecars)?;
+    progress.say(format!("the sidecar is ready after {}", seconds(started.elapsed())));
+    let mut stage = Stage { args, folder, progress, api, history, sidecar };
+    let outcome = story(&mut stage, &etcd, &mut server, &wire).await;
+    // What it logged is wanted most where something went wrong.
+    std::fs::write(folder.join("sidecar.log"), stage.sidecar.output())
+        .context("the sidecar's log cannot be written")?;
+    outcome?;
+
+    for line in stage.history.account()? {
+        progress.say(format!("  {line}"));
+    }
+    stage.sidecar.signal("TERM");
+    let (status, _) = tokio::task::block_in_place(|| stage.sidecar.wait());
+    ensure!(status.success(), "the sidecar ended with {status}");
+    Ok(())
+}
+
+/// What happens once the sidecar is there.
+async fn story(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wire: &Wire) -> anyhow::Result<()> {
+    judge::settled(stage, "the sidecar has joined a cluster that was there before").await?;
+    let asker = Asker::start(stage.sidecar.tcp(), stage.args.nodes.saturating_sub(GONE_NODES));
+    let outcome = disturbances(stage, etcd, server, wire).await;
+    let report = asker.stop();
+    outcome?;
+    let report = report?;
+    stage.progress.say(format!(
+        "{} questions meanwhile, all answered; the slowest answer took {}",
+        report.asked,
+        seconds(report.slowest)
+    ));
+    Ok(())
+}
+
+async fn disturbances(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wire: &Wire) -> anyhow::Result<()> {
+    stage.history.go_on(STEPS_UNDISTURBED).await?;
+    judge::settled(stage, "it has watched undisturbed").await?;
+
+    let mut done = stage.history.done();
+    let kill_at = *done.borrow() + STEPS_BEFORE_DEATH;
+    let (interrupted, ()) = tokio::join!(stage.history.go_on(STEPS_AROUND_DEATH), async {
+        if done.wait_for(|done| *done >= kill_at).await.is_ok() {
+            server.kill();
+        }
+    });
+    ensure!(interrupted.is_err(), "the API server was killed and its client did not notice");
+    server.start_again()?;
+    server.wait(&stage.api).await?;
+    stage.history.remember().await?;
+    stage.history.go_on(STEPS_AFTER).await?;
+    judge::settled(stage, "the API server was killed and started again").await?;
+
+    wire.set(State::Cut);
+    stage.history.go_on(STEPS_AFTER).await?;
+    wire.set(State::Whole);
+    judge::settled(stage, "the connection was cut for a while").await?;
+
+    let before = stage.api.list(PODS).await?.version;
+    wire.set(State::Cut);
+    stage.history.go_on(STEPS_MISSED).await?;
+    let now = stage.api.list(PODS).await?.version;
+    etcd.compact(now.parse().context("a version that is no number")?)?;
+    // With it goes what the API server remembered of the time before.
+    server.kill();
+    server.start_again()?;
+    server.wait(&stage.api).await?;
+    let refusal = stage.api.watch_refusal(PODS, &before).await?;
+    ensure!(refusal == Some(410), "whoever goes on from version {before} is told {refusal:?}, not 410");
+    wire.set(State::Whole);
+    stage.history.go_on(STEPS_AFTER).await?;
+    judge::settled(stage, "what was missed was compacted away (410)").await?;
+
+    wire.set(State::Silent);
+    stage.history.go_on(STEPS_AFTER).await?;
+    // Connections that are open now stay silent; new ones are carried.
+    wire.set(State::Whole);
+    judge::settled(stage, "open connections fell silent").await
+}
+
+/// A kubeconfig for one user.
+fn kubeconfig(
+    folder: &Path,
+    user: &str,
+    server: &ApiServer,
+    address: &str,
+    token: &str,
+) -> anyhow::Result<std::path::PathBuf> {
+    let path = folder.join(format!("{user}.kubeconfig"));
+    // JSON is YAML.
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "e2e",
+        "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user}}],
+        "clusters": [{"name": "e2e", "cluster": {
+            "server": format!("https://{address}"), "certificate-authority": server.authority,
+        }}],
+        "users": [{"name": user, "user": {"token": token}}],
+    });
+    std::fs::write(&path, format!("{config:#}")).context("a kubeconfig cannot be written")?;
+    Ok(path)
+}
+
+/// Gives the sidecar the rights that its manifests give it, and no others.
+async fn grant(api: &Api) -> anyhow::Result<()> {
+    let manifests: Vec<Value> =
+        serde_saphyr::from_str_multiple(include_str!("../../../deploy/rbac.yaml")).context("deploy/rbac.yaml")?;
+    for manifest in manifests {
+        api.done(&Write::create(collection(&manifest), manifest)).await?;
+    }
+    Ok(())
+}
+
+fn start_sidecar(args: &Args, kubeconfig: &Path) -> anyhow::Result<Sidecar> {
+    let command = sidecar::command(&args.sidecar()?, &args.cache()?);
+    let kubeconfig = kubeconfig.to_str().context("a path that is not UTF-8")?;
+    tokio::task::block_in_place(|| Ok(Sidecar::start(command, &["--kubeconfig", kubeconfig])))
+}

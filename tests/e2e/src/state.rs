@@ -1,0 +1,70 @@
+//! What the sidecar says of every node and pod at `/v1/state`, in the words of [`crate::recount`].
+
+use anyhow::ensure;
+use nodesift_tests::http::{self, Endpoint};
+use nodesift_twin::json::{at, flag, list, text};
+use nodesift_twin::requests::Rounded;
+use serde_json::Value;
+
+use crate::recount::{Facts, NodeFacts, PodFacts, place, waiting};
+
+/// The facts of its state.
+pub(crate) fn facts(sidecar: &Endpoint) -> anyhow::Result<Facts> {
+    let response = http::get(sidecar, "/v1/state").map_err(anyhow::Error::msg)?;
+    ensure!(response.status == 200, "/v1/state: {} {}", response.status, response.body);
+    Ok(written(&response.json()))
+}
+
+fn written(state: &Value) -> Facts {
+    let mut facts = Facts::new();
+    for node in list(state, "nodes") {
+        let labels = at(node, "attributes").as_object().into_iter().flatten();
+        let known = NodeFacts {
+            name: text(node, "nodeID").to_owned(),
+            labels: labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect(),
+            is_schedulable: flag(node, "schedulable"),
+            given: amounts(node, "allocatable"),
+            taken: amounts(node, "requested"),
+            foreign: amounts(node, "foreign"),
+            pods: at(node, "podCount").as_u64().unwrap_or(0),
+            foreign_pods: at(node, "foreignPodCount").as_u64().unwrap_or(0),
+        };
+        known.write(&mut facts);
+        for pod in [list(node, "allocations"), list(node, "foreignAllocations")].concat() {
+            facts.insert(pod_facts(&pod).line(&placed(&pod, true)));
+        }
+    }
+    for pod in list(state, "orphans") {
+        facts.insert(pod_facts(pod).line(&placed(pod, false)));
+    }
+    for pod in list(state, "pending") {
+        facts.insert(pod_facts(pod).line(&waiting(text(pod, "nominatedNodeID"))));
+    }
+    facts
+}
+
+fn placed(pod: &Value, is_there: bool) -> String {
+    let whose = match text(pod, "allocationTags.foreign") {
+        "" => "own",
+        tag => tag,
+    };
+    let place = place(text(pod, "nodeID"), is_there, whose, flag(pod, "terminating"));
+    // The run assumes nothing.
+    if flag(pod, "assumed") { format!("{place}, assumed") } else { place }
+}
+
+fn pod_facts(pod: &Value) -> PodFacts {
+    PodFacts {
+        namespace: text(pod, "namespace").to_owned(),
+        name: text(pod, "name").to_owned(),
+        uid: text(pod, "allocationKey").to_owned(),
+        priority: text(pod, "priority").parse().unwrap_or(i64::MIN),
+        amounts: amounts(pod, "resource"),
+    }
+}
+
+fn amounts(object: &Value, field: &str) -> Rounded {
+    let amounts = at(object, field).as_object().into_iter().flatten();
+    // What is no number cannot be right.
+    amounts.map(|(resource, amount)| (resource.clone(), amount.as_i64().unwrap_or(i64::MIN))).collect()
+}

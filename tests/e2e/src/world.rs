@@ -1,0 +1,84 @@
+//! What the run knows to be in the cluster, from which it chooses what happens next. It is only a memory for choosing:
+//! what is true is read from the API server again.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use nodesift_twin::cluster::is_over;
+use nodesift_twin::json::{is_set, key, name, text};
+use serde_json::Value;
+
+use crate::api::Api;
+use crate::kinds::{NODES, PODS};
+use crate::objects::{self, NAMESPACES};
+
+/// A node and a pod that only the run's own marks touch.
+pub(crate) const SENTINEL: &str = "sentinel";
+
+/// Objects by `namespace/name` or name.
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    /// Pods.
+    pub(crate) pods: BTreeMap<String, Value>,
+    /// Nodes.
+    pub(crate) nodes: BTreeMap<String, Value>,
+    /// Names of nodes that were deleted, to come again.
+    pub(crate) gone: Vec<String>,
+    /// Claims that are bound to no volume.
+    pub(crate) claims: BTreeMap<String, Value>,
+}
+
+impl World {
+    /// Reads again what is there.
+    pub(crate) async fn refresh(&mut self, api: &Api) -> anyhow::Result<()> {
+        let named = |objects: Vec<Value>| objects.into_iter().map(|object| (key(&object), object));
+        let ours = |object: &Value| name(object) != SENTINEL;
+        let nodes: BTreeMap<_, _> = named(api.list(NODES).await?.items).filter(|(_, node)| ours(node)).collect();
+        self.gone.extend(self.nodes.keys().filter(|name| !nodes.contains_key(*name)).cloned());
+        self.gone.retain(|name| !nodes.contains_key(name));
+        self.gone.sort();
+        self.gone.dedup();
+        self.nodes = nodes;
+        self.pods = named(api.list(PODS).await?.items).filter(|(_, pod)| ours(pod)).collect();
+        let claims = named(api.list("/api/v1/persistentvolumeclaims").await?.items);
+        self.claims = claims.filter(|(_, claim)| text(claim, "spec.volumeName").is_empty()).collect();
+        Ok(())
+    }
+
+    /// Any pod of which `is_wanted` holds.
+    pub(crate) fn some_pod(&self, rng: &mut Rng, is_wanted: impl Fn(&Value) -> bool) -> Option<&Value> {
+        let wanted: Vec<&Value> = self.pods.values().filter(|pod| is_wanted(pod)).collect();
+        objects::pick(rng, &wanted).copied()
+    }
+
+    /// Any node.
+    pub(crate) fn some_node(&self, rng: &mut Rng) -> Option<&Value> {
+        let nodes: Vec<&Value> = self.nodes.values().collect();
+        objects::pick(rng, &nodes).copied()
+    }
+
+    /// The names of all nodes.
+    pub(crate) fn node_names(&self) -> Vec<String> {
+        self.nodes.keys().cloned().collect()
+    }
+
+    /// Any namespace.
+    pub(crate) fn some_namespace(rng: &mut Rng) -> &'static str {
+        objects::word(rng, &NAMESPACES)
+    }
+}
+
+/// Whether a pod waits for a scheduler.
+pub(crate) fn is_pending(pod: &Value) -> bool {
+    text(pod, "spec.nodeName").is_empty() && !is_over(pod) && !is_terminating(pod)
+}
+
+/// Whether a pod takes room on a node and will go on doing so.
+pub(crate) fn is_placed(pod: &Value) -> bool {
+    !text(pod, "spec.nodeName").is_empty() && !is_over(pod) && !is_terminating(pod)
+}
+
+/// Whether a pod is on its way out.
+pub(crate) fn is_terminating(pod: &Value) -> bool {
+    is_set(pod, "metadata.deletionTimestamp")
+}

@@ -1,0 +1,313 @@
+//! One connection: requests are read one after the other, recorded, and answered as the store says and the script wants.
+
+use std::io::{self, BufReader};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::Shared;
+use super::body::{self, Body};
+use super::request::{self, Request, Token};
+use super::resource::{self, RESOURCES};
+use super::script::{Fault, Verb, status};
+use super::store::{Entry, Event, Stored, Version};
+
+/// How often a watch that has nothing to tell looks whether its client is still there.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The longest that a watch lasts where the client says nothing.
+const WATCH_TIME: Duration = Duration::from_secs(300);
+
+/// Entries of the history that are told at once.
+const TOLD_AT_ONCE: usize = 1_000;
+
+/// A list as it was when its first page was asked for.
+#[derive(Debug)]
+pub(super) struct Listed {
+    version: Version,
+    objects: Vec<Arc<Stored>>,
+}
+
+/// Serves a connection to its end.
+pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    while let Some(request) = request::read(&mut reader)? {
+        // Before it is counted: whoever waits for a watch by its number can end or cut it from then on.
+        let watched = request.is_watch().then_some(request.kind).filter(|kind| !kind.is_empty());
+        let endings = watched.map_or(0, |kind| shared.store().endings(resource::place(kind)));
+        shared.watched(number, watched);
+        shared.record(request.clone());
+        let faults = shared.script().meet(request.kind, request.verb);
+        for fault in &faults {
+            match fault {
+                Fault::Hang => return hang(shared, stream),
+                Fault::Late(time) => pause(*time),
+                _ => {}
+            }
+        }
+        let refused = faults.iter().find_map(|fault| match fault {
+            Fault::Status { code, status, retry_after } => Some((*code, *retry_after, status)),
+            _ => None,
+        });
+        if let Some((code, retry_after, status)) = refused {
+            body::answer(stream, code, retry_after, status)?;
+        } else if request.kind.is_empty() {
+            let status = status(404, "NotFound", "the server could not find the requested resource");
+            body::answer(stream, 404, None, &status)?;
+        } else if request.verb == Verb::Watch {
+            watch(shared, stream, &request, &faults, Place { connection: number, endings })?;
+        } else {
+            list(shared, stream, &request, &faults)?;
+        }
+    }
+    Ok(())
+}
+
+fn list(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault]) -> io::Result<()> {
+    let place = resource::place(request.kind);
+    let token = match Token::read(request.parameter("continue")) {
+        Some(token) => token,
+        None => {
+            let store = shared.store();
+            let stale = faults.iter().find_map(|fault| match fault {
+                Fault::Stale(version) => Some(*version),
+                _ => None,
+            });
+            let asked = store.read(request.parameter("resourceVersion")).unwrap_or_default();
+            if asked > store.version() {
+                drop(store);
+                return refuse(stream, &Fault::too_large_version());
+            }
+            let objects = match stale {
+                Some(version) => store.at(place, version).into_values().collect(),
+                None => store.of_place(place).values().cloned().collect(),
+            };
+            let listed = Listed { version: stale.unwrap_or(store.version()), objects };
+            drop(store);
+            Token { list: shared.keep(listed), offset: 0, page: 1 }
+        }
+    };
+    let Some(listed) = shared.listed(token.list) else { return refuse(stream, &Fault::expired()) };
+    let mut body = body_of(stream, faults)?;
+    body.send(page(shared, request, &listed, token).as_bytes())?;
+    body.end()
+}
+
+/// One page as its text.
+fn page(shared: &Shared, request: &Request, listed: &Listed, token: Token) -> String {
+    let limit = request.parameter("limit").parse().ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    let rest = listed.objects.get(token.offset..).unwrap_or_default();
+    let (now, later) = rest.split_at(limit.min(rest.len()));
+    let mut metadata = json!({"resourceVersion": shared.store().written(listed.version)});
+    if !later.is_empty() {
+        let next = Token { offset: token.offset + now.len(), page: token.page + 1, ..token };
+        metadata["continue"] = json!(next.written());
+        metadata["remainingItemCount"] = json!(later.len());
+    }
+    let resource = RESOURCES.iter().find(|resource| resource.kind == request.kind);
+    let api_version = resource.map_or("", |resource| resource.api_version);
+    let items = now.iter().map(|stored| stored.text.as_str()).collect::<Vec<_>>().join(",");
+    format!(r#"{{"kind":"{}List","apiVersion":"{api_version}","metadata":{metadata},"items":[{items}]}}"#, request.kind)
+}
+
+fn refuse(stream: &TcpStream, fault: &Fault) -> io::Result<()> {
+    let Fault::Status { code, status, retry_after } = fault else { return Ok(()) };
+    body::answer(stream, *code, *retry_after, status)
+}
+
+fn body_of<'a>(stream: &'a TcpStream, faults: &[Fault]) -> io::Result<Body<'a>> {
+    let find = |of: fn(&Fault) -> Option<usize>| faults.iter().find_map(of);
+    let cut = find(|fault| if let Fault::Cut(bytes) = fault { Some(*bytes) } else { None });
+    let chunk = find(|fault| if let Fault::Chunks(bytes) = fault { Some(*bytes) } else { None });
+    Body::begin(stream, cut, chunk)
+}
+
+/// Where a watch stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Its connection.
+    connection: u64,
+    /// How often watches of its kind had been ended when it was asked for.
+    endings: usize,
+}
+
+/// Tells what happens until it is time to end, or until watches of the kind are ended.
+fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault], here: Place) -> io::Result<()> {
+    let place = resource::place(request.kind);
+    let mut telling = Telling {
+        shared,
+        place,
+        body: body_of(stream, faults)?,
+        told: 0,
+        silent_after: faults.iter().find_map(|fault| match fault {
+            Fault::SilentAfter(events) => Some(*events),
+            _ => None,
+        }),
+        expired_after: faults.iter().find_map(|fault| match fault {
+            Fault::ExpiredAfter(events) => Some(*events),
+            _ => None,
+        }),
+        twice: faults.iter().any(|fault| matches!(fault, Fault::Twice)),
+        bookmarks: request.flag("allowWatchBookmarks"),
+    };
+    let together = faults.iter().any(|fault| matches!(fault, Fault::Together));
+    let asked = request.parameter("timeoutSeconds").parse().map_or(WATCH_TIME, Duration::from_secs);
+    let end = Instant::now() + shared.watch_time().map_or(asked, |most| most.min(asked));
+
+    // Nobody may take it for a watch that goes on once its client has seen its end.
+    let end_of = |telling: Telling<'_>| {
+        shared.watched(here.connection, None);
+        telling.body.end()
+    };
+
+    let mut position = match shared.store().read(request.parameter("resourceVersion")) {
+        Some(version) if version > 0 => version,
+        _ => 0,
+    };
+    if position == 0 || request.flag("sendInitialEvents") {
+        let (version, objects) = {
+            let store = shared.store();
+            (store.version(), store.of_place(place).values().cloned().collect::<Vec<_>>())
+        };
+        for stored in objects {
+            if telling.tell(&Event::Added(stored), version)? == Told::Silent {
+                return hang(shared, stream);
+            }
+        }
+        if request.flag("sendInitialEvents") {
+            telling.bookmark(version, true)?;
+        }
+        position = version;
+    } else if position < shared.store().compacted() {
+        telling.expire()?;
+        return end_of(telling);
+    }
+
+    loop {
+        if telling.expired_after == Some(telling.told) {
+            telling.expire()?;
+            return end_of(telling);
+        }
+        if telling.silent_after == Some(telling.told) {
+            return hang(shared, stream);
+        }
+        let wait = end.saturating_duration_since(Instant::now());
+        let (entries, version) = shared.after(place, position, TOLD_AT_ONCE, wait.min(LOOK));
+        if together {
+            telling.body.hold();
+        }
+        for Entry { event, version, .. } in &entries {
+            match telling.tell(event, *version)? {
+                Told::Silent => return hang(shared, stream),
+                Told::Expired => {
+                    telling.expire()?;
+                    return end_of(telling);
+                }
+                Told::On => position = *version,
+            }
+        }
+        telling.body.release()?;
+        if entries.len() < TOLD_AT_ONCE {
+            position = version;
+        }
+        if !entries.is_empty() {
+            continue;
+        }
+        let is_ended = shared.store().endings(place) > here.endings;
+        if is_ended || Instant::now() >= end {
+            // As a real server does it: the last word of a watch says where the next one begins.
+            telling.bookmark(position, false)?;
+            return end_of(telling);
+        }
+        if shared.is_over() || body::is_closed(stream) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+    }
+}
+
+/// A watch that tells what happened.
+struct Telling<'a> {
+    shared: &'a Shared,
+    place: usize,
+    body: Body<'a>,
+    /// Events so far.
+    told: usize,
+    silent_after: Option<usize>,
+    expired_after: Option<usize>,
+    twice: bool,
+    bookmarks: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    On,
+    Silent,
+    Expired,
+}
+
+impl Telling<'_> {
+    fn tell(&mut self, event: &Event, version: Version) -> io::Result<Told> {
+        if self.silent_after == Some(self.told) {
+            return Ok(Told::Silent);
+        }
+        if self.expired_after == Some(self.told) {
+            return Ok(Told::Expired);
+        }
+        let line = match event {
+            Event::Added(stored) => line("ADDED", &stored.whole(self.place)),
+            Event::Modified(stored) => line("MODIFIED", &stored.whole(self.place)),
+            Event::Deleted(stored) => line("DELETED", &stored.whole(self.place)),
+            Event::Line(line) => format!("{line}\n"),
+            Event::Bookmark => {
+                self.bookmark(version, false)?;
+                return Ok(Told::On);
+            }
+        };
+        self.told += 1;
+        self.body.send(line.as_bytes())?;
+        if self.twice {
+            self.body.send(line.as_bytes())?;
+        }
+        Ok(Told::On)
+    }
+
+    fn bookmark(&mut self, version: Version, after_initial_events: bool) -> io::Result<()> {
+        if !self.bookmarks {
+            return Ok(());
+        }
+        let Some(resource) = RESOURCES.get(self.place) else { return Ok(()) };
+        let mut metadata = json!({"resourceVersion": self.shared.store().written(version)});
+        if after_initial_events {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let object = json!({"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata});
+        self.body.send(line("BOOKMARK", &object.to_string()).as_bytes())
+    }
+
+    fn expire(&mut self) -> io::Result<()> {
+        let status: Value = status(410, "Expired", "too old resource version");
+        self.body.send(line("ERROR", &status.to_string()).as_bytes())
+    }
+}
+
+fn line(kind: &str, object: &str) -> String {
+    format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
+}
+
+/// Says nothing more, and does not end the connection: until the client gives up, or the server does.
+fn hang(shared: &Shared, stream: &TcpStream) -> io::Result<()> {
+    while !shared.is_over() && !body::is_closed(stream) {
+        std::thread::park_timeout(LOOK);
+    }
+    Err(io::ErrorKind::ConnectionAborted.into())
+}
+
+/// Waits on purpose: a late answer is the fault that is wanted.
+fn pause(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        std::thread::park_timeout(left);
+    }
+}

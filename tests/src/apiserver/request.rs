@@ -1,0 +1,160 @@
+//! A request as it came in: read from the connection, and kept so that tests can judge what was asked, and when.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+use std::time::Instant;
+
+use super::resource;
+use super::script::Verb;
+
+/// The longest line of a head that is read; what is longer is no client of ours.
+const LINE_BYTES: usize = 64 * 1024;
+
+/// A request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// When its head had arrived.
+    pub at: Instant,
+    /// The kind that it is about; empty where its path names none.
+    pub kind: &'static str,
+    /// What it asks for.
+    pub verb: Verb,
+    /// Its path, without the query.
+    pub path: String,
+    /// The parameters of its query.
+    pub query: BTreeMap<String, String>,
+}
+
+impl Request {
+    /// A parameter; the empty text where it is not given.
+    pub fn parameter(&self, name: &str) -> &str {
+        self.query.get(name).map_or("", String::as_str)
+    }
+
+    /// Whether a parameter is given as true.
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.parameter(name), "true" | "1")
+    }
+
+    /// Whether it asks for the first page of a list.
+    pub fn is_list(&self) -> bool {
+        self.verb == Verb::List(1)
+    }
+
+    /// Whether it asks for a watch.
+    pub fn is_watch(&self) -> bool {
+        self.verb == Verb::Watch
+    }
+}
+
+/// Reads the head of the next request; none where the connection has ended. Requests have no body here.
+pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+    let Some(first) = line(reader)? else { return Ok(None) };
+    while line(reader)?.is_some_and(|line| !line.is_empty()) {}
+    let target = first.split(' ').nth(1).unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let query: BTreeMap<String, String> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (decoded(name), decoded(value)))
+        .collect();
+    let mut request = Request {
+        at: Instant::now(),
+        kind: resource::at_path(path).map_or("", |resource| resource.kind),
+        verb: Verb::List(1),
+        path: path.to_owned(),
+        query,
+    };
+    request.verb = match request.flag("watch") {
+        true => Verb::Watch,
+        false => Verb::List(Token::read(request.parameter("continue")).map_or(1, |token| token.page)),
+    };
+    Ok(Some(request))
+}
+
+/// Where a list goes on: the value of `continue`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token {
+    /// The list, as it was when its first page was asked for.
+    pub(super) list: u64,
+    /// The first object of the next page.
+    pub(super) offset: usize,
+    /// The number of the next page, from 1.
+    pub(super) page: usize,
+}
+
+impl Token {
+    pub(super) fn written(self) -> String {
+        format!("{}.{}.{}", self.list, self.offset, self.page)
+    }
+
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let list = parts.next()?.parse().ok()?;
+        let offset = parts.next()?.parse().ok()?;
+        let page = parts.next()?.parse().ok()?;
+        Some(Self { list, offset, page })
+    }
+}
+
+fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    loop {
+        let available = reader.fill_buf()?;
+        if available.is_empty() {
+            return Ok(None);
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(available.len(), |end| end + 1);
+        bytes.extend_from_slice(available.get(..taken).unwrap_or_default());
+        reader.consume(taken);
+        if end.is_some() {
+            return Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned()));
+        }
+        if bytes.len() > LINE_BYTES {
+            return Err(io::Error::other("a line of the head is too long"));
+        }
+    }
+}
+
+/// Without percent signs and pluses.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next().unwrap_or(b'0'), rest.next().unwrap_or(b'0')];
+                u8::from_str_radix(&String::from_utf8_lossy(&digits), 16).unwrap_or(b'?')
+            }
+            other => other,
+        });
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_with_its_parameters() {
+        let mut text =
+            b"GET /api/v1/pods?watch=true&resourceVersion=7&a=%2Fb%20c HTTP/1.1\r\nHost: x\r\n\r\nGET".as_slice();
+        let request = read(&mut text).unwrap().unwrap();
+        assert_eq!((request.kind, request.verb), ("Pod", Verb::Watch));
+        assert_eq!((request.parameter("resourceVersion"), request.parameter("a")), ("7", "/b c"));
+        assert_eq!(text, b"GET", "the next request is left");
+        assert!(read(&mut text).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_page_is_known_by_its_token() {
+        let token = Token { list: 3, offset: 1000, page: 3 };
+        let text = format!("GET /api/v1/nodes?limit=500&continue={} HTTP/1.1\r\n\r\n", token.written());
+        assert_eq!(read(&mut text.as_bytes()).unwrap().unwrap().verb, Verb::List(3));
+        assert_eq!(Token::read("x"), None);
+    }
+}

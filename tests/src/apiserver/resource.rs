@@ -1,0 +1,64 @@
+//! The kinds that the scripted server serves, and their paths.
+
+/// One kind as an API server serves it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// `kind` of its objects.
+    pub kind: &'static str,
+    /// `apiVersion` of its objects.
+    pub api_version: &'static str,
+    /// The last part of its path.
+    pub plural: &'static str,
+}
+
+/// Every kind that is served; [`place`] is an index into it.
+pub const RESOURCES: [Resource; 15] = [
+    resource("Node", "v1", "nodes"),
+    resource("Pod", "v1", "pods"),
+    resource("Namespace", "v1", "namespaces"),
+    resource("PersistentVolume", "v1", "persistentvolumes"),
+    resource("PersistentVolumeClaim", "v1", "persistentvolumeclaims"),
+    resource("Service", "v1", "services"),
+    resource("ReplicationController", "v1", "replicationcontrollers"),
+    resource("ReplicaSet", "apps/v1", "replicasets"),
+    resource("StatefulSet", "apps/v1", "statefulsets"),
+    resource("StorageClass", "storage.k8s.io/v1", "storageclasses"),
+    resource("CSINode", "storage.k8s.io/v1", "csinodes"),
+    resource("CSIDriver", "storage.k8s.io/v1", "csidrivers"),
+    resource("CSIStorageCapacity", "storage.k8s.io/v1", "csistoragecapacities"),
+    resource("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments"),
+    resource("DeviceClass", "resource.k8s.io/v1", "deviceclasses"),
+];
+
+const fn resource(kind: &'static str, api_version: &'static str, plural: &'static str) -> Resource {
+    Resource { kind, api_version, plural }
+}
+
+/// The place of a kind in [`RESOURCES`].
+pub fn place(kind: &str) -> usize {
+    let found = RESOURCES.iter().position(|resource| resource.kind == kind);
+    found.unwrap_or_else(|| panic!("the scripted server serves no {kind}"))
+}
+
+/// The resource that a path asks for: `/api/v1/…` of the core group, `/apis/<group>/<version>/…` of any other.
+pub fn at_path(path: &str) -> Option<&'static Resource> {
+    let (api_version, plural) = match path.strip_prefix("/apis/") {
+        Some(rest) => rest.rsplit_once('/')?,
+        None => path.strip_prefix("/api/")?.rsplit_once('/')?,
+    };
+    RESOURCES.iter().find(|resource| resource.api_version == api_version && resource.plural == plural)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_resources_by_group_and_version() {
+        let kind = |path| at_path(path).map(|resource| resource.kind);
+        assert_eq!(kind("/api/v1/pods"), Some("Pod"));
+        assert_eq!(kind("/apis/storage.k8s.io/v1/csinodes"), Some("CSINode"));
+        assert_eq!(kind("/apis/resource.k8s.io/v1beta1/deviceclasses"), None);
+        assert_eq!(kind("/version"), None);
+    }
+}

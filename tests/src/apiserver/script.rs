@@ -1,0 +1,162 @@
+//! The fault script: which request meets which fault.
+//!
+//! Requests are counted by kind and [`Verb`] from 0; a [`Rule`] says from which on how many of them meet a [`Fault`].
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::store::Version;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// A page of a list, by its number from 1.
+    List(usize),
+    /// A watch.
+    Watch,
+}
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// Answered with a status and a `Status` object, and nothing else.
+    Status {
+        /// The HTTP status.
+        code: u16,
+        /// The object's fields.
+        status: Value,
+        /// The header `Retry-After`, in seconds.
+        retry_after: Option<u32>,
+    },
+    /// A watch ends with an event of type ERROR and status 410 after so many events.
+    ExpiredAfter(usize),
+    /// A list is answered as it was at an older version.
+    Stale(Version),
+    /// The connection breaks after so many bytes of the body.
+    Cut(usize),
+    /// The body comes in chunks of so many bytes.
+    Chunks(usize),
+    /// A watch tells what happened at once in one chunk.
+    Together,
+    /// A watch tells every event twice.
+    Twice,
+    /// A watch falls silent after so many events: neither a byte nor an end of the connection.
+    SilentAfter(usize),
+    /// No answer at all, and no end of the connection.
+    Hang,
+    /// The answer begins so late.
+    Late(Duration),
+}
+
+impl Fault {
+    /// 410: the version is too old, or the list's pages are.
+    pub fn expired() -> Self {
+        Self::status(410, "Expired", "The provided continue parameter or resource version is too old")
+    }
+
+    /// 429, to be retried after so many seconds.
+    pub fn too_many_requests(retry_after: u32) -> Self {
+        let mut fault = Self::status(429, "TooManyRequests", "too many requests, please try again later");
+        if let Self::Status { retry_after: header, .. } = &mut fault {
+            *header = Some(retry_after);
+        }
+        fault
+    }
+
+    /// 403.
+    pub fn forbidden() -> Self {
+        Self::status(403, "Forbidden", "is forbidden: User \"nodesift\" cannot do this at the cluster scope")
+    }
+
+    /// 401: a token that has expired.
+    pub fn unauthorized() -> Self {
+        Self::status(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// 500.
+    pub fn broken() -> Self {
+        Self::status(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
+    }
+
+    /// 504 with the cause by which clients know that the server's cache lags behind what they ask for.
+    pub fn too_large_version() -> Self {
+        let mut fault = Self::status(504, "Timeout", "Timeout: Too large resource version: 99999, current: 1");
+        if let Self::Status { status, .. } = &mut fault {
+            let cause = json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
+            status["details"] = json!({"causes": [cause], "retryAfterSeconds": 1});
+        }
+        fault
+    }
+
+    fn status(code: u16, reason: &str, message: &str) -> Self {
+        Self::Status { code, status: status(code, reason, message), retry_after: None }
+    }
+}
+
+/// A `Status` object.
+pub(super) fn status(code: u16, reason: &str, message: &str) -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+           "message": message, "reason": reason, "code": code})
+}
+
+/// Which requests meet a fault.
+#[derive(Debug, Clone)]
+struct Rule {
+    /// Any kind, where there is none.
+    kind: Option<&'static str>,
+    verb: Option<Verb>,
+    /// Numbers of requests of this kind and verb.
+    numbers: Range<usize>,
+    fault: Fault,
+}
+
+/// The rules, and how many requests of each sort there were.
+#[derive(Debug, Default)]
+pub struct Script {
+    rules: Vec<Rule>,
+    counts: HashMap<(&'static str, Verb), usize>,
+}
+
+impl Script {
+    /// The next request of this sort meets the fault.
+    pub fn next(&mut self, kind: &'static str, verb: Verb, fault: Fault) {
+        let number = self.count(kind, verb);
+        self.at(kind, verb, number..number + 1, fault);
+    }
+
+    /// Requests of this sort meet the fault, by number from 0 since the server was started.
+    pub fn at(&mut self, kind: &'static str, verb: Verb, numbers: Range<usize>, fault: Fault) {
+        self.rules.push(Rule { kind: Some(kind), verb: Some(verb), numbers, fault });
+    }
+
+    /// Every request of a sort meets the fault, of any kind or any verb where none is named, until [`Self::heal`].
+    pub fn always(&mut self, kind: Option<&'static str>, verb: Option<Verb>, fault: Fault) {
+        self.rules.push(Rule { kind, verb, numbers: 0..usize::MAX, fault });
+    }
+
+    /// No request meets a fault any more.
+    pub fn heal(&mut self) {
+        self.rules.clear();
+    }
+
+    /// How many requests of a sort there were.
+    pub fn count(&self, kind: &'static str, verb: Verb) -> usize {
+        self.counts.get(&(kind, verb)).copied().unwrap_or_default()
+    }
+
+    /// Counts a request, and tells what it meets.
+    pub(super) fn meet(&mut self, kind: &'static str, verb: Verb) -> Vec<Fault> {
+        let count = self.counts.entry((kind, verb)).or_default();
+        let number = *count;
+        *count += 1;
+        let meets = |rule: &&Rule| {
+            rule.kind.is_none_or(|of| of == kind)
+                && rule.verb.is_none_or(|of| of == verb)
+                && rule.numbers.contains(&number)
+        };
+        self.rules.iter().filter(meets).map(|rule| rule.fault.clone()).collect()
+    }
+}

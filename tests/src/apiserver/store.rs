@@ -1,0 +1,348 @@
+//! What the scripted server knows: objects, one counter of versions, and the history of everything that ever happened.
+//!
+//! The truth that tests judge by, so it is written to be seen through: every change is an [`Entry`] appended to one list,
+//! and what was there at a version is found by playing that list from its beginning.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::resource::{self, RESOURCES};
+
+/// A version: etcd's counter, raised by every change of any object.
+pub type Version = u64;
+
+/// An object as it is stored.
+#[derive(Debug)]
+pub struct Stored {
+    /// `namespace/name`, or the name of what is in no namespace.
+    pub key: String,
+    /// Its JSON without `kind` and `apiVersion`, as it stands in a list.
+    pub text: String,
+}
+
+/// What happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// An object appeared.
+    Added(Arc<Stored>),
+    /// An object changed.
+    Modified(Arc<Stored>),
+    /// An object is gone; its last state, with the version of its end.
+    Deleted(Arc<Stored>),
+    /// Nothing: a watch is told how far the counter is.
+    Bookmark,
+    /// A line that a watch is sent as it is, whatever it says. It changes nothing.
+    Line(Arc<str>),
+}
+
+/// Something that happened at a version.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The counter after it.
+    pub version: Version,
+    /// Of which kind: its place in [`RESOURCES`].
+    pub place: usize,
+    /// What.
+    pub event: Event,
+    /// No watch ever hears of it.
+    pub lost: bool,
+}
+
+/// The objects of one kind, by key.
+pub type Objects = BTreeMap<String, Arc<Stored>>;
+
+/// Objects and their history.
+#[derive(Debug)]
+pub struct Store {
+    version: Version,
+    objects: Vec<Objects>,
+    history: Vec<Entry>,
+    compacted: Version,
+    /// What stands before the digits of a version; empty in a real API server.
+    version_prefix: &'static str,
+    /// The number in the next UID.
+    next_uid: u64,
+    /// By place of the kind: how often its watches were ended.
+    endings: Vec<usize>,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        let objects = vec![Objects::new(); RESOURCES.len()];
+        let endings = vec![0; RESOURCES.len()];
+        Self { version: 1, objects, history: Vec::new(), compacted: 0, version_prefix: "", next_uid: 0, endings }
+    }
+}
+
+impl Store {
+    /// The version of the newest change.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// From here on versions are texts that cannot be compared, as KEP-5504 allows nobody to assume otherwise.
+    pub fn make_versions_opaque(&mut self) {
+        self.version_prefix = "opaque-";
+    }
+
+    /// How a version is written.
+    pub fn written(&self, version: Version) -> String {
+        format!("{}{version}", self.version_prefix)
+    }
+
+    /// A version as it was written.
+    pub fn read(&self, text: &str) -> Option<Version> {
+        text.strip_prefix(self.version_prefix).unwrap_or(text).parse().ok()
+    }
+
+    /// Creates or changes an object: its `kind` says where it belongs, its version is the new one, and an object without a
+    /// UID gets one that no other ever has. Returns the version.
+    pub fn apply(&mut self, mut object: Value) -> Version {
+        let place = resource::place(object["kind"].as_str().unwrap_or_default());
+        let key = key(&object);
+        let known = self.objects.get(place).and_then(|objects| objects.get(&key)).cloned();
+        if object["metadata"]["uid"].is_null() {
+            let uid = known.as_ref().map_or(Value::Null, |known| value(known)["metadata"]["uid"].clone());
+            object["metadata"]["uid"] = if uid.is_null() { json!(self.new_uid()) } else { uid };
+        }
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.written(self.version));
+        let stored = Arc::new(Stored::new(object));
+        let event = if known.is_some() { Event::Modified } else { Event::Added };
+        self.happened(place, event(Arc::clone(&stored)), false);
+        self.version
+    }
+
+    /// Deletes an object, if it is there. Returns the version.
+    pub fn delete(&mut self, kind: &str, key: &str) -> Version {
+        self.remove(kind, key, false)
+    }
+
+    /// Deletes an object without telling any watch.
+    pub fn delete_unheard(&mut self, kind: &str, key: &str) -> Version {
+        self.remove(kind, key, true)
+    }
+
+    fn remove(&mut self, kind: &str, key: &str, lost: bool) -> Version {
+        let place = resource::place(kind);
+        if let Some(known) = self.objects.get(place).and_then(|objects| objects.get(key)) {
+            let mut object = value(known);
+            self.version += 1;
+            object["metadata"]["resourceVersion"] = json!(self.written(self.version));
+            self.happened(place, Event::Deleted(Arc::new(Stored::new(object))), lost);
+        }
+        self.version
+    }
+
+    /// Sends every watch of the kind a bookmark. The counter rises as if objects of another kind had changed.
+    pub fn bookmark(&mut self, kind: &str) -> Version {
+        self.version += 1;
+        self.happened(resource::place(kind), Event::Bookmark, false);
+        self.version
+    }
+
+    /// Sends every watch of the kind a line as it is. The counter rises, so that no watch is sent it twice.
+    pub fn say(&mut self, kind: &str, line: &str) -> Version {
+        self.version += 1;
+        self.happened(resource::place(kind), Event::Line(line.into()), false);
+        self.version
+    }
+
+    pub(super) fn end_watches(&mut self, place: usize) {
+        if let Some(endings) = self.endings.get_mut(place) {
+            *endings += 1;
+        }
+    }
+
+    /// How often watches of a kind were ended; one that sees more than when it began is over.
+    pub(super) fn endings(&self, place: usize) -> usize {
+        self.endings.get(place).copied().unwrap_or_default()
+    }
+
+    /// Repeats a recorded event of a watch, `{"type": …, "object": …}`, with the version that it was recorded with.
+    pub fn replay(&mut self, mut recorded: Value) {
+        let mut object = recorded["object"].take();
+        let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+        let version = object["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok());
+        let version: Version = version.expect("a recorded version is a number");
+        self.version = self.version.max(version);
+        let place = resource::place(&kind);
+        // Written as it was recorded, managed fields and all.
+        let stored = |object: &mut Value| Arc::new(Stored::new(object.take()));
+        let event = match recorded["type"].as_str() {
+            Some("ADDED") => Event::Added(stored(&mut object)),
+            Some("MODIFIED") => Event::Modified(stored(&mut object)),
+            Some("DELETED") => Event::Deleted(stored(&mut object)),
+            Some("BOOKMARK") => Event::Bookmark,
+            other => panic!("an event of type {other:?} was recorded"),
+        };
+        self.happened(place, event, false);
+    }
+
+    fn happened(&mut self, place: usize, event: Event, lost: bool) {
+        let entry = Entry { version: self.version, place, event, lost };
+        if let Some(objects) = self.objects.get_mut(place) {
+            play(objects, &entry.event);
+        }
+        self.history.push(entry);
+    }
+
+    fn new_uid(&mut self) -> String {
+        self.next_uid += 1;
+        format!("00000000-0000-4000-8000-{:012}", self.next_uid)
+    }
+
+    /// Forgets how things came to be, as etcd does by and by: a watch cannot begin before this any more.
+    pub fn compact(&mut self) {
+        self.compacted = self.version;
+    }
+
+    /// Compacts, and frees the memory: [`Self::objects_at`] knows no version before this any more.
+    pub fn truncate(&mut self) {
+        self.compact();
+        let version = self.version;
+        self.history.clear();
+        for (place, objects) in self.objects.iter().enumerate() {
+            let added =
+                |stored: &Arc<Stored>| Entry { version, place, event: Event::Added(Arc::clone(stored)), lost: true };
+            self.history.extend(objects.values().map(added));
+        }
+    }
+
+    /// The oldest version that a watch can begin at.
+    pub fn compacted(&self) -> Version {
+        self.compacted
+    }
+
+    /// The objects of a kind as they are.
+    pub fn now(&self, kind: &str) -> &Objects {
+        self.of_place(resource::place(kind))
+    }
+
+    #[allow(clippy::indexing_slicing, reason = "there is a map for every place")]
+    pub(super) fn of_place(&self, place: usize) -> &Objects {
+        &self.objects[place]
+    }
+
+    /// The objects of a kind as they were at a version.
+    pub fn at(&self, place: usize, version: Version) -> Objects {
+        let mut objects = Objects::new();
+        let until = self.history.iter().filter(|entry| entry.place == place && entry.version <= version);
+        until.for_each(|entry| play(&mut objects, &entry.event));
+        objects
+    }
+
+    /// The objects of a kind as they were at a version, whole.
+    pub fn objects_at(&self, kind: &str, version: Version) -> Vec<Value> {
+        self.at(resource::place(kind), version).values().map(|stored| whole(kind, stored)).collect()
+    }
+
+    /// All objects of all kinds as they are, whole.
+    pub fn objects(&self) -> Vec<Value> {
+        let of_kind = |(resource, objects): (&resource::Resource, &Objects)| {
+            objects.values().map(|stored| whole(resource.kind, stored)).collect::<Vec<_>>()
+        };
+        RESOURCES.iter().zip(&self.objects).flat_map(of_kind).collect()
+    }
+
+    /// What a watch of a kind is told after a version, `most` entries at once.
+    pub(super) fn after(&self, place: usize, version: Version, most: usize) -> Vec<Entry> {
+        let start = self.history.partition_point(|entry| entry.version <= version);
+        let later = self.history.get(start..).unwrap_or_default().iter();
+        later.filter(|entry| entry.place == place && !entry.lost).take(most).cloned().collect()
+    }
+}
+
+/// Brings objects to where they are after an event.
+fn play(objects: &mut Objects, event: &Event) {
+    match event {
+        Event::Added(stored) | Event::Modified(stored) => {
+            objects.insert(stored.key.clone(), Arc::clone(stored));
+        }
+        Event::Deleted(stored) => {
+            objects.remove(&stored.key);
+        }
+        Event::Bookmark | Event::Line(_) => {}
+    }
+}
+
+impl Stored {
+    fn new(mut object: Value) -> Self {
+        let key = key(&object);
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("kind");
+            fields.remove("apiVersion");
+        }
+        Self { key, text: object.to_string() }
+    }
+
+    /// With `kind` and `apiVersion`, as it stands in an event.
+    pub(super) fn whole(&self, place: usize) -> String {
+        let Some(resource) = RESOURCES.get(place) else { return self.text.clone() };
+        let fields = self.text.strip_prefix('{').unwrap_or(&self.text);
+        format!(r#"{{"kind":"{}","apiVersion":"{}",{fields}"#, resource.kind, resource.api_version)
+    }
+}
+
+fn value(stored: &Stored) -> Value {
+    serde_json::from_str(&stored.text).expect("what is stored is JSON")
+}
+
+fn whole(kind: &str, stored: &Stored) -> Value {
+    serde_json::from_str(&stored.whole(resource::place(kind))).expect("what is stored is JSON")
+}
+
+/// `namespace/name`, or the name of what is in no namespace.
+pub fn key(object: &Value) -> String {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    match text("namespace") {
+        namespace if namespace.is_empty() => text("name"),
+        namespace => format!("{namespace}/{}", text("name")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(name: &str, label: &str) -> Value {
+        json!({"kind": "Pod", "apiVersion": "v1",
+               "metadata": {"namespace": "default", "name": name, "labels": {"l": label}}})
+    }
+
+    #[test]
+    fn what_was_there_at_a_version_is_what_was_played_until_then() {
+        let mut store = Store::default();
+        let first = store.apply(pod("a", "1"));
+        let second = store.apply(pod("a", "2"));
+        let other = store.apply(json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}));
+        let gone = store.delete_unheard("Pod", "default/a");
+        let labels = |version| {
+            let pods = store.objects_at("Pod", version);
+            pods.iter().map(|pod| pod["metadata"]["labels"]["l"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (labels(first), labels(second), labels(other)),
+            (vec!["1".into()], vec!["2".into()], vec!["2".into()])
+        );
+        assert!(labels(gone).is_empty() && store.now("Pod").is_empty());
+        let pods = resource::place("Pod");
+        assert_eq!(store.after(pods, first, 9).len(), 1, "the end of the pod is not told");
+        assert_eq!(store.objects()[0]["kind"], "Node");
+    }
+
+    #[test]
+    fn an_object_keeps_its_uid_while_it_lives() {
+        let mut store = Store::default();
+        let uid = |store: &Store| value(&store.now("Pod")["default/a"])["metadata"]["uid"].clone();
+        store.apply(pod("a", "1"));
+        let first = uid(&store);
+        store.apply(pod("a", "2"));
+        assert_eq!(uid(&store), first);
+        store.delete("Pod", "default/a");
+        store.apply(pod("a", "3"));
+        assert_ne!(uid(&store), first);
+    }
+}

@@ -1,0 +1,30 @@
+//! `nodesift cluster synth`: files that the other commands read.
+
+use crate::workshop::{Workshop, lines};
+
+const SHAPE: [&str; 6] = ["cluster", "synth", "--nodes", "50", "--pods-per-node", "3"];
+
+#[test]
+fn a_synthetic_cluster_can_be_asked_about() {
+    let shop = Workshop::new();
+    let synth = |more: &[&str]| shop.run(&[&SHAPE[..], more].concat());
+    let written = synth(&["--out", "cluster.json.gz", "--pods", "pods.json"]);
+    assert_eq!((written.code, written.stdout.as_str()), (Some(0), ""), "{}", written.stderr);
+    assert!(written.stderr.contains("50 nodes and 150 pods written"), "{}", written.stderr);
+    let apart = shop.answer(&["explain", "-o", "jsonl", "--cluster", "cluster.json.gz", "--pods", "pods.json"]);
+    assert_eq!(lines(&apart).iter().filter(|line| line["predicate"] == "*").count(), 4);
+
+    // Without a file of their own the pods to place are pending pods of the cluster.
+    let whole = synth(&["--out", "-"]);
+    assert_eq!(whole.code, Some(0), "{}", whole.stderr);
+    shop.write("whole.json", &whole.stdout);
+    assert_eq!(shop.answer(&["explain", "-o", "jsonl", "--cluster", "whole.json"]), apart);
+}
+
+#[test]
+fn a_synthetic_cluster_that_cannot_be_written_names_the_file() {
+    let shop = Workshop::new();
+    let failed = shop.run(&[&SHAPE[..], &["--out", "no/such/folder.json"]].concat());
+    assert_eq!(failed.code, Some(1));
+    assert!(failed.stderr.contains("no/such/folder.json"), "{}", failed.stderr);
+}

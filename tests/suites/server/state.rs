@@ -1,0 +1,154 @@
+//! The dump of the state, and the stream that goes on from it.
+
+use nodesift_tests::http::{self, Endpoint, get};
+use serde_json::{Value, json};
+
+use crate::decisions::{node, pod, serving};
+use crate::running::{ask, objects, sample};
+
+fn state(endpoint: &Endpoint, query: &str) -> Value {
+    let response = get(endpoint, &format!("/v1/state{query}")).unwrap();
+    assert_eq!(response.status, 200, "{}", response.body);
+    response.json()
+}
+
+fn cluster() -> Vec<Value> {
+    let mut foreign_static = pod("mirror", "50m", &json!({"nodeName": "n1"}));
+    foreign_static["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "x"}]);
+    let mut nominated = pod("nominated", "300m", &json!({"priority": 7}));
+    nominated["status"] = json!({"nominatedNodeName": "n2"});
+    vec![
+        node("n1", "1"),
+        node("n2", "1"),
+        pod("own", "200m", &json!({"nodeName": "n1", "priority": 3})),
+        pod("foreign", "100m", &json!({"nodeName": "n1", "schedulerName": "other"})),
+        foreign_static,
+        pod("pending", "400m", &json!({})),
+        nominated,
+        pod("orphan", "10m", &json!({"nodeName": "n9"})),
+    ]
+}
+
+#[test]
+fn the_state_tells_own_pods_from_foreign_ones_and_adds_up() {
+    let (sidecar, _folder) = serving(&cluster(), &[]);
+    ask(&sidecar.tcp(), "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n1"}));
+    let found = state(&sidecar.tcp(), "");
+    let allocation = |name: &str, cpu: i64, priority: &str, assumed: bool| {
+        json!({"allocationKey": format!("uid-{name}"), "namespace": "ns", "name": name, "nodeID": "n1",
+               "resource": {"cpu": cpu}, "priority": priority, "assumed": assumed, "terminating": false})
+    };
+    let foreign = |name: &str, cpu: i64, tag: &str, preemptable: bool| {
+        let mut foreign = allocation(name, cpu, "0", false);
+        foreign["allocationTags"] = json!({"foreign": tag});
+        foreign["preemptable"] = json!(preemptable);
+        foreign
+    };
+    let expected = json!({
+        "nodeID": "n1", "attributes": {"zone": "a"}, "schedulable": true,
+        "capacity": {"cpu": 2000, "pods": 20}, "allocatable": {"cpu": 1000, "pods": 10},
+        "requested": {"cpu": 750}, "foreign": {"cpu": 150}, "allocated": {"cpu": 600}, "occupied": {"cpu": 150},
+        "available": {"cpu": 250}, "podCount": 4, "foreignPodCount": 2,
+        "allocations": [allocation("own", 200, "3", false), allocation("pending", 400, "0", true)],
+        "foreignAllocations": [foreign("foreign", 100, "default", true), foreign("mirror", 50, "static", false)],
+    });
+    assert_eq!(found["nodes"][0], expected);
+    assert_eq!(found["nodes"][1]["available"], json!({"cpu": 1000}));
+    let nominated = json!([{"allocationKey": "uid-nominated", "namespace": "ns", "name": "nominated",
+                            "resource": {"cpu": 300}, "priority": "7", "nominatedNodeID": "n2"}]);
+    assert_eq!((&found["pending"], &found["nominated"]), (&nominated, &nominated));
+    assert_eq!(found["orphans"][0]["allocationKey"], "uid-orphan");
+    assert_eq!(found["orphans"][0]["nodeID"], "n9");
+    assert!(found["version"]["generation"].as_str().is_some_and(|generation| generation != "0"), "{found}");
+
+    let one = state(&sidecar.tcp(), "?node=n1");
+    assert_eq!(one["nodes"], json!([expected]));
+    let other = state(&sidecar.tcp(), "?node=n2");
+    assert_eq!((&other["nodes"][0]["nodeID"], &other["nominated"]), (&json!("n2"), &nominated));
+    assert_eq!(get(&sidecar.tcp(), "/v1/state?node=n3").unwrap().status, 404);
+    assert_eq!(get(&sidecar.tcp(), "/v1/state?nodes=n1").unwrap().status, 400);
+}
+
+#[test]
+fn every_pod_of_the_sample_is_in_the_state_once() {
+    let sidecar = sample(&[]);
+    let found = state(&sidecar.unix(), "");
+    let list = |value: &Value| value.as_array().cloned().unwrap();
+    let nodes = list(&found["nodes"]);
+    let mut listed: Vec<Value> = nodes
+        .iter()
+        .flat_map(|node| [list(&node["allocations"]), list(&node["foreignAllocations"])].concat())
+        .chain(list(&found["pending"]))
+        .chain(list(&found["orphans"]))
+        .map(|pod| pod["allocationKey"].clone())
+        .collect();
+    let ended = |pod: &&Value| matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    let pods = objects("Pod");
+    let mut expected: Vec<Value> =
+        pods.iter().filter(|pod| !ended(pod)).map(|pod| pod["metadata"]["uid"].clone()).collect();
+    listed.sort_unstable_by_key(Value::to_string);
+    expected.sort_unstable_by_key(Value::to_string);
+    assert_eq!(listed, expected);
+    for node in &nodes {
+        let mut sum = 0;
+        for pod in [list(&node["allocations"]), list(&node["foreignAllocations"])].concat() {
+            sum += pod["resource"]["memory"].as_i64().unwrap_or(0);
+        }
+        assert_eq!(node["requested"]["memory"].as_i64().unwrap_or(0), sum, "{}", node["nodeID"]);
+    }
+    let names: Vec<&str> = nodes.iter().map(|node| node["nodeID"].as_str().unwrap()).collect();
+    assert!(names.is_sorted());
+    assert_eq!(names.len(), objects("Node").len());
+}
+
+#[test]
+fn events_tell_what_came_and_went_since_they_began() {
+    let (sidecar, _folder) = serving(&cluster(), &[]);
+    for endpoint in [sidecar.tcp(), sidecar.unix()] {
+        let mut events = http::follow(&endpoint, "/v1/events").unwrap();
+        let mut next = || serde_json::from_str::<Value>(&events.next().expect("the stream goes on")).unwrap();
+        let start = next();
+        assert_eq!(start["type"], "START", "{start}");
+        let at = |event: &Value| event["generation"].as_str().unwrap().parse::<u64>().unwrap();
+        assert_eq!(state(&endpoint, "")["version"]["generation"], start["generation"]);
+
+        let assumed = ask(&endpoint, "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n2"}));
+        let added = next();
+        assert_eq!((&added["type"], &added["nodeID"], &added["assumed"]), (&json!("ADD"), &json!("n2"), &json!(true)));
+        assert_eq!((&added["allocationKey"], &added["resource"]), (&json!("uid-pending"), &json!({"cpu": 400})));
+        assert!(at(&added) > at(&start));
+        assert_eq!(added["generation"], assumed["version"]["generation"]);
+
+        ask(&endpoint, "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n1"}));
+        assert_eq!(next()["type"], "REMOVE");
+        let moved = next();
+        assert_eq!((&moved["type"], &moved["nodeID"]), (&json!("ADD"), &json!("n1")));
+        ask(&endpoint, "/v1/forget", &json!({"pod": {"uid": "uid-pending"}}));
+        let removed = next();
+        assert_eq!((&removed["type"], &removed["nodeID"]), (&json!("REMOVE"), &json!("n1")));
+    }
+}
+
+#[test]
+fn a_stream_does_not_hold_up_the_end() {
+    let (sidecar, _folder) = serving(&cluster(), &[]);
+    let mut events = http::follow(&sidecar.tcp(), "/v1/events").unwrap();
+    assert!(events.next().is_some_and(|line| line.contains("START")));
+    sidecar.signal("TERM");
+    assert_eq!(events.next(), None, "the stream ends in order");
+    let (status, output) = sidecar.wait();
+    assert_eq!(status.code(), Some(0), "{output}");
+    assert!(!output.contains("cut short"), "{output}");
+}
+
+#[test]
+fn streams_are_bounded_in_number() {
+    let (sidecar, _folder) = serving(&cluster(), &[]);
+    let streams: Vec<_> = (0..16).map(|_| http::follow(&sidecar.unix(), "/v1/events").unwrap()).collect();
+    let response = get(&sidecar.unix(), "/v1/events").unwrap();
+    assert_eq!(response.status, 429, "{}", response.body);
+    drop(streams);
+    let again = nodesift_tests::patience::until(|| http::follow(&sidecar.unix(), "/v1/events").ok());
+    assert!(again.is_some(), "places come back with their readers");
+}

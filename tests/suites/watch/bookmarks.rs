@@ -1,0 +1,76 @@
+//! Bookmarks: where a watch goes on.
+
+use nodesift_tests::apiserver::Verb;
+use nodesift_tests::patience;
+
+use crate::judge::Witness;
+use crate::world::{World, pod};
+
+/// Bookmarks without an event between them.
+const BOOKMARKS: usize = 10_000;
+
+/// W-07.
+#[test]
+fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
+    let world = World::with(4, 3);
+    world.is_followed("Pod");
+    let witness = Witness::of(&world.sidecar);
+    let last = world.server.change(|store| (0..BOOKMARKS).map(|_| store.bookmark("Pod")).last().unwrap());
+    // An event after them shows that they have been read; what came before is compacted, so that nobody can ask for it.
+    let event = world.server.apply(pod("after", "n1", 2_000));
+    world.converges();
+    world.server.change(|store| store.compact());
+    world.server.cut_watches("Pod");
+    world.sees("Pod", Verb::Watch, 2);
+    let requests = world.server.requests();
+    let resumed = requests.iter().filter(|request| request.kind == "Pod" && request.is_watch()).nth(1).unwrap();
+    assert!(last < event);
+    assert_eq!(resumed.parameter("resourceVersion"), event.to_string());
+    assert_eq!(world.lists("Pod"), 1);
+    world.converges();
+    witness.judge(&world.server);
+}
+
+/// W-07: a kind to which nothing happens follows the counter by bookmarks alone.
+#[test]
+fn a_quiet_kind_goes_on_from_its_bookmark_when_all_before_is_compacted() {
+    let world = World::with(4, 3);
+    world.is_followed("Node");
+    for round in 1..=4 {
+        for number in 0..5 {
+            world.server.apply(pod(&format!("busy{number}"), "n1", 100 + round));
+        }
+        // Every watch ends in order, as on a real server with a bookmark.
+        let watches = world.watches("Node");
+        world.server.end_watches("Node");
+        world.sees("Node", Verb::Watch, watches + 1);
+        world.server.change(|store| store.compact());
+    }
+    assert_eq!(world.lists("Node"), 1, "bookmarks kept it within reach");
+    let version = |text: &str| text.parse::<u64>().unwrap();
+    let asked: Vec<u64> = world
+        .server
+        .requests()
+        .iter()
+        .filter(|request| request.kind == "Node" && request.is_watch())
+        .map(|request| version(request.parameter("resourceVersion")))
+        .collect();
+    assert!(asked.is_sorted(), "{asked:?}");
+    world.converges();
+}
+
+/// W-07: a bookmark alone moves the version that answers name.
+#[test]
+fn a_bookmark_is_named_by_answers_as_what_has_been_seen() {
+    let world = World::with(3, 2);
+    world.is_followed("Pod");
+    let version = world.server.change(|store| store.bookmark("Pod"));
+    let seen = || {
+        let witness = Witness::of(&world.sidecar);
+        patience::until(|| witness.has_answer().then_some(())).unwrap();
+        let records = witness.judge(&world.server);
+        let answer = records.last()?.answer.clone().ok()?;
+        (answer["version"]["podsResourceVersion"] == version.to_string()).then_some(())
+    };
+    patience::until(seen).expect("the bookmark's version is named");
+}

@@ -1,0 +1,143 @@
+//! What is gone: ends that nobody heard of, names that live again, pods that move and end.
+
+use nodesift_tests::apiserver::{Fault, Verb};
+use nodesift_tests::http::post;
+use serde_json::{Value, json};
+
+use crate::judge::{self, Witness};
+use crate::world::{World, node, pod};
+
+/// W-06.
+#[test]
+fn a_delete_that_nobody_told_is_found_by_the_next_list() {
+    let world = World::with(5, 4);
+    world.is_followed("Pod");
+    world.is_followed("Node");
+    world.server.change(|store| {
+        store.delete_unheard("Pod", "default/p1");
+        store.delete_unheard("Node", "n4");
+    });
+    for kind in ["Pod", "Node"] {
+        world.next_watch_meets(kind, Fault::expired());
+        world.sees(kind, Verb::List(1), 2);
+    }
+    world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+}
+
+/// W-06.
+#[test]
+fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
+    let world = World::with(5, 4);
+    world.is_followed("Pod");
+    let uid = |name: &str| {
+        let pods = world.server.look(|store| store.objects_at("Pod", store.version()));
+        let pod = pods.into_iter().find(|pod| pod["metadata"]["name"] == name).unwrap();
+        pod["metadata"]["uid"].as_str().unwrap().to_owned()
+    };
+    let old = uid("p1");
+    let witness = Witness::of(&world.sidecar);
+    for compacted in [false, true] {
+        world.server.go_down();
+        world.server.change(|store| {
+            store.delete("Pod", "default/p1");
+            store.apply(pod("p1", "n2", 3_000));
+            store.delete("Node", "n3");
+            let mut again = node(3);
+            again["metadata"]["labels"]["generation"] = json!("2");
+            store.apply(again);
+            if compacted {
+                store.compact();
+            }
+        });
+        world.server.come_up();
+        world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+    }
+    witness.judge(&world.server);
+    let ask = |uid: &str| {
+        let question = json!({"pods": [{"uid": uid}]}).to_string();
+        post(&world.sidecar.unix(), "/v1/filter", question).unwrap().status
+    };
+    assert_eq!((ask(&old), ask(&uid("p1"))), (404, 200), "the old UID is never seen again");
+}
+
+/// W-06: a late word of the old one takes nothing from the new one.
+#[test]
+fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
+    let world = World::with(5, 4);
+    world.is_followed("Pod");
+    world.is_followed("Node");
+    let find = |kind: &str, name: &str| {
+        let objects = world.server.look(|store| store.objects_at(kind, store.version()));
+        objects.into_iter().find(|object| object["metadata"]["name"] == name).unwrap()
+    };
+    let ended = |object: &Value| json!({"type": "DELETED", "object": object}).to_string();
+    let (old_pod, old_node) = (find("Pod", "p1"), find("Node", "n1"));
+    world.server.change(|store| {
+        store.delete_unheard("Pod", "default/p1");
+        store.apply(pod("p1", "n2", 3_000));
+        store.say("Pod", &ended(&old_pod));
+        store.delete_unheard("Node", "n1");
+        store.apply(node(1));
+        store.say("Node", &ended(&old_node));
+        store.apply(pod("after", "n3", 3_000));
+        store.apply(node(7));
+    });
+    world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+}
+
+/// W-18: after every event the node's used resources are the sum that the twin finds.
+#[test]
+fn a_pod_counts_where_it_is_through_all_its_states() {
+    let world = World::with(4, 2);
+    world.is_followed("Pod");
+    let witness = Witness::of(&world.sidecar);
+    let running = |node: &str, millicores: i64, status: Value| {
+        let mut pod = pod("mover", node, millicores);
+        pod["status"] = status;
+        pod
+    };
+    let resized = |spec: i64, actual: &str, allocated: &str, conditions: Value| {
+        running(
+            "n1",
+            spec,
+            json!({"phase": "Running", "conditions": conditions, "containerStatuses": [
+            {"name": "c", "resources": {"requests": {"cpu": actual}}, "allocatedResources": {"cpu": allocated}}]}),
+        )
+    };
+    let mut terminating = running("n1", 900, json!({"phase": "Running"}));
+    terminating["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    terminating["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+    let pending_resize = json!([{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]);
+    let states = [
+        ("pending", running("", 500, json!({"phase": "Pending"}))),
+        ("bound", running("n1", 500, json!({"phase": "Pending"}))),
+        ("running", running("n1", 500, json!({"phase": "Running"}))),
+        ("asks for more", resized(2_000, "500m", "500m", json!([]))),
+        ("got more", resized(2_000, "2", "2", json!([]))),
+        ("asks for less", resized(900, "2", "2", json!([]))),
+        ("asks for too much", resized(90_000, "900m", "900m", pending_resize)),
+        ("terminating", terminating),
+        ("finished", running("n1", 900, json!({"phase": "Succeeded"}))),
+        ("failed", running("n1", 900, json!({"phase": "Failed"}))),
+    ];
+    let follow = |state: &str, witness: &Witness| {
+        let probes = [judge::probes(), judge::exact_probes(&world.server)].concat();
+        world.converges_on(&probes);
+        assert!(!witness.is_over(), "{state}");
+    };
+    for (state, object) in states {
+        world.server.apply(object);
+        follow(state, &witness);
+    }
+    world.server.delete("Pod", "default/mover");
+    follow("gone", &witness);
+    // Bound elsewhere under the same name: only by way of an end, as the API server has it.
+    world.server.apply(running("n2", 4_000, json!({"phase": "Running"})));
+    follow("bound elsewhere", &witness);
+    // The node goes, the pod stays behind; the node comes again.
+    world.server.delete("Node", "n2");
+    follow("orphaned", &witness);
+    world.server.apply(node(2));
+    follow("adopted", &witness);
+    witness.judge(&world.server);
+}

@@ -1,0 +1,46 @@
+//! The sidecar against a scripted API server: whatever the server, the network and the objects do, it says what is true at
+//! the versions that it names, says nothing before it has listed everything, and comes back to the truth by itself.
+//!
+//! [`world`] starts both, [`judge`] and [`state`] say what is true. Rows of the reliability list, and where they are:
+//!
+//! | row | here | with a clock that can be turned, in `host/src` |
+//! |---|---|---|
+//! | W-01 410 as event, status, on page 2; compaction | [`expiry`] | `source/kube/state` |
+//! | W-02 cuts, chunks, 1.5 MB | [`streams`]: cuts at some bytes | `source/kube`: at every byte of 50 frames |
+//! | W-03 silence | [`outage`]: in real time, once | `source/kube/follower` |
+//! | W-04, W-05 duplicates, older versions, odd versions | [`streams`] | `source/feed` |
+//! | W-06 lost deletes, recreated objects | [`deletes`] | `source/feed` |
+//! | W-07 bookmarks | [`bookmarks`] | `source/kube/state` |
+//! | W-08 lagging lists | [`expiry`] | `source/kube/state` |
+//! | W-09 too large versions, 429, errors, 403, 401 | [`outage`], [`start_up`] | `source/kube`: 60 s of errors, the rate at the plateau |
+//! | W-10 server gone | [`outage`]: 5 s of it | |
+//! | W-11 not whole, not ready | [`start_up`] | |
+//! | W-12 staleness | [`outage`]: with a bound of some seconds | `api` |
+//! | W-13 clocks | [`outage`]: a stopped process | monotonic clocks only, so the wall clock has no way in |
+//! | W-14 storm | [`storm`]: smaller in a debug build | |
+//! | W-15 odd objects | [`streams`] | `source/items` |
+//! | W-16 a flipped cell | | `cache`, `source` |
+//! | W-17 random histories and faults | [`random`] | `source/feed` |
+//! | W-18 pods that move | [`deletes`] | `cache/twin` |
+//! | M-01, M-02, M-03 | [`memory`] | |
+//! | P-03 killed and restarted | [`restart`] | |
+//!
+//! [`replay`] plays the recorded streams of a real API server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(clippy::indexing_slicing, clippy::cast_precision_loss, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+mod bookmarks;
+mod deletes;
+mod expiry;
+mod judge;
+mod memory;
+mod outage;
+mod random;
+mod replay;
+mod restart;
+mod start_up;
+mod state;
+mod storm;
+mod streams;
+mod world;

@@ -1,0 +1,125 @@
+//! How much memory the sidecar holds, from outside: its resident set. What is kept of an object is the same in every build.
+//! M-02 and M-03 are smaller than on the list unless `NODESIFT_MEMORY=full`, since what they decode takes a debug build long.
+
+use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
+use nodesift_tests::patience;
+use serde_json::json;
+
+use crate::judge;
+use crate::world::{World, launch, node_name, pod};
+
+/// Pods on each node.
+const PODS_PER_NODE: usize = 10;
+
+const MIB: u64 = 1 << 20;
+
+/// What the sidecar may hold for M-01 beyond what it holds without a cluster.
+const GROWTH: u64 = 128 * MIB;
+
+/// Pod events between two looks in M-02.
+const CHURN_STEP: usize = 5_000;
+
+/// New lists in M-03.
+const RELISTS: usize = 200;
+
+/// The size of a test: the smaller one, unless the full ones are asked for.
+fn size(small: usize, full: usize) -> usize {
+    if std::env::var("NODESIFT_MEMORY").is_ok_and(|value| value == "full") { full } else { small }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / MIB as f64
+}
+
+/// M-01: the cluster in full, since a debug build is fast enough for it.
+#[test]
+fn a_cluster_is_held_in_so_much_memory() {
+    let nodes = 5_000;
+    let empty = World::of(ApiServer::start()).sidecar.resident_bytes();
+    let server = ApiServer::start();
+    fill_as_real(&server, nodes);
+    let sidecar = launch(&server, &[]);
+    sidecar.wait_until_ready();
+    let held = sidecar.resident_bytes();
+    println!("{:.1} MiB empty, {:.1} MiB with {nodes} nodes and {} pods", mib(empty), mib(held), nodes * PODS_PER_NODE);
+    assert!(held <= empty + GROWTH, "{:.1} MiB more", mib(held - empty));
+}
+
+/// M-02: 1,000,000 pod events with names, labels and images that were never there before, in full.
+#[test]
+fn churn_with_ever_new_names_leaves_memory_as_it_was() {
+    let events = size(40_000, 1_000_000);
+    let world = World::with(50, 10);
+    world.is_followed("Pod");
+    let mut held = Vec::new();
+    for step in 0..events / CHURN_STEP {
+        world.server.change(|store| {
+            for number in 0..CHURN_STEP / 2 {
+                let name = format!("churn-{step}-{number}");
+                let mut made = pod(&name, &node_name(number % 50), 10);
+                made["metadata"]["labels"] = json!({"app": name, format!("key-{step}-{number}"): name});
+                made["spec"]["containers"][0]["image"] = json!(format!("registry.example.com/{name}"));
+                store.apply(made);
+                store.delete("Pod", &format!("default/{name}"));
+            }
+        });
+        judge::state_converges(&world.server, &world.sidecar);
+        held.push(world.sidecar.resident_bytes());
+        // The server's history is not what is measured.
+        world.server.change(|store| store.truncate());
+    }
+    // The first quarter warms up.
+    let warm = held.get(held.len() / 4).copied().unwrap();
+    let last = held.last().copied().unwrap();
+    println!("{:.1} MiB warm, {:.1} MiB after {events} events", mib(warm), mib(last));
+    assert_eq!(world.lists("Pod"), 1);
+    assert!(last * 10 <= warm * 11, "{:.1} MiB after {:.1} MiB", mib(last), mib(warm));
+}
+
+/// M-03.
+#[test]
+fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
+    let server = ApiServer::start();
+    fill_as_real(&server, size(200, 5_000));
+    let world = World::of(server);
+    world.is_followed("Pod");
+    world.next_watch_meets("Pod", Fault::expired());
+    world.sees("Pod", Verb::Watch, 3);
+    let steady = world.sidecar.resident_bytes();
+    let mut peak = steady;
+    for relist in 0..RELISTS {
+        world.next_watch_meets("Pod", Fault::expired());
+        let listed = || {
+            peak = peak.max(world.sidecar.resident_bytes());
+            (world.watches("Pod") >= 5 + 2 * relist).then_some(())
+        };
+        patience::until(listed).expect("listed anew");
+    }
+    println!("{:.1} MiB steady, {:.1} MiB at most", mib(steady), mib(peak));
+    assert_eq!(world.lists("Pod"), 2 + RELISTS);
+    assert!(peak * 10 <= steady * 22, "{:.1} MiB at most, {:.1} MiB steady", mib(peak), mib(steady));
+    judge::state_converges(&world.server, &world.sidecar);
+}
+
+/// Nodes with labels, and pods of a few applications, as large as objects of a real cluster are.
+fn fill_as_real(server: &ApiServer, nodes: usize) {
+    server.change(|store| {
+        for number in 0..nodes {
+            let mut node = crate::world::node(number);
+            for label in 0..15 {
+                node["metadata"]["labels"][format!("example.com/label-{label}")] = json!(format!("v{}", number % (label + 2)));
+            }
+            node["status"]["images"] = json!([{"names": ["registry.example.com/image@sha256:0123456789"], "sizeBytes": 1}]);
+            store.apply(node);
+        }
+        for number in 0..nodes * PODS_PER_NODE {
+            let app = number % 200;
+            let mut pod = pod(&format!("app-{app}-5d9dc9-{number}"), &node_name(number % nodes), 100);
+            pod["metadata"]["labels"] = json!({"app": format!("app-{app}"), "pod-template-hash": format!("h{app}")});
+            pod["metadata"]["managedFields"] = json!([{"manager": "kubelet", "operation": "Update", "fieldsV1": {
+                "f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Ready\"}": {".": {}, "f:status": {}, "f:type": {}}}}}}]);
+            pod["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}, {"type": "PodScheduled", "status": "True"}]);
+            store.apply(pod);
+        }
+    });
+}

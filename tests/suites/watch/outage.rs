@@ -1,0 +1,216 @@
+//! A server that falls silent, goes away, is busy, or shuts its door: what is known stays, is served, and is asked for again
+//! at a bearable rate.
+
+use std::time::{Duration, Instant};
+
+use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
+use nodesift_tests::http::{get, post};
+use nodesift_tests::patience;
+
+use crate::judge::{Witness, probes, question};
+use crate::world::{World, node, pod};
+
+/// Within this a watch that has gone dead is found.
+const DEAD_WATCH_FOUND: Duration = Duration::from_secs(45);
+
+/// How long the server is gone.
+const OUTAGE: Duration = Duration::from_secs(5);
+
+/// How long it answers nothing but errors.
+const STORM: Duration = Duration::from_secs(8);
+
+/// How long the sidecar is stopped.
+const STOPPED: Duration = Duration::from_secs(4);
+
+fn requests_of(world: &World, kind: &str) -> Vec<Request> {
+    world.server.requests().into_iter().filter(|request| request.kind == kind).collect()
+}
+
+/// Lets real time pass: what is tested is what does not happen meanwhile.
+fn pass(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        std::thread::park_timeout(left);
+    }
+}
+
+/// W-03, in real time: the one test that takes as long as it says.
+#[test]
+fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
+    let world = World::with(4, 3);
+    world.is_followed("Pod");
+    let witness = Witness::of(&world.sidecar);
+    let silent = world.watches("Pod");
+    world.next_watch_meets("Pod", Fault::SilentAfter(0));
+    world.sees("Pod", Verb::Watch, silent + 1);
+    let asked = Instant::now();
+    world.server.apply(pod("unheard", "n1", 6_000));
+    world.sees("Pod", Verb::Watch, silent + 2);
+    let found = asked.elapsed();
+    assert!(found <= DEAD_WATCH_FOUND + Duration::from_secs(1), "found after {found:?}");
+    world.converges();
+    assert_eq!(world.lists("Pod"), 1, "the watch is resumed");
+    witness.judge(&world.server);
+}
+
+/// W-09.
+#[test]
+fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
+    let world = World::with(4, 3);
+    world.is_followed("Pod");
+    let witness = Witness::of(&world.sidecar);
+    world.next_watch_meets("Pod", Fault::too_large_version());
+    world.server.apply(pod("later", "n1", 6_000));
+    world.sees("Pod", Verb::Watch, 3);
+    world.converges();
+    assert_eq!(world.lists("Pod"), 1);
+    witness.judge(&world.server);
+}
+
+/// W-09.
+#[test]
+fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
+    let world = World::with(4, 3);
+    world.is_followed("Pod");
+    world.next_watch_meets("Pod", Fault::too_many_requests(3));
+    world.server.apply(pod("later", "n1", 6_000));
+    world.sees("Pod", Verb::Watch, 3);
+    let watches: Vec<Request> = requests_of(&world, "Pod").into_iter().filter(Request::is_watch).collect();
+    let waited = watches[2].at - watches[1].at;
+    assert!(waited >= Duration::from_secs(3), "asked again after {waited:?}");
+    world.converges();
+    assert_eq!(world.lists("Pod"), 1, "no new list");
+}
+
+/// W-09, for a few seconds; the rate at the plateau is tested where the clock can be turned.
+#[test]
+fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
+    let world = World::with(4, 3);
+    world.is_followed("Pod");
+    let witness = Witness::of(&world.sidecar);
+    world.server.script(|script| script.always(None, None, Fault::broken()));
+    world.server.cut();
+    let began = Instant::now();
+    pass(STORM);
+    let asked: Vec<Request> = requests_of(&world, "Pod").into_iter().filter(|request| request.at >= began).collect();
+    // At once, and then after some 0.8, 1.6, 3.2 seconds.
+    assert!((2..=6).contains(&asked.len()), "{} requests in {STORM:?}", asked.len());
+    let pauses: Vec<Duration> = asked.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
+    assert!(pauses.iter().skip(1).all(|pause| *pause >= Duration::from_millis(600)), "{pauses:?}");
+    world.server.heal();
+    world.server.apply(pod("after", "n1", 6_000));
+    world.converges();
+    assert_eq!(world.lists("Pod"), 1, "the watch is resumed");
+    let records = witness.judge(&world.server);
+    println!("{} answers during and after the storm", records.len());
+}
+
+/// W-09: a role that is taken away, and a token that has expired, while the sidecar runs.
+#[test]
+fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
+    for (fault, word) in [(Fault::forbidden(), "forbidden"), (Fault::unauthorized(), "unauthorized")] {
+        let world = World::with(4, 3);
+        world.is_followed("Pod");
+        let witness = Witness::of(&world.sidecar);
+        let before = world.verdicts();
+        world.server.script(|script| script.always(Some("Pod"), None, fault));
+        world.server.end_watches("Pod");
+        let alarm = || {
+            let output = world.sidecar.output().to_lowercase();
+            output.lines().any(|line| line.contains(word) && line.contains("pods")).then_some(())
+        };
+        patience::until(alarm).unwrap_or_else(|| panic!("no alarm: {}", world.sidecar.output()));
+        world.server.apply(pod("unseen", "n1", 9_000));
+        assert_eq!(world.verdicts(), before, "the old pods stay");
+        world.server.apply(node(9));
+        let nodes_go_on = || (world.verdicts() != before).then_some(());
+        patience::until(nodes_go_on).expect("another kind goes on");
+        witness.judge(&world.server);
+    }
+}
+
+/// W-10.
+#[test]
+fn a_server_that_is_gone_leaves_every_question_answered() {
+    let world = World::with(6, 4);
+    world.is_followed("Pod");
+    let witness = Witness::of(&world.sidecar);
+    world.server.go_down();
+    world.server.change(|store| {
+        store.apply(pod("meanwhile", "n1", 6_000));
+        store.delete("Pod", "default/p2");
+        store.delete("Node", "n5");
+    });
+    pass(OUTAGE);
+    let watches = world.watches("Pod");
+    world.server.come_up();
+    world.sees("Pod", Verb::Watch, watches + 1);
+    world.sees("Node", Verb::Watch, 2);
+    let took = world.converges();
+    assert!(took <= patience::within(Duration::from_secs(5)), "{took:?} after the next try");
+    assert_eq!(world.lists("Pod"), 1, "the history is still there: no list");
+    let records = witness.judge(&world.server);
+    let longest = records.iter().map(|record| record.took).max().unwrap();
+    println!("{} questions over {:?}, the longest took {longest:?}", records.len(), records.last().unwrap().asked);
+}
+
+/// How long the server has been silent, as an answer says it, and whether that is too long.
+fn staleness(world: &World) -> (Duration, bool) {
+    let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let version = &answer.json()["version"];
+    let milliseconds = version["stalenessMs"].as_str().and_then(|text| text.parse().ok());
+    (Duration::from_millis(milliseconds.expect("a followed cluster has an age")), version["stale"] == true)
+}
+
+/// W-12, W-10.
+#[test]
+fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
+    let server = ApiServer::start();
+    crate::world::fill(&server, 3, 2);
+    let world = World::started(server, &["--stale-after", "2s"]);
+    world.server.go_down();
+    // What one moment says of the next: neither more nor less time has passed.
+    let (began, (age, is_stale)) = (Instant::now(), staleness(&world));
+    assert!(!is_stale, "{age:?}");
+    let (later, passed) = patience::until(|| {
+        let (age, is_stale) = staleness(&world);
+        is_stale.then_some((age, began.elapsed()))
+    })
+    .expect("some time it is too old");
+    assert!(later >= Duration::from_secs(2), "{later:?} is not too old");
+    assert!(later >= age && later <= age + passed + Duration::from_millis(50), "{age:?}, {passed:?} later {later:?}");
+    assert_eq!(get(&world.sidecar.unix(), "/readyz").unwrap().status, 200, "it goes on answering");
+    world.server.come_up();
+    patience::until(|| (!staleness(&world).1).then_some(())).expect("it hears of the server again");
+    world.converges();
+}
+
+/// W-12: the one who runs it may prefer no answer to an old one.
+#[test]
+fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
+    let server = ApiServer::start();
+    crate::world::fill(&server, 3, 2);
+    let world = World::started(server, &["--stale-after", "1s", "--refuse-stale"]);
+    world.server.go_down();
+    let ask = || post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
+    let refused = patience::until(|| Some(ask()).filter(|answer| answer.status != 200)).expect("it is refused");
+    assert_eq!(refused.status, 503, "{}", refused.body);
+    world.server.come_up();
+    patience::until(|| (ask().status == 200).then_some(())).expect("it answers again");
+}
+
+/// W-13: a process that was stopped finds its watches where they were, or anew.
+#[test]
+fn a_sidecar_that_was_stopped_catches_up() {
+    let world = World::with(4, 3);
+    world.is_followed("Pod");
+    world.sidecar.signal("STOP");
+    for number in 0..200 {
+        world.server.apply(pod(&format!("s{number}"), &format!("n{}", number % 4), 10));
+    }
+    pass(STOPPED);
+    world.sidecar.signal("CONT");
+    world.converges();
+    assert_eq!(world.lists("Pod"), 1);
+}

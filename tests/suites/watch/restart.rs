@@ -1,0 +1,85 @@
+//! Killed and started again: a restart loses nothing, since all that is known is the server's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nodesift_tests::apiserver::ApiServer;
+use nodesift_tests::http::{get, post};
+use nodesift_tests::patience;
+use nodesift_tests::sidecar::Sidecar;
+use serde_json::Value;
+
+use crate::judge::{self, question};
+use crate::random::{Turmoil, seed};
+use crate::world::{self, launch};
+
+/// How often it is killed.
+const KILLS: usize = 30;
+
+/// Kinds that are listed at the start.
+const LISTS: usize = 15;
+
+/// P-03.
+#[test]
+fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
+    let seed = seed();
+    println!("NODESIFT_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let server = Arc::new(ApiServer::start());
+    world::fill(&server, 8, 4);
+    let steady = launch(&server, &[]);
+    steady.wait_until_ready();
+
+    for round in 0..KILLS {
+        // History goes on while one starts, and is killed before, while or after it reads its lists.
+        let over = Arc::new(AtomicBool::new(false));
+        let changing = {
+            let (server, over, mut turmoil) = (Arc::clone(&server), Arc::clone(&over), Turmoil::new(random.u64(..), 8));
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    turmoil.step(&server);
+                    std::thread::park_timeout(std::time::Duration::from_micros(500));
+                }
+            })
+        };
+        let lists = server.count(|request| request.is_list());
+        let doomed = launch(&server, &[]);
+        let lists = lists + random.usize(0..2 * LISTS);
+        let point = || {
+            let is_ready = get(&doomed.unix(), "/readyz").is_ok_and(|ready| ready.status == 200);
+            (is_ready || server.count(|request| request.is_list()) >= lists).then_some(())
+        };
+        patience::until(point).expect("it lists");
+        doomed.kill();
+        over.store(true, Ordering::Relaxed);
+        changing.join().unwrap();
+
+        // Of one state of the cluster there is one answer.
+        let fresh = launch(&server, &[]);
+        fresh.wait_until_ready();
+        judge::converges(&server, &steady);
+        judge::converges(&server, &fresh);
+        // A list names the newest version of all, a watch that of its own kind's last event: bookmarks make them equal.
+        let [nodes, pods] = server.change(|store| ["Node", "Pod"].map(|kind| store.bookmark(kind)));
+        let seen = format!("\"{nodes}\" \"{pods}\" ");
+        let answers = [&steady, &fresh].map(|sidecar| {
+            let answer = patience::until(|| Some(pods_of(sidecar)).filter(|answer| answer.starts_with(&seen)));
+            answer.unwrap_or_else(|| panic!("round {round}: {seen} is never seen"))
+        });
+        assert_eq!(answers[0], answers[1], "round {round}");
+    }
+}
+
+/// The answer about the usual probes, its text byte for byte, without the version that names what it was computed from.
+fn pods_of(sidecar: &Sidecar) -> String {
+    let text = patience::until(|| {
+        let answer = post(&sidecar.unix(), "/v1/explain", question(&judge::probes())).unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        (!answer.body.contains("Deadline")).then_some(answer.body)
+    });
+    let text = text.unwrap();
+    let (version, pods) = text.split_once(r#","pods":"#).unwrap();
+    let version: Value = serde_json::from_str(&format!("{version}}}")).unwrap();
+    // Both must have seen the same, or the comparison would mean nothing.
+    format!("{} {} {pods}", version["version"]["nodesResourceVersion"], version["version"]["podsResourceVersion"])
+}

@@ -1,0 +1,151 @@
+//! Before the first answer: nothing is said until every kind has been listed whole, and only what is needed is asked for.
+
+use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
+use nodesift_tests::http::{get, post};
+use nodesift_tests::patience;
+use nodesift_tests::sidecar::Sidecar;
+use serde_json::json;
+
+use crate::judge;
+use crate::world::{self, World, launch, node, pod};
+
+/// Objects on a page; enough pods for five pages are in [`five_pages`].
+pub(crate) const PAGE: usize = 500;
+
+/// A server with five pages of pods.
+pub(crate) fn five_pages() -> ApiServer {
+    let server = ApiServer::start();
+    world::fill(&server, 5, PAGE * 4 / 5 + 20);
+    server
+}
+
+/// It says that it is not ready, what it waits for, and answers nothing.
+fn is_not_ready(sidecar: &Sidecar, waits_for: &str) {
+    let ready = get(&sidecar.tcp(), "/readyz").unwrap();
+    assert_eq!(ready.status, 503, "{}", ready.body);
+    assert!(ready.body.contains(waits_for), "{} does not name {waits_for}", ready.body);
+    for path in ["/v1/filter", "/v1/explain"] {
+        let answer = post(&sidecar.unix(), path, judge::question(&judge::probes())).unwrap();
+        assert_eq!(answer.status, 503, "{path}: {}", answer.body);
+        assert!(answer.body.contains(waits_for), "{path}: {} does not name {waits_for}", answer.body);
+    }
+    assert_eq!(get(&sidecar.tcp(), "/livez").unwrap().status, 200);
+}
+
+/// W-11.
+#[test]
+fn a_server_that_is_down_at_the_start_is_waited_for() {
+    let server = ApiServer::start();
+    world::fill(&server, 3, 2);
+    server.go_down();
+    let sidecar = launch(&server, &[]);
+    is_not_ready(&sidecar, "nodes");
+    is_not_ready(&sidecar, "pods");
+    server.come_up();
+    sidecar.wait_until_ready();
+    judge::converges(&server, &sidecar);
+}
+
+/// W-11.
+#[test]
+fn a_list_that_hangs_after_four_of_five_pages_is_no_list() {
+    let server = five_pages();
+    server.script(|script| script.always(Some("Pod"), Some(Verb::List(5)), Fault::Hang));
+    let sidecar = launch(&server, &[]);
+    let asked =
+        || server.script(|script| script.count("Pod", Verb::List(5)) > 0 && script.count("Node", Verb::Watch) > 0);
+    patience::until(|| asked().then_some(())).expect("the fifth page is asked for, and the nodes are followed");
+    is_not_ready(&sidecar, "pods");
+    let ready = get(&sidecar.tcp(), "/readyz").unwrap();
+    assert!(!ready.body.contains("nodes"), "nodes have been listed: {}", ready.body);
+    // The server finds its tongue again: whoever hangs is cut off.
+    server.heal();
+    server.cut();
+    sidecar.wait_until_ready();
+    judge::converges(&server, &sidecar);
+}
+
+/// W-11: the same of a page that is refused, whose list begins anew.
+#[test]
+fn a_first_list_that_expires_on_its_second_page_begins_anew() {
+    let server = five_pages();
+    server.next("Pod", Verb::List(2), Fault::expired());
+    let world = World::of(server);
+    assert_eq!(world.lists("Pod"), 2);
+    world.converges();
+}
+
+#[test]
+fn every_kind_is_listed_once_and_watched_from_where_its_list_ends() {
+    let world = World::with(4, 3);
+    world.is_followed("Node");
+    world.is_followed("Pod");
+    world.converges();
+    let version = world.server.look(|store| store.version()).to_string();
+    for kind in ["Node", "Pod", "Namespace"] {
+        assert_eq!((kind, world.lists(kind)), (kind, 1));
+    }
+    for request in world.server.requests() {
+        if request.is_watch() {
+            assert_eq!(request.parameter("resourceVersion"), version, "{request:?}");
+            assert_eq!(request.parameter("allowWatchBookmarks"), "true", "{request:?}");
+            let seconds: u32 = request.parameter("timeoutSeconds").parse().unwrap();
+            assert!((25..=35).contains(&seconds), "{request:?}");
+        } else {
+            assert_eq!(request.parameter("resourceVersion"), "", "a consistent read: {request:?}");
+        }
+    }
+}
+
+#[test]
+fn a_policy_without_volumes_asks_for_no_storage() {
+    let server = ApiServer::start();
+    world::fill(&server, 3, 2);
+    let sidecar = launch(&server, &["--predicates", "NodeUnschedulable,TaintToleration,NodeResourcesFit"]);
+    sidecar.wait_until_ready();
+    let patience = || (server.count(|request| request.kind == "Pod" && request.is_watch()) > 0).then_some(());
+    patience::until(patience).expect("pods are followed");
+    let mut kinds: Vec<&str> = server.requests().iter().map(|request| request.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds, ["DeviceClass", "Node", "Pod"]);
+}
+
+#[test]
+fn an_empty_cluster_is_ready_and_says_that_there_are_no_nodes() {
+    let world = World::of(ApiServer::start());
+    let question = judge::question(&[judge::probe("lonely", 1)]);
+    let answer = post(&world.sidecar.unix(), "/v1/filter", question).unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_eq!(answer.json()["pods"][0]["message"], "no nodes available to schedule pods");
+    world.server.apply(node(0));
+    world.server.apply(pod("p", "n0", 100));
+    world.converges();
+}
+
+/// W-09 at the start: what is forbidden is said to be.
+#[test]
+fn a_list_that_is_forbidden_is_named_with_what_to_grant() {
+    let server = ApiServer::start();
+    world::fill(&server, 2, 1);
+    server.script(|script| script.always(Some("Pod"), None, Fault::forbidden()));
+    let sidecar = launch(&server, &[]);
+    patience::until(|| sidecar.output().contains("forbidden").then_some(())).expect("it says what is forbidden");
+    let output = sidecar.output();
+    let line = output.lines().find(|line| line.contains("forbidden")).unwrap();
+    assert!(line.contains("pods") && line.contains("list"), "{line}");
+    is_not_ready(&sidecar, "pods");
+}
+
+/// A cluster that serves no DeviceClass, as most do.
+#[test]
+fn a_kind_that_the_server_does_not_know_is_empty() {
+    let server = ApiServer::start();
+    world::fill(&server, 3, 2);
+    let unknown = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,
+        "message": "the server could not find the requested resource", "reason": "NotFound"});
+    let fault = Fault::Status { code: 404, status: unknown, retry_after: None };
+    server.script(|script| script.always(Some("DeviceClass"), None, fault));
+    let world = World::of(server);
+    world.converges();
+}

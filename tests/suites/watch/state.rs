@@ -1,0 +1,158 @@
+//! The whole state: what `GET /v1/state` dumps, and the same recounted from the server's objects, pod by pod.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nodesift_tests::http::{Endpoint, get};
+use nodesift_twin::cluster::is_over;
+use nodesift_twin::requests::{Rounded, given_by, taken_by};
+use nodesift_twin::{Cluster, json as read};
+use serde_json::Value;
+
+/// The only scheduler of the default policy: pods of any other are foreign.
+const OWN_SCHEDULER: &str = "default-scheduler";
+
+/// A cluster, as far as a dump tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct State {
+    nodes: BTreeMap<String, Node>,
+    /// By UID.
+    pending: BTreeSet<String>,
+    /// By UID: pods on nodes that are not there.
+    orphans: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Node {
+    labels: BTreeMap<String, String>,
+    schedulable: bool,
+    /// Amounts by resource, without those that are zero.
+    allocatable: Rounded,
+    requested: Rounded,
+    foreign: Rounded,
+    pods: i64,
+    /// By UID, each with what it takes.
+    own: BTreeMap<String, Rounded>,
+    others: BTreeMap<String, Rounded>,
+}
+
+/// Asks for a dump; none while there is none.
+pub(crate) fn dumped(endpoint: &Endpoint) -> Result<Value, String> {
+    let answer = get(endpoint, "/v1/state")?;
+    if answer.status == 200 { Ok(answer.json()) } else { Err(format!("{}: {}", answer.status, answer.body)) }
+}
+
+impl State {
+    /// What a dump says.
+    pub(crate) fn of_dump(dump: &Value) -> Self {
+        let nodes = read::list(dump, "nodes").iter().map(|node| {
+            let allocations = |field: &str| -> BTreeMap<String, Rounded> {
+                let listed = read::list(node, field).iter();
+                listed.map(|pod| (read::text(pod, "allocationKey").to_owned(), amounts(&pod["resource"]))).collect()
+            };
+            let found = Node {
+                labels: read::entries(node, "attributes")
+                    .into_iter()
+                    .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
+                    .collect(),
+                schedulable: read::flag(node, "schedulable"),
+                allocatable: amounts(&node["allocatable"]),
+                requested: amounts(&node["requested"]),
+                foreign: amounts(&node["foreign"]),
+                pods: node["podCount"].as_i64().unwrap_or_default(),
+                own: allocations("allocations"),
+                others: allocations("foreignAllocations"),
+            };
+            (read::text(node, "nodeID").to_owned(), found)
+        });
+        let uids = |field: &str| {
+            read::list(dump, field).iter().map(|pod| read::text(pod, "allocationKey").to_owned()).collect()
+        };
+        Self { nodes: nodes.collect(), pending: uids("pending"), orphans: uids("orphans") }
+    }
+
+    /// What is true.
+    pub(crate) fn of_cluster(cluster: &Cluster) -> Self {
+        let uid = |pod: &Value| read::text(pod, "metadata.uid").to_owned();
+        let mut state = Self::default();
+        for node in cluster.nodes() {
+            let labels = read::entries(node, "metadata.labels").into_iter();
+            let found = Node {
+                labels: labels
+                    .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
+                    .collect(),
+                schedulable: !read::flag(node, "spec.unschedulable"),
+                allocatable: without_zeros(given_by(node)),
+                ..Node::default()
+            };
+            state.nodes.insert(read::name(node).to_owned(), found);
+        }
+        for pod in cluster.all("Pod").filter(|pod| !is_over(pod)) {
+            let name = read::text(pod, "spec.nodeName");
+            if name.is_empty() {
+                state.pending.insert(uid(pod));
+                continue;
+            }
+            let Some(node) = state.nodes.get_mut(name) else {
+                state.orphans.insert(uid(pod));
+                continue;
+            };
+            let taken = without_zeros(taken_by(pod));
+            add(&mut node.requested, &taken);
+            node.pods += 1;
+            if is_own(pod) {
+                node.own.insert(uid(pod), taken);
+            } else {
+                add(&mut node.foreign, &taken);
+                node.others.insert(uid(pod), taken);
+            }
+        }
+        state
+    }
+
+    /// Where two states differ; none where they do not.
+    pub(crate) fn difference(&self, truth: &Self) -> Option<String> {
+        let mut differences = Vec::new();
+        for (what, found, truth) in
+            [("pending", &self.pending, &truth.pending), ("orphans", &self.orphans, &truth.orphans)]
+        {
+            if found != truth {
+                let (extra, missing): (Vec<_>, Vec<_>) =
+                    (found.difference(truth).take(4).collect(), truth.difference(found).take(4).collect());
+                differences.push(format!("\n  {what}: too many {extra:?}, missing {missing:?}"));
+            }
+        }
+        let names: BTreeSet<&String> = self.nodes.keys().chain(truth.nodes.keys()).collect();
+        for name in names {
+            let (found, truth) = (self.nodes.get(name), truth.nodes.get(name));
+            if found != truth {
+                differences.push(format!("\n  node {name}:\n    sidecar {found:?}\n    truth   {truth:?}"));
+            }
+        }
+        let count = differences.len();
+        differences.truncate(4);
+        (count > 0).then(|| format!("\n  {count} differences{}", differences.concat()))
+    }
+}
+
+fn is_own(pod: &Value) -> bool {
+    let is_static = read::list(pod, "metadata.ownerReferences").iter().any(|owner| read::text(owner, "kind") == "Node");
+    let scheduler = read::text(pod, "spec.schedulerName");
+    !is_static && (scheduler.is_empty() || scheduler == OWN_SCHEDULER)
+}
+
+fn amounts(object: &Value) -> Rounded {
+    let entries = object.as_object().into_iter().flatten();
+    let amounts = entries.map(|(name, amount)| (name.clone(), amount.as_i64().expect("amounts are whole numbers")));
+    without_zeros(amounts.collect())
+}
+
+fn without_zeros(amounts: Rounded) -> Rounded {
+    amounts.into_iter().filter(|(_, amount)| *amount != 0).collect()
+}
+
+fn add(sum: &mut Rounded, more: &Rounded) {
+    for (name, amount) in more {
+        let sum = sum.entry(name.clone()).or_default();
+        *sum = sum.wrapping_add(*amount);
+    }
+}
