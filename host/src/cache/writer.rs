@@ -184,7 +184,6 @@ impl Writer {
         self.counts.swap_remove(row);
         self.record_all(row);
         self.record_all(last);
-        self.nodes.terms_changed = self.generation;
     }
 
     /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone. An
@@ -562,6 +561,7 @@ impl Writer {
 
     pub(super) fn record_all(&mut self, row: Row) {
         NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
+        self.nodes.terms_changed = self.generation;
     }
 }
 
