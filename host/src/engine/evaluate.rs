@@ -201,9 +201,16 @@ impl Conjunction {
                 known.predicate == predicate && known.code == code && known.reasons == failure.reasons
             });
             match known {
-                Some(known) => known.rows.extend(rows),
+                Some(known) => {
+                    known.rows.extend(rows);
+                    known.rows.sort_unstable_by_key(|row| context.snapshot().node_name(*row));
+                }
                 None => answer.failures.push(Failure { predicate, code, reasons: failure.reasons, rows }),
             }
+        }
+        // A verdict lists failures as it meets them, row by row, and which row a node has is an accident of its history.
+        for of_one in answer.failures.chunk_by_mut(|one, next| one.predicate == next.predicate) {
+            of_one.sort_by(|a, b| (a.code, &a.reasons).cmp(&(b.code, &b.reasons)));
         }
         answer.cycle = self.cycle;
         if answer.feasible.is_empty() {
