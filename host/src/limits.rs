@@ -259,10 +259,6 @@ pub const AUDIT_SETTLE: Duration = Duration::from_secs(5);
 
 // The feed (`source::feed`).
 
-/// Objects that the feed applies before it lets others have the cache's writer: at one to two microseconds an object, a
-/// call that assumes a pod waits half a millisecond at most. A whole list is one step and holds it longer.
-pub const FEED_CHUNK: usize = 256;
-
 /// Time from the beginning of one turn of the feed to the next: what arrives meanwhile is published together. A busy
 /// cluster's thousands of events a second then cost a few hundred snapshots a second at most.
 pub const FEED_GATHER: Duration = Duration::from_millis(2);

@@ -148,7 +148,7 @@ pub(super) struct ServeArgs {
     /// For how long a pod stays assumed where the core does not say and nothing is seen of its binding
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = assume_ttl)]
     pub(super) assume_ttl: Duration,
-    /// Silence of the API server after which answers are marked stale
+    /// Silence of the API server after which answers are marked stale; under 45s quiet counts as silence
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time)]
     pub(super) stale_after: Duration,
     /// Refuse to answer rather than mark answers stale

@@ -23,7 +23,7 @@ pub fn compile_page(kind: Kind, page: &[u8], compiler: &Compiler) -> Vec<Compile
 pub fn apply(writer: &mut Writer, object: Compiled) {
     match object.record {
         Record::Node(node) => writer.apply_node(&node),
-        Record::Pod(pod) => writer.apply_pod(*pod),
+        Record::Pod(pod) => writer.apply_pod(pod),
         _ => unreachable!("a fleet has nodes and pods only"),
     }
 }

@@ -185,6 +185,7 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
         return end_of(telling);
     }
 
+    let mut spoke = Instant::now();
     loop {
         if telling.expired_after == Some(telling.told) {
             telling.expire()?;
@@ -213,7 +214,12 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
             position = version;
         }
         if !entries.is_empty() {
+            spoke = Instant::now();
             continue;
+        }
+        if shared.bookmark_period().is_some_and(|period| spoke.elapsed() >= period) {
+            telling.bookmark(position, false)?;
+            spoke = Instant::now();
         }
         let is_ended = shared.store().endings(place) > here.endings;
         if is_ended || Instant::now() >= end {

@@ -117,6 +117,11 @@ impl ApiServer {
         *lock(&self.shared.watch_time) = Some(time);
     }
 
+    /// From now on every watch tells a bookmark after each such time without an event; a real server does so once a minute.
+    pub fn bookmark_every(&self, time: Duration) {
+        *lock(&self.shared.bookmark_period) = Some(time);
+    }
+
     /// All requests so far.
     pub fn requests(&self) -> Vec<Request> {
         lock(&self.shared.requests).clone()
@@ -227,6 +232,7 @@ struct Shared {
     requests: Mutex<Vec<Request>>,
     lists: Mutex<VecDeque<(u64, Arc<Listed>)>>,
     watch_time: Mutex<Option<Duration>>,
+    bookmark_period: Mutex<Option<Duration>>,
     connections: Mutex<HashMap<u64, Connection>>,
     listening: Mutex<Listening>,
     turned: Condvar,
@@ -242,6 +248,7 @@ impl Default for Shared {
             requests: Mutex::default(),
             lists: Mutex::default(),
             watch_time: Mutex::default(),
+            bookmark_period: Mutex::default(),
             connections: Mutex::default(),
             listening: Mutex::default(),
             turned: Condvar::new(),
@@ -265,6 +272,10 @@ impl Shared {
 
     fn watch_time(&self) -> Option<Duration> {
         *lock(&self.watch_time)
+    }
+
+    fn bookmark_period(&self) -> Option<Duration> {
+        *lock(&self.bookmark_period)
     }
 
     /// Says what is watched on a connection.

@@ -50,6 +50,8 @@ fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
             }
         });
         world.server.come_up();
+        // Verdicts would not do: the second time everything is where it was, under other UIDs.
+        judge::state_converges(&world.server, &world.sidecar);
         world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
     }
     witness.judge(&world.server);

@@ -163,11 +163,15 @@ fn staleness(world: &World) -> (Duration, bool) {
     (Duration::from_millis(milliseconds.expect("a followed cluster has an age")), version["stale"] == true)
 }
 
+/// Between two bookmarks of a quiet watch where a bound of seconds is to tell silence from quiet.
+const BOOKMARKED_EVERY: Duration = Duration::from_millis(200);
+
 /// W-12, W-10.
 #[test]
 fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
     let server = ApiServer::start();
     crate::world::fill(&server, 3, 2);
+    server.bookmark_every(BOOKMARKED_EVERY);
     let world = World::started(server, &["--stale-after", "2s"]);
     world.server.go_down();
     // What one moment says of the next: neither more nor less time has passed.
@@ -191,6 +195,7 @@ fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
 fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
     let server = ApiServer::start();
     crate::world::fill(&server, 3, 2);
+    server.bookmark_every(BOOKMARKED_EVERY);
     let world = World::started(server, &["--stale-after", "1s", "--refuse-stale"]);
     world.server.go_down();
     let ask = || post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();

@@ -121,7 +121,8 @@ fn an_event_told_twice_changes_nothing() {
     assert_eq!(world.lists("Pod"), 1);
     let dropped =
         world.metric("nodesift_feed_stale_events_total", "") + world.metric("nodesift_feed_merged_events_total", "");
-    assert!(dropped >= 25.0, "what was told twice is counted: {dropped}");
+    // 21 pods and one node; that something is gone may be told twice without anything to drop.
+    assert!(dropped >= 22.0, "what was told twice is counted: {dropped}");
     witness.judge(&world.server);
 }
 
@@ -154,7 +155,7 @@ fn an_older_version_after_a_newer_one_is_ignored() {
     world.converges();
     assert_eq!((world.lists("Pod"), world.lists("Node")), (1, 1));
     let back = |kind: &str| world.metric("nodesift_kube_unordered_versions_total", &format!("kind=\"{kind}\""));
-    assert!(back("Pod") >= 2.0 && back("Node") >= 1.0, "what goes back is counted");
+    assert!(back("pods") >= 2.0 && back("nodes") >= 1.0, "what goes back is counted");
 }
 
 /// W-05: a version is an opaque text to all but those who know that it is a number.
@@ -256,7 +257,7 @@ fn one_object_among_1000_that_cannot_be_read_is_kept_out_and_named() {
     server.apply(pod("after", "n2", 7_000));
     agrees(&kept(server));
     // Of several within seconds one is logged, and all are counted.
-    assert!(world.metric("nodesift_kube_unreadable_objects_total", "kind=\"Pod\"") >= 2.0);
+    assert!(world.metric("nodesift_kube_unreadable_objects_total", "kind=\"pods\"") >= 2.0);
     let output = sidecar.output();
     let line = output.lines().find(|line| line.contains("broken-in-a-list")).unwrap_or_else(|| panic!("{output}"));
     assert!(line.contains("spec"), "the reason is given: {line}");

@@ -2,6 +2,10 @@
 //!
 //! Start at [`Applier::turn`]. The clock is handed in, so that waits are tested without waiting. Whatever an object does,
 //! an error or a panic, is felt by that object alone: it is tried again later, and nobody waits for it.
+//!
+//! The target stays locked for a whole turn. Events of one object were merged, so that the parts of a turn are no states
+//! that the cluster has ever been in, and nobody else who publishes may show them. A turn is some ten objects on a busy
+//! cluster; one that catches up with 10,000, at one to two microseconds each, keeps others waiting for 20 ms.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +20,7 @@ use super::ledger::{Judgement, Ledger, Origin};
 use super::metrics::Metrics;
 use super::queue::{Drained, Merged, ObjectId, Step, Work};
 use super::retry::Retries;
-use crate::limits::{FEED_CHUNK, FEED_ERRORS_LOGGED, FEED_RETRY_FIRST};
+use crate::limits::{FEED_ERRORS_LOGGED, FEED_RETRY_FIRST};
 use crate::object::Kind;
 use crate::object::version::is_newer;
 use crate::source::change::{Compiled, Identity, Record};
@@ -30,7 +34,7 @@ pub(super) struct Done {
     pub(super) whole: Vec<Kind>,
 }
 
-/// Applies to a target, which it locks for a bounded number of objects at a time.
+/// Applies to a target, which it locks for a turn at a time.
 #[derive(Debug)]
 pub(super) struct Applier<A> {
     target: Arc<Mutex<A>>,
@@ -69,25 +73,27 @@ impl<A: Apply> Applier<A> {
         let mut ledger = ledger.lock();
         self.logged = 0;
         {
-            let mut chunk = Chunk { target: target.lock(), left: FEED_CHUNK };
+            let mut target = target.lock();
             for step in drained.steps {
                 match step {
                     Step::Object(work) => {
-                        self.take(work, Origin::Event, &mut ledger, chunk.target(), now);
+                        self.take(work, Origin::Event, &mut ledger, &mut target, now);
                     }
                     Step::Replaced { kind, objects, version } => {
-                        self.replace(kind, objects, &version, &mut ledger, &mut chunk.target, now);
+                        self.replace(kind, objects, &version, &mut ledger, &mut target, now);
                     }
                 }
             }
             for (work, failures) in self.retries.take_due(now) {
-                self.attempt(work, failures, Origin::List, &mut ledger, chunk.target(), now);
+                self.attempt(work, failures, Origin::List, &mut ledger, &mut target, now);
             }
             for (kind, version) in &drained.seen {
-                chunk.target.observe(*kind, version);
+                target.observe(*kind, version);
             }
-            self.publish(&mut chunk.target, now);
-            self.measure(&ledger, &chunk.target);
+            self.publish(&mut target, now);
+            self.measure(&ledger, &target);
+            // Who waits for it comes before the next turn.
+            MutexGuard::unlock_fair(target);
         }
         if self.publish_due.is_some() { Done::default() } else { std::mem::take(&mut self.done) }
     }
@@ -108,8 +114,7 @@ impl<A: Apply> Applier<A> {
         self.retries.remark().or(unpublished)
     }
 
-    /// A whole list: what is in it is applied, what is not and is not newer is removed. The target stays locked, so that
-    /// nobody else can publish half of it.
+    /// A whole list: what is in it is applied, what is not and is not newer is removed.
     fn replace(
         &mut self,
         kind: Kind,
@@ -260,23 +265,6 @@ impl<A: Apply> Applier<A> {
             let count = if kind == Kind::Pod { target.pod_count() } else { ledger.count(kind) };
             self.metrics.set_objects(kind, gauge(count));
         }
-    }
-}
-
-/// The target, handed to whoever else waits for it after every [`FEED_CHUNK`] objects.
-struct Chunk<'a, A> {
-    target: MutexGuard<'a, A>,
-    left: usize,
-}
-
-impl<A> Chunk<'_, A> {
-    fn target(&mut self) -> &mut A {
-        if self.left == 0 {
-            MutexGuard::bump(&mut self.target);
-            self.left = FEED_CHUNK;
-        }
-        self.left -= 1;
-        &mut self.target
     }
 }
 

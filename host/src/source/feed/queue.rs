@@ -130,15 +130,26 @@ impl Queue {
     pub(super) fn push(&mut self, change: Change, now: Instant) -> Taken {
         match change {
             Change::Applied(object) if matches!(object.record, Record::Unreadable) => Taken::default(),
-            Change::Applied(object) => self.push_work(Work::Applied(object), now),
-            Change::Gone(identity) => self.push_work(Work::Gone(identity), now),
+            Change::Applied(object) => {
+                self.see(object.identity.kind, &object.identity.version);
+                self.push_work(Work::Applied(object), now)
+            }
+            Change::Gone(identity) => {
+                self.see(identity.kind, &identity.version);
+                self.push_work(Work::Gone(identity), now)
+            }
             Change::Replaced { kind, objects, version } => self.replace(kind, objects, version, now),
             Change::Seen { kind, version } => {
                 self.since.get_or_insert(now);
-                version::advance(self.seen.entry(kind).or_default(), &version);
+                self.see(kind, &version);
                 Taken::default()
             }
         }
+    }
+
+    /// What comes is told in the order of versions: everything up to this one waits here, or has been applied.
+    fn see(&mut self, kind: Kind, version: &Arc<str>) {
+        version::advance(self.seen.entry(kind).or_default(), version);
     }
 
     pub(super) fn push_work(&mut self, work: Work, now: Instant) -> Taken {
@@ -181,8 +192,8 @@ impl Queue {
             *step = None;
         }
         self.lists.insert(kind, steps.len());
-        version::advance(self.seen.entry(kind).or_default(), &version);
-        steps.push(Some(Step::Replaced { kind, objects, version }));
+        self.see(kind, &version);
+        self.steps.push(Some(Step::Replaced { kind, objects, version }));
         taken
     }
 

@@ -20,6 +20,8 @@ struct Faulty {
     faults: BTreeMap<Arc<str>, Fault>,
     /// What was tried, in order.
     tried: Vec<String>,
+    /// Which versions were said to have been seen, each with what had been tried last.
+    observed: Vec<(String, String)>,
     published: usize,
     publish_panics: bool,
     again: usize,
@@ -77,7 +79,9 @@ impl Apply for Faulty {
         0
     }
 
-    fn observe(&mut self, _: Kind, _: &Arc<str>) {}
+    fn observe(&mut self, _: Kind, version: &Arc<str>) {
+        self.observed.push((self.tried.last().cloned().unwrap_or_default(), version.to_string()));
+    }
 
     fn publish(&mut self) {
         self.published += 1;
@@ -142,6 +146,10 @@ impl Bench {
 
     fn tried(&self) -> Vec<String> {
         std::mem::take(&mut self.target.lock().tried)
+    }
+
+    fn observed(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.target.lock().observed)
     }
 
     fn fail(&self, uid: &str, fault: Fault) {
@@ -437,29 +445,45 @@ async fn the_thread_retries_by_itself_and_says_so_meanwhile() {
 }
 
 #[test]
-fn a_busy_feed_lets_others_have_the_writer_between_chunks_of_one_turn() {
-    const OBJECTS: usize = 20 * crate::limits::FEED_CHUNK;
+fn nobody_else_finds_a_part_of_what_was_queued_together() {
+    const OBJECTS: u32 = 2_000;
     let target = Arc::<Mutex<Faulty>>::default();
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
     let mut held_back = target.lock();
-    held_back.pace = Duration::from_micros(50);
-    for version in 0..u32::try_from(OBJECTS).unwrap() {
-        feed.deliver(applied(&format!("u{version}"), version + 1));
+    held_back.pace = Duration::from_micros(10);
+    feed.deliver(applied("first", 1));
+    // The feed has taken the first one out and waits for its target; what comes now is the next turn, all of it.
+    while feed.shared.intake.lock().queue.depth() > 0 {
+        thread::yield_now();
+    }
+    for version in 0..OBJECTS {
+        feed.deliver(applied(&format!("u{version}"), version + 2));
     }
     drop(held_back);
-    let mut seen = std::collections::BTreeSet::new();
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
-        assert!(Instant::now() < patience, "the feed is starved");
-        let applied = target.lock().held.len();
-        if applied == OBJECTS {
+        assert!(Instant::now() < patience, "it never ends");
+        let found = target.lock().held.len();
+        if found == 1 + OBJECTS as usize {
             break;
         }
-        seen.insert(applied);
+        assert!(found <= 1, "{found} objects of a turn that is not over");
     }
-    // All of it is two turns at most, so that without chunks there would be two looks; with them it is nearly twenty, less
-    // what a busy machine sleeps through.
-    assert!(seen.len() > 3, "only {} looks in between", seen.len());
+}
+
+#[test]
+fn what_was_seen_is_said_once_all_of_it_is_applied_deletions_included() {
+    let mut bench = Bench::new();
+    bench.push([applied("a", 1), applied("b", 2), applied("a", 7)]);
+    bench.turn();
+    // Up to the last try nothing had been said: "b" came after the newest of "a".
+    assert_eq!(bench.observed(), [("b".to_owned(), "7".to_owned())]);
+    bench.push([applied("c", 8), gone("b", 9)]);
+    bench.turn();
+    assert_eq!(bench.observed(), [("b".to_owned(), "9".to_owned())]);
+    bench.push([list(&[("a", 7), ("c", 8)], 12), applied("d", 13)]);
+    bench.turn();
+    assert_eq!(bench.observed(), [("d".to_owned(), "13".to_owned())]);
 }
 
 #[test]

@@ -188,7 +188,8 @@ impl<S: Server> Follower<S> {
             Event::Bookmark(version) => Some(Change::Seen { kind: self.kind, version }),
             Event::Unreadable(object) => {
                 self.note_unreadable(&object);
-                None
+                // Kept out, and seen all the same.
+                version.clone().map(|version| Change::Seen { kind: self.kind, version })
             }
             Event::Failed(failure) => return Err(failure),
         };
