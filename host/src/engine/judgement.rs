@@ -212,10 +212,10 @@ mod tests {
             let len = length(&mut random);
             twin.resize(len, 0);
             let mut changes: Vec<(Row, u16)> = Vec::new();
-            for row in 0..len {
+            for (row, code) in twin.iter_mut().enumerate() {
                 if random.usize(0..200) == 0 {
-                    twin[row] = random.u16(0..3);
-                    changes.push((Row(row as u32), twin[row]));
+                    *code = random.u16(0..3);
+                    changes.push((Row(row as u32), *code));
                 }
             }
             let changed = codes.with(len, &changes);
