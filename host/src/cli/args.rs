@@ -4,7 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
 use super::exit;
 use crate::api::tls::TlsFiles;
@@ -142,6 +143,9 @@ pub(super) struct ServeArgs {
     pub(super) no_tcp: bool,
     #[command(flatten)]
     pub(super) tls: TlsArgs,
+    /// Judge everything twice, with and without the verdicts that are kept, and refuse an answer where the two differ
+    #[arg(long, env = "NODESIFT_VERIFY_REUSE", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+    pub(super) verify_reuse: bool,
     /// The largest request body, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = limits::BODY_BYTES, value_parser = body_bytes)]
     pub(super) max_body_bytes: usize,

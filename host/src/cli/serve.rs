@@ -21,6 +21,7 @@ use crate::api::server::{Drained, Server};
 use crate::api::tls::Tls;
 use crate::api::{Readiness, Service, Settings, Staleness, assume, listen, router};
 use crate::cache;
+use crate::engine::{self, Reuse};
 use crate::limits;
 use crate::metrics::{self, Exposition};
 use crate::source::audit::{self, Audit};
@@ -60,7 +61,11 @@ async fn serve(
     opened: Opened,
     connection: Option<Connection>,
 ) -> anyhow::Result<()> {
-    let (engine, writer) = (Arc::new(opened.engine), opened.writer);
+    let mut registry = Registry::default();
+    let writer = opened.writer;
+    let reuse = if args.verify_reuse { Reuse::Verified } else { Reuse::On };
+    let engine = opened.engine.counting(engine::Metrics::register(&mut registry)).reusing(reuse);
+    let engine = Arc::new(engine);
     let mut signals = Signals::new().context("cannot listen for signals")?;
     let socket = args.socket.clone().unwrap_or_else(default_socket);
     let (unix, socket_file) = listen::bind_unix(&socket).await?;
@@ -80,7 +85,6 @@ async fn serve(
     let readiness = Readiness::default();
     // Without a live cluster nothing is heard of and nothing grows old: files do not.
     let freshness = Freshness::default();
-    let mut registry = Registry::default();
     metrics::process(&mut registry);
     writer.lock().count_into(cache::Metrics::register(&mut registry));
     let feed =

@@ -22,9 +22,6 @@ pub struct Metrics {
     pub(super) kept_bytes: Gauge,
     /// Reused verdicts that a fresh evaluation contradicted.
     pub(super) contradicted: Counter,
-    /// Pods judged before anybody asked, and those for which there was no room to wait.
-    pub(super) prepared: Counter,
-    pub(super) not_prepared: Counter,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -45,8 +42,6 @@ impl Default for Metrics {
             evicted: Counter::default(),
             kept_bytes: Gauge::default(),
             contradicted: Counter::default(),
-            prepared: Counter::default(),
-            not_prepared: Counter::default(),
         }
     }
 }
@@ -71,12 +66,6 @@ impl Metrics {
             "nodesift_verdicts_contradicted",
             "Reused verdicts that a fresh evaluation contradicted; counted only while both are compared",
             metrics.contradicted.clone(),
-        );
-        registry.register("nodesift_pods_prepared", "Pods judged ahead of any question", metrics.prepared.clone());
-        registry.register(
-            "nodesift_pods_not_prepared",
-            "Pods that were not judged ahead because too many were waiting",
-            metrics.not_prepared.clone(),
         );
         metrics
     }

@@ -1,5 +1,6 @@
 //! Whole answers: the default policy over pods a–d, on one thread, at 5,000 nodes with 150,000 pods and at 100,000 nodes
-//! with 1,000,000 pods; with counts warm, and after one pod event. Then what one pod event costs with 200 materialised
+//! with 1,000,000 pods: cold (nothing kept, counts warm), cold after one pod event, warm (everything kept), and with one pod bound since
+//! the last answer. Then what one pod event costs with 200 materialised
 //! counts alive. Prints medians.
 //!
 //! `cargo bench -p nodesift-bench --bench pipeline -- --quick` leaves the large cluster out and does less.
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nodesift::cache::{self, CountKey, Reader, Writer};
-use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
+use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Reuse};
 use nodesift::metadata::{self, LabelRequirement, PodRecord, PodSelector};
 use nodesift::object::selector::Operator;
 use nodesift::object::{Node, Pod};
@@ -30,31 +31,40 @@ fn main() {
         (false, true) => &[(5_000, 30)],
         (false, false) => &[(5_000, 30), (100_000, 10)],
     };
-    println!("{:>8} {:>9}  {:<4} {:>14} {:>22}", "nodes", "pods", "pod", "counts warm", "after one pod event");
+    println!(
+        "{:>8} {:>9}  {:<4} {:>14} {:>22} {:>14} {:>14}",
+        "nodes", "pods", "pod", "cold", "cold, after one event", "warm", "one pod bound"
+    );
     for &(nodes, pods_per_node) in sizes {
         let shape = Shape { nodes, pods_per_node, seed: 1 };
         let (mut writer, reader) = cluster(shape);
-        let engine = engine(&reader);
+        let (cold, keeping) = (engine(&reader).reusing(Reuse::Off), engine(&reader));
         let rounds = if quick { 50 } else { 300 };
         for (name, json) in PENDING {
             let question = question(json);
-            let answer = || std::hint::black_box(engine.answer(&question).unwrap());
-            answer();
+            let ask = |engine: &Engine| drop(std::hint::black_box(engine.answer(&question).unwrap()));
+            ask(&cold);
             // The writer takes over what readers asked for.
             touch(&mut writer, shape, 0);
-            answer();
-            let warm = median(rounds, || (), |()| drop(answer()));
+            ask(&cold);
             let mut event = 0;
-            let after = median(
-                rounds / 4,
-                || {
-                    event += 1;
-                    touch(&mut writer, shape, event);
-                },
-                |()| drop(answer()),
-            );
+            let mut measure = |engine: &Engine, events: bool| {
+                ask(engine);
+                let rounds = if events { rounds / 4 } else { rounds };
+                let before = || {
+                    if events {
+                        event += 1;
+                        touch(&mut writer, shape, event);
+                    }
+                };
+                micros(median(rounds, before, |()| ask(engine)))
+            };
             let pods = nodes * pods_per_node;
-            println!("{nodes:>8} {pods:>9}  {name:<4} {:>11.1} µs {:>19.1} µs", micros(warm), micros(after));
+            let [cold, cold_after, warm, bound] =
+                [measure(&cold, false), measure(&cold, true), measure(&keeping, false), measure(&keeping, true)];
+            println!(
+                "{nodes:>8} {pods:>9}  {name:<4} {cold:>11.1} µs {cold_after:>19.1} µs {warm:>11.1} µs {bound:>11.1} µs"
+            );
         }
         measure_event(&mut writer, &reader, shape, rounds * 10);
     }

@@ -181,5 +181,5 @@ async fn grant(api: &Api) -> anyhow::Result<()> {
 fn start_sidecar(args: &Args, kubeconfig: &Path) -> anyhow::Result<Sidecar> {
     let command = sidecar::command(&args.sidecar()?, &args.cache()?);
     let kubeconfig = kubeconfig.to_str().context("a path that is not UTF-8")?;
-    tokio::task::block_in_place(|| Ok(Sidecar::start(command, &["--kubeconfig", kubeconfig])))
+    tokio::task::block_in_place(|| Ok(Sidecar::start(command, &["--kubeconfig", kubeconfig, "--verify-reuse"])))
 }

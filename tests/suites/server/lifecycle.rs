@@ -50,6 +50,21 @@ fn every_line_that_it_prints_to_paste_works() {
 }
 
 #[test]
+fn verdicts_that_are_kept_are_counted_and_equal_fresh_ones() {
+    let sidecar = sample(&["--verify-reuse"]);
+    let question = request(&pending_pods());
+    let first = ask(&sidecar.tcp(), "/v1/filter", &question);
+    assert_eq!(ask(&sidecar.tcp(), "/v1/filter", &question), first);
+    let metrics = get(&sidecar.tcp(), "/metrics").unwrap().body;
+    let value = |name: &str| {
+        let line = metrics.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {metrics}"));
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert!(value("nodesift_verdicts_total{from=\"kept\"}") > 0.0, "{metrics}");
+    assert_eq!(value("nodesift_verdicts_contradicted_total"), 0.0, "{metrics}");
+}
+
+#[test]
 fn sigterm_and_sigint_end_it_with_0_and_leave_no_socket() {
     for signal in ["TERM", "INT"] {
         let sidecar = sample(&[]);
