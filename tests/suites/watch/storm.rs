@@ -10,7 +10,7 @@ use nodesift_tests::http::post;
 use nodesift_tests::patience;
 use serde_json::json;
 
-use crate::judge::{self, StateWitness};
+use crate::judge;
 use crate::world::{World, node_name, pod};
 
 /// How large and how long.
@@ -83,36 +83,6 @@ fn a_storm_of_pod_events_is_kept_up_with() {
     assert_eq!(world.lists("Pod"), 1, "kept up by the watch alone");
     assert!(lag <= patience::within(LAG), "lag p99 {lag:?}");
     judge::state_converges(&world.server, &world.sidecar);
-}
-
-/// Bursts of two changes of every pod, so that changes of one pod meet in the sidecar's queue.
-const BURSTS: usize = 12;
-
-/// Changes of one pod in a burst.
-const CHANGES: usize = 2;
-
-/// W-14, W-17: whoever asks, or assumes a pod, while a burst is being read sees a state that the cluster was in.
-#[test]
-fn what_is_asked_in_the_midst_of_a_burst_is_true_at_the_versions_it_names() {
-    let (nodes, pods_per_node) = (50, 20);
-    let server = ApiServer::start();
-    crate::world::fill(&server, nodes, pods_per_node);
-    let world = World::of(server);
-    world.is_followed("Pod");
-    let witness = StateWitness::of(&world.sidecar);
-    for burst in 0..BURSTS {
-        world.server.change(|store| {
-            for change in 0..CHANGES {
-                for number in 0..nodes * pods_per_node {
-                    let millicores = i64::try_from(50 + (burst * CHANGES + change) * 3 + number % 7).unwrap();
-                    store.apply(pod(&format!("p{number}"), &node_name(number % nodes), millicores));
-                }
-            }
-        });
-        judge::state_converges(&world.server, &world.sidecar);
-    }
-    assert_eq!(world.lists("Pod"), 1, "kept up by the watch alone");
-    println!("{} states judged", witness.judge(&world.server));
 }
 
 fn storm_pod(number: usize, batch: usize, nodes: usize) -> serde_json::Value {

@@ -170,7 +170,7 @@ async fn an_object_that_cannot_be_read_stays_as_it_was_and_stops_nothing() {
         ])
         .page("20", &[broken("a", 11), pod("d", 12)]);
     let seen = follow(script, seconds(20)).await;
-    assert_eq!(seen.told(), ["replaced by 3 at 10", "applied ns/d 12", "gone ns/c", "replaced by 2 at 20"]);
+    assert_eq!(seen.told(), ["replaced by 3 at 10", "seen 11", "applied ns/d 12", "gone ns/c", "replaced by 2 at 20"]);
     let objects: Vec<_> = seen.objects.iter().map(|(key, version)| format!("{key} {version}")).collect();
     assert_eq!(objects, ["ns/a 1", "ns/d 12"]);
     assert_eq!(seen.metrics.unreadable_count(Kind::Pod), 3);
