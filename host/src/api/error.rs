@@ -146,7 +146,9 @@ impl Error {
             Self::Engine(engine::Error::UnknownPod { .. } | engine::Error::UnknownNode { .. }) => {
                 (Code::NotFound, StatusCode::NOT_FOUND)
             }
-            Self::Internal => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
+            Self::Internal | Self::Engine(engine::Error::Contradiction { .. }) => {
+                (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR)
+            }
             Self::UnknownPath { .. } => (Code::Unimplemented, StatusCode::NOT_FOUND),
             Self::WrongMethod { .. } => (Code::Unimplemented, StatusCode::METHOD_NOT_ALLOWED),
         }

@@ -132,7 +132,7 @@ fn reply<'a>(
 ) -> Reply<'a> {
     let mut reply = Reply::default();
     reply.failed_nodes.extend(unknown.iter().map(|candidate| (candidate.name, UNKNOWN_NODE.to_owned())));
-    for failure in &pod.failures {
+    for failure in pod.failures.iter() {
         let by_fault = pod
             .faults
             .iter()
@@ -141,9 +141,9 @@ fn reply<'a>(
         let unresolvable = failure.code == Code::UnschedulableAndUnresolvable && !by_fault;
         let text = failure.reasons.join(", ");
         let map = if unresolvable { &mut reply.failed_and_unresolvable_nodes } else { &mut reply.failed_nodes };
-        map.extend(failure.rows.iter().map(|&row| (name_of(row), text.clone())));
+        map.extend(failure.rows.iter().map(|row| (name_of(row), text.clone())));
     }
-    let feasible: HashSet<&str> = pod.feasible.iter().map(|&row| name_of(row)).collect();
+    let feasible: HashSet<&str> = pod.feasible.iter().map(name_of).collect();
     let fitting = known.iter().filter(|candidate| feasible.contains(candidate.name));
     match form {
         Form::Names => reply.node_names = Some(fitting.map(|candidate| candidate.name).collect()),
@@ -271,6 +271,8 @@ impl<'de, T: GoObject<'de>> Deserialize<'de> for Go<T> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::sync::Arc;
+
     use super::*;
     use crate::engine::{Failure, FaultReport};
     use crate::fault::{Fault, FaultKind};
@@ -286,7 +288,7 @@ mod tests {
             predicate: predicate.into(),
             code,
             reasons: reasons.iter().map(|&reason| reason.to_owned()).collect(),
-            rows: rows.iter().copied().map(Row).collect(),
+            rows: Arc::new(rows.iter().copied().map(Row).collect()),
         }
     }
 
@@ -312,11 +314,11 @@ mod tests {
     #[test]
     fn names_come_back_in_request_order_and_rejected_nodes_in_one_map() {
         let pod = PodAnswer {
-            feasible: vec![Row(0), Row(3)],
-            failures: vec![
+            feasible: Arc::new([Row(0), Row(3)].into_iter().collect()),
+            failures: Arc::new([
                 failure("NodeAffinity", Code::UnschedulableAndUnresolvable, &["node(s) didn't match"], &[2]),
                 failure("NodeResourcesFit", Code::Unschedulable, &["Insufficient cpu", "Too many pods"], &[1]),
-            ],
+            ]),
             ..PodAnswer::default()
         };
         let request = r#"{"Pod":{"metadata":{"name":"web","creationTimestamp":null}},"Nodes":null,
@@ -332,8 +334,8 @@ mod tests {
     #[test]
     fn whole_nodes_come_back_untouched() {
         let pod = PodAnswer {
-            feasible: vec![Row(1)],
-            failures: vec![failure("NodeName", Code::UnschedulableAndUnresolvable, &["other name"], &[0])],
+            feasible: Arc::new([Row(1)].into_iter().collect()),
+            failures: [failure("NodeName", Code::UnschedulableAndUnresolvable, &["other name"], &[0])].into(),
             ..PodAnswer::default()
         };
         let kept = r#"{ "metadata" : {"name":"n1", "x": 1e2},"status":{"y":[ 1.50 ]}}"#;
@@ -360,10 +362,10 @@ mod tests {
         let fault = Fault { kind: FaultKind::Deadline, detail: "5 ms".into() };
         let report = FaultReport { predicate: "Slow".into(), fault, effect: FaultEffect::Rejected };
         let pod = PodAnswer {
-            failures: vec![
+            failures: Arc::new([
                 failure("Slow", Code::UnschedulableAndUnresolvable, &["predicate \"Slow\" failed"], &[0]),
                 failure("NodeName", Code::UnschedulableAndUnresolvable, &["other name"], &[1]),
-            ],
+            ]),
             faults: vec![report],
             ..PodAnswer::default()
         };

@@ -3,8 +3,8 @@
 use nodesift_api::v1;
 
 use super::staleness::Age;
-use crate::cache::{Row, Snapshot};
-use crate::engine::{Answer, Cycle, Failure, FaultReport, PodAnswer};
+use crate::cache::Snapshot;
+use crate::engine::{Answer, Cycle, Failure, FaultReport, PodAnswer, RowSet};
 
 /// The answer of `Filter`, saying as much as asked.
 pub fn filter(answer: &Answer, age: Age, detail: v1::Detail) -> v1::FilterResponse {
@@ -51,7 +51,7 @@ fn pod_answer(snapshot: &Snapshot, pod: &PodAnswer, detail: v1::Detail) -> v1::P
         _ => {
             let with_nodes = detail == v1::Detail::Nodes;
             let groups = pod.failures.iter().map(|failure| group(snapshot, failure, with_nodes));
-            (groups.collect(), pod.message.clone())
+            (groups.collect(), pod.message.as_deref().map(str::to_owned))
         }
     };
     v1::PodAnswer {
@@ -91,14 +91,14 @@ fn group(snapshot: &Snapshot, failure: &Failure, with_nodes: bool) -> v1::Failur
     v1::Failure {
         predicate: failure.predicate.to_string(),
         code: failure.code.name().to_owned(),
-        reasons: failure.reasons.clone(),
+        reasons: failure.reasons.to_vec(),
         count: count(failure.rows.len()),
         nodes: if with_nodes { names(snapshot, &failure.rows) } else { Vec::new() },
     }
 }
 
-fn names(snapshot: &Snapshot, rows: &[Row]) -> Vec<String> {
-    rows.iter().map(|&row| snapshot.node_name(row).to_owned()).collect()
+fn names(snapshot: &Snapshot, rows: &RowSet) -> Vec<String> {
+    rows.by_name(snapshot).into_iter().map(|row| snapshot.node_name(row).to_owned()).collect()
 }
 
 /// Rows are u32, so a count of rows always fits.

@@ -79,7 +79,7 @@ impl Call for PreFilterPredicates {
         Ok(PreFilterPredicatesResponse {
             success: !feasible_nodes.is_empty(),
             feasible_nodes,
-            error: pod.and_then(|pod| pod.message.clone()).unwrap_or_default(),
+            error: pod.and_then(|pod| pod.message.as_deref()).unwrap_or_default().to_owned(),
             version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
             faults: pod.map(response::faults).unwrap_or_default(),
         })

@@ -124,6 +124,15 @@ impl<T: Clone> Column<T> {
     }
 }
 
+impl<T: PartialEq> PartialEq for Column<T> {
+    /// Chunks that both share cost one comparison.
+    fn eq(&self, other: &Self) -> bool {
+        let same_chunk = |(a, b): (&Arc<Vec<T>>, &Arc<Vec<T>>)| Arc::ptr_eq(a, b) || a == b;
+        Arc::ptr_eq(&self.state, &other.state)
+            || self.state.len == other.state.len && self.state.chunks.iter().zip(&other.state.chunks).all(same_chunk)
+    }
+}
+
 impl<T: Clone> Default for Column<T> {
     fn default() -> Self {
         Self { state: Arc::new(State { chunks: Vec::new(), len: 0, flat: OnceLock::new() }) }

@@ -34,6 +34,16 @@ pub struct Dictionary {
     integers: OnceLock<Arc<[i64]>>,
 }
 
+impl PartialEq for LabelColumn {
+    fn eq(&self, other: &Self) -> bool {
+        let same_texts =
+            Arc::ptr_eq(&self.dictionary, &other.dictionary) || self.dictionary.texts == other.dictionary.texts;
+        same_texts && self.codes == other.codes
+    }
+}
+
+impl Eq for LabelColumn {}
+
 impl Clone for Dictionary {
     fn clone(&self) -> Self {
         // A copy is made only to be written to, which would drop the derived forms at once.

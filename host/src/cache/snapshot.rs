@@ -174,6 +174,11 @@ impl Snapshot {
         self.nodes.terms.matching(namespace, labels, &self.nodes.namespaces)
     }
 
+    /// The generation at which required anti-affinity of pods on nodes, or what it matches, last changed.
+    pub fn anti_affinity_changed(&self) -> Generation {
+        self.nodes.terms_changed
+    }
+
     /// Whether a DeviceClass serves this extended resource.
     pub fn device_class_serves(&self, resource: &str) -> bool {
         self.served_by_device_class.contains(resource)
@@ -198,6 +203,11 @@ impl Snapshot {
     pub fn attachments(&self) -> &Attachments {
         let count = || Attachments::count(&self.nodes.names, &self.nodes.volume_pods, &self.storage);
         self.nodes.attachments.get_or_init(count)
+    }
+
+    /// The generation at which an interface last changed in any row.
+    pub fn last_change(&self, interface: NodeInterface) -> Generation {
+        self.nodes.changed.get(interface as usize).copied().unwrap_or(self.generation)
     }
 
     /// Rows that changed in an interface after `since`, up to this snapshot; a row that now holds another node counts

@@ -8,12 +8,13 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
+use super::changes::NodeInterface;
 use super::counts::{CountView, Namespaces, PodClass, Population};
 use super::labels::{LabelColumn, LabelColumns};
 use super::storage::attachments::Attachments;
 use super::storage::usage::{VolumePods, VolumeUse};
 use super::terms::Terms;
-use super::{Column, Row};
+use super::{Column, Generation, Row};
 use crate::metadata::{Amounts, HostPort, Labels, PodRecord};
 use crate::object::node::Taint;
 
@@ -46,6 +47,10 @@ pub(super) struct NodeTable {
     pub(super) classes: Column<Arc<PodClass>>,
     pub(super) counts: Arc<CountView>,
     pub(super) terms: Terms,
+    /// When the terms, or what they match, last changed.
+    pub(super) terms_changed: Generation,
+    /// When each interface about nodes last changed.
+    pub(super) changed: [Generation; NodeInterface::ALL.len()],
     pub(super) namespaces: Arc<Namespaces>,
     pub(super) port_codes: Column<u32>,
     pub(super) port_sets: Column<Arc<PortUse>>,

@@ -352,15 +352,20 @@ impl Writer {
         }
         self.generation.0 += 1;
         Arc::make_mut(&mut self.nodes.namespaces).insert(Arc::from(name), Arc::clone(labels));
-        self.counts.namespaces_changed();
+        self.namespaces_changed();
     }
 
     /// Removes a namespace; its pods, if any, belong to a namespace without labels from then on.
     pub fn remove_namespace(&mut self, name: &str) {
         if Arc::make_mut(&mut self.nodes.namespaces).remove(name).is_some() {
             self.generation.0 += 1;
-            self.counts.namespaces_changed();
+            self.namespaces_changed();
         }
+    }
+
+    fn namespaces_changed(&mut self) {
+        self.nodes.terms_changed = self.generation;
+        self.counts.namespaces_changed();
     }
 
     fn set_capacity(&mut self, row: Row, node: &NodeFacts) {
@@ -488,6 +493,9 @@ impl Writer {
         }
         let more = change == UserChange::More;
         pod.facts.anti_affinity_terms.iter().for_each(|term| self.nodes.terms.change(term, row, more));
+        if !pod.facts.anti_affinity_terms.is_empty() {
+            self.nodes.terms_changed = self.generation;
+        }
         self.change_class(row, pod, more);
     }
 
@@ -544,12 +552,16 @@ impl Writer {
     /// Every recorded change is a generation of its own, so that generations in the log only rise.
     fn record(&mut self, interface: NodeInterface, row: Row) {
         self.generation.0 += 1;
+        if let Some(changed) = self.nodes.changed.get_mut(interface as usize) {
+            *changed = self.generation;
+        }
         let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
         changes.record(interface, self.generation, row);
     }
 
     pub(super) fn record_all(&mut self, row: Row) {
         NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
+        self.nodes.terms_changed = self.generation;
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cache::{Row, Snapshot};
+use super::rows::RowSet;
+use crate::cache::Snapshot;
 use crate::fault::Fault;
 
 /// Answers for all pods of a question, from one snapshot and one policy.
@@ -23,14 +24,15 @@ pub struct PodAnswer {
     pub pod: String,
     /// How many nodes were asked about.
     pub nodes: usize,
-    /// Rows that every predicate fits, by node name.
-    pub feasible: Vec<Row>,
-    /// Rows that some predicate rejects, each row under the first predicate that rejects it; in policy order.
-    pub failures: Vec<Failure>,
+    /// Rows that every predicate fits.
+    pub feasible: Arc<RowSet>,
+    /// Rows that some predicate rejects, each row under the first predicate that rejects it; in policy order, those of one
+    /// predicate by code, then reasons.
+    pub failures: Arc<[Failure]>,
     /// Every predicate alone, in policy order; only where the question asked for each.
     pub predicates: Vec<PredicateAnswer>,
     /// kube-scheduler's message; only where nothing is feasible.
-    pub message: Option<String>,
+    pub message: Option<Arc<str>>,
     /// How kube-scheduler's own cycle ends for the pod.
     pub cycle: Cycle,
     /// Predicates that failed to answer, and what their failure policy did.
@@ -61,16 +63,16 @@ pub struct PredicateAnswer {
 }
 
 /// Rows that fail in one way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The predicate that rejects the rows.
     pub predicate: Arc<str>,
     /// kube-scheduler's status code.
     pub code: Code,
     /// Every reason that applies, sorted.
-    pub reasons: Vec<String>,
-    /// The rows, by node name.
-    pub rows: Vec<Row>,
+    pub reasons: Arc<[String]>,
+    /// The rows.
+    pub rows: Arc<RowSet>,
 }
 
 /// kube-scheduler's status code of a rejection. The order is that of the names, in which failures are sorted.

@@ -5,8 +5,8 @@ mod storage;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::cache::{Column, LabelColumn, MatchedTerm, NOT_AN_INTEGER, Row, Snapshot};
-use crate::metadata::{HostPort, PodFacts};
+use crate::cache::{Column, CountKey, LabelColumn, MatchedTerm, NOT_AN_INTEGER, Row, Snapshot};
+use crate::metadata::{HostPort, PodFacts, PodSelector};
 use crate::object::node::TaintEffect;
 use crate::object::pod::{Toleration, TolerationOperator};
 use crate::object::selector::{NodeSelectorTerm, Operator, Requirement};
@@ -55,21 +55,42 @@ impl Context {
         u32::try_from(rows).unwrap_or(u32::MAX)
     }
 
-    /// The facts for the same pod about every row.
-    pub(super) fn over_all_rows(&self) -> Self {
-        let context = Self::new(Arc::clone(&self.snapshot), Arc::clone(&self.pod), self.node_name.clone(), Batch::All);
+    /// The facts for the same pod about other rows.
+    pub(super) fn over(&self, batch: Batch) -> Self {
+        let context = Self::new(Arc::clone(&self.snapshot), Arc::clone(&self.pod), self.node_name.clone(), batch);
         Self { owner: self.owner.clone(), ..context }
+    }
+
+    pub(super) fn pod(&self) -> &Arc<PodFacts> {
+        &self.pod
+    }
+
+    /// Terms of pods on nodes that match the pod; looked up once.
+    pub(super) fn matched_terms(&self) -> &[MatchedTerm] {
+        let look_up = || self.snapshot.anti_affinity(&self.pod.namespace, &self.pod.labels);
+        self.matched_terms.get_or_init(look_up)
+    }
+
+    /// What counts pods that match all selectors; none where an operator is unknown.
+    pub(super) fn count_key(selectors: &[wire::PodSelector], terminating: bool) -> Option<CountKey> {
+        Some(CountKey { selectors: pods::compile(selectors)?, terminating })
+    }
+
+    /// Whether the pod matches all selectors.
+    pub(super) fn is_matched_by(&self, selectors: &[PodSelector]) -> bool {
+        pods::is_matched_by(self, selectors)
     }
 
     pub(super) fn batch(&self) -> &Batch {
         &self.batch
     }
 
-    pub(super) fn snapshot(&self) -> &Snapshot {
+    pub(super) fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
     }
 
-    fn column<T: Clone>(&self, column: &Column<T>) -> Arc<[T]> {
+    /// The batch's entries of a column.
+    pub(super) fn column<T: Clone>(&self, column: &Column<T>) -> Arc<[T]> {
         match &self.batch {
             Batch::All => column.flat(),
             Batch::Rows(rows) => column.gather(rows),
@@ -243,7 +264,7 @@ impl Facts for Context {
     }
 
     fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Option<bool> {
-        pods::matches_this_pod(self, selectors)
+        Some(self.is_matched_by(&pods::compile(selectors)?))
     }
 
     fn anti_affinity_keys(&self) -> Vec<Arc<str>> {

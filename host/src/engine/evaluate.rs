@@ -1,4 +1,4 @@
-//! One pod: runs the predicates in policy order and combines their verdicts.
+//! One pod: asks the predicates in policy order, or what is kept of them, and combines their verdicts.
 //!
 //! Whichever predicate rejects a row first names the reason, as in a scheduling cycle; a question that wants each
 //! predicate alone gets both from the same verdicts.
@@ -6,257 +6,227 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::answer::{Code, Cycle, Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
+use super::Running;
+use super::answer::{Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
+use super::conjunction::{Outcome, Ruling, Scope};
 use super::context::{Batch, Context};
+use super::judgement::{Judgement, Reason};
 use super::question::{Depth, Question};
+use super::reuse::Kept;
+use super::rows::RowSet;
 use crate::cache::Row;
 use crate::fault::Fault;
-use crate::policy::{ActivePolicy, ActivePredicate, OnError};
+use crate::policy::{ActivePredicate, OnError};
 use crate::sandbox::wire::Status;
 use crate::sandbox::{self, Verdict};
 
-/// What kube-scheduler says where there is no node at all.
-const NO_NODES: &str = "no nodes available to schedule pods";
-
-/// Evaluates one pod over the context's batch.
-pub(super) fn pod(policy: &ActivePolicy, question: &Question, name: String, context: &Arc<Context>) -> PodAnswer {
-    let rows = context.rows();
-    let mut answer = PodAnswer { pod: name, nodes: rows as usize, ..PodAnswer::default() };
-    let mut conjunction = Conjunction::new(rows as usize);
-    let mut all_rows = None;
-    for predicate in policy.predicates.iter().filter(|predicate| predicate.phases.contains(question.phase)) {
-        let verdict = match ask(predicate, context, &mut all_rows) {
-            Ok(verdict) => verdict,
-            Err(fault) => {
-                let (verdict, effect) = on_fault(predicate, &fault, rows as usize);
-                answer.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-                verdict
-            }
-        };
-        if question.depth == Depth::Each {
-            answer.predicates.push(alone(predicate, &verdict, context));
-        }
-        conjunction.add(predicate, verdict);
-    }
-    conjunction.finish(context, &mut answer);
-    answer
+/// Whether verdicts that are kept are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Yes, and what is evaluated is kept.
+    Store,
+    /// No, and nothing is kept.
+    Fresh,
 }
 
-/// Asks one predicate; rows that its verdict names are rows of the snapshot from here on. A cluster-wide one is always asked about every row; of its verdict the batch's rows are kept.
-/// `all_rows` are the facts about every row, made when the first such predicate needs them.
-fn ask(
+/// One pod evaluated.
+pub(super) struct Evaluated {
+    pub(super) outcome: Arc<Outcome>,
+    pub(super) faults: Vec<FaultReport>,
+}
+
+/// Evaluates one pod over the context's batch.
+pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>, source: Source) -> Evaluated {
+    let nodes = context.snapshot().node_count();
+    let mut all_rows = None;
+    let mut rulings = Vec::with_capacity(running.policy.predicates.len());
+    let mut lines = Vec::with_capacity(running.policy.predicates.len());
+    let mut faults = Vec::new();
+    let asked = running.policy.predicates.iter().enumerate();
+    for (place, predicate) in asked.filter(|(_, predicate)| predicate.phases.contains(question.phase)) {
+        let ruled = match source {
+            Source::Fresh => fresh(predicate, context, &mut all_rows).map(|ruling| (ruling, 0)),
+            Source::Store => reused(running, place, predicate, context, &mut all_rows),
+        };
+        let (ruling, line) = ruled.unwrap_or_else(|fault| {
+            let (judgement, effect) = on_fault(predicate, &fault, context.rows() as usize);
+            faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+            (ruling(predicate, judgement, Scope::Batch), 0)
+        });
+        rulings.push(ruling);
+        lines.push(line);
+    }
+    let outcome = match (source, context.batch()) {
+        (Source::Store, Batch::All) => running.store.outcome(&lines, rulings, nodes),
+        (_, batch) => Arc::new(Outcome::new(rulings, batch, nodes)),
+    };
+    Evaluated { outcome, faults }
+}
+
+impl Evaluated {
+    /// The answer, saying as much as asked.
+    pub(super) fn answer(self, question: &Question, name: String, context: &Context) -> PodAnswer {
+        let outcome = &self.outcome;
+        let predicates = match question.depth {
+            Depth::Each => outcome.rulings.iter().map(|ruling| alone(ruling, context)).collect(),
+            Depth::FirstFailure => Vec::new(),
+        };
+        PodAnswer {
+            pod: name,
+            nodes: outcome.asked,
+            feasible: Arc::clone(&outcome.feasible),
+            failures: Arc::clone(&outcome.failures),
+            predicates,
+            message: outcome.message.clone(),
+            cycle: outcome.cycle,
+            faults: self.faults,
+        }
+    }
+
+    /// The first difference from another evaluation of the same pod on the same snapshot; predicates that failed to
+    /// answer in either are left out.
+    pub(super) fn difference(&self, other: &Self, context: &Context) -> Option<String> {
+        let faulty = |name: &Arc<str>| {
+            self.faults.iter().chain(&other.faults).any(|report| Arc::ptr_eq(&report.predicate, name))
+        };
+        for (a, b) in self.outcome.rulings.iter().zip(&other.outcome.rulings) {
+            if faulty(&a.predicate) {
+                continue;
+            }
+            let mut found = None;
+            context.for_each_row(|place, row| {
+                let (a, b) = (a.reason(place, row), b.reason(place, row));
+                if found.is_none() && a != b {
+                    found = Some(format!("on node {}: {a:?}, fresh {b:?}", context.snapshot().node_name(row)));
+                }
+            });
+            let named = |ruling: &Ruling| match (&*ruling.judgement, context.batch()) {
+                (Judgement::ByRow(by_row), Batch::All) if ruling.rejects(context.batch()) => by_row.named.clone(),
+                _ => None,
+            };
+            let whole = |ruling: &Ruling| matches!(&*ruling.judgement, Judgement::FitsNone(_));
+            if found.is_none() && (named(a) != named(b) || whole(a) != whole(b)) {
+                found = Some(format!("{:?}, fresh {:?}", a.judgement, b.judgement));
+            }
+            if let Some(found) = found {
+                return Some(format!("{} {found}", a.predicate));
+            }
+        }
+        let said = |evaluated: &Self| {
+            let outcome = &evaluated.outcome;
+            let failures: Vec<_> = outcome
+                .failures
+                .iter()
+                .map(|failure| (failure.clone(), failure.rows.iter().collect::<Vec<Row>>()))
+                .collect();
+            (outcome.asked, Arc::clone(&outcome.feasible), failures, outcome.cycle, outcome.message.clone())
+        };
+        let any_fault = !self.faults.is_empty() || !other.faults.is_empty();
+        (!any_fault && said(self) != said(other))
+            .then(|| format!("together: {:?}, fresh {:?}", said(self), said(other)))
+    }
+}
+
+fn ruling(predicate: &ActivePredicate, judgement: Judgement, scope: Scope) -> Ruling {
+    Ruling { predicate: Arc::clone(&predicate.name), judgement: Arc::new(judgement), scope }
+}
+
+/// The verdict that is kept, or one that is evaluated and kept; and the line of verdicts that it belongs to.
+fn reused(
+    running: &Running,
+    place: usize,
     predicate: &ActivePredicate,
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
-) -> Result<Verdict, Fault> {
-    let call = |context: &Arc<Context>| predicate.module.filter(Arc::clone(context) as _, context.rows());
-    let Batch::Rows(rows) = context.batch() else { return call(context) };
-    if !predicate.module.is_cluster_wide() {
-        let mut verdict = call(context)?;
-        if let Verdict::ByRow { named: Some(named), .. } = &mut verdict {
-            let row = |place: &u32| rows.get(*place as usize).map(|row| row.0);
-            *named = named.iter().filter_map(row).collect();
-            named.sort_unstable();
-        }
-        return Ok(verdict);
+) -> Result<(Ruling, u64), Fault> {
+    let of = |kept: &Kept| {
+        let judgement = Arc::clone(&kept.judgement);
+        (Ruling { predicate: Arc::clone(&predicate.name), judgement, scope: Scope::AllRows }, kept.line)
+    };
+    if matches!(context.batch(), Batch::All) {
+        return running.store.judge(place, predicate, context).map(|kept| of(&kept));
     }
-    let verdict = call(all_rows.get_or_insert_with(|| Arc::new(context.over_all_rows())))?;
-    Ok(match verdict {
-        Verdict::ByRow { codes, failures, named } => {
-            let code = |row: &Row| codes.get(row.index()).copied().unwrap_or(0);
-            Verdict::ByRow { codes: rows.iter().map(code).collect(), failures, named }
-        }
-        same_for_all => same_for_all,
-    })
+    let whole = Arc::clone(over_all_rows(context, all_rows));
+    if predicate.module.is_cluster_wide() {
+        return running.store.judge(place, predicate, &whole).map(|kept| of(&kept));
+    }
+    // A few rows are cheaper to judge than all; what is kept is cheaper still.
+    match running.store.known(place, predicate, &whole)? {
+        Some(kept) => Ok(of(&kept)),
+        None => fresh(predicate, context, all_rows).map(|ruling| (ruling, 0)),
+    }
+}
+
+/// Asks one predicate. A cluster-wide one is always asked about every row.
+fn fresh(
+    predicate: &ActivePredicate,
+    context: &Arc<Context>,
+    all_rows: &mut Option<Arc<Context>>,
+) -> Result<Ruling, Fault> {
+    let call = |context: &Arc<Context>| predicate.module.filter(Arc::clone(context) as _, context.rows());
+    let Batch::Rows(rows) = context.batch() else {
+        return Ok(ruling(predicate, call(context)?.into(), Scope::AllRows));
+    };
+    if predicate.module.is_cluster_wide() {
+        let verdict = call(over_all_rows(context, all_rows))?;
+        return Ok(ruling(predicate, verdict.into(), Scope::AllRows));
+    }
+    let mut verdict = call(context)?;
+    // Rows that a verdict names are rows of the snapshot from here on.
+    if let Verdict::ByRow { named: Some(named), .. } = &mut verdict {
+        let row = |place: &u32| rows.get(*place as usize).map(|row| row.0);
+        *named = named.iter().filter_map(row).collect();
+        named.sort_unstable();
+    }
+    Ok(ruling(predicate, verdict.into(), Scope::Batch))
+}
+
+/// The facts about every row, made when the first predicate needs them.
+fn over_all_rows<'a>(context: &Context, all_rows: &'a mut Option<Arc<Context>>) -> &'a Arc<Context> {
+    all_rows.get_or_insert_with(|| Arc::new(context.over(Batch::All)))
 }
 
 /// What stands in for the verdict of a predicate that failed to answer.
-fn on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Verdict, FaultEffect) {
+fn on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Judgement, FaultEffect) {
     match predicate.on_error {
-        OnError::Ignore => (Verdict::FitsAll, FaultEffect::Ignored),
+        OnError::Ignore => (Judgement::FitsAll, FaultEffect::Ignored),
         OnError::Reject => {
             let reason = format!("predicate {:?} failed: {}", predicate.name, fault.kind.name());
             let failure = sandbox::Failure { status: Status::Unschedulable, reasons: vec![reason] };
             // Row by row: kube-scheduler would not have rejected the pod as a whole.
-            (Verdict::ByRow { codes: vec![1; rows], failures: vec![failure], named: None }, FaultEffect::Rejected)
+            let verdict = Verdict::ByRow { codes: vec![1; rows], failures: vec![failure], named: None };
+            (verdict.into(), FaultEffect::Rejected)
         }
     }
 }
 
 /// One predicate by itself: equal failures together, sorted.
-fn alone(predicate: &ActivePredicate, verdict: &Verdict, context: &Context) -> PredicateAnswer {
-    let mut groups: BTreeMap<(Code, &[String]), Vec<Row>> = BTreeMap::new();
-    context.for_each_row_by_name(|at, row| {
-        if let Some(failure) = failure_at(verdict, at) {
-            groups.entry((code(failure.status), &failure.reasons)).or_default().push(row);
+fn alone(ruling: &Ruling, context: &Context) -> PredicateAnswer {
+    let mut groups: BTreeMap<&Reason, Vec<Row>> = BTreeMap::new();
+    context.for_each_row(|place, row| {
+        if let Some(reason) = ruling.reason(place, row) {
+            groups.entry(reason).or_default().push(row);
         }
     });
-    let failure = |((code, reasons), rows): ((Code, &[String]), Vec<Row>)| Failure {
-        predicate: Arc::clone(&predicate.name),
-        code,
-        reasons: reasons.to_vec(),
-        rows,
+    let nodes = context.snapshot().node_count();
+    let failure = |(reason, mut rows): (&Reason, Vec<Row>)| {
+        rows.sort_unstable();
+        Failure {
+            predicate: Arc::clone(&ruling.predicate),
+            code: reason.code,
+            reasons: Arc::clone(&reason.texts),
+            rows: Arc::new(RowSet::of(rows, nodes)),
+        }
     };
-    PredicateAnswer { predicate: Arc::clone(&predicate.name), failures: groups.into_iter().map(failure).collect() }
-}
-
-/// Why the row at a place of the batch fails; none where it fits.
-fn failure_at(verdict: &Verdict, at: usize) -> Option<&sandbox::Failure> {
-    match verdict {
-        Verdict::FitsAll => None,
-        Verdict::FitsNone(failure) => Some(failure),
-        Verdict::ByRow { codes, failures, .. } => {
-            let code = codes.get(at).copied().unwrap_or(0);
-            failures.get(usize::from(code).checked_sub(1)?)
-        }
-    }
-}
-
-fn code(status: Status) -> Code {
-    match status {
-        Status::Unschedulable => Code::Unschedulable,
-        Status::UnschedulableAndUnresolvable => Code::UnschedulableAndUnresolvable,
-        Status::Error => Code::Error,
-    }
-}
-
-/// The AND over predicates: per row of the batch the first failure.
-struct Conjunction {
-    /// Per row 0 while it fits, k where it fails with `groups[k - 1]`.
-    first: Vec<u32>,
-    cycle: Cycle,
-    /// Reasons for which the pod as a whole is rejected, by the first predicate that does so.
-    rejection: Option<Vec<String>>,
-    /// Predicates by which the pod names nodes, and the rows that all of these name.
-    naming: Option<(Vec<Arc<str>>, Vec<u32>)>,
-    groups: Vec<(Arc<str>, sandbox::Failure)>,
-}
-
-impl Conjunction {
-    fn new(rows: usize) -> Self {
-        let (cycle, rejection, naming) = (Cycle::EachNode, None, None);
-        Self { first: vec![0; rows], cycle, rejection, naming, groups: Vec::new() }
-    }
-
-    fn add(&mut self, predicate: &ActivePredicate, verdict: Verdict) {
-        let base = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
-        match verdict {
-            Verdict::FitsAll => {}
-            Verdict::FitsNone(failure) => {
-                let cycle = if failure.status == Status::Error { Cycle::Aborted } else { Cycle::Rejected };
-                self.cycle = self.cycle.max(cycle);
-                self.rejection.get_or_insert_with(|| failure.reasons.clone());
-                self.first.iter_mut().filter(|first| **first == 0).for_each(|first| *first = base + 1);
-                self.groups.push((Arc::clone(&predicate.name), failure));
-            }
-            Verdict::ByRow { codes, failures, named } => {
-                let is_error = |code: &u16| {
-                    let failure = usize::from(*code).checked_sub(1).and_then(|at| failures.get(at));
-                    failure.is_some_and(|failure| failure.status == Status::Error)
-                };
-                // Verdicts with errors are rare: look row by row only where there is one to be found.
-                let errors = failures.iter().any(|failure| failure.status == Status::Error);
-                if errors && codes.iter().any(is_error) {
-                    self.cycle = self.cycle.max(Cycle::Aborted);
-                }
-                if let Some(named) = named {
-                    self.name(predicate, &named);
-                }
-                for (first, code) in self.first.iter_mut().zip(&codes) {
-                    if *first == 0 && *code != 0 {
-                        *first = base + u32::from(*code);
-                    }
-                }
-                self.groups.extend(failures.into_iter().map(|failure| (Arc::clone(&predicate.name), failure)));
-            }
-        }
-    }
-
-    fn name(&mut self, predicate: &ActivePredicate, named: &[u32]) {
-        self.cycle = self.cycle.max(Cycle::NamedNodes);
-        let (predicates, rows) = self.naming.get_or_insert_with(|| (Vec::new(), named.to_vec()));
-        predicates.push(Arc::clone(&predicate.name));
-        rows.retain(|row| named.binary_search(row).is_ok());
-    }
-
-    fn finish(self, context: &Context, answer: &mut PodAnswer) {
-        let mut rows_of: Vec<Vec<Row>> = vec![Vec::new(); self.groups.len()];
-        context.for_each_row_by_name(|at, row| {
-            match self.first.get(at).map_or(0, |first| *first as usize).checked_sub(1) {
-                None => answer.feasible.push(row),
-                Some(group) => {
-                    if let Some(rows) = rows_of.get_mut(group) {
-                        rows.push(row);
-                    }
-                }
-            }
-        });
-        for ((predicate, failure), rows) in self.groups.into_iter().zip(rows_of) {
-            if rows.is_empty() {
-                continue;
-            }
-            let code = code(failure.status);
-            // A verdict may list equal failures twice; an answer does not.
-            let known = answer.failures.iter_mut().find(|known: &&mut Failure| {
-                known.predicate == predicate && known.code == code && known.reasons == failure.reasons
-            });
-            match known {
-                Some(known) => {
-                    known.rows.extend(rows);
-                    known.rows.sort_unstable_by_key(|row| context.snapshot().node_name(*row));
-                }
-                None => answer.failures.push(Failure { predicate, code, reasons: failure.reasons, rows }),
-            }
-        }
-        // A verdict lists failures as it meets them, row by row, and which row a node has is an accident of its history.
-        for of_one in answer.failures.chunk_by_mut(|one, next| one.predicate == next.predicate) {
-            of_one.sort_by(|a, b| (a.code, &a.reasons).cmp(&(b.code, &b.reasons)));
-        }
-        answer.cycle = self.cycle;
-        if answer.feasible.is_empty() {
-            answer.message = Some(message(answer, self.rejection.as_deref(), self.naming.as_ref()));
-        }
-    }
-}
-
-/// kube-scheduler's message for a pod that fits nowhere: what rejects the pod as a whole; else how many nodes each
-/// reason applies to, each node counted under all reasons of the first predicate that rejects it. Nodes that the pod
-/// does not name are not looked at, and counted under one reason. Source: `FitError.Error` in pkg/scheduler/framework,
-/// `findNodesThatFitPod` in pkg/scheduler/schedule_one.go.
-fn message(answer: &PodAnswer, rejection: Option<&[String]>, naming: Option<&(Vec<Arc<str>>, Vec<u32>)>) -> String {
-    if answer.nodes == 0 {
-        return NO_NODES.to_owned();
-    }
-    if let Some(reasons) = rejection {
-        return format!("0/{} nodes are available: {}.", answer.nodes, reasons.join(", "));
-    }
-    let is_named = |row: &Row| naming.is_none_or(|(_, rows)| rows.binary_search(&row.0).is_ok());
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for failure in &answer.failures {
-        let named = failure.rows.iter().filter(|row| is_named(row)).count();
-        for reason in failure.reasons.iter().filter(|_| named > 0) {
-            *counts.entry(reason.clone()).or_default() += named;
-        }
-    }
-    if let Some((predicates, _)) = naming {
-        let others = answer.failures.iter().flat_map(|failure| &failure.rows).filter(|row| !is_named(row)).count();
-        if others > 0 {
-            *counts.entry(format!("node(s) didn't satisfy plugin(s) [{}]", predicates.join(" "))).or_default() +=
-                others;
-        }
-    }
-    let mut parts: Vec<String> = counts.into_iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-    parts.sort_unstable();
-    format!("0/{} nodes are available: {}.", answer.nodes, parts.join(", "))
+    PredicateAnswer { predicate: Arc::clone(&ruling.predicate), failures: groups.into_iter().map(failure).collect() }
 }
 
 impl Context {
-    /// Calls with place in the batch and row, in the order of node names.
-    fn for_each_row_by_name(&self, mut call: impl FnMut(usize, Row)) {
+    /// Calls with place in the batch and row.
+    fn for_each_row(&self, mut call: impl FnMut(usize, Row)) {
         match self.batch() {
-            Batch::All => self.snapshot().rows_by_name().iter().for_each(|row| call(row.index(), *row)),
-            // The rows of a question's subset are already in the order of names.
-            Batch::Rows(rows) => rows.iter().enumerate().for_each(|(at, row)| call(at, *row)),
+            Batch::All => (0..self.rows()).for_each(|row| call(row as usize, Row(row))),
+            Batch::Rows(rows) => rows.iter().enumerate().for_each(|(place, row)| call(place, *row)),
         }
     }
 }

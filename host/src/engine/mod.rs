@@ -1,12 +1,17 @@
 //! The engine: a question about pods and nodes in, an answer from one snapshot and one policy out. It does no I/O.
 //!
-//! Start with [`Engine::answer`]; `evaluate` runs the predicates of one pod and combines their verdicts, `context`
-//! offers a predicate its facts.
+//! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
+//! combines them, `context` offers a predicate its facts.
 
 mod answer;
+mod conjunction;
 mod context;
 mod evaluate;
+mod judgement;
+mod metrics;
 mod question;
+mod reuse;
+mod rows;
 
 use std::sync::Arc;
 
@@ -14,13 +19,17 @@ use arc_swap::ArcSwap;
 
 pub use answer::{Answer, Code, Cycle, Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use context::{Batch, Context};
+pub use metrics::Metrics;
 pub use question::{Depth, Nodes, PodRef, Question};
+pub use rows::RowSet;
 
 use crate::cache::{Reader, Row, Snapshot};
 use crate::metadata::{self, PodFacts, PodRecord};
 use crate::policy::ActivePolicy;
 pub use crate::policy::Phase;
 use crate::sandbox::Runtime;
+use evaluate::Source;
+use reuse::Store;
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -37,15 +46,51 @@ pub enum Error {
         /// As the question named it.
         node: String,
     },
+    /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
+    #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
+    Contradiction {
+        /// `namespace/name`.
+        pod: String,
+        /// The first difference.
+        difference: String,
+    },
+}
+
+/// What becomes of verdicts between questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reuse {
+    /// They are kept for as long as they stand.
+    #[default]
+    On,
+    /// Every question evaluates afresh.
+    Off,
+    /// They are kept, and every question evaluates afresh too and compares: the first difference is an error.
+    Verified,
 }
 
 /// Answers questions; safe to call from many threads at once.
 #[derive(Debug)]
 pub struct Engine {
     cache: Reader,
-    policy: ArcSwap<ActivePolicy>,
+    running: ArcSwap<Running>,
+    reuse: Reuse,
+    metrics: Metrics,
     /// Keeps the clock of all deadlines running.
     _runtime: Runtime,
+}
+
+/// A policy, and the verdicts that are kept of it.
+#[derive(Debug)]
+struct Running {
+    policy: Arc<ActivePolicy>,
+    store: Store,
+}
+
+impl Running {
+    fn new(policy: ActivePolicy, metrics: Metrics) -> Self {
+        let store = Store::new(policy.predicates.len(), metrics);
+        Self { policy: Arc::new(policy), store }
+    }
 }
 
 /// A pod as predicates see it.
@@ -63,7 +108,23 @@ struct Subject {
 impl Engine {
     /// An engine over a cache, with its first policy and the run time that loaded it.
     pub fn new(cache: Reader, policy: ActivePolicy, runtime: Runtime) -> Self {
-        Self { cache, policy: ArcSwap::from_pointee(policy), _runtime: runtime }
+        let metrics = Metrics::default();
+        let running = ArcSwap::from_pointee(Running::new(policy, metrics.clone()));
+        Self { cache, running, reuse: Reuse::default(), metrics, _runtime: runtime }
+    }
+
+    /// Says what becomes of verdicts between questions.
+    #[must_use]
+    pub fn reusing(self, reuse: Reuse) -> Self {
+        Self { reuse, ..self }
+    }
+
+    /// Counts in these metrics from here on. What is kept is forgotten.
+    #[must_use]
+    pub fn counting(self, metrics: Metrics) -> Self {
+        let policy = self.policy();
+        let store = Store::new(policy.predicates.len(), metrics.clone());
+        Self { running: ArcSwap::from_pointee(Running { policy, store }), metrics, ..self }
     }
 
     /// The newest snapshot.
@@ -73,7 +134,7 @@ impl Engine {
 
     /// The active policy.
     pub fn policy(&self) -> Arc<ActivePolicy> {
-        self.policy.load_full()
+        Arc::clone(&self.running.load().policy)
     }
 
     /// Pods of the cache that are bound to no node, by namespace and name.
@@ -88,7 +149,7 @@ impl Engine {
 
     /// Answers from a given snapshot, so that a caller can look up rows in the same one.
     pub fn answer_on(&self, snapshot: &Arc<Snapshot>, question: &Question) -> Result<Answer, Error> {
-        let policy = self.policy();
+        let running = self.running.load();
         let batch = batch(snapshot, &question.nodes)?;
         let pods = question
             .pods
@@ -96,11 +157,31 @@ impl Engine {
             .map(|pod| {
                 let subject = self.subject(pod)?;
                 let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, batch.clone());
-                let context = context.named(&subject.pod, &subject.uid);
-                Ok(evaluate::pod(&policy, question, subject.name, &Arc::new(context)))
+                let context = Arc::new(context.named(&subject.pod, &subject.uid));
+                self.answer_about(&running, question, subject.name, &context)
             })
             .collect::<Result<_, Error>>()?;
-        Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: policy.generation, pods })
+        Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
+    }
+
+    fn answer_about(
+        &self,
+        running: &Running,
+        question: &Question,
+        pod: String,
+        context: &Arc<Context>,
+    ) -> Result<PodAnswer, Error> {
+        let source = if self.reuse == Reuse::Off { Source::Fresh } else { Source::Store };
+        let evaluated = evaluate::pod(running, question, context, source);
+        if self.reuse == Reuse::Verified {
+            let fresh = evaluate::pod(running, question, context, Source::Fresh);
+            if let Some(difference) = evaluated.difference(&fresh, context) {
+                self.metrics.contradicted.inc();
+                tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
+                return Err(Error::Contradiction { pod, difference });
+            }
+        }
+        Ok(evaluated.answer(question, pod, context))
     }
 
     fn subject(&self, pod: &PodRef) -> Result<Subject, Error> {

@@ -163,7 +163,9 @@ fn is_resizable(pod: &Value) -> bool {
 }
 
 fn resize(rng: &mut Rng, scene: &Scene<'_>) -> Made {
-    let pod = scene.world.some_pod(rng, is_resizable)?;
+    // The server asks whether the pod's node has that much.
+    let has_node = |pod: &Value| scene.world.nodes.contains_key(text(pod, "spec.nodeName"));
+    let pod = scene.world.some_pod(rng, |pod| is_resizable(pod) && has_node(pod))?;
     patch(pod, "/resize", pods::resized(rng, pod))
 }
 

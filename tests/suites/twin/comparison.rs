@@ -27,20 +27,20 @@ impl Answered {
         let name = |row| answer.snapshot.node_name(row).to_owned();
         let rejected = |failures: &[Failure]| -> Rejected {
             let by_node = |failure: &Failure| {
-                let what = (failure.code.name(), failure.reasons.clone());
-                failure.rows.iter().map(|row| (name(*row), what.clone())).collect::<Vec<_>>()
+                let what = (failure.code.name(), failure.reasons.to_vec());
+                failure.rows.iter().map(|row| (name(row), what.clone())).collect::<Vec<_>>()
             };
             failures.iter().flat_map(by_node).collect()
         };
         let first = pod.failures.iter().flat_map(|failure| {
-            let what = (failure.predicate.to_string(), failure.code.name(), failure.reasons.clone());
-            failure.rows.iter().map(|row| (name(*row), what.clone())).collect::<Vec<_>>()
+            let what = (failure.predicate.to_string(), failure.code.name(), failure.reasons.to_vec());
+            failure.rows.iter().map(|row| (name(row), what.clone())).collect::<Vec<_>>()
         });
         Self {
             predicates: pod.predicates.iter().map(|one| (one.predicate.to_string(), rejected(&one.failures))).collect(),
-            feasible: pod.feasible.iter().map(|row| name(*row)).collect(),
+            feasible: pod.feasible.by_name(&answer.snapshot).into_iter().map(name).collect(),
             first: first.collect(),
-            message: pod.message.clone(),
+            message: pod.message.as_deref().map(str::to_owned),
             each_node: pod.cycle == nodesift::engine::Cycle::EachNode,
             faults: pod.faults.iter().map(|fault| format!("{fault:?}")).collect(),
         }

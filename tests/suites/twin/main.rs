@@ -9,6 +9,7 @@
 
 mod comparison;
 mod mirror;
+mod reuse;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Context;
-use crate::cache::{CountKey, MatchedTerm};
 use crate::metadata::{LabelRequirement, PodSelector};
 use crate::object::affinity::{NodeInclusionPolicy, PodAffinityTerm, TopologySpreadConstraint, WhenUnsatisfiable};
 use crate::object::selector::{LabelSelector, Operator};
@@ -14,34 +13,28 @@ use crate::sandbox::wire;
 
 /// Per row of the cluster how many pods match all selectors; none where an operator is unknown.
 pub(super) fn matching(context: &Context, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
-    let key = CountKey { selectors: compile(selectors)?, terminating };
+    let key = Context::count_key(selectors, terminating)?;
     Some(context.column(&context.snapshot.count(&key)))
 }
 
-/// Whether the context's pod matches all selectors; none where an operator is unknown.
-pub(super) fn matches_this_pod(context: &Context, selectors: &[wire::PodSelector]) -> Option<bool> {
+/// Whether the context's pod matches all selectors.
+pub(super) fn is_matched_by(context: &Context, selectors: &[PodSelector]) -> bool {
     let namespaces = context.snapshot.namespaces();
     let labels_of = |namespace: &str| namespaces.get(namespace).cloned();
     let pod = &context.pod;
-    Some(compile(selectors)?.iter().all(|selector| selector.matches(&pod.namespace, &pod.labels, labels_of)))
-}
-
-/// Terms of pods on nodes that match the context's pod; looked up once.
-fn matched_terms(context: &Context) -> &[MatchedTerm] {
-    let look_up = || context.snapshot.anti_affinity(&context.pod.namespace, &context.pod.labels);
-    context.matched_terms.get_or_init(look_up)
+    selectors.iter().all(|selector| selector.matches(&pod.namespace, &pod.labels, labels_of))
 }
 
 /// The topology keys of the terms that match the context's pod.
 pub(super) fn anti_affinity_keys(context: &Context) -> Vec<Arc<str>> {
-    let keys: BTreeSet<&Arc<str>> = matched_terms(context).iter().map(|(key, _)| key).collect();
+    let keys: BTreeSet<&Arc<str>> = context.matched_terms().iter().map(|(key, _)| key).collect();
     keys.into_iter().cloned().collect()
 }
 
 /// Per row of the cluster how many terms with this key match the context's pod.
 pub(super) fn anti_affinity_terms(context: &Context, topology_key: &str) -> Arc<[u32]> {
     let mut terms = vec![0_u32; context.snapshot.node_count()];
-    for (_, rows) in matched_terms(context).iter().filter(|(key, _)| **key == *topology_key) {
+    for (_, rows) in context.matched_terms().iter().filter(|(key, _)| **key == *topology_key) {
         for (row, count) in rows.iter() {
             if let Some(terms) = terms.get_mut(row.index()) {
                 *terms += count;
@@ -156,7 +149,7 @@ fn inclusion(policy: NodeInclusionPolicy) -> wire::Inclusion {
 }
 
 /// Selectors of a guest in their fixed order, so that equal questions are one count.
-fn compile(selectors: &[wire::PodSelector]) -> Option<Vec<PodSelector>> {
+pub(super) fn compile(selectors: &[wire::PodSelector]) -> Option<Vec<PodSelector>> {
     let mut compiled: Vec<PodSelector> = selectors.iter().map(pod_selector).collect::<Option<_>>()?;
     compiled.sort_unstable();
     compiled.dedup();

@@ -9,7 +9,7 @@ use wasmtime::component::{ComponentType, Lift, Lower};
 use super::selectors::LabelSelector;
 
 /// `pod-placement.operator`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
 pub enum Operator {
@@ -30,7 +30,7 @@ pub enum Operator {
 }
 
 /// `pod-placement.requirement`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Requirement {
     pub key: Arc<str>,
@@ -39,7 +39,7 @@ pub struct Requirement {
 }
 
 /// `pod-placement.term`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Term {
     pub expressions: Vec<Requirement>,
@@ -47,7 +47,7 @@ pub struct Term {
 }
 
 /// `pod-tolerations.operator`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
 pub enum TolerationOperator {
@@ -60,7 +60,7 @@ pub enum TolerationOperator {
 }
 
 /// `pod-tolerations.effect`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
 pub enum Effect {
@@ -75,7 +75,7 @@ pub enum Effect {
 }
 
 /// `pod-tolerations.toleration`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Toleration {
     pub key: Arc<str>,
@@ -85,7 +85,7 @@ pub struct Toleration {
 }
 
 /// `node-taints.taint`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Taint {
     pub key: Arc<str>,
@@ -94,7 +94,7 @@ pub struct Taint {
 }
 
 /// `pod-resources.request`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Request {
     pub resource: Arc<str>,
@@ -102,7 +102,7 @@ pub struct Request {
 }
 
 /// `pod-spread.when-unsatisfiable`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
 pub enum WhenUnsatisfiable {
@@ -115,7 +115,7 @@ pub enum WhenUnsatisfiable {
 }
 
 /// `pod-spread.inclusion`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
 pub enum Inclusion {
@@ -128,7 +128,7 @@ pub enum Inclusion {
 }
 
 /// `pod-spread.constraint`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct SpreadConstraint {
     #[component(name = "max-skew")]
@@ -149,7 +149,7 @@ pub struct SpreadConstraint {
 }
 
 /// `pod-affinity.term`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct AffinityTerm {
     pub selector: Option<LabelSelector>,
@@ -180,7 +180,7 @@ pub enum DiskKind {
 }
 
 /// `pod-volumes.disk`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Disk {
     pub kind: DiskKind,
@@ -191,7 +191,7 @@ pub struct Disk {
 }
 
 /// `pod-volumes.claim-ref`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct ClaimRef {
     pub name: Arc<str>,
@@ -199,7 +199,7 @@ pub struct ClaimRef {
 }
 
 /// `pod-volumes.volume`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum PodVolume {
     #[component(name = "disk")]

@@ -24,7 +24,7 @@ pub enum LabelOperator {
 }
 
 /// `selectors.requirement`
-#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lift, Lower)]
 #[component(record)]
 pub struct LabelRequirement {
     pub key: String,
@@ -35,7 +35,7 @@ pub struct LabelRequirement {
 }
 
 /// `selectors.label-selector`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct LabelSelector {
     #[component(name = "match-labels")]
@@ -45,7 +45,7 @@ pub struct LabelSelector {
 }
 
 /// `cluster-pods.pod-selector`
-#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lift)]
 #[component(record)]
 pub struct PodSelector {
     pub namespaces: Vec<String>,

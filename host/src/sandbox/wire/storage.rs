@@ -9,7 +9,7 @@ use super::pod::Term;
 use super::selectors::LabelSelector;
 
 /// `cluster-volume-use.disk-user`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct DiskUser {
     pub row: u32,
@@ -19,7 +19,7 @@ pub struct DiskUser {
 }
 
 /// `cluster-attachments.attachment`
-#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lift, Lower)]
 #[component(record)]
 pub struct Attachment {
     pub driver: String,
@@ -27,7 +27,7 @@ pub struct Attachment {
 }
 
 /// `cluster-attachments.obstacle`
-#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum Obstacle {
     #[component(name = "unnamed-claim")]
@@ -41,7 +41,7 @@ pub enum Obstacle {
 }
 
 /// `cluster-attachments.uncounted-pod`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct UncountedPod {
     pub row: u32,
@@ -51,7 +51,7 @@ pub struct UncountedPod {
 }
 
 /// `cluster-storage.binding-mode`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
 pub enum BindingMode {
@@ -62,7 +62,7 @@ pub enum BindingMode {
 }
 
 /// `cluster-storage.claim`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Claim {
     pub name: Arc<str>,
@@ -93,7 +93,7 @@ pub struct Claim {
 }
 
 /// `cluster-storage.volume`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Volume {
     pub name: Arc<str>,
@@ -123,7 +123,7 @@ pub struct Volume {
 pub type Topology = Vec<(Arc<str>, Vec<Arc<str>>)>;
 
 /// `cluster-storage.class`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct StorageClass {
     pub name: Arc<str>,
@@ -135,7 +135,7 @@ pub struct StorageClass {
 }
 
 /// `cluster-storage.capacity`
-#[derive(Debug, Clone, ComponentType, Lower)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct StorageCapacity {
     pub bytes: Option<i64>,

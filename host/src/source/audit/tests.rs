@@ -45,12 +45,15 @@ fn pod(name: &str, version: u32, node: &str) -> Compiled {
     Compiled { identity, record: Record::Pod(Arc::new(record)) }
 }
 
+/// What a server lists, by kind, each list at its version.
+type Lists = Arc<Mutex<FxHashMap<Kind, (Vec<Compiled>, Arc<str>)>>>;
+
 /// What the server lists, and a cache that is to be the same.
 struct Bench {
     writer: SharedWriter,
     reader: Reader,
     feed: Feed,
-    server: Arc<Mutex<FxHashMap<Kind, (Vec<Compiled>, Arc<str>)>>>,
+    server: Lists,
     audit: Audit,
 }
 

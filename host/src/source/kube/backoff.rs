@@ -33,7 +33,7 @@ impl Backoff {
     }
 
     /// The wait after a failure that only people can mend: the longest from the first time on.
-    pub(super) fn after_denial(&mut self, now: Instant) -> Duration {
+    pub(super) fn longest(&mut self, now: Instant) -> Duration {
         self.wait(now, RETRY_MOST)
     }
 

@@ -35,7 +35,7 @@ impl Pages {
 
     /// Reads the head of a page and has the rest decoded off the threads that do I/O; the next page can be read meanwhile.
     pub(super) async fn add(&mut self, body: Bytes) -> Result<Head, Failure> {
-        let head = decode::head(&body).map_err(malformed)?;
+        let head = decode::head(&body).map_err(|error| malformed(&error))?;
         while self.decoding.len() >= LIST_PAGES_DECODING {
             self.take_decoded().await?;
         }
@@ -59,7 +59,7 @@ impl Pages {
 
     async fn take_decoded(&mut self) -> Result<(), Failure> {
         let Some(page) = self.decoding.pop_front() else { return Ok(()) };
-        let page = page.await.map_err(|_| abnormal())?.map_err(malformed)?;
+        let page = page.await.map_err(|_| abnormal())?.map_err(|error| malformed(&error))?;
         self.objects.extend(page.objects);
         // What cannot be read is there all the same, and must not be taken for gone.
         let kind = self.kind;
@@ -77,7 +77,7 @@ fn identity(kind: Kind, object: &Rejected) -> Identity {
     Identity { kind, key, uid, version: Arc::from(object.version.as_str()) }
 }
 
-fn malformed(error: decode::Error) -> Failure {
+fn malformed(error: &decode::Error) -> Failure {
     Failure::Malformed(plain(&error.to_string()))
 }
 

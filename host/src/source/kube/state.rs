@@ -241,12 +241,9 @@ impl Course {
                 Effect::Relist(Reason::Malformed)
             }
             Failure::NotServed { .. } => self.not_served(&again, now),
-            Failure::Denied { .. } => {
-                let until = now + self.backoff.after_denial(now);
-                self.state = State::Waiting { until, then: Box::new(again) };
-                Effect::None
-            }
+            // A denial too: an API server that has just started denies everything until it knows who may do what.
             failure @ (Failure::NotNow { .. }
+            | Failure::Denied { .. }
             | Failure::Refused { .. }
             | Failure::Transport(_)
             | Failure::Silent(_)) => {
@@ -272,7 +269,7 @@ impl Course {
         }
         self.api_version = 0;
         if self.served || !self.resource.is_optional() {
-            let until = now + self.backoff.after_denial(now);
+            let until = now + self.backoff.longest(now);
             self.state = State::Waiting { until, then: Box::new(list) };
             return Effect::Relist(Reason::NotServed);
         }

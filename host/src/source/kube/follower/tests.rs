@@ -1,6 +1,6 @@
 //! A follower against a scripted server, with the clock held: minutes pass in a moment, and to the millisecond.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The state machine alone: outcomes in, next step and effect out, on a clock that stands still or is moved by hand.
 
 use super::*;
-use crate::limits::{RETRY_JITTER, RETRY_MOST};
+use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_MOST};
 use crate::object::Kind;
 
 /// One kind's course, and a clock.
@@ -180,14 +180,18 @@ fn a_storm_of_errors_ends_in_at_most_a_quarter_request_a_second() {
 }
 
 #[test]
-fn who_is_denied_asks_seldom_from_the_first_time_on_and_keeps_what_it_knows() {
+fn who_is_denied_asks_again_soon_and_then_ever_less_often_and_keeps_what_it_knows() {
     let denied = || Failure::Denied { status: 403, message: String::new() };
     let mut walk = Walk::watching();
-    for _ in 0..3 {
+    let mut waits = Vec::new();
+    for _ in 0..8 {
         assert_eq!(walk.ended(End::Failed(denied()), Duration::ZERO), Effect::None);
-        assert!(walk.wait() >= RETRY_MOST.mul_f64(1.0 - RETRY_JITTER));
+        waits.push(walk.wait());
         walk.watch_uri();
     }
+    // A server that has just started denies everything for a moment; one that goes on is asked as seldom as possible.
+    assert!(waits[0] <= RETRY_FIRST.mul_f64(1.0 + RETRY_JITTER), "{waits:?}");
+    assert!(waits[7] >= RETRY_MOST.mul_f64(1.0 - RETRY_JITTER), "{waits:?}");
 }
 
 #[test]

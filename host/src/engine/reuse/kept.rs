@@ -1,0 +1,227 @@
+//! A verdict that is kept: what was judged, what was read for it, and how long it stands.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::question::Read;
+use super::recorder::{Touched, Trace};
+use crate::cache::{Generation, NodeInterface, Row};
+use crate::engine::Context;
+use crate::engine::judgement::{ByRow, Codes, Judgement, Reason};
+use crate::limits::REUSE_STALE_REASONS;
+use crate::sandbox::Verdict;
+
+/// A verdict over every row of a snapshot. It is never changed; a patched one is another one of the same line.
+#[derive(Debug)]
+pub(in crate::engine) struct Kept {
+    /// Verdicts that follow each other for the same reads share it; 0 where the verdict is not kept at all.
+    pub(in crate::engine) line: u64,
+    pub(in crate::engine) judgement: Arc<Judgement>,
+    /// How many rows there were.
+    rows: usize,
+    reads: Vec<Arc<Read>>,
+    /// Whether an answer about the cluster depends on which pod asks, so that it must be asked again for every pod.
+    depends_on_both: bool,
+    touched: Touched,
+    /// How many reasons there were when every row was judged.
+    reasons: usize,
+    /// The verdict is that of the snapshot of this generation.
+    stands_at: AtomicU64,
+}
+
+/// What a kept verdict is worth for a pod whose reads about itself are the same, and for a snapshot.
+#[derive(Debug)]
+pub(super) enum Standing {
+    /// It is the verdict.
+    Stands,
+    /// It is, but for these rows, in order.
+    StandsBut(Vec<Row>),
+    /// It is another pod's, or of a snapshot that came later.
+    Elsewhere,
+    /// It is nobody's any more.
+    Fallen,
+}
+
+impl Kept {
+    pub(super) fn new(line: u64, verdict: Verdict, rows: usize, trace: Trace, at: Generation) -> Self {
+        let judgement = Judgement::from(verdict);
+        let mut touched = trace.touched;
+        let mut reasons = 0;
+        if rows == 0 {
+            // Without a node every row fits, and nothing need be looked at to say so.
+            touched.add(NodeInterface::Identity);
+        }
+        if let Judgement::ByRow(by_row) = &judgement {
+            // Its length alone depends on which nodes there are.
+            touched.add(NodeInterface::Identity);
+            reasons = by_row.reasons.len();
+        }
+        Self {
+            line,
+            judgement: Arc::new(judgement),
+            rows,
+            depends_on_both: trace.reads.iter().any(|read| read.question.depends_on_both()),
+            reads: trace.reads,
+            touched,
+            reasons,
+            stands_at: AtomicU64::new(at.0),
+        }
+    }
+
+    /// Reads about the pod, by whose answers the verdict is found.
+    pub(super) fn reads_about_pod(&self) -> impl Iterator<Item = &Arc<Read>> {
+        self.reads.iter().filter(|read| read.question.is_about_pod())
+    }
+
+    fn reads_about_cluster(&self) -> impl Iterator<Item = &Arc<Read>> {
+        self.reads.iter().filter(|read| !read.question.is_about_pod())
+    }
+
+    /// The generation of the last snapshot for which it is known to stand.
+    pub(super) fn stands_at(&self) -> Generation {
+        Generation(self.stands_at.load(Ordering::Relaxed))
+    }
+
+    /// What it is worth for the pod and the snapshot of a context over every row.
+    pub(super) fn standing(&self, context: &Context, is_cluster_wide: bool) -> Standing {
+        let (snapshot, known) = (context.snapshot(), self.stands_at());
+        let now = snapshot.generation();
+        if known == now && !self.depends_on_both {
+            return Standing::Stands;
+        }
+        if is_cluster_wide {
+            return self.standing_of_reads(context);
+        }
+        if known > now {
+            return Standing::Elsewhere;
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        for interface in self.touched.iter().filter(|interface| snapshot.last_change(*interface) > known) {
+            match snapshot.rows_changed(interface, known) {
+                Some(changed) => rows.extend(changed),
+                None => return Standing::Fallen,
+            }
+        }
+        if rows.is_empty() {
+            self.stands_at.fetch_max(now.0, Ordering::Relaxed);
+            return Standing::Stands;
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        Standing::StandsBut(rows)
+    }
+
+    fn standing_of_reads(&self, context: &Context) -> Standing {
+        let snapshot = context.snapshot();
+        if self.rows != snapshot.node_count() {
+            return Standing::Fallen;
+        }
+        // What does not depend on the pod goes first: where that has changed, the verdict is of use to nobody.
+        for depends_on_both in [false, true] {
+            let mut reads =
+                self.reads_about_cluster().filter(|read| read.question.depends_on_both() == depends_on_both);
+            if !reads.all(|read| read.holds(context)) {
+                return if depends_on_both { Standing::Elsewhere } else { Standing::Fallen };
+            }
+        }
+        if !self.depends_on_both {
+            self.stands_at.fetch_max(snapshot.generation().0, Ordering::Relaxed);
+        }
+        Standing::Stands
+    }
+
+    /// The verdict with some rows judged again: `verdict` is about `rows`, in their order, and `trace` is what was read for
+    /// it; none of both where all of these rows are gone. None where the two do not fit together, so that every row has
+    /// to be judged again.
+    pub(super) fn patched(
+        &self,
+        again: Option<(Verdict, Trace)>,
+        rows: &[Row],
+        node_count: usize,
+        at: Generation,
+    ) -> Option<Self> {
+        let (verdict, trace) = again.unwrap_or((Verdict::FitsAll, Trace::default()));
+        // A read that was not made before is one by which the verdict would have to be found.
+        let known = |read: &Arc<Read>| self.reads.iter().any(|known| known.question == read.question);
+        if trace.is_cut || !trace.reads.iter().all(known) {
+            return None;
+        }
+        let judgement = match (&*self.judgement, Judgement::from(verdict)) {
+            (Judgement::ByRow(known), Judgement::FitsAll) if known.named.is_none() || rows.is_empty() => {
+                self.with(known, None, rows, node_count)?
+            }
+            (Judgement::ByRow(known), Judgement::ByRow(again)) if known.named.is_some() == again.named.is_some() => {
+                self.with(known, Some(&again), rows, node_count)?
+            }
+            (Judgement::FitsAll, Judgement::ByRow(again)) if again.named.is_none() => {
+                let fits = ByRow::new(Codes::zeros(node_count), Arc::default(), None);
+                self.with(&fits, Some(&again), rows, node_count)?
+            }
+            (Judgement::FitsAll, Judgement::FitsAll) => Arc::clone(&self.judgement),
+            (Judgement::FitsNone(_), Judgement::FitsAll) if rows.is_empty() => Arc::clone(&self.judgement),
+            (Judgement::FitsNone(known), Judgement::FitsNone(again)) if *known == again => Arc::clone(&self.judgement),
+            _ => return None,
+        };
+        let mut touched = self.touched.with(trace.touched);
+        if matches!(&*judgement, Judgement::ByRow(_)) {
+            touched.add(NodeInterface::Identity);
+        }
+        Some(Self {
+            line: self.line,
+            judgement,
+            rows: node_count,
+            reads: self.reads.clone(),
+            depends_on_both: self.depends_on_both,
+            touched,
+            reasons: self.reasons,
+            stands_at: AtomicU64::new(at.0),
+        })
+    }
+
+    /// Codes and named rows of `known`, with those of `rows` replaced; without `again` these rows fit. The same judgement
+    /// where that changes nothing.
+    fn with(&self, known: &ByRow, again: Option<&ByRow>, rows: &[Row], node_count: usize) -> Option<Arc<Judgement>> {
+        let mut reasons: Vec<Reason> = known.reasons.to_vec();
+        let mut changes = Vec::with_capacity(rows.len());
+        for (place, row) in rows.iter().enumerate() {
+            let code = match again.and_then(|again| again.reason(again.codes.get(place))) {
+                None => 0,
+                Some(reason) => {
+                    let at = reasons.iter().position(|known| known == reason).unwrap_or(reasons.len());
+                    if at == reasons.len() {
+                        reasons.push(reason.clone());
+                    }
+                    u16::try_from(at + 1).ok()?
+                }
+            };
+            changes.push((*row, code));
+        }
+        // Reasons that no row has any more pile up.
+        if reasons.len() > self.reasons + REUSE_STALE_REASONS {
+            return None;
+        }
+        let reasons = if reasons.len() == known.reasons.len() { Arc::clone(&known.reasons) } else { reasons.into() };
+        let named: Option<Vec<u32>> = known.named.as_ref().map(|named| {
+            let is_again = |row: &u32| rows.binary_search(&Row(*row)).is_ok();
+            let others = named.iter().copied().filter(|row| !is_again(row) && (*row as usize) < node_count);
+            let places = again.and_then(|again| again.named.as_deref()).unwrap_or_default();
+            let rows = places.iter().filter_map(|place| rows.get(*place as usize)).map(|row| row.0);
+            let mut named: Vec<u32> = others.chain(rows).collect();
+            named.sort_unstable();
+            named
+        });
+        let same = node_count == known.codes.len()
+            && named.as_deref() == known.named.as_deref()
+            && changes.iter().all(|(row, code)| known.codes.get(row.index()) == *code);
+        if same {
+            return Some(Arc::clone(&self.judgement));
+        }
+        let codes = known.codes.with(node_count, &changes);
+        Some(Arc::new(Judgement::ByRow(ByRow::new(codes, reasons, named.map(Arc::from)))))
+    }
+
+    /// Bytes that the verdict keeps alive, at most.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.judgement.bytes() + self.reads.iter().map(|read| read.bytes()).sum::<usize>()
+    }
+}

@@ -1,0 +1,262 @@
+//! Verdict reuse: a verdict is computed once and kept exact.
+//!
+//! A predicate is a function of what it reads, so a verdict stands for as long as all that was read for it would be read
+//! again. [`recorder`] writes down what a call asks, [`question`] says how two answers are told apart, [`tree`] finds
+//! verdicts by what they ask about the pod, and [`kept`] says whether one stands: a pointwise verdict but for rows that
+//! have changed since, a cluster-wide one while its answers about the cluster are the same.
+//!
+//! Start with [`Store::judge`]. What all predicates together say is kept too, by the verdicts that it is made of. A call
+//! that fails leaves nothing behind.
+
+mod kept;
+mod question;
+mod recorder;
+mod tree;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+
+use self::kept::Standing;
+use self::recorder::Recorder;
+use self::tree::{Slot, Tree};
+use super::Context;
+use super::conjunction::{Outcome, Ruling};
+use super::context::Batch;
+use super::metrics::Metrics;
+use crate::cache::Row;
+use crate::fault::Fault;
+use crate::limits::{REUSE_BYTES, REUSE_PATCH_SHARE};
+use crate::policy::ActivePredicate;
+
+pub(super) use kept::Kept;
+
+/// The verdicts that are kept of one policy.
+#[derive(Debug)]
+pub(super) struct Store {
+    /// One per predicate of the policy.
+    trees: Vec<RwLock<Tree>>,
+    /// By the lines of the verdicts that they are made of.
+    outcomes: RwLock<FxHashMap<Box<[u64]>, Arc<Answered>>>,
+    /// Counts uses.
+    clock: AtomicU64,
+    /// The last line given out.
+    lines: AtomicU64,
+    /// An estimate that every look for room sets right; what is dropped meanwhile may take it below zero.
+    bytes: AtomicIsize,
+    limit_bytes: usize,
+    metrics: Metrics,
+}
+
+/// The last outcome of a combination of verdicts.
+#[derive(Debug)]
+struct Answered {
+    outcome: Mutex<Arc<Outcome>>,
+    used: AtomicU64,
+}
+
+/// What was found of a verdict.
+enum Found {
+    Stands(Arc<Kept>),
+    /// Nothing that stands; a new verdict follows the one of this line, if any.
+    Nothing(Option<u64>),
+}
+
+impl Store {
+    /// An empty store for a policy of so many predicates.
+    pub(super) fn new(predicates: usize, metrics: Metrics) -> Self {
+        Self {
+            trees: (0..predicates).map(|_| RwLock::default()).collect(),
+            outcomes: RwLock::default(),
+            clock: AtomicU64::new(0),
+            lines: AtomicU64::new(0),
+            bytes: AtomicIsize::new(0),
+            limit_bytes: REUSE_BYTES,
+            metrics,
+        }
+    }
+
+    /// The verdict of the policy's predicate at a place, over every row of the context, which it must be about.
+    pub(super) fn judge(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+    ) -> Result<Arc<Kept>, Fault> {
+        match self.find(place, predicate, context)? {
+            Found::Stands(kept) => Ok(kept),
+            Found::Nothing(line) => self.evaluate(place, predicate, context, line),
+        }
+    }
+
+    /// The verdict as far as it is kept; rows that have changed since are judged again, but never all of them.
+    pub(super) fn known(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+    ) -> Result<Option<Arc<Kept>>, Fault> {
+        Ok(match self.find(place, predicate, context)? {
+            Found::Stands(kept) => Some(kept),
+            Found::Nothing(_) => None,
+        })
+    }
+
+    fn find(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Result<Found, Fault> {
+        let Some(tree) = self.trees.get(place) else { return Ok(Found::Nothing(None)) };
+        let Some(slot) = tree.read().find(context).map(Arc::clone) else { return Ok(Found::Nothing(None)) };
+        slot.touch(self.now());
+        let mut line = None;
+        for kept in slot.verdicts().into_iter().flatten() {
+            match kept.standing(context, predicate.module.is_cluster_wide()) {
+                Standing::Stands => {
+                    self.metrics.kept.inc();
+                    return Ok(Found::Stands(kept));
+                }
+                Standing::StandsBut(rows) => {
+                    if let Some(patched) = patch(predicate, context, &kept, rows)? {
+                        let patched = Arc::new(patched);
+                        slot.keep(&patched);
+                        self.metrics.patched.inc();
+                        return Ok(Found::Stands(patched));
+                    }
+                    line = Some(kept.line);
+                }
+                Standing::Fallen => line = Some(kept.line),
+                Standing::Elsewhere => {}
+            }
+        }
+        Ok(Found::Nothing(line))
+    }
+
+    fn evaluate(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+        line: Option<u64>,
+    ) -> Result<Arc<Kept>, Fault> {
+        let recorder = Arc::new(Recorder::new(Arc::clone(context), !predicate.module.is_cluster_wide()));
+        let verdict = predicate.module.filter(Arc::clone(&recorder) as _, context.rows())?;
+        self.metrics.evaluated.inc();
+        let (trace, at) = (recorder.take(), context.snapshot().generation());
+        let is_cut = trace.is_cut;
+        let line = match line {
+            _ if is_cut => 0,
+            Some(line) => line,
+            None => self.lines.fetch_add(1, Ordering::Relaxed) + 1,
+        };
+        let kept = Arc::new(Kept::new(line, verdict, context.rows() as usize, trace, at));
+        if let Some(tree) = self.trees.get(place).filter(|_| !is_cut) {
+            let slot = tree.write().place(kept.reads_about_pod(), context);
+            slot.touch(self.now());
+            let before = slot.bytes();
+            slot.keep(&kept);
+            self.grow(before, slot.bytes());
+        }
+        Ok(kept)
+    }
+
+    /// What verdicts of these lines together say over every row.
+    pub(super) fn outcome(&self, lines: &[u64], rulings: Vec<Ruling>, nodes: usize) -> Arc<Outcome> {
+        if lines.contains(&0) {
+            return Arc::new(Outcome::new(rulings, &Batch::All, nodes));
+        }
+        let known = self.outcomes.read().get(lines).map(Arc::clone);
+        if let Some(answered) = known {
+            answered.used.store(self.now(), Ordering::Relaxed);
+            let last = Arc::clone(&answered.outcome.lock());
+            let same = |(a, b): (&Ruling, &Ruling)| Arc::ptr_eq(&a.judgement, &b.judgement);
+            if last.asked == nodes && last.rulings.iter().zip(&rulings).all(same) {
+                return last;
+            }
+            let outcome = last.patched(&rulings, nodes);
+            let outcome = Arc::new(outcome.unwrap_or_else(|| Outcome::new(rulings, &Batch::All, nodes)));
+            self.grow(last.bytes(), outcome.bytes());
+            *answered.outcome.lock() = Arc::clone(&outcome);
+            return outcome;
+        }
+        let outcome = Arc::new(Outcome::new(rulings, &Batch::All, nodes));
+        let answered = Answered { outcome: Mutex::new(Arc::clone(&outcome)), used: AtomicU64::new(self.now()) };
+        self.outcomes.write().insert(lines.into(), Arc::new(answered));
+        self.grow(0, outcome.bytes());
+        outcome
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Something that is kept has become larger or smaller.
+    fn grow(&self, before: usize, after: usize) {
+        let change = after.cast_signed() - before.cast_signed();
+        let bytes = usize::try_from(self.bytes.fetch_add(change, Ordering::Relaxed) + change).unwrap_or(0);
+        self.metrics.kept_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        if bytes > self.limit_bytes {
+            self.make_room();
+        }
+    }
+
+    /// Drops what was used longest ago, so that a quarter of the room is free: to look for it takes longer than to drop it.
+    fn make_room(&self) {
+        let mut uses: Vec<(u64, usize)> = Vec::new();
+        for tree in &self.trees {
+            tree.read().for_each(&mut |slot: &Slot| uses.push((slot.used(), slot.bytes())));
+        }
+        let outcomes = self.outcomes.read();
+        uses.extend(outcomes.values().map(|answered| (answered.used.load(Ordering::Relaxed), answered.bytes())));
+        drop(outcomes);
+        uses.sort_unstable_by(|a, b| b.cmp(a));
+        let room = self.limit_bytes / 4 * 3;
+        let mut bytes = 0;
+        let mut oldest = 0;
+        for (used, size) in &uses {
+            if bytes + size > room {
+                oldest = used + 1;
+                break;
+            }
+            bytes += size;
+        }
+        let dropped = uses.iter().filter(|(used, _)| *used < oldest).count();
+        self.metrics.evicted.inc_by(u64::try_from(dropped).unwrap_or(u64::MAX));
+        for tree in &self.trees {
+            let mut tree = tree.write();
+            if !tree.retain(&|slot: &Slot| slot.used() >= oldest) {
+                *tree = Tree::Empty;
+            }
+        }
+        self.outcomes.write().retain(|_, answered| answered.used.load(Ordering::Relaxed) >= oldest);
+        self.bytes.store(bytes.cast_signed(), Ordering::Relaxed);
+    }
+}
+
+impl Answered {
+    fn bytes(&self) -> usize {
+        self.outcome.lock().bytes()
+    }
+}
+
+/// The verdict with some rows judged again; none where that is no less work than to judge them all, or where what comes
+/// out does not fit what is known.
+fn patch(
+    predicate: &ActivePredicate,
+    context: &Arc<Context>,
+    kept: &Kept,
+    mut rows: Vec<Row>,
+) -> Result<Option<Kept>, Fault> {
+    let (node_count, at) = (context.snapshot().node_count(), context.snapshot().generation());
+    rows.retain(|row| row.index() < node_count);
+    if rows.is_empty() {
+        return Ok(kept.patched(None, &rows, node_count, at));
+    }
+    if rows.len() * REUSE_PATCH_SHARE > node_count {
+        return Ok(None);
+    }
+    let rows: Arc<[Row]> = rows.into();
+    let again = Arc::new(context.over(Batch::Rows(Arc::clone(&rows))));
+    let recorder = Arc::new(Recorder::new(Arc::clone(&again), true));
+    let verdict = predicate.module.filter(Arc::clone(&recorder) as _, again.rows())?;
+    Ok(kept.patched(Some((verdict, recorder.take())), &rows, node_count, at))
+}

@@ -1,0 +1,355 @@
+//! The facts of one call, with everything that is asked of them written down. Every function of the contract is here:
+//! which questions of [`super::question`] its answer depends on, and there is no other list of that.
+//!
+//! A pointwise predicate's columns are not written down by value: its verdict for a row depends on that row alone, so it
+//! is enough to know which interfaces it looked at, and which rows have changed in these.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::question::{Measure, Part, Question, Read, Tally};
+use crate::cache::NodeInterface;
+use crate::engine::Context;
+use crate::limits::REUSE_READS;
+use crate::sandbox::{Facts, wire};
+
+/// What a call has asked.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    /// In the order of the first time that each was asked.
+    pub(super) reads: Vec<Arc<Read>>,
+    /// Interfaces about nodes that a pointwise predicate looked at.
+    pub(super) touched: Touched,
+    /// Whether it asked more than is written down.
+    pub(super) is_cut: bool,
+}
+
+/// A set of interfaces about nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Touched(u8);
+
+impl Touched {
+    pub(super) fn add(&mut self, interface: NodeInterface) {
+        self.0 |= 1 << interface as u8;
+    }
+
+    pub(super) fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = NodeInterface> {
+        NodeInterface::ALL.into_iter().filter(move |interface| self.0 >> *interface as u8 & 1 == 1)
+    }
+}
+
+/// The facts of a context, asked by one call of one predicate.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    context: Arc<Context>,
+    /// Whether the predicate is pointwise, so that rows change one by one.
+    pointwise: bool,
+    trace: Mutex<Trace>,
+}
+
+impl Recorder {
+    pub(super) fn new(context: Arc<Context>, pointwise: bool) -> Self {
+        Self { context, pointwise, trace: Mutex::default() }
+    }
+
+    /// What has been asked so far.
+    pub(super) fn take(&self) -> Trace {
+        std::mem::take(&mut self.trace.lock())
+    }
+
+    /// The context, once the question has been written down.
+    fn asked(&self, question: Question) -> &Context {
+        self.read(question, |_| ());
+        &self.context
+    }
+
+    fn read<T>(&self, question: Question, answer: impl FnOnce(&Read) -> T) -> Option<T> {
+        let mut trace = self.trace.lock();
+        if let Some(known) = trace.reads.iter().find(|read| read.question == question) {
+            return Some(answer(known));
+        }
+        if trace.reads.len() == REUSE_READS {
+            trace.is_cut = true;
+            return None;
+        }
+        trace.reads.push(Arc::new(Read::new(question, &self.context)));
+        trace.reads.last().map(|read| answer(read))
+    }
+
+    fn part(&self, part: Part) -> &Context {
+        self.asked(Question::Part(part))
+    }
+
+    /// The context, once it is written down that columns of nodes were asked for.
+    fn nodes(&self, interface: NodeInterface, question: impl FnOnce() -> Question) -> &Context {
+        if self.pointwise {
+            self.trace.lock().touched.add(interface);
+            return &self.context;
+        }
+        self.asked(question())
+    }
+
+    fn labels(&self, key: &str) -> &Context {
+        self.nodes(NodeInterface::Labels, || Question::Labels(key.into()))
+    }
+
+    fn amounts(&self, measure: Measure, resource: &str) -> &Context {
+        self.nodes(NodeInterface::Resources, || Question::Amounts(measure, resource.into()))
+    }
+
+    fn tally(&self, tally: Tally) -> &Context {
+        self.nodes(NodeInterface::Resources, || Question::Tally(tally))
+    }
+
+    /// Claims are looked up in the pod's namespace: pods of one namespace share what is found.
+    fn claims(&self, question: Question) -> &Context {
+        self.part(Part::Namespace);
+        self.asked(question)
+    }
+
+    /// What the pod's volumes would attach depends on these, and on whose they are.
+    fn attachments(&self, question: Question) -> &Context {
+        self.asked(Question::Volumes);
+        self.claims(question)
+    }
+}
+
+impl Facts for Recorder {
+    fn namespace(&self) -> Arc<str> {
+        self.part(Part::Namespace).namespace()
+    }
+
+    fn label(&self, key: &str) -> Option<Arc<str>> {
+        self.asked(Question::Label(key.into())).label(key)
+    }
+
+    fn node_name(&self) -> Option<Arc<str>> {
+        self.asked(Question::NodeName).node_name()
+    }
+
+    fn node_selector(&self) -> Arc<[(Arc<str>, Arc<str>)]> {
+        self.part(Part::NodeSelector).node_selector()
+    }
+
+    fn required_terms(&self) -> Option<Vec<wire::Term>> {
+        self.part(Part::RequiredAffinity).required_terms()
+    }
+
+    fn tolerations(&self) -> Vec<wire::Toleration> {
+        self.part(Part::Tolerations).tolerations()
+    }
+
+    fn requests(&self) -> Vec<wire::Request> {
+        self.part(Part::Requests).requests()
+    }
+
+    fn names(&self) -> Arc<[Arc<str>]> {
+        self.nodes(NodeInterface::Identity, || Question::Names).names()
+    }
+
+    fn row(&self, name: &str) -> Option<u32> {
+        self.nodes(NodeInterface::Identity, || Question::RowOf(name.into())).row(name)
+    }
+
+    fn label_column(&self, key: &str) -> Arc<[u32]> {
+        self.labels(key).label_column(key)
+    }
+
+    fn label_code(&self, key: &str, text: &str) -> Option<u32> {
+        self.labels(key).label_code(key, text)
+    }
+
+    fn label_dictionary(&self, key: &str) -> Arc<[Arc<str>]> {
+        self.labels(key).label_dictionary(key)
+    }
+
+    fn label_integers(&self, key: &str) -> Arc<[i64]> {
+        self.labels(key).label_integers(key)
+    }
+
+    fn unschedulable(&self) -> Arc<[u8]> {
+        self.nodes(NodeInterface::Taints, || Question::Unschedulable).unschedulable()
+    }
+
+    fn taint_sets(&self) -> Vec<Vec<wire::Taint>> {
+        self.nodes(NodeInterface::Taints, || Question::TaintSets).taint_sets()
+    }
+
+    fn taint_column(&self) -> Arc<[u32]> {
+        self.nodes(NodeInterface::Taints, || Question::TaintCodes).taint_column()
+    }
+
+    fn allocatable(&self, resource: &str) -> Arc<[i64]> {
+        self.amounts(Measure::Allocatable, resource).allocatable(resource)
+    }
+
+    fn requested(&self, resource: &str) -> Arc<[i64]> {
+        self.amounts(Measure::Allocatable, resource);
+        self.amounts(Measure::Free, resource).requested(resource)
+    }
+
+    fn foreign(&self, resource: &str) -> Arc<[i64]> {
+        self.amounts(Measure::Foreign, resource).foreign(resource)
+    }
+
+    fn free(&self, resource: &str) -> Arc<[i64]> {
+        self.amounts(Measure::Free, resource).free(resource)
+    }
+
+    fn pods(&self) -> Arc<[i64]> {
+        self.tally(Tally::Pods).pods()
+    }
+
+    fn foreign_pods(&self) -> Arc<[i64]> {
+        self.tally(Tally::Foreign).foreign_pods()
+    }
+
+    fn pod_limit(&self) -> Arc<[i64]> {
+        self.tally(Tally::Limit).pod_limit()
+    }
+
+    fn pod_room(&self) -> Arc<[i64]> {
+        self.tally(Tally::Room).pod_room()
+    }
+
+    fn device_class_serves(&self, resource: &str) -> bool {
+        let question = || Question::DeviceClassServes(resource.into());
+        self.nodes(NodeInterface::Resources, question).device_class_serves(resource)
+    }
+
+    fn port_conflicts(&self) -> Option<Arc<[u8]>> {
+        // Who asks for no port learns nothing about nodes.
+        if self.part(Part::HostPorts).pod().host_ports.is_empty() {
+            return None;
+        }
+        self.nodes(NodeInterface::Ports, || Question::PortUse).port_conflicts()
+    }
+
+    fn spread_constraints(&self) -> Vec<wire::SpreadConstraint> {
+        self.part(Part::Spread).spread_constraints()
+    }
+
+    fn default_selector(&self) -> Option<wire::LabelSelector> {
+        self.asked(Question::DefaultSelector).default_selector()
+    }
+
+    fn affinity(&self) -> Vec<wire::AffinityTerm> {
+        self.part(Part::Affinity).affinity()
+    }
+
+    fn anti_affinity(&self) -> Vec<wire::AffinityTerm> {
+        self.part(Part::AntiAffinity).anti_affinity()
+    }
+
+    fn matching_pods(&self, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
+        let key = Context::count_key(selectors, terminating)?;
+        let counts = self.read(Question::Count(key), |read| read.counts().map(|counts| self.context.column(counts)));
+        counts.flatten().or_else(|| self.context.matching_pods(selectors, terminating))
+    }
+
+    fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Option<bool> {
+        let selectors = Context::count_key(selectors, false)?.selectors;
+        Some(self.asked(Question::MatchesThisPod(selectors.clone())).is_matched_by(&selectors))
+    }
+
+    fn anti_affinity_keys(&self) -> Vec<Arc<str>> {
+        self.asked(Question::AntiAffinity).anti_affinity_keys()
+    }
+
+    fn anti_affinity_terms(&self, topology_key: &str) -> Arc<[u32]> {
+        self.asked(Question::AntiAffinity).anti_affinity_terms(topology_key)
+    }
+
+    fn required_features(&self) -> Vec<Arc<str>> {
+        self.part(Part::Features).required_features()
+    }
+
+    fn feature_sets(&self) -> Vec<Vec<Arc<str>>> {
+        self.nodes(NodeInterface::Features, || Question::FeatureSets).feature_sets()
+    }
+
+    fn feature_column(&self) -> Arc<[u32]> {
+        self.nodes(NodeInterface::Features, || Question::FeatureCodes).feature_column()
+    }
+
+    fn volumes(&self) -> Vec<wire::PodVolume> {
+        self.asked(Question::Volumes).volumes()
+    }
+
+    fn owner(&self) -> (Arc<str>, Arc<str>, Arc<str>) {
+        self.asked(Question::Owner).owner()
+    }
+
+    fn disk_users(&self, kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser> {
+        self.asked(Question::DiskUsers(kind, id.into())).disk_users(kind, id)
+    }
+
+    fn claim_users(&self, claim: &str) -> u32 {
+        self.claims(Question::ClaimUsers(claim.into())).claim_users(claim)
+    }
+
+    fn wanted_attachments(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
+        self.attachments(Question::Wanted(registered)).wanted_attachments(registered)
+    }
+
+    fn attachment_registered(&self) -> Arc<[u8]> {
+        self.asked(Question::Registered).attachment_registered()
+    }
+
+    fn attachment_limited(&self) -> Arc<[u8]> {
+        self.asked(Question::Limited).attachment_limited()
+    }
+
+    fn attachment_limit(&self, driver: &str) -> Arc<[i64]> {
+        self.asked(Question::Limit(driver.into())).attachment_limit(driver)
+    }
+
+    fn attachments_used(&self, driver: &str) -> Arc<[i64]> {
+        self.asked(Question::Used(driver.into())).attachments_used(driver)
+    }
+
+    fn rows_with_attachment(&self, volume: &wire::Attachment) -> Vec<u32> {
+        self.asked(Question::RowsWith(volume.clone())).rows_with_attachment(volume)
+    }
+
+    fn uncounted_pods(&self) -> Vec<wire::UncountedPod> {
+        self.asked(Question::Uncounted).uncounted_pods()
+    }
+
+    fn claim(&self, name: &str) -> Option<wire::Claim> {
+        self.claims(Question::Claim(name.into())).claim(name)
+    }
+
+    fn volume(&self, name: &str) -> Option<wire::Volume> {
+        self.asked(Question::Volume(name.into())).volume(name)
+    }
+
+    fn volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
+        self.claims(Question::VolumesFor(claim.into())).volumes_for(claim)
+    }
+
+    fn storage_class(&self, name: &str) -> Option<wire::StorageClass> {
+        self.asked(Question::Class(name.into())).storage_class(name)
+    }
+
+    fn default_class(&self) -> Option<Arc<str>> {
+        self.asked(Question::DefaultClass).default_class()
+    }
+
+    fn driver_reports_capacity(&self, driver: &str) -> bool {
+        self.asked(Question::ReportsCapacity(driver.into())).driver_reports_capacity(driver)
+    }
+
+    fn capacities(&self, class_name: &str) -> Vec<wire::StorageCapacity> {
+        self.asked(Question::Capacities(class_name.into())).capacities(class_name)
+    }
+
+    fn migrated(&self, plugin: &str) -> Arc<[u8]> {
+        self.asked(Question::Migrated(plugin.into())).migrated(plugin)
+    }
+}
