@@ -48,7 +48,7 @@ fn a_cluster_is_held_in_so_much_memory() {
 /// M-02: 1,000,000 pod events with names, labels and images that were never there before, in full.
 #[test]
 fn churn_with_ever_new_names_leaves_memory_as_it_was() {
-    let events = size(200_000, 1_000_000);
+    let events = size(400_000, 1_000_000);
     let world = World::with(50, 10);
     world.is_followed("Pod");
     let mut held = Vec::new();
@@ -68,10 +68,10 @@ fn churn_with_ever_new_names_leaves_memory_as_it_was() {
         // The server's history is not what is measured.
         world.server.change(|store| store.truncate());
     }
-    // The first quarter warms up.
-    let warm = held.get(held.len() / 4).copied().unwrap();
+    // The first half warms up: tombstones fill, and the heap takes the shape that its threads' bursts give it.
+    let warm = held.get(held.len() / 2).copied().unwrap();
     let last = held.last().copied().unwrap();
-    println!("{:?}", held.iter().map(|bytes| bytes / 1024).collect::<Vec<_>>());
+    println!("MiB by step: {:?}", held.iter().map(|bytes| bytes / MIB).collect::<Vec<_>>());
     println!("{:.1} MiB warm, {:.1} MiB after {events} events", mib(warm), mib(last));
     assert_eq!(world.lists("Pod"), 1);
     assert!(last * 10 <= warm * 11, "{:.1} MiB after {:.1} MiB", mib(last), mib(warm));

@@ -19,7 +19,7 @@ use crate::world::{self, launch, node, node_name, pod};
 const SEEDS: u64 = 500;
 
 /// Changes in each.
-const EVENTS: u64 = 60;
+const EVENTS: u64 = 150;
 
 /// Histories that are played at once: most of the time of each is spent waiting for the next try.
 const AT_ONCE: usize = 12;

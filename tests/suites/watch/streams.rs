@@ -144,6 +144,17 @@ fn an_older_version_after_a_newer_one_is_ignored() {
     world.server.apply(relabelled);
     world.converges();
 
+    // Right behind the newer one, where both may wait to be applied.
+    let old_pods = world.server.look(|store| store.objects_at("Pod", store.version()));
+    world.server.change(|store| {
+        for old in &old_pods {
+            let name = old["metadata"]["name"].as_str().unwrap();
+            store.apply(pod(name, old["spec"]["nodeName"].as_str().unwrap(), 1_500));
+            store.say("Pod", &event("MODIFIED", old));
+        }
+    });
+    world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+
     world.server.change(|store| {
         store.say("Pod", &event("MODIFIED", &old_pod));
         store.say("Pod", &event("ADDED", &old_pod));
