@@ -103,7 +103,7 @@ fn requests(rng: &mut Rng) -> Value {
 
 fn containers(rng: &mut Rng) -> Value {
     let count = if chance(rng, 20) { 2 } else { 1 };
-    let containers = (0..count).map(|number| {
+    let containers = (0_u32..count).map(|number| {
         let mut container =
             json!({"name": format!("c{number}"), "image": "i", "resources": {"requests": requests(rng)}});
         for (resource, amount, percent) in [("example.com/gpu", "1", 4), ("hugepages-2Mi", "64Mi", 3)] {
@@ -113,7 +113,8 @@ fn containers(rng: &mut Rng) -> Value {
             }
         }
         if chance(rng, 6) {
-            let port = 8000 + rng.u32(..10);
+            // The containers of one pod share its ports, so each has a range of its own.
+            let port = 8000 + 10 * number + rng.u32(..10);
             container["ports"] = json!([{
                 "containerPort": port, "hostPort": port, "protocol": word(rng, &["TCP", "UDP"]),
             }]);
