@@ -70,7 +70,8 @@ fn a_bookmark_is_named_by_answers_as_what_has_been_seen() {
         patience::until(|| witness.has_answer().then_some(())).unwrap();
         let records = witness.judge(&world.server);
         let answer = records.last()?.answer.clone().ok()?;
-        (answer["version"]["podsResourceVersion"] == version.to_string()).then_some(())
+        let seen = answer["version"]["podsResourceVersion"].as_str()?.parse::<u64>().ok()?;
+        (seen == version).then_some(())
     };
     patience::until(seen).expect("the bookmark's version is named");
 }

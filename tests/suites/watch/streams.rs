@@ -218,7 +218,7 @@ fn odd_objects() -> Vec<Value> {
                    "cpu": "9223372036854775807", "memory": "16Ei", "pods": "1e3", "example.com/x": "-5"}},
                "metadata": {"name": "overflow", "labels": {"kubernetes.io/hostname": "overflow", "generation": "1"}}}),
         json!({"apiVersion": "v1", "kind": "Node", "status": {"allocatable": {"cpu": "16", "memory": "1Gi", "pods": 110}},
-               "metadata": {"name": "edge", "labels": {(long.clone()): (long.clone()), "generation": ""}}}),
+               "metadata": {"name": "edge", "labels": {(long.clone()): long, "generation": ""}}}),
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata("no-status"), "spec": {"nodeName": "n0"}}),
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata("nulls"), "status": null,
                "spec": {"nodeName": "n0", "containers": null, "tolerations": null, "volumes": null, "affinity": null}}),
