@@ -65,8 +65,8 @@ fn event(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
     Some((text(&event["type"]), text(&event["object"]["metadata"]["name"])))
 }
 
-fn is(event: Option<(String, String)>, kind: &str, name: &str) {
-    assert_eq!(event, Some((kind.to_owned(), name.to_owned())));
+fn is(event: &Option<(String, String)>, kind: &str, name: &str) {
+    assert_eq!(*event, Some((kind.to_owned(), name.to_owned())));
 }
 
 #[test]
@@ -102,12 +102,12 @@ fn a_watch_tells_what_came_after_its_version_and_ends_in_time_with_a_bookmark() 
     server.apply(pod("a"));
     server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}));
     let mut watch = watch(&server, &format!("resourceVersion={version}&timeoutSeconds=1"));
-    is(event(&mut watch), "ADDED", "a");
+    is(&event(&mut watch), "ADDED", "a");
     server.apply(pod("a"));
     server.delete("Pod", "default/before");
-    is(event(&mut watch), "MODIFIED", "a");
-    is(event(&mut watch), "DELETED", "before");
-    is(event(&mut watch), "BOOKMARK", "");
+    is(&event(&mut watch), "MODIFIED", "a");
+    is(&event(&mut watch), "DELETED", "before");
+    is(&event(&mut watch), "BOOKMARK", "");
     assert_eq!(chunk(&mut watch), Ok(None), "it ends in order");
 }
 
@@ -116,9 +116,9 @@ fn a_watch_without_a_version_begins_with_what_there_is() {
     let server = ApiServer::start();
     server.apply(pod("a"));
     let mut watch = watch(&server, "");
-    is(event(&mut watch), "ADDED", "a");
+    is(&event(&mut watch), "ADDED", "a");
     server.end_watches("Pod");
-    is(event(&mut watch), "BOOKMARK", "");
+    is(&event(&mut watch), "BOOKMARK", "");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_compacted_version_is_answered_by_an_error_event() {
     server.apply(pod("b"));
     server.change(Store::compact);
     let mut watch = watch(&server, &format!("resourceVersion={version}"));
-    is(event(&mut watch), "ERROR", "");
+    is(&event(&mut watch), "ERROR", "");
     assert_eq!(chunk(&mut watch), Ok(None));
 }
 
@@ -157,7 +157,7 @@ fn faults_are_met_by_the_requests_that_they_were_written_for() {
 
     server.next("Pod", Verb::Watch, Fault::SilentAfter(1));
     let mut silent = watch(&server, "resourceVersion=1&timeoutSeconds=0");
-    is(event(&mut silent), "ADDED", "a");
+    is(&event(&mut silent), "ADDED", "a");
     silent.get_ref().set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let began = Instant::now();
     assert!(silent.read(&mut [0]).is_err(), "neither a byte nor an end");
@@ -183,7 +183,7 @@ fn a_server_that_is_down_refuses_and_comes_back_where_it_was() {
     let server = ApiServer::start();
     server.apply(pod("a"));
     let mut watch = watch(&server, "resourceVersion=1");
-    is(event(&mut watch), "ADDED", "a");
+    is(&event(&mut watch), "ADDED", "a");
     for _ in 0..3 {
         server.go_down();
         assert!(TcpStream::connect(server.address).is_err());
