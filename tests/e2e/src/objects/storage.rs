@@ -98,7 +98,7 @@ fn persistent_volume(rng: &mut Rng, name: &str, modes: &Value) -> Value {
 pub(crate) fn volume_of(claim: &Value) -> Option<String> {
     let name = text(claim, "metadata.name");
     let number: usize = name.strip_prefix("claim-")?.parse().ok()?;
-    let is_there = number % 2 == 0 && text(claim, "spec.storageClassName") == "late";
+    let is_there = number.is_multiple_of(2) && text(claim, "spec.storageClassName") == "late";
     is_there.then(|| format!("{}-{name}", text(claim, "metadata.namespace")))
 }
 
