@@ -185,6 +185,9 @@ pub const STREAM_REQUESTS: usize = 16;
 pub const REQUEST_PODS: usize = 1000;
 /// Pods times nodes of one request: an answer of this many node names takes 100 MB at most.
 pub const REQUEST_PAIRS: usize = 2_000_000;
+/// Victims of one preemption question, over all its nodes: kube-scheduler tries 10 % of the nodes, some hundred of them, and
+/// a node holds 110 pods unless configured otherwise.
+pub const REQUEST_VICTIMS: usize = 100_000;
 /// Bytes of an error's text: it may quote what a client sent, and a gRPC status travels in a header.
 pub const ERROR_BYTES: usize = 1024;
 /// Time that a request waits for one of the evaluation slots (one per core) before it is refused: an evaluation takes

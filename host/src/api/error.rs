@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::cache::AssumeError;
+use crate::cache::{AssumeError, OverlayError};
 use crate::{engine, limits};
 
 /// Why a request has no answer.
@@ -105,7 +105,8 @@ pub enum Error {
     /// There is nothing at this path.
     #[error(
         "there is nothing at {path}; POST /v1/filter, POST /v1/explain, POST /v1/assume, POST /v1/forget, \
-         POST /v1/predicates, POST /v1/prefilterpredicates, GET /v1/state, GET /v1/events, POST /extender/filter, GET /livez, GET /readyz"
+         POST /v1/predicates, POST /v1/prefilterpredicates, GET /v1/state, GET /v1/events, POST /extender/filter, \
+         POST /extender/preempt, GET /livez, GET /readyz"
     )]
     UnknownPath {
         /// As the request named it.
@@ -146,6 +147,12 @@ impl Error {
             Self::Engine(engine::Error::UnknownPod { .. } | engine::Error::UnknownNode { .. }) => {
                 (Code::NotFound, StatusCode::NOT_FOUND)
             }
+            Self::Engine(engine::Error::Overlay(error)) => match error {
+                OverlayError::UnknownPod { .. } | OverlayError::UnknownNode { .. } => {
+                    (Code::NotFound, StatusCode::NOT_FOUND)
+                }
+                OverlayError::Unsettled { .. } => (Code::Aborted, StatusCode::CONFLICT),
+            },
             Self::Internal | Self::Engine(engine::Error::Contradiction { .. }) => {
                 (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR)
             }
@@ -194,6 +201,7 @@ pub(super) fn code_name(code: tonic::Code) -> &'static str {
         Code::FailedPrecondition => "FAILED_PRECONDITION",
         Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
         Code::Unavailable => "UNAVAILABLE",
+        Code::Aborted => "ABORTED",
         Code::Unimplemented => "UNIMPLEMENTED",
         _ => "INTERNAL",
     }

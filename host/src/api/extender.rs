@@ -1,8 +1,11 @@
-//! kube-scheduler's extender dialect: POST /extender/filter, as `k8s.io/kube-scheduler/extender/v1` has it.
+//! kube-scheduler's extender dialect: POST /extender/filter and, in [`preempt`], POST /extender/preempt, as
+//! `k8s.io/kube-scheduler/extender/v1` has them.
 //!
 //! These types have no JSON tags in Go: names are Go's field names, any case is taken, absent pointers are explicit
 //! nulls. The reply is always 200, since kube-scheduler drops the body of any other: what is wrong is said in `Error`.
 //! Start at [`verdict`].
+
+pub(super) mod preempt;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -15,6 +18,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::request::{at_most, invalid};
 use super::{Error, Service, json, request};
 use crate::cache::Row;
 use crate::engine::{Code, Depth, Engine, FaultEffect, Nodes, Phase, PodAnswer, PodRef, Question};
@@ -199,10 +203,6 @@ fn candidates<'a>(args: &'a Args<'a>, names: &'a [String]) -> Vec<Candidate<'a>>
         .collect()
 }
 
-fn invalid(field: &str, reason: &str) -> Error {
-    Error::InvalidField { field: field.to_owned(), reason: reason.to_owned() }
-}
-
 /// An object read as Go reads one without tags: by field name in any case, unknown names skipped, the last one counts.
 trait GoObject<'de>: Default {
     const NAME: &'static str;
@@ -240,6 +240,7 @@ impl<'de> GoObject<'de> for NodeList<'de> {
 }
 
 /// Wraps a [`GoObject`] for serde.
+#[derive(Debug)]
 struct Go<T>(T);
 
 impl<'de, T: GoObject<'de>> Deserialize<'de> for Go<T> {

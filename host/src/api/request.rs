@@ -143,7 +143,7 @@ pub(super) fn invalid(field: &str, reason: &str) -> Error {
     Error::InvalidField { field: field.to_owned(), reason: reason.to_owned() }
 }
 
-fn at_most(what: &'static str, asked: usize, limit: usize) -> Result<(), Error> {
+pub(super) fn at_most(what: &'static str, asked: usize, limit: usize) -> Result<(), Error> {
     if asked > limit { Err(Error::TooMuch { what, asked, limit }) } else { Ok(()) }
 }
 

@@ -25,6 +25,7 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         .route("/v1/state", get(state::state))
         .route("/v1/events", get(events::events))
         .route("/extender/filter", post(extender::filter))
+        .route("/extender/preempt", post(extender::preempt::preempt))
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics::metrics))

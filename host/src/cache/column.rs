@@ -41,6 +41,20 @@ impl<T: Clone> Column<T> {
         Self { state: Arc::new(State { chunks, len, flat: OnceLock::new() }) }
     }
 
+    /// A column of these values.
+    pub(super) fn of(mut values: Vec<T>) -> Self {
+        let len = values.len();
+        let mut chunks = Vec::with_capacity(len.div_ceil(CHUNK_ROWS));
+        while values.len() > CHUNK_ROWS {
+            let rest = values.split_off(CHUNK_ROWS);
+            chunks.push(Arc::new(std::mem::replace(&mut values, rest)));
+        }
+        if !values.is_empty() {
+            chunks.push(Arc::new(values));
+        }
+        Self { state: Arc::new(State { chunks, len, flat: OnceLock::new() }) }
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.state.len
@@ -195,6 +209,9 @@ mod tests {
             (0..len).for_each(|_| pushed.push(7));
             pushed.push(8);
             assert_eq!(filled.flat(), pushed.flat(), "{len} rows");
+            let mut made = Column::of(vec![7; len]);
+            made.push(8);
+            assert_eq!(made.flat(), pushed.flat(), "{len} rows");
         }
     }
 }

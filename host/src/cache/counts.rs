@@ -4,13 +4,15 @@
 //! that building a count costs a match per class and an addition per pod, and a pod event costs one bit per count.
 //!
 //! [`Counts`] is the writer's side and maintains what readers have asked for. [`CountView`] is what a snapshot shows: a
-//! reader that asks for something new builds it for the snapshot it looks at, and the writer builds it into the next.
+//! reader that asks for something new builds it for the snapshot it looks at, and the writer builds it into the next. An
+//! overlay's view is that of the snapshot below it with its own few changes added to whatever is asked for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::table::NodeTable;
 use super::{Column, Row};
 use crate::limits::{COUNTS, COUNTS_BYTES};
 use crate::metadata::{Labels, PodRecord, PodSelector};
@@ -107,10 +109,57 @@ pub(super) struct CountView {
     maintained: Vec<(Column<u32>, Arc<AtomicU64>)>,
     /// What readers of this state have built beyond.
     built: RwLock<FxHashMap<CountKey, Column<u32>>>,
+    /// What an overlay changes; none in a view of the cache itself.
+    overlaid: Option<Overlaid>,
     shared: Arc<Shared>,
 }
 
+/// An overlay's changes to the counts of the state below it.
+#[derive(Debug)]
+struct Overlaid {
+    base: Arc<CountView>,
+    /// The population of that state.
+    rows: Column<Arc<Vec<u32>>>,
+    classes: Column<Arc<PodClass>>,
+    namespaces: Arc<Namespaces>,
+    changes: Vec<PodChange>,
+}
+
+/// A pod of a class comes to a row (`more`) or leaves it.
+#[derive(Debug, Clone)]
+pub(super) struct PodChange {
+    pub(super) row: Row,
+    pub(super) class: PodClass,
+    pub(super) more: bool,
+}
+
+impl Overlaid {
+    /// The count of the state below, with the changes added, over as many rows as the overlay has.
+    fn column(&self, key: &CountKey, rows: usize) -> Column<u32> {
+        let population = Population { rows: &self.rows, classes: &self.classes, namespaces: &self.namespaces };
+        let mut counts = self.base.column(key, &population);
+        (counts.len()..rows).for_each(|_| counts.push(0));
+        for change in self.changes.iter().filter(|change| key.matches(&change.class, &self.namespaces)) {
+            let count = |pods: &mut u32| *pods = if change.more { *pods + 1 } else { pods.saturating_sub(1) };
+            counts.update(change.row, count);
+        }
+        counts
+    }
+}
+
 impl CountView {
+    /// The counts of the nodes of `base`, changed by an overlay.
+    pub(super) fn overlaid(base: &NodeTable, changes: Vec<PodChange>) -> Self {
+        let overlaid = Overlaid {
+            base: Arc::clone(&base.counts),
+            rows: base.pod_classes.clone(),
+            classes: base.classes.clone(),
+            namespaces: Arc::clone(&base.namespaces),
+            changes,
+        };
+        Self { overlaid: Some(overlaid), ..Self::default() }
+    }
+
     /// The count of a key per row; built from the population of this state on first use.
     pub(super) fn column(&self, key: &CountKey, population: &Population<'_>) -> Column<u32> {
         if let Some((rows, read)) = self.places.get(key).and_then(|place| self.maintained.get(*place)) {
@@ -120,8 +169,13 @@ impl CountView {
         if let Some(rows) = self.built.read().unwrap_or_else(PoisonError::into_inner).get(key) {
             return rows.clone();
         }
-        self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
-        let rows = population.count(&population.counted(key));
+        let rows = match &self.overlaid {
+            Some(overlaid) => overlaid.column(key, population.rows.len()),
+            None => {
+                self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+                population.count(&population.counted(key))
+            }
+        };
         let mut built = self.built.write().unwrap_or_else(PoisonError::into_inner);
         // What does not fit is built again for whoever asks next.
         if built.len() < COUNTS {
@@ -175,6 +229,7 @@ impl Counts {
             places: Arc::clone(&self.places),
             maintained: self.maintained.iter().map(column).collect(),
             built: RwLock::default(),
+            overlaid: None,
             shared: Arc::clone(&self.shared),
         });
         Arc::clone(&self.view)

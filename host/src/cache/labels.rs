@@ -163,6 +163,12 @@ impl Clone for LabelColumns {
 }
 
 impl LabelColumns {
+    /// The columns of rows that all carry these labels.
+    pub(super) fn of(labels: &Labels, rows: u32) -> Self {
+        let carriers = labels.iter().map(|(key, _)| (Arc::clone(key), rows)).collect();
+        Self { built: RwLock::default(), carriers: Arc::new(carriers) }
+    }
+
     /// The column of a key, built from the rows' labels on first use; none where no node carries the key.
     pub(super) fn column(&self, key: &str, rows: &Column<Labels>) -> Option<Arc<LabelColumn>> {
         if !self.carriers.contains_key(key) {

@@ -69,6 +69,8 @@ pub struct PodIndex {
 pub(super) struct Displaced {
     /// The same pod as it was.
     pub(super) earlier: Option<Arc<PodRecord>>,
+    /// Whether that took the same of its node, and looked the same to selectors.
+    pub(super) unchanged: bool,
     /// Another pod of the same namespace and name, which is gone.
     pub(super) namesake: Option<Arc<PodRecord>>,
 }
@@ -76,7 +78,24 @@ pub(super) struct Displaced {
 impl PodIndex {
     /// The pod with this UID.
     pub fn by_uid(&self, uid: &str) -> Option<Arc<PodRecord>> {
-        self.by_uid.shard(uid).read().get(uid).map(|found| Arc::clone(&found.0))
+        self.by_uid.shard(uid).read().get(uid).map(|found| Arc::clone(&found.pod))
+    }
+
+    /// The pod with this UID, and the generation from which on snapshots count it as it is here: the index runs ahead
+    /// of what is published.
+    pub(super) fn counted(&self, uid: &str) -> Option<(Arc<PodRecord>, Generation)> {
+        self.by_uid.shard(uid).read().get(uid).map(|found| (Arc::clone(&found.pod), found.since))
+    }
+
+    /// As [`Self::counted`], all pods of a node, whether the node is known or not. Looks through all pods.
+    pub(super) fn counted_on(&self, node: &str) -> Vec<(Arc<PodRecord>, Generation)> {
+        let mut pods = Vec::new();
+        for shard in &self.by_uid.shards {
+            let shard = shard.read();
+            let on_node = shard.iter().filter(|found| found.pod.node_name.as_deref() == Some(node));
+            pods.extend(on_node.map(|found| (Arc::clone(&found.pod), found.since)));
+        }
+        pods
     }
 
     /// The pod with this namespace and name.
@@ -99,7 +118,7 @@ impl PodIndex {
     pub fn all(&self) -> Vec<Arc<PodRecord>> {
         let mut all = Vec::with_capacity(self.len());
         for shard in &self.by_uid.shards {
-            all.extend(shard.read().iter().map(|pod| Arc::clone(&pod.0)));
+            all.extend(shard.read().iter().map(|found| Arc::clone(&found.pod)));
         }
         all
     }
@@ -109,18 +128,27 @@ impl PodIndex {
         let mut pending = Vec::new();
         for shard in &self.by_uid.shards {
             let shard = shard.read();
-            pending.extend(shard.iter().filter(|pod| pod.0.node_name.is_none()).map(|pod| Arc::clone(&pod.0)));
+            pending.extend(shard.iter().map(|found| &found.pod).filter(|pod| pod.node_name.is_none()).cloned());
         }
         pending.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         pending
     }
 
-    pub(super) fn insert(&self, pod: &Arc<PodRecord>) -> Displaced {
+    /// Adds a pod that columns count as it is here from a generation on, unless they did so before.
+    pub(super) fn insert(&self, pod: &Arc<PodRecord>, since: Generation) -> Displaced {
         let namesake = {
             let key: &dyn Named = &**pod;
             self.by_name.shard(key).write().replace(ByName(Arc::clone(pod))).map(|found| found.0)
         };
-        let earlier = self.by_uid.shard(&*pod.uid).write().replace(ByUid(Arc::clone(pod))).map(|found| found.0);
+        let (earlier, unchanged) = {
+            let mut shard = self.by_uid.shard(&*pod.uid).write();
+            let earlier = shard.take(&*pod.uid);
+            let unchanged = earlier.as_ref().filter(|earlier| takes_the_same(&earlier.pod, pod));
+            let since = unchanged.map_or(since, |earlier| earlier.since);
+            let unchanged = unchanged.is_some();
+            shard.insert(ByUid { pod: Arc::clone(pod), since });
+            (earlier.map(|found| found.pod), unchanged)
+        };
         if earlier.is_none() {
             self.len.fetch_add(1, Ordering::Relaxed);
         }
@@ -134,11 +162,11 @@ impl PodIndex {
         {
             self.len.fetch_sub(1, Ordering::Relaxed);
         }
-        Displaced { earlier, namesake }
+        Displaced { earlier, unchanged, namesake }
     }
 
     pub(super) fn remove(&self, uid: &str) -> Option<Arc<PodRecord>> {
-        let pod = self.by_uid.shard(uid).write().take(uid)?.0;
+        let pod = self.by_uid.shard(uid).write().take(uid)?.pod;
         self.len.fetch_sub(1, Ordering::Relaxed);
         self.forget_name(&pod);
         Some(pod)
@@ -176,25 +204,40 @@ impl<T> Shards<T> {
     }
 }
 
+/// Whether a pod takes the same of its node, and looks the same to selectors, as it did.
+fn takes_the_same(earlier: &PodRecord, pod: &PodRecord) -> bool {
+    earlier.facts == pod.facts
+        && earlier.node_name == pod.node_name
+        && earlier.ownership == pod.ownership
+        && earlier.terminating == pod.terminating
+        && earlier.priority == pod.priority
+        && earlier.nominated_node == pod.nominated_node
+        && earlier.namespace == pod.namespace
+}
+
 /// A pod that is found by its UID: the record itself is the key, so that no copy of one is kept.
 #[derive(Debug)]
-struct ByUid(Arc<PodRecord>);
+struct ByUid {
+    pod: Arc<PodRecord>,
+    /// Since when columns count it as the record says.
+    since: Generation,
+}
 
 impl Borrow<str> for ByUid {
     fn borrow(&self) -> &str {
-        &self.0.uid
+        &self.pod.uid
     }
 }
 
 impl Hash for ByUid {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.uid.hash(state);
+        self.pod.uid.hash(state);
     }
 }
 
 impl PartialEq for ByUid {
     fn eq(&self, other: &Self) -> bool {
-        self.0.uid == other.0.uid
+        self.pod.uid == other.pod.uid
     }
 }
 
@@ -275,11 +318,11 @@ mod tests {
         let index = PodIndex::default();
         // By UID; names are unique.
         let mut twin: BTreeMap<String, Arc<PodRecord>> = BTreeMap::new();
-        for _ in 0..20_000 {
+        for event in 0..20_000 {
             let (uid, name) = (format!("u{}", random.u8(0..40)), format!("n{}", random.u8(0..20)));
             if random.u8(0..3) > 0 {
                 let pod = pod(&uid, &name);
-                let displaced = index.insert(&pod);
+                let displaced = index.insert(&pod, Generation(event));
                 let namesakes: Vec<String> = twin
                     .values()
                     .filter(|known| *known.name == *name && *known.uid != *uid)

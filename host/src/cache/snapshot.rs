@@ -18,8 +18,8 @@ use super::{Column, Generation, Row};
 use crate::metadata::{Amounts, Labels, PodRecord};
 use crate::object::node::Taint;
 
-/// Everything known about the nodes at one generation.
-#[derive(Debug)]
+/// Everything known about the nodes at one generation. A copy costs reference counts.
+#[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) generation: Generation,
     pub(super) nodes: NodeTable,
@@ -30,6 +30,10 @@ pub struct Snapshot {
     pub(super) nodes_resource_version: Arc<str>,
     pub(super) pods_resource_version: Arc<str>,
     pub(super) changes: Arc<RwLock<ChangeLog>>,
+    /// Rows in which an overlay differs from the cache, sorted; none in a snapshot of the cache itself.
+    pub(super) touched: Option<Arc<[Row]>>,
+    /// What an overlay was laid over.
+    pub(super) below: Option<Arc<Snapshot>>,
 }
 
 impl Snapshot {
@@ -196,13 +200,33 @@ impl Snapshot {
 
     /// Disks and claims in use by pods on nodes.
     pub fn volume_use(&self) -> &VolumeUse {
-        self.nodes.volume_use.get_or_init(|| VolumeUse::count(&self.nodes.volume_pods))
+        let pods = &self.nodes.volume_pods;
+        self.nodes.volume_use.get_or_init(|| match self.below_volumes() {
+            Some((below, touched)) => {
+                below.volume_use();
+                VolumeUse::over(&below.nodes.volume_use, touched, &below.nodes.volume_pods, pods)
+            }
+            None => VolumeUse::count(pods),
+        })
     }
 
     /// Volumes that CSI drivers have attached, or must attach for pods on nodes.
     pub fn attachments(&self) -> &Attachments {
-        let count = || Attachments::count(&self.nodes.names, &self.nodes.volume_pods, &self.storage);
-        self.nodes.attachments.get_or_init(count)
+        let (names, pods) = (&self.nodes.names, &self.nodes.volume_pods);
+        self.nodes.attachments.get_or_init(|| match self.below_volumes() {
+            Some((below, touched)) => {
+                below.attachments();
+                Attachments::over(&below.nodes.attachments, touched, names, pods, &self.storage)
+            }
+            None => Attachments::count(names, pods, &self.storage),
+        })
+    }
+
+    /// What an overlay was laid over, and the rows it touches, where it changes what is used of volumes.
+    fn below_volumes(&self) -> Option<(&Self, &Arc<[Row]>)> {
+        let below = self.below.as_deref()?;
+        let is_shared = Arc::ptr_eq(&below.nodes.volume_use, &self.nodes.volume_use);
+        Some((below, self.touched.as_ref()?)).filter(|_| !is_shared)
     }
 
     /// The generation at which an interface last changed in any row.
@@ -211,9 +235,21 @@ impl Snapshot {
     }
 
     /// Rows that changed in an interface after `since`, up to this snapshot; a row that now holds another node counts
-    /// as changed in all. None where that is too long ago to know.
+    /// as changed in all, and so does one that an overlay touches. None where that is too long ago to know.
     pub fn rows_changed(&self, interface: NodeInterface, since: Generation) -> Option<Vec<Row>> {
         let changes = self.changes.read().unwrap_or_else(PoisonError::into_inner);
-        changes.changed(interface, since, self.generation)
+        let mut rows = changes.changed(interface, since, self.generation)?;
+        if let Some(touched) = &self.touched {
+            rows.extend_from_slice(touched);
+            rows.sort_unstable();
+            rows.dedup();
+        }
+        Some(rows)
+    }
+
+    /// The rows in which this snapshot differs from the cache; none where it does not, because it is no overlay. What is
+    /// computed from an overlay must not be kept as if it were true.
+    pub fn overlaid_rows(&self) -> Option<&[Row]> {
+        self.touched.as_deref()
     }
 }

@@ -178,8 +178,37 @@ impl NodeTable {
         self.attachments = Arc::default();
     }
 
+    /// Adds what a pod takes to the row of its node, or takes it away: everything but host ports and the pod's class,
+    /// whose codes are given out by whoever keeps their dictionary.
+    pub(super) fn change_usage(&mut self, row: Row, pod: &Arc<PodRecord>, change: UserChange) {
+        let sign = match change {
+            UserChange::More => 1_i64,
+            UserChange::Fewer => -1,
+        };
+        let foreign = pod.ownership.is_foreign();
+        for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
+            let delta = amount.wrapping_mul(sign);
+            self.change_resource(name, row, change, |resource, row| {
+                resource.free.update(row, |value| *value = value.wrapping_sub(delta));
+                if foreign {
+                    resource.foreign.update(row, |value| *value = value.wrapping_add(delta));
+                }
+            });
+        }
+        self.pods.update(row, |pods| *pods += sign);
+        self.pod_room.update(row, |room| *room = room.wrapping_sub(sign));
+        if foreign {
+            self.foreign_pods.update(row, |pods| *pods += sign);
+        }
+        if !pod.facts.volumes.is_empty() {
+            self.change_volume_pods(row, pod, change);
+        }
+        let more = change == UserChange::More;
+        pod.facts.anti_affinity_terms.iter().for_each(|term| self.terms.change(term, row, more));
+    }
+
     /// Adds a pod with volumes to a row, or takes it away.
-    pub(super) fn change_volume_pods(&mut self, row: Row, pod: &Arc<PodRecord>, change: UserChange) {
+    fn change_volume_pods(&mut self, row: Row, pod: &Arc<PodRecord>, change: UserChange) {
         self.volume_pods.update(row, |pods| {
             let others = pods.iter().filter(|known| known.uid != pod.uid).cloned();
             let added = (change == UserChange::More).then(|| Arc::clone(pod));
@@ -215,6 +244,21 @@ impl NodeTable {
         }
         if resource.users == 0 {
             resources.remove(name.as_ref());
+        }
+    }
+}
+
+/// Adds the host ports of a pod to those in use on its node, or takes them away.
+pub(super) fn change_port_use(in_use: &mut PortUse, ports: &[HostPort], change: UserChange) {
+    for port in ports {
+        match (in_use.binary_search_by(|(known, _)| known.cmp(port)), change) {
+            (Ok(at), UserChange::More) => in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders += 1),
+            (Err(at), UserChange::More) => in_use.insert(at, (port.clone(), 1)),
+            (Ok(at), UserChange::Fewer) => {
+                in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders -= 1);
+                in_use.retain(|(_, holders)| *holders > 0);
+            }
+            (Err(_), UserChange::Fewer) => {}
         }
     }
 }

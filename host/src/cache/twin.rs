@@ -29,7 +29,7 @@ struct Twin {
 
 /// Everything that a snapshot says of one node, by plain names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct NodeView {
+pub(super) struct NodeView {
     labels: BTreeMap<String, String>,
     unschedulable: bool,
     taints: Vec<Taint>,
@@ -126,20 +126,20 @@ impl Twin {
     }
 }
 
-fn counts_of(snapshot: &Snapshot, key: &CountKey) -> BTreeMap<String, u32> {
+pub(super) fn counts_of(snapshot: &Snapshot, key: &CountKey) -> BTreeMap<String, u32> {
     let counts = snapshot.count(key);
     assert_eq!(counts.len(), snapshot.node_count());
     let named = counts.iter().enumerate();
     named.map(|(row, count)| (snapshot.node_name(Row(row as u32)).to_owned(), *count)).collect()
 }
 
-fn views_of(snapshot: &Snapshot) -> BTreeMap<String, NodeView> {
+pub(super) fn views_of(snapshot: &Snapshot) -> BTreeMap<String, NodeView> {
     (0..snapshot.node_count())
         .map(|row| (snapshot.names().flat()[row].to_string(), view_of(snapshot, Row(row as u32))))
         .collect()
 }
 
-fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
+pub(super) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
     let at = |column: &Column<i64>| *column.get(row).unwrap();
     let keys: BTreeSet<&str> = KEYS.into_iter().collect();
     let by_columns: BTreeMap<String, String> = keys
@@ -181,11 +181,11 @@ fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
 
 const KEYS: [&str; 5] = ["zone", "disk", "team", "arch", "rack"];
 
-fn text(text: &str) -> Arc<str> {
+pub(super) fn text(text: &str) -> Arc<str> {
     Arc::from(text)
 }
 
-fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
+pub(super) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
     let labels: BTreeMap<Arc<str>, Arc<str>> = (0..random.usize(0..5))
         .map(|_| (text(KEYS[random.usize(0..KEYS.len())]), text(&format!("v{}", random.u8(0..4)))))
         .collect();
@@ -211,14 +211,14 @@ fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
     }
 }
 
-fn random_labels(random: &mut fastrand::Rng) -> Labels {
+pub(super) fn random_labels(random: &mut fastrand::Rng) -> Labels {
     let labels: BTreeMap<Arc<str>, Arc<str>> = (0..random.usize(0..3))
         .map(|_| (text(["app", "tier"][random.usize(0..2)]), text(&format!("v{}", random.u8(0..3)))))
         .collect();
     labels.into_iter().collect()
 }
 
-fn random_selector(random: &mut fastrand::Rng) -> PodSelector {
+pub(super) fn random_selector(random: &mut fastrand::Rng) -> PodSelector {
     let requirement = |random: &mut fastrand::Rng| {
         let operator = [Operator::In, Operator::NotIn, Operator::Exists, Operator::DoesNotExist][random.usize(0..4)];
         let values = (0..random.u8(1..3)).map(|value| text(&format!("v{value}")));
@@ -230,7 +230,7 @@ fn random_selector(random: &mut fastrand::Rng) -> PodSelector {
     PodSelector { namespaces, namespace_requirements: by_namespace, requirements }
 }
 
-fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Arc<str>>) -> PodRecord {
+pub(super) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Arc<str>>) -> PodRecord {
     let usage: BTreeMap<Arc<str>, i64> = (0..random.usize(0..4))
         .map(|_| (text(["cpu", "memory", "gpu", "odd"][random.usize(0..4)]), random.i64(0..50)))
         .collect();

@@ -19,7 +19,7 @@ use super::nominated::{self, Nominated};
 use super::pods::{Displaced, PodIndex, Reader};
 use super::sets::Sets;
 use super::storage::StorageTable;
-use super::table::{NodeTable, PortUse, UserChange};
+use super::table::{NodeTable, PortUse, UserChange, change_port_use};
 use super::workloads::Workloads;
 use super::{Generation, Row, Snapshot};
 use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRecord};
@@ -123,6 +123,8 @@ impl Writer {
             nodes_resource_version: Arc::clone(&self.nodes_resource_version),
             pods_resource_version: Arc::clone(&self.pods_resource_version),
             changes: Arc::clone(&self.changes),
+            touched: None,
+            below: None,
         }));
         self.allocations.publish(self.generation);
         self.published.send_replace(self.generation);
@@ -197,7 +199,9 @@ impl Writer {
 
     /// Adds a pod as it is to count, or replaces what counts of it.
     pub(super) fn put_pod(&mut self, pod: Arc<PodRecord>) {
-        let Displaced { earlier, namesake } = self.pods.insert(&pod);
+        // Whatever it changes, the next snapshot is of this generation or a later one.
+        let since = Generation(self.generation.0 + 1);
+        let Displaced { earlier, unchanged, namesake } = self.pods.insert(&pod, since);
         if let Some(namesake) = namesake {
             self.assumed.end(&namesake.uid, End::Conflict);
             self.generation.0 += 1;
@@ -205,7 +209,7 @@ impl Writer {
         }
         match earlier {
             // The usual update: a status that nobody here reads.
-            Some(earlier) if takes_the_same(&earlier, &pod) => self.replace_on_node(&earlier, pod),
+            Some(earlier) if unchanged => self.replace_on_node(&earlier, pod),
             earlier => {
                 self.generation.0 += 1;
                 if let Some(earlier) = earlier {
@@ -460,43 +464,20 @@ impl Writer {
 
     /// Adds what a pod takes to the row of its node, or takes it away.
     fn change_usage(&mut self, row: Row, pod: &Arc<PodRecord>, change: UserChange) {
-        let sign = match change {
-            UserChange::More => 1_i64,
-            UserChange::Fewer => -1,
-        };
-        let foreign = pod.ownership.is_foreign();
         let event = match change {
             UserChange::More => AllocationChange::Added,
             UserChange::Fewer => AllocationChange::Removed,
         };
         self.allocations.record(event, pod, self.assumed.contains(&pod.uid));
-        for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
-            let delta = amount.wrapping_mul(sign);
-            self.nodes.change_resource(name, row, change, |resource, row| {
-                resource.free.update(row, |value| *value = value.wrapping_sub(delta));
-                if foreign {
-                    resource.foreign.update(row, |value| *value = value.wrapping_add(delta));
-                }
-            });
-        }
-        self.nodes.pods.update(row, |pods| *pods += sign);
-        self.nodes.pod_room.update(row, |room| *room = room.wrapping_sub(sign));
-        if foreign {
-            self.nodes.foreign_pods.update(row, |pods| *pods += sign);
-        }
+        self.nodes.change_usage(row, pod, change);
         self.record(NodeInterface::Resources, row);
         if !pod.facts.host_ports.is_empty() {
             self.change_ports(row, &pod.facts.host_ports, change);
         }
-        if !pod.facts.volumes.is_empty() {
-            self.nodes.change_volume_pods(row, pod, change);
-        }
-        let more = change == UserChange::More;
-        pod.facts.anti_affinity_terms.iter().for_each(|term| self.nodes.terms.change(term, row, more));
         if !pod.facts.anti_affinity_terms.is_empty() {
             self.nodes.terms_changed = self.generation;
         }
-        self.change_class(row, pod, more);
+        self.change_class(row, pod, change == UserChange::More);
     }
 
     /// Counts a pod where its class is counted, or no longer.
@@ -532,17 +513,7 @@ impl Writer {
     fn change_ports(&mut self, row: Row, ports: &[HostPort], change: UserChange) {
         let old = self.nodes.port_codes.get(row).copied().unwrap_or(0);
         let mut in_use: PortUse = self.ports.value(old).map(|set| (**set).clone()).unwrap_or_default();
-        for port in ports {
-            match (in_use.binary_search_by(|(known, _)| known.cmp(port)), change) {
-                (Ok(at), UserChange::More) => in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders += 1),
-                (Err(at), UserChange::More) => in_use.insert(at, (port.clone(), 1)),
-                (Ok(at), UserChange::Fewer) => {
-                    in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders -= 1);
-                    in_use.retain(|(_, holders)| *holders > 0);
-                }
-                (Err(_), UserChange::Fewer) => {}
-            }
-        }
+        change_port_use(&mut in_use, ports, change);
         let new = self.ports.acquire(in_use);
         self.ports.release(old);
         self.nodes.port_codes.set(row, new);
@@ -565,17 +536,6 @@ impl Writer {
     }
 }
 
-/// Whether a pod takes the same of its node, and looks the same to selectors, as it did.
-fn takes_the_same(earlier: &PodRecord, pod: &PodRecord) -> bool {
-    earlier.facts == pod.facts
-        && earlier.node_name == pod.node_name
-        && earlier.ownership == pod.ownership
-        && earlier.terminating == pod.terminating
-        && earlier.priority == pod.priority
-        && earlier.nominated_node == pod.nominated_node
-        && earlier.namespace == pod.namespace
-}
-
 impl Snapshot {
     fn empty() -> Self {
         Self {
@@ -588,6 +548,8 @@ impl Snapshot {
             nodes_resource_version: Arc::default(),
             pods_resource_version: Arc::default(),
             changes: Arc::default(),
+            touched: None,
+            below: None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The engine: a question about pods and nodes in, an answer from one snapshot and one policy out. It does no I/O.
 //!
 //! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
-//! combines them, `context` offers a predicate its facts.
+//! combines them, `context` offers a predicate its facts. `overlay` is for questions about the cluster as it is not,
+//! `preemption` for how many pods have to go.
 
 mod answer;
 mod conjunction;
@@ -9,6 +10,8 @@ mod context;
 mod evaluate;
 mod judgement;
 mod metrics;
+mod overlay;
+mod preemption;
 mod question;
 mod reuse;
 mod rows;
@@ -20,10 +23,12 @@ use arc_swap::ArcSwap;
 pub use answer::{Answer, Code, Cycle, Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use context::{Batch, Context};
 pub use metrics::Metrics;
+pub use overlay::WhatIf;
+pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
 pub use question::{Depth, Nodes, PodRef, Question};
 pub use rows::RowSet;
 
-use crate::cache::{Reader, Row, Snapshot};
+use crate::cache::{OverlayError, Reader, Row, Snapshot};
 use crate::metadata::{self, PodFacts, PodRecord};
 use crate::policy::ActivePolicy;
 pub use crate::policy::Phase;
@@ -46,6 +51,9 @@ pub enum Error {
         /// As the question named it.
         node: String,
     },
+    /// What is supposed does not fit what there is.
+    #[error(transparent)]
+    Overlay(#[from] OverlayError),
     /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
     #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
     Contradiction {
@@ -171,9 +179,12 @@ impl Engine {
         pod: String,
         context: &Arc<Context>,
     ) -> Result<PodAnswer, Error> {
-        let source = if self.reuse == Reuse::Off { Source::Fresh } else { Source::Store };
+        // What is kept stands for generations of the cache. An overlay has the generation of what it lies over, and other
+        // rows, so that it neither finds its verdicts there nor leaves any.
+        let is_kept = self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
+        let source = if is_kept { Source::Store } else { Source::Fresh };
         let evaluated = evaluate::pod(running, question, context, source);
-        if self.reuse == Reuse::Verified {
+        if is_kept && self.reuse == Reuse::Verified {
             let fresh = evaluate::pod(running, question, context, Source::Fresh);
             if let Some(difference) = evaluated.difference(&fresh, context) {
                 self.metrics.contradicted.inc();
@@ -185,23 +196,17 @@ impl Engine {
     }
 
     fn subject(&self, pod: &PodRef) -> Result<Subject, Error> {
-        let (record, asked) = match pod {
-            PodRef::Whole(pod) => {
-                let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
-                return Ok(Subject {
-                    name: pod.key(),
-                    pod: Arc::from(pod.metadata.name.as_str()),
-                    uid: Arc::from(pod.metadata.uid.as_str()),
-                    node_name,
-                    facts: Arc::new(metadata::pod(pod)),
-                });
-            }
-            PodRef::Uid(uid) => (self.cache.pods().by_uid(uid), uid.clone()),
-            PodRef::Name { namespace, name } => {
-                (self.cache.pods().by_name(namespace, name), format!("{namespace}/{name}"))
-            }
-        };
-        let record = record.ok_or(Error::UnknownPod { pod: asked })?;
+        if let PodRef::Whole(pod) = pod {
+            let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
+            return Ok(Subject {
+                name: pod.key(),
+                pod: Arc::from(pod.metadata.name.as_str()),
+                uid: Arc::from(pod.metadata.uid.as_str()),
+                node_name,
+                facts: Arc::new(metadata::pod(pod)),
+            });
+        }
+        let record = self.record(pod)?;
         Ok(Subject {
             name: format!("{}/{}", record.namespace, record.name),
             pod: Arc::clone(&record.name),

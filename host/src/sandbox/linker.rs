@@ -98,6 +98,31 @@ impl Interface {
         self.name().starts_with("cluster-")
     }
 
+    /// Whether some pod that comes to a node or leaves it can change what the interface answers.
+    pub fn is_about_pods_on_nodes(self) -> bool {
+        match self {
+            Self::NodeResources
+            | Self::NodePorts
+            | Self::ClusterPods
+            | Self::ClusterAffinity
+            | Self::ClusterVolumeUse
+            | Self::ClusterAttachments => true,
+            Self::PodLabels
+            | Self::PodPlacement
+            | Self::PodTolerations
+            | Self::PodResources
+            | Self::PodSpread
+            | Self::PodAffinity
+            | Self::PodFeatures
+            | Self::PodVolumes
+            | Self::NodeIdentity
+            | Self::NodeLabels
+            | Self::NodeTaints
+            | Self::NodeFeatures
+            | Self::ClusterStorage => false,
+        }
+    }
+
     /// The interface of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|interface| interface.name() == name)

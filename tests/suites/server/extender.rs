@@ -1,7 +1,7 @@
 //! kube-scheduler's extender dialect: every node of the request comes back in exactly one place, and those that fit are
 //! those that `explain` finds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nodesift_tests::http::post;
 use serde_json::{Value, json};
@@ -132,4 +132,91 @@ fn what_is_wrong_is_said_in_error_with_status_200() {
         let error = response.json()["Error"].as_str().unwrap().to_owned();
         assert!(error.contains(named), "{request}: {error}");
     }
+}
+
+/// Pods on the nodes of the sample cluster: by node, UIDs, the static ones apart.
+fn residents() -> BTreeMap<String, (Vec<String>, Vec<String>)> {
+    let mut residents: BTreeMap<String, (Vec<String>, Vec<String>)> = BTreeMap::new();
+    for pod in objects("Pod") {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (node, phase) = (text(&pod["spec"]["nodeName"]), text(&pod["status"]["phase"]));
+        if node.is_empty() || phase == "Succeeded" || phase == "Failed" {
+            continue;
+        }
+        let owners = pod["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+        let (moving, fixed) = residents.entry(node).or_default();
+        let is_static = owners.iter().any(|owner| owner["kind"] == "Node");
+        if is_static { fixed } else { moving }.push(text(&pod["metadata"]["uid"]));
+    }
+    residents
+}
+
+#[test]
+fn preempt_keeps_nodes_that_would_take_the_pod_in_both_forms() {
+    let sidecar = sample(&[]);
+    let residents = residents();
+    let whole: BTreeMap<String, Value> = objects("Pod")
+        .into_iter()
+        .map(|pod| (pod["metadata"]["uid"].as_str().unwrap_or_default().to_owned(), pod))
+        .collect();
+    let (mut kept, mut dropped) = (0, 0);
+    for (pod, line) in pods() {
+        let meta: serde_json::Map<String, Value> = residents
+            .iter()
+            .map(|(node, (moving, fixed))| {
+                let pods: Vec<Value> = moving.iter().chain(fixed).map(|uid| json!({"UID": uid})).collect();
+                (node.clone(), json!({"Pods": pods, "NumPDBViolations": 1}))
+            })
+            .collect();
+        let request = json!({"Pod": pod, "NodeNameToVictims": null, "NodeNameToMetaVictims": meta});
+        let reply = ask(&sidecar.tcp(), "/extender/preempt", &request);
+        let nodes = reply["NodeNameToMetaVictims"].as_object().unwrap();
+        for (node, victims) in nodes {
+            let uids: Vec<&str> =
+                victims["Pods"].as_array().unwrap().iter().map(|pod| pod["UID"].as_str().unwrap()).collect();
+            assert_eq!(uids, residents[node].0, "all victims but the static ones");
+            assert_eq!(victims["NumPDBViolations"], 1);
+        }
+        // A node that takes the pod as it is takes it with fewer pods too, unless the pod wants to be near some.
+        let has_neighbours = pod["spec"]["affinity"]["podAffinity"].is_object();
+        let is_spread = pod["spec"]["topologySpreadConstraints"].is_array();
+        if !has_neighbours && !is_spread {
+            for node in names(&line["feasible"]) {
+                let has_victims = residents.get(node).is_some_and(|(moving, _)| !moving.is_empty());
+                assert_eq!(nodes.contains_key(node), has_victims, "{node} for {}", line["pod"]);
+            }
+        }
+        kept += nodes.len();
+        dropped += residents.len() - nodes.len();
+
+        let by_object: serde_json::Map<String, Value> = residents
+            .iter()
+            .map(|(node, (moving, fixed))| {
+                let pods: Vec<&Value> = moving.iter().chain(fixed).map(|uid| &whole[uid]).collect();
+                (node.clone(), json!({"Pods": pods, "NumPDBViolations": 1}))
+            })
+            .take(20)
+            .collect();
+        let same = ask(&sidecar.tcp(), "/extender/preempt", &json!({"Pod": pod, "NodeNameToVictims": by_object}));
+        for (node, victims) in same["NodeNameToMetaVictims"].as_object().unwrap() {
+            assert_eq!(nodes.get(node), Some(victims), "whole pods are named by UID in the reply");
+        }
+        let expected = nodes.keys().filter(|node| by_object.contains_key(*node)).count();
+        assert_eq!(same["NodeNameToMetaVictims"].as_object().unwrap().len(), expected);
+    }
+    assert!(kept > 0 && dropped > 0, "{kept} kept, {dropped} dropped");
+}
+
+#[test]
+fn preempt_leaves_out_unknown_nodes_and_nodes_without_victims() {
+    let sidecar = sample(&[]);
+    let (pod, line) = pods().pop().unwrap();
+    let node = names(&line["feasible"])[0];
+    let meta = json!({"nobody": {"Pods": [{"UID": "u"}]}, node: {"Pods": []}});
+    let reply = ask(&sidecar.tcp(), "/extender/preempt", &json!({"Pod": pod, "NodeNameToMetaVictims": meta}));
+    assert_eq!(reply, json!({"NodeNameToMetaVictims": {}}));
+    // There is no place for an error in the reply: the status says so.
+    let response = post(&sidecar.tcp(), "/extender/preempt", json!({"Pod": pod}).to_string()).unwrap();
+    assert_eq!(response.status, 400, "{}", response.body);
+    assert!(response.body.contains("NodeNameToMetaVictims"), "{}", response.body);
 }

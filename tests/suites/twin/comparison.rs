@@ -9,7 +9,7 @@ use nodesift_twin::{Cycle, Explanation};
 type Rejected = BTreeMap<String, (&'static str, Vec<String>)>;
 
 /// What the engine answered about one pod.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answered {
     predicates: Vec<(String, Rejected)>,
     feasible: Vec<String>,

@@ -1,5 +1,6 @@
 //! The engine against the slow twin: random clusters with histories, applied to the cache event by event, and after every
-//! few events the verdicts of all predicates for several pods, both ways.
+//! few events the verdicts of all predicates for several pods, both ways; in [`preemption`] how many pods have to go, in
+//! [`overlay`] what would be if the cluster were another.
 //!
 //! [`mirror`] brings the twin's objects into the cache; [`comparison`] says where two answers differ. The clusters of a run
 //! are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_TWIN_CLUSTERS` (300) of them. A difference names its
@@ -9,6 +10,8 @@
 
 mod comparison;
 mod mirror;
+mod overlay;
+mod preemption;
 mod reuse;
 
 use std::path::Path;

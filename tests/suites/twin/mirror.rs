@@ -93,3 +93,11 @@ pub(super) fn pod(pod: &Value) -> object::Pod {
         other => panic!("a pod and not {other:?}"),
     }
 }
+
+/// A node as an overlay carries it.
+pub(super) fn node(node: &Value) -> object::Node {
+    match decode(node) {
+        Some(Object::Node(node)) => *node,
+        other => panic!("a node and not {other:?}"),
+    }
+}

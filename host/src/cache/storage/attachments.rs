@@ -3,7 +3,8 @@
 //! [`resolve`] says which volumes a pod attaches; it is the same for the pod being filtered and for pods on nodes.
 //! Source: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -159,6 +160,9 @@ fn driver_of_class(storage: &StorageTable, claim: &Claim, registered: bool) -> O
 /// is as unlikely to begin a real handle.
 const UNMADE_VOLUME: &str = "\u{1}unmade\u{1}";
 
+/// What an overlay's count lies over, and the rows that it counts itself, sorted.
+type Below = (Arc<OnceLock<Attachments>>, Arc<[Row]>);
+
 /// What is attached to rows.
 #[derive(Debug, Default)]
 pub struct Attachments {
@@ -169,30 +173,67 @@ pub struct Attachments {
     /// Rows where pods use a volume.
     rows_with: FxHashMap<CsiVolume, Vec<u32>>,
     uncounted: Vec<Uncounted>,
+    /// None where it counts every row itself.
+    below: Option<Below>,
 }
 
 impl Attachments {
     pub(in crate::cache) fn count(names: &Column<Arc<str>>, rows: &Column<VolumePods>, storage: &StorageTable) -> Self {
         let mut counted = Self::default();
-        let mut attached: FxHashMap<&str, Vec<CsiVolume>> = FxHashMap::default();
-        for (node, volume) in storage.attachments().filter_map(|attachment| {
-            let volume = storage.volume(attachment.volume.as_deref()?)?;
-            let VolumeSource::Csi { handle, .. } = &volume.source else { return None };
-            let driver = Some(&attachment.driver).filter(|driver| !driver.is_empty())?;
-            Some((&*attachment.node, (Arc::clone(driver), Arc::clone(handle))))
-        }) {
-            attached.entry(node).or_default().push(volume);
-        }
+        let attached = attached(storage, |_| true);
         for ((row, name), pods) in (0..).map(Row).zip(names.iter()).zip(rows.iter()) {
             let node = storage.node(name);
             counted.registered.push(u8::from(node.is_some()));
             counted.limited.push(u8::from(node.is_some_and(|node| !node.limits.is_empty())));
-            for (driver, limit) in node.iter().flat_map(|node| &node.limits) {
-                counted.limits.entry(Arc::clone(driver)).or_default().push((row, *limit));
-            }
-            counted.add_row(row, pods, storage, node.is_some(), attached.get(&**name).map_or(&[], Vec::as_slice));
+            counted.add_node(row, name, pods, storage, &attached);
         }
         counted
+    }
+
+    /// What is attached where some rows differ from those that `below` has counted.
+    pub(in crate::cache) fn over(
+        below: &Arc<OnceLock<Self>>,
+        touched: &Arc<[Row]>,
+        names: &Column<Arc<str>>,
+        rows: &Column<VolumePods>,
+        storage: &StorageTable,
+    ) -> Self {
+        let all = below.get();
+        let nodes: FxHashSet<&str> = touched.iter().filter_map(|row| names.get(*row)).map(|name| &**name).collect();
+        let attached = attached(storage, |node| nodes.contains(node));
+        let mut counted = Self {
+            registered: all.map(|all| all.registered.clone()).unwrap_or_default(),
+            limited: all.map(|all| all.limited.clone()).unwrap_or_default(),
+            below: Some((Arc::clone(below), Arc::clone(touched))),
+            ..Self::default()
+        };
+        // Nodes of the cache have the CSINode that they had; those that an overlay adds come last.
+        for name in names.iter().skip(counted.registered.len()) {
+            let node = storage.node(name);
+            counted.registered.push(u8::from(node.is_some()));
+            counted.limited.push(u8::from(node.is_some_and(|node| !node.limits.is_empty())));
+        }
+        for row in touched.iter() {
+            if let (Some(name), Some(pods)) = (names.get(*row), rows.get(*row)) {
+                counted.add_node(*row, name, pods, storage, &attached);
+            }
+        }
+        counted
+    }
+
+    fn add_node(
+        &mut self,
+        row: Row,
+        name: &str,
+        pods: &VolumePods,
+        storage: &StorageTable,
+        attached: &FxHashMap<&str, Vec<CsiVolume>>,
+    ) {
+        let node = storage.node(name);
+        for (driver, limit) in node.iter().flat_map(|node| &node.limits) {
+            self.limits.entry(Arc::clone(driver)).or_default().push((row, *limit));
+        }
+        self.add_row(row, pods, storage, node.is_some(), attached.get(name).map_or(&[], Vec::as_slice));
     }
 
     fn add_row(
@@ -243,22 +284,52 @@ impl Attachments {
     }
 
     /// Rows that limit a driver, and to how many volumes.
-    pub fn limits(&self, driver: &str) -> &[(Row, i64)] {
-        self.limits.get(driver).map_or(&[], Vec::as_slice)
+    pub fn limits(&self, driver: &str) -> Cow<'_, [(Row, i64)]> {
+        let counted = self.limits.get(driver).map_or(&[][..], Vec::as_slice);
+        self.with_others(counted, |all| all.limits(driver), |(row, _)| *row)
     }
 
     /// Rows with volumes of a driver, and how many.
-    pub fn used(&self, driver: &str) -> &[(Row, i64)] {
-        self.used.get(driver).map_or(&[], Vec::as_slice)
+    pub fn used(&self, driver: &str) -> Cow<'_, [(Row, i64)]> {
+        let counted = self.used.get(driver).map_or(&[][..], Vec::as_slice);
+        self.with_others(counted, |all| all.used(driver), |(row, _)| *row)
     }
 
     /// Rows where pods use a volume.
-    pub fn rows_with(&self, driver: &str, handle: &str) -> &[u32] {
-        self.rows_with.get(&(Arc::from(driver), Arc::from(handle))).map_or(&[], Vec::as_slice)
+    pub fn rows_with(&self, driver: &str, handle: &str) -> Cow<'_, [u32]> {
+        let counted = self.rows_with.get(&(Arc::from(driver), Arc::from(handle))).map_or(&[][..], Vec::as_slice);
+        self.with_others(counted, |all| all.rows_with(driver, handle), |row| Row(*row))
     }
 
     /// Of every row whose pods cannot all be counted, the first such pod by namespace and name.
-    pub fn uncounted(&self) -> &[Uncounted] {
-        &self.uncounted
+    pub fn uncounted(&self) -> Cow<'_, [Uncounted]> {
+        self.with_others(&self.uncounted, Self::uncounted, |pod| pod.row)
     }
+
+    /// What is counted here, and of what is counted below the rows that are not.
+    fn with_others<'a, T: Clone>(
+        &'a self,
+        counted: &'a [T],
+        of: impl Fn(&'a Self) -> Cow<'a, [T]>,
+        row: impl Fn(&T) -> Row,
+    ) -> Cow<'a, [T]> {
+        let Some((all, touched)) = &self.below else { return counted.into() };
+        let all = all.get().map(of).unwrap_or_default();
+        let elsewhere = all.iter().filter(|one| touched.binary_search(&row(one)).is_err());
+        elsewhere.chain(counted).cloned().collect()
+    }
+}
+
+/// Volumes that are attached to nodes, by the node's name.
+fn attached(storage: &StorageTable, wanted: impl Fn(&str) -> bool) -> FxHashMap<&str, Vec<CsiVolume>> {
+    let mut attached: FxHashMap<&str, Vec<CsiVolume>> = FxHashMap::default();
+    for attachment in storage.attachments().filter(|attachment| wanted(&attachment.node)) {
+        let volume = attachment.volume.as_deref().and_then(|volume| storage.volume(volume));
+        let Some(VolumeSource::Csi { handle, .. }) = volume.map(|volume| &volume.source) else { continue };
+        if !attachment.driver.is_empty() {
+            let volume = (Arc::clone(&attachment.driver), Arc::clone(handle));
+            attached.entry(&attachment.node).or_default().push(volume);
+        }
+    }
+    attached
 }

@@ -125,7 +125,8 @@ fn views_of(snapshot: &Snapshot) -> BTreeMap<String, View> {
             })
             .map(|handle| (*handle).to_owned())
             .collect();
-        let uncounted = attachments.uncounted().iter().find(|pod| pod.row == row);
+        let uncounted = attachments.uncounted();
+        let uncounted = uncounted.iter().find(|pod| pod.row == row);
         (limit, used, uncounted.map(|pod| (pod.pod.to_string(), pod.obstacle.clone())))
     };
     (0..u32::try_from(snapshot.node_count()).unwrap())
@@ -297,7 +298,7 @@ fn compare(snapshot: &Snapshot, twin: &Twin) {
     for kind in [DiskKind::GcePersistentDisk, DiskKind::AwsElasticBlockStore] {
         for id in ["d0", "d1", "d2", "vol-1", "aws://bad"] {
             let mut users: BTreeMap<String, usize> = BTreeMap::new();
-            for (row, _) in snapshot.volume_use().disk_users(kind, id) {
+            for (row, _) in snapshot.volume_use().disk_users(kind, id).iter() {
                 *users.entry(snapshot.node_name(*row).to_owned()).or_default() += 1;
             }
             assert_eq!(users, twin.disk_users(kind, id), "{kind:?} {id}");

@@ -52,22 +52,23 @@ impl Context {
     }
 
     pub(super) fn attachments_limit(&self, driver: &str) -> Arc<[i64]> {
-        self.spread(self.snapshot.attachments().limits(driver), i64::MAX)
+        self.spread(&self.snapshot.attachments().limits(driver), i64::MAX)
     }
 
     pub(super) fn attachments_in_use(&self, driver: &str) -> Arc<[i64]> {
-        self.spread(self.snapshot.attachments().used(driver), 0)
+        self.spread(&self.snapshot.attachments().used(driver), 0)
     }
 
     pub(super) fn pods_uncounted(&self) -> Vec<wire::UncountedPod> {
-        let pods = self.snapshot.attachments().uncounted().iter();
-        pods.map(|pod| wire::UncountedPod {
-            row: pod.row.0,
-            namespace: Arc::clone(&pod.namespace),
-            pod: Arc::clone(&pod.pod),
-            obstacle: obstacle(pod.obstacle.clone()),
-        })
-        .collect()
+        let pods = self.snapshot.attachments().uncounted();
+        pods.iter()
+            .map(|pod| wire::UncountedPod {
+                row: pod.row.0,
+                namespace: Arc::clone(&pod.namespace),
+                pod: Arc::clone(&pod.pod),
+                obstacle: obstacle(pod.obstacle.clone()),
+            })
+            .collect()
     }
 
     pub(super) fn claim_of_pod(&self, name: &str) -> Option<wire::Claim> {

@@ -1,0 +1,276 @@
+//! Preemption: how many of a node's pods have to go until a pod fits there.
+//!
+//! Start with [`Engine::preempt`]. Most predicates answer once: those that no victim can change are asked about the node
+//! as it is, and those that look at the node alone are asked about a strip of it, row by row with one pod fewer.
+//! Cluster-wide ones that the victims can change are asked last, about the cluster without the first victims, and only
+//! for those numbers of victims that everything else takes: spread and affinity come out as if the pods were gone.
+
+use std::sync::Arc;
+
+use super::answer::{FaultEffect, FaultReport};
+use super::context::{Batch, Context};
+use super::question::PodRef;
+use super::{Engine, Error, Subject};
+use crate::cache::{Hypothesis, Row, Snapshot};
+use crate::metadata::{Ownership, PodRecord};
+use crate::policy::{ActivePredicate, OnError, Phase};
+use crate::sandbox::{Interface, Verdict};
+
+/// How many pods must go for one pod, on some nodes.
+#[derive(Debug)]
+pub struct Preemption {
+    /// The pod that wants to be somewhere.
+    pub pod: PodRef,
+    /// The nodes, each by itself, in any order.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A node on which pods could go.
+#[derive(Debug)]
+pub struct Candidate {
+    /// The node's name.
+    pub node: String,
+    /// UIDs of pods on the node, in the order in which they would go. A UID that the cache does not have on this node takes
+    /// part in the count but leaves nothing. So does a static pod: the kubelet would start it again, so that the room it
+    /// takes is never there.
+    pub victims: Vec<String>,
+    /// How many of them go in any case.
+    pub start: usize,
+}
+
+/// How many pods must go, from one snapshot and one policy.
+#[derive(Debug)]
+pub struct PreemptionAnswer {
+    /// The snapshot that the answer was computed from.
+    pub snapshot: Arc<Snapshot>,
+    /// The generation of the policy that it was computed with.
+    pub policy_generation: u64,
+    /// One per candidate of the question, in its order.
+    pub outcomes: Vec<PreemptionOutcome>,
+    /// Predicates that failed to answer, and what their failure policy did.
+    pub faults: Vec<FaultReport>,
+}
+
+/// How many pods must go from one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreemptionOutcome {
+    /// The pod fits once `victims[..=index]` are gone, and there is no such index between `start` and this; none where it
+    /// does not fit with all of them gone.
+    pub index: Option<usize>,
+    /// Which of the victims are static pods, which stay.
+    pub stay: Vec<usize>,
+}
+
+impl Engine {
+    /// Answers how many pods must go, from the newest snapshot. All predicates of the allocate phase are asked.
+    ///
+    /// # Errors
+    ///
+    /// Where the pod or a node is not in the cache.
+    pub fn preempt(&self, question: &Preemption) -> Result<PreemptionAnswer, Error> {
+        self.preempt_on(&self.snapshot(), question)
+    }
+
+    /// Answers from a given snapshot, so that a caller can look up nodes in the same one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::preempt`].
+    pub fn preempt_on(&self, snapshot: &Arc<Snapshot>, question: &Preemption) -> Result<PreemptionAnswer, Error> {
+        let policy = self.policy();
+        let allocating = policy.predicates.iter().filter(|predicate| predicate.phases.contains(Phase::Allocate));
+        let predicates: Vec<&ActivePredicate> = allocating.collect();
+        let mut trial = Trial {
+            whole: predicates.iter().map(|_| None).collect(),
+            predicates,
+            snapshot: Arc::clone(snapshot),
+            subject: self.subject(&question.pod)?,
+            faults: Vec::new(),
+        };
+        let mut outcomes = Vec::with_capacity(question.candidates.len());
+        for candidate in &question.candidates {
+            let unknown = || Error::UnknownNode { node: candidate.node.clone() };
+            let row = snapshot.node_row(&candidate.node).ok_or_else(unknown)?;
+            let (victims, stay) = self.victims(snapshot, candidate);
+            outcomes.push(PreemptionOutcome { index: trial.first_fit(row, &victims, candidate.start), stay });
+        }
+        let (faults, policy_generation) = (trial.faults, policy.generation);
+        Ok(PreemptionAnswer { snapshot: Arc::clone(snapshot), policy_generation, outcomes, faults })
+    }
+
+    /// The victims that leave something when they go, none in the place of each other one; and which of them stay.
+    fn victims(&self, snapshot: &Snapshot, candidate: &Candidate) -> (Vec<Option<Arc<PodRecord>>>, Vec<usize>) {
+        let mut victims: Vec<Option<Arc<PodRecord>>> = Vec::with_capacity(candidate.victims.len());
+        let mut stay = Vec::new();
+        for (index, uid) in candidate.victims.iter().enumerate() {
+            let is_repeated = victims.iter().flatten().any(|known| *known.uid == **uid);
+            let victim = if is_repeated { None } else { snapshot.counted(self.cache.pods(), uid) };
+            if victim.as_ref().is_some_and(|pod| pod.ownership == Ownership::ForeignStatic) {
+                stay.push(index);
+            }
+            let is_here = |pod: &Arc<PodRecord>| pod.node_name.as_deref() == Some(&*candidate.node);
+            victims.push(victim.filter(|pod| is_here(pod) && pod.ownership != Ownership::ForeignStatic));
+        }
+        (victims, stay)
+    }
+}
+
+/// One pod against one snapshot.
+struct Trial<'a> {
+    /// Those of the phase, in policy order.
+    predicates: Vec<&'a ActivePredicate>,
+    /// What cluster-wide ones said of the cluster as it is, once they were asked.
+    whole: Vec<Option<Answered>>,
+    snapshot: Arc<Snapshot>,
+    subject: Subject,
+    faults: Vec<FaultReport>,
+}
+
+/// A verdict; none where the predicate failed to answer and its failure policy makes that a rejection.
+type Answered = Option<Verdict>;
+
+impl Trial<'_> {
+    /// The first of the tries from `start` on that every predicate takes.
+    fn first_fit(&mut self, row: Row, victims: &[Option<Arc<PodRecord>>], start: usize) -> Option<usize> {
+        let tries = victims.len().checked_sub(start).filter(|tries| *tries > 0)?;
+        let changed = changed_by(victims);
+        let reads = |predicate: &ActivePredicate| predicate.module.imports().iter().any(|read| changed.contains(read));
+        let places = 0..self.predicates.len();
+        let (changing, constant): (Vec<usize>, Vec<usize>) =
+            places.partition(|place| self.predicates.get(*place).is_some_and(|predicate| reads(predicate)));
+        let (one_by_one, at_once): (Vec<usize>, Vec<usize>) = changing
+            .into_iter()
+            .partition(|place| self.predicates.get(*place).is_some_and(|one| needs_the_cluster(one)));
+
+        // The cheapest first: whoever rejects the node whatever goes ends it.
+        let snapshot = Arc::clone(&self.snapshot);
+        if !constant.iter().all(|place| self.is_cluster_wide(*place) || self.fits(*place, row, &snapshot)) {
+            return None;
+        }
+        let fits = self.strip(&at_once, row, victims, start, tries);
+        if !fits.contains(&true) {
+            return None;
+        }
+        if !constant.iter().all(|place| !self.is_cluster_wide(*place) || self.fits_as_it_is(*place, row)) {
+            return None;
+        }
+        let mut hypothesis = Hypothesis::of(&snapshot);
+        for (index, victim) in victims.iter().enumerate() {
+            if let Some(victim) = victim {
+                hypothesis.remove(row, victim);
+            }
+            // Where nobody goes, nothing is different from the try before.
+            let is_try = index == start || (index > start && victim.is_some());
+            if !is_try || fits.get(index - start) != Some(&true) {
+                continue;
+            }
+            if one_by_one.is_empty() {
+                return Some(index);
+            }
+            let without = Arc::new(hypothesis.snapshot());
+            if one_by_one.iter().all(|place| self.fits(*place, row, &without)) {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// Per try, whether every predicate that looks at the node alone takes it.
+    fn strip(
+        &mut self,
+        places: &[usize],
+        row: Row,
+        victims: &[Option<Arc<PodRecord>>],
+        start: usize,
+        tries: usize,
+    ) -> Vec<bool> {
+        let mut fits = vec![true; tries];
+        if places.is_empty() {
+            return fits;
+        }
+        let strip = Arc::new(self.snapshot.without_one_by_one(row, victims, start));
+        let context = Arc::new(self.context(&strip, Batch::All));
+        for place in places {
+            let answered = self.ask(*place, &context);
+            for (at, fits) in fits.iter_mut().enumerate() {
+                *fits &= fits_at(answered.as_ref(), at);
+            }
+        }
+        fits
+    }
+
+    fn is_cluster_wide(&self, place: usize) -> bool {
+        self.predicates.get(place).is_some_and(|predicate| predicate.module.is_cluster_wide())
+    }
+
+    /// Whether a cluster-wide predicate takes a node of the cluster as it is.
+    fn fits_as_it_is(&mut self, place: usize, row: Row) -> bool {
+        if self.whole.get(place).is_some_and(Option::is_none) {
+            let context = Arc::new(self.context(&self.snapshot, Batch::All));
+            let answered = self.ask(place, &context);
+            if let Some(whole) = self.whole.get_mut(place) {
+                *whole = Some(answered);
+            }
+        }
+        let answered = self.whole.get(place).and_then(Option::as_ref).and_then(Option::as_ref);
+        fits_at(answered, row.index())
+    }
+
+    /// Whether a predicate takes a node as a snapshot shows it.
+    fn fits(&mut self, place: usize, row: Row, snapshot: &Arc<Snapshot>) -> bool {
+        let (batch, at) = match self.is_cluster_wide(place) {
+            true => (Batch::All, row.index()),
+            false => (Batch::Rows([row].into()), 0),
+        };
+        let context = Arc::new(self.context(snapshot, batch));
+        fits_at(self.ask(place, &context).as_ref(), at)
+    }
+
+    fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
+        let subject = &self.subject;
+        let context = Context::new(Arc::clone(snapshot), Arc::clone(&subject.facts), subject.node_name.clone(), batch);
+        context.named(&subject.pod, &subject.uid)
+    }
+
+    fn ask(&mut self, place: usize, context: &Arc<Context>) -> Answered {
+        let predicate = self.predicates.get(place)?;
+        let fault = match predicate.module.filter(Arc::clone(context) as _, context.rows()) {
+            Ok(verdict) => return Some(verdict),
+            Err(fault) => fault,
+        };
+        let (answered, effect) = match predicate.on_error {
+            OnError::Ignore => (Some(Verdict::FitsAll), FaultEffect::Ignored),
+            OnError::Reject => (None, FaultEffect::Rejected),
+        };
+        if self.faults.iter().all(|known| known.predicate != predicate.name) {
+            self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+        }
+        answered
+    }
+}
+
+/// The interfaces whose answers change when some of these pods go.
+fn changed_by(victims: &[Option<Arc<PodRecord>>]) -> Vec<Interface> {
+    let some = |changes: fn(&PodRecord) -> bool| victims.iter().flatten().any(|pod| changes(pod));
+    let is_changed = |interface: &Interface| match interface {
+        Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
+        Interface::ClusterAffinity => some(|pod| !pod.facts.anti_affinity_terms.is_empty()),
+        Interface::ClusterVolumeUse | Interface::ClusterAttachments => some(|pod| !pod.facts.volumes.is_empty()),
+        _ => some(|_| true),
+    };
+    Interface::ALL.into_iter().filter(|interface| interface.is_about_pods_on_nodes()).filter(is_changed).collect()
+}
+
+/// Whether a predicate cannot be asked about a strip: it reads the cluster, or looks nodes up by name, of which a strip
+/// has but one.
+fn needs_the_cluster(predicate: &ActivePredicate) -> bool {
+    predicate.module.is_cluster_wide() || predicate.module.imports().contains(&Interface::NodeIdentity)
+}
+
+fn fits_at(verdict: Option<&Verdict>, at: usize) -> bool {
+    match verdict {
+        Some(Verdict::FitsAll) => true,
+        Some(Verdict::FitsNone(_)) | None => false,
+        Some(Verdict::ByRow { codes, .. }) => codes.get(at) == Some(&0),
+    }
+}

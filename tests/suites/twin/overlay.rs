@@ -1,0 +1,127 @@
+//! Questions about the cluster as it is not: the engine answers from its cache under an overlay, the twin from objects that
+//! were really changed. What changes is what a random history does next. Every question is also asked about the cluster as
+//! it is, before and after: what is kept of those answers must neither serve an overlay nor come from one.
+
+use std::collections::BTreeMap;
+
+use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question, WhatIf};
+use nodesift_twin::cluster::is_over;
+use nodesift_twin::json::{key, name, text};
+use nodesift_twin::random::{Event, History};
+use nodesift_twin::{Cluster, explain, filters};
+use serde_json::Value;
+
+use crate::comparison::{self, Answered};
+use crate::mirror::{self, Mirror};
+use crate::{SHOWN, default_policy, engine, from_environment};
+
+/// How many clusters where nothing is said: ten seconds of one core.
+const CLUSTERS: u64 = 60;
+
+/// Overlays over each cluster; each becomes true before the next.
+const ROUNDS: usize = 4;
+
+/// Pods asked about under each overlay.
+const PODS: usize = 3;
+
+#[test]
+fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
+    let first = from_environment("NODESIFT_TWIN_SEED", 0);
+    let count = from_environment("NODESIFT_OVERLAY_CLUSTERS", CLUSTERS);
+    println!("seeds {first} to {}", first + count - 1);
+    let policy = default_policy();
+    let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
+    let filters = filters::named(&names);
+    let (mut supposed, mut differences) = ([0; 3], Vec::new());
+    for seed in first..first + count {
+        let mut history = History::new(seed);
+        let mut mirror = Mirror::new(policy.scheduler_names.clone());
+        mirror.load(history.cluster.objects());
+        let engine = engine(&policy, &mirror);
+        for round in 0..ROUNDS {
+            let before = history.cluster.clone();
+            let events = history.advance();
+            let (real, hypothetical): (Vec<Event>, Vec<Event>) =
+                events.iter().cloned().partition(|event| !is_hypothetical(event));
+            mirror.follow(&real);
+            let what_if = what_if(&before, &history.cluster, &hypothetical);
+            for (count, more) in
+                supposed.iter_mut().zip([what_if.nodes.len(), what_if.removed.len(), what_if.added.len()])
+            {
+                *count += more;
+            }
+            for _ in 0..PODS {
+                let pod = history.asked_pod();
+                let explanation = explain(&history.cluster, &pod, &filters);
+                let nodes: Vec<String> = history.cluster.nodes().map(|node| name(node).to_owned()).collect();
+                for depth in [Depth::Each, Depth::FirstFailure] {
+                    let as_it_is = ask(&engine, &WhatIf::default(), &pod, depth);
+                    let found = ask(&engine, &what_if, &pod, depth);
+                    let mut found = comparison::differences(&found, &explanation, &nodes, depth);
+                    let afterwards = ask(&engine, &WhatIf::default(), &pod, depth);
+                    if as_it_is != afterwards {
+                        found.push(format!("the overlay left something: {as_it_is:?}, then {afterwards:?}"));
+                    }
+                    if !found.is_empty() {
+                        differences.push(format!("seed {seed}, round {round}: {found:?}\n  {what_if:?}\n  pod {pod}"));
+                    }
+                }
+            }
+            mirror.follow(&events);
+        }
+        assert!(differences.len() < SHOWN, "{}", differences.join("\n"));
+    }
+    println!("nodes, pods removed, pods added: {supposed:?}");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert!(count < CLUSTERS || supposed.iter().all(|count| *count > 0), "overlays of every kind");
+}
+
+fn ask(engine: &Engine, what_if: &WhatIf, pod: &Value, depth: Depth) -> Answered {
+    let question = Question {
+        pods: vec![PodRef::Whole(Box::new(mirror::pod(pod)))],
+        nodes: Nodes::All,
+        phase: Phase::Allocate,
+        depth,
+    };
+    let snapshot = engine.supposing(what_if).expect("an overlay of what is there");
+    Answered::new(&engine.answer_on(&snapshot, &question).expect("an answer"))
+}
+
+/// Whether an overlay can say what an event says.
+fn is_hypothetical(event: &Event) -> bool {
+    match event {
+        Event::Apply(object) => matches!(text(object, "kind"), "Pod" | "Node"),
+        Event::Remove(object) => text(object, "kind") == "Pod",
+    }
+}
+
+/// What has to be supposed for the one cluster to be the other, but for what was really changed.
+fn what_if(before: &Cluster, after: &Cluster, events: &[Event]) -> WhatIf {
+    let pods = |cluster: &Cluster| -> BTreeMap<String, Value> {
+        let there = cluster.all("Pod").filter(|pod| !is_over(pod));
+        there.map(|pod| (text(pod, "metadata.uid").to_owned(), pod.clone())).collect()
+    };
+    let (old, new) = (pods(before), pods(after));
+    let has_node = |pod: &&Value| after.get("Node", text(pod, "spec.nodeName")).is_some();
+    let changed_nodes: BTreeMap<String, &Value> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Apply(object) if text(object, "kind") == "Node" => Some(key(object)),
+            _ => None,
+        })
+        .filter_map(|key| Some((key.clone(), after.get("Node", &key)?)))
+        .collect();
+    WhatIf {
+        nodes: changed_nodes.values().map(|node| mirror::node(node)).collect(),
+        removed: old
+            .iter()
+            .filter(|(uid, pod)| new.get(*uid) != Some(*pod))
+            .map(|(uid, _)| PodRef::Uid(uid.clone()))
+            .collect(),
+        added: new
+            .iter()
+            .filter(|(uid, pod)| old.get(*uid) != Some(*pod) && has_node(pod))
+            .map(|(_, pod)| (PodRef::Whole(Box::new(mirror::pod(pod))), text(pod, "spec.nodeName").to_owned()))
+            .collect(),
+    }
+}
