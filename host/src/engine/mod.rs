@@ -1,7 +1,7 @@
 //! The engine: a question about pods and nodes in, an answer from one snapshot and one policy out. It does no I/O.
 //!
 //! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
-//! combines them, `context` offers a predicate its facts. `overlay` is for questions about the cluster as it is not,
+//! combines them, `context` offers a predicate its facts; `sample` ends where enough nodes fit. `overlay` is for questions about the cluster as it is not,
 //! `preemption` for how many pods have to go.
 
 mod answer;
@@ -15,6 +15,7 @@ mod preemption;
 mod question;
 mod reuse;
 mod rows;
+mod sample;
 
 use std::sync::Arc;
 
@@ -23,9 +24,9 @@ use arc_swap::ArcSwap;
 pub use answer::{Answer, Code, Cycle, Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use context::{Batch, Context};
 pub use metrics::Metrics;
-pub use overlay::WhatIf;
+pub use overlay::{Supposed, WhatIf};
 pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
-pub use question::{Depth, Nodes, PodRef, Question};
+pub use question::{Depth, Nodes, PodRef, Question, Sample};
 pub use rows::RowSet;
 
 use crate::cache::{OverlayError, Reader, Row, Snapshot};
@@ -54,6 +55,14 @@ pub enum Error {
     /// What is supposed does not fit what there is.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
+    /// A part of what is supposed names what is not there.
+    #[error("{place}: {error}")]
+    Supposed {
+        /// Which part.
+        place: Supposed,
+        /// What is not there.
+        error: Box<Error>,
+    },
     /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
     #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
     Contradiction {
@@ -183,16 +192,17 @@ impl Engine {
         // rows, so that it neither finds its verdicts there nor leaves any.
         let is_kept = self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
         let source = if is_kept { Source::Store } else { Source::Fresh };
-        let evaluated = evaluate::pod(running, question, context, source);
+        let judged = sample::judge(running, question, context, source);
         if is_kept && self.reuse == Reuse::Verified {
-            let fresh = evaluate::pod(running, question, context, Source::Fresh);
-            if let Some(difference) = evaluated.difference(&fresh, context) {
+            let fresh = sample::judge(running, question, context, Source::Fresh);
+            if let Some(difference) = judged.difference(&fresh) {
                 self.metrics.contradicted.inc();
                 tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
                 return Err(Error::Contradiction { pod, difference });
             }
         }
-        Ok(evaluated.answer(question, pod, context))
+        let answer = judged.evaluated.answer(question, pod, &judged.context);
+        Ok(PodAnswer { next: judged.next, ..answer })
     }
 
     fn subject(&self, pod: &PodRef) -> Result<Subject, Error> {
@@ -217,7 +227,7 @@ impl Engine {
     }
 }
 
-/// The rows asked about; named ones each once, in the order of names.
+/// The rows asked about; named ones each once, in the order of names. Where enough are asked for, any may be.
 fn batch(snapshot: &Snapshot, nodes: &Nodes) -> Result<Batch, Error> {
     let Nodes::Named(names) = nodes else { return Ok(Batch::All) };
     let row = |name: &String| snapshot.node_row(name).ok_or_else(|| Error::UnknownNode { node: name.clone() });
