@@ -166,7 +166,7 @@ fn what_does_not_fit_names_its_field() {
         (on(json!({"uid": "nobody"}), "n1"), 404, ["overlay.added_pods[1].pod: ", "nobody"]),
         (on(json!({"uid": "uid-two"}), "n9"), 404, ["overlay.added_pods[1].node: ", "n9"]),
         (on(json!({"uid": "uid-two"}), ""), 400, ["overlay.added_pods[1].node: ", "empty"]),
-        (on(json!({"json": "{"}), "n1"), 400, ["overlay.added_pods[1].pod.json: ", "line 1"]),
+        (on(json!({"json": "{"}), "n1"), 400, ["overlay.added_pods[1].pod.json", "line 1"]),
         (on(json!({"object": ended}), "n1"), 400, ["overlay.added_pods[1].pod: ", "ended"]),
         (json!({"nodes": [{}]}), 400, ["overlay.nodes[0]: give one of", ""]),
         (
