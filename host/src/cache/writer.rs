@@ -86,7 +86,7 @@ pub struct Writer {
     pub(super) device_classes: FxHashMap<Arc<str>, Vec<Arc<str>>>,
     served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     /// The pods of a node, whether the node is known or not.
-    pods_by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>>,
+    pub(super) pods_by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>>,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
