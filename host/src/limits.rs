@@ -247,6 +247,12 @@ pub const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 /// a few hundred selectors.
 pub const COUNTS: usize = 1024;
 
+/// Time that a scrape of metrics waits for the cache to be free; a turn of the feed takes a few milliseconds.
+pub const HOLDINGS_WAIT: Duration = Duration::from_millis(20);
+
+/// Bytes of a pod's entry in one index: a reference, a generation, and what a table keeps free.
+pub const INDEX_ENTRY_BYTES: usize = 24;
+
 /// Bytes of all materialised counts together; one of 100,000 rows is 400 kB.
 pub const COUNTS_BYTES: usize = 256 << 20;
 
@@ -309,6 +315,9 @@ pub const WATCH_SECONDS: RangeInclusive<u64> = 25..=35;
 pub const WATCH_SILENCE: Duration = Duration::from_secs(10);
 /// A watch that ends sooner without having told anything new is a failure: asking again at once would be a hot loop.
 pub const WATCH_LEAST: Duration = Duration::from_secs(1);
+/// Watches refused in a row, without anything new between, before everything is listed anew: with growing waits between
+/// them about two minutes, which is longer than most servers that are merely in trouble need.
+pub const WATCH_REFUSALS: u32 = 8;
 /// Bytes of one event. etcd takes 1.5 MB of one object; as JSON, escaped, it can be some times longer.
 pub const WATCH_EVENT_BYTES: usize = 16 << 20;
 /// Bytes of events decoded on the thread that read them, about 25 pods; more, in a burst, go to a thread of their own.

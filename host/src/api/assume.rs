@@ -26,7 +26,7 @@ impl Service {
         let pod = pod_ref("pod", request.pod.unwrap_or_default())?;
         let whole = match &pod {
             PodRef::Whole(pod) => Some(self.record(pod, &request.node)?),
-            PodRef::Uid(_) | PodRef::Name { .. } => None,
+            PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Known(_) => None,
         };
         let mut writer = self.writer().lock();
         let (uid, placed) = match whole {
@@ -99,6 +99,7 @@ impl Service {
         match pod {
             PodRef::Uid(uid) => Some(Arc::from(uid.as_str())),
             PodRef::Name { namespace, name } => by_name(namespace, name),
+            PodRef::Known(pod) => Some(Arc::clone(&pod.uid)),
             PodRef::Whole(pod) if pod.metadata.uid.is_empty() => by_name(&pod.metadata.namespace, &pod.metadata.name),
             PodRef::Whole(pod) => Some(Arc::from(pod.metadata.uid.as_str())),
         }
@@ -109,6 +110,7 @@ fn shown(pod: &PodRef) -> String {
     match pod {
         PodRef::Uid(uid) => uid.clone(),
         PodRef::Name { namespace, name } => format!("{namespace}/{name}"),
+        PodRef::Known(pod) => format!("{}/{}", pod.namespace, pod.name),
         PodRef::Whole(pod) => pod.key(),
     }
 }

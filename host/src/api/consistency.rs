@@ -12,6 +12,7 @@ use super::Error;
 use super::request::invalid;
 use crate::cache::{Reader, Snapshot};
 use crate::limits;
+use crate::object::version;
 
 /// What a snapshot must show.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Wanted {
         }
         let version = |field: &str, text: &str| match text {
             "" => Ok(None),
-            _ if is_number(text) => Ok(Some(text.to_owned())),
+            _ if version::is_number(text) => Ok(Some(text.to_owned())),
             _ => Err(invalid(&format!("consistency.{field}"), "is no decimal number, and cannot be compared")),
         };
         Ok(Some(Self {
@@ -89,15 +90,9 @@ fn shown(version: &str) -> String {
     if version.is_empty() { "none".to_owned() } else { version.to_owned() }
 }
 
-/// Whether one resource version is as new as another. Both are decimal numbers without leading zeros, of any length; what
-/// is not has reached nothing. Source: KEP-5504.
+/// Whether one resource version is as new as another; what is no number has reached nothing.
 fn has_reached(version: &str, wanted: &str) -> bool {
-    let order = version.len().cmp(&wanted.len()).then_with(|| version.cmp(wanted));
-    is_number(version) && order != Ordering::Less
-}
-
-fn is_number(version: &str) -> bool {
-    matches!(version.as_bytes(), [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit))
+    version::compare(version, wanted).is_some_and(Ordering::is_ge)
 }
 
 #[cfg(test)]
@@ -107,16 +102,18 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::cache;
+    use crate::cache::{self, Writer};
     use crate::metadata;
+    use crate::object::Kind;
 
     fn wanted(consistency: &v1::Consistency) -> Wanted {
         Wanted::of(Some(consistency)).unwrap().unwrap()
     }
 
-    fn node(name: &str, version: &str) -> metadata::NodeFacts {
+    fn shows(writer: &mut Writer, name: &str, version: &str) {
         let json = format!(r#"{{"metadata":{{"name":"{name}","resourceVersion":"{version}"}}}}"#);
-        metadata::node(&serde_json::from_str(&json).unwrap())
+        writer.apply_node(&metadata::node(&serde_json::from_str(&json).unwrap()));
+        writer.observe_version(Kind::Node, &Arc::from(version));
     }
 
     #[test]
@@ -135,11 +132,11 @@ mod tests {
         let wanted = wanted(&v1::Consistency { min_nodes_resource_version: "10".into(), ..Default::default() });
         let waiting = tokio::spawn(async move { wanted.wait(&reader).await.map(|()| reader.snapshot().node_count()) });
         tokio::task::yield_now().await;
-        writer.apply_node(&node("a", "9"));
+        shows(&mut writer, "a", "9");
         writer.publish();
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished(), "9 is before 10");
-        writer.apply_node(&node("b", "10"));
+        shows(&mut writer, "b", "10");
         writer.publish();
         assert_eq!(waiting.await.unwrap().unwrap(), 2);
     }
@@ -147,7 +144,7 @@ mod tests {
     #[tokio::test]
     async fn past_the_deadline_both_sides_are_named() {
         let (mut writer, reader) = cache::new();
-        writer.apply_node(&node("a", "9"));
+        shows(&mut writer, "a", "9");
         writer.publish();
         let wanted = wanted(&v1::Consistency {
             min_generation: Some(1_000_000),
@@ -180,7 +177,7 @@ mod tests {
     #[tokio::test]
     async fn a_version_alone_wakes_who_waits_for_it() {
         let (mut writer, reader) = cache::new();
-        writer.apply_node(&node("a", "9"));
+        shows(&mut writer, "a", "9");
         writer.publish();
         let generation = reader.snapshot().generation();
         let wanted = wanted(&v1::Consistency { min_nodes_resource_version: "11".into(), ..Default::default() });
@@ -191,7 +188,7 @@ mod tests {
         });
         tokio::task::yield_now().await;
         // The same node at another version changes no generation.
-        writer.apply_node(&node("a", "11"));
+        shows(&mut writer, "a", "11");
         writer.publish();
         waiting.await.unwrap().unwrap();
         assert_eq!(reader.snapshot().generation(), generation);

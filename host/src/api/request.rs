@@ -42,8 +42,8 @@ impl Asked {
             if !self.pods.is_empty() {
                 return Err(invalid("pending", "give either pods or pending, not both"));
             }
-            let unbound = engine.pending_pods();
-            unbound.iter().map(|pod| named(pod.namespace.to_string(), pod.name.to_string())).collect()
+            // By what was found and not by name: a pod that goes away meanwhile must not fail the question about all others.
+            engine.pending_pods().into_iter().map(PodRef::Known).collect()
         } else {
             at_most("pods", self.pods.len(), limits::REQUEST_PODS)?;
             let place = |at: usize| format!("pods[{at}]");

@@ -199,6 +199,11 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// How many counts every pod event keeps up to date.
+    pub(super) fn maintained_count(&self) -> usize {
+        self.maintained.len()
+    }
+
     /// What the next snapshot shows: what readers asked for is built in, what was read longest ago is forgotten beyond
     /// the limits.
     pub(super) fn publish(&mut self, population: &Population<'_>) -> Arc<CountView> {

@@ -247,7 +247,7 @@ impl LabelColumns {
         }
     }
 
-    #[cfg(test)]
+    /// How many columns are materialised.
     pub(super) fn built_count(&self) -> usize {
         self.built.read().unwrap_or_else(PoisonError::into_inner).len()
     }

@@ -90,7 +90,7 @@ pub struct Writer {
     pub(super) device_classes: FxHashMap<Arc<str>, Vec<Arc<str>>>,
     served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     /// The pods of a node, whether the node is known or not.
-    pods_by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>>,
+    pub(super) pods_by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>>,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
@@ -137,7 +137,6 @@ impl Writer {
 
     /// Adds a node, or replaces what is known of the node of that name.
     pub fn apply_node(&mut self, node: &NodeFacts) {
-        advance(&mut self.nodes_resource_version, &node.resource_version);
         let name = &node.name;
         let (row, is_new) = match self.nodes.row(name) {
             Some(row) => (row, false),
@@ -197,7 +196,6 @@ impl Writer {
     /// assumption about the pod ends where it is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
         let pod = pod.into();
-        advance(&mut self.pods_resource_version, &pod.resource_version);
         let pod = self.settle(pod);
         self.put_pod(pod);
     }
@@ -281,7 +279,16 @@ impl Writer {
         &self.pods
     }
 
-    /// Everything of a kind up to a version has been applied.
+    /// The version up to which everything of a kind is known to have been applied, where that is kept track of.
+    pub fn observed_version(&self, kind: Kind) -> Option<Arc<str>> {
+        match kind {
+            Kind::Node => Some(Arc::clone(&self.nodes_resource_version)),
+            Kind::Pod => Some(Arc::clone(&self.pods_resource_version)),
+            _ => None,
+        }
+    }
+
+    /// Everything of a kind up to a version has been applied. One object at a version says nothing of the sort.
     pub fn observe_version(&mut self, kind: Kind, version: &Arc<str>) {
         match kind {
             Kind::Node => advance(&mut self.nodes_resource_version, version),

@@ -149,7 +149,8 @@ pub(super) struct ServeArgs {
     /// The largest request body, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = limits::BODY_BYTES, value_parser = body_bytes)]
     pub(super) max_body_bytes: usize,
-    /// For how long a pod stays assumed where the core does not say and nothing is seen of its binding
+    /// For how long a pod stays assumed where the core does not say and nothing is seen of its binding. A watch that has
+    /// fallen silent is noticed within 45 s: cores that must not lose a placement over that take 60s
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = assume_ttl)]
     pub(super) assume_ttl: Duration,
     /// Silence of the API server after which answers are marked stale; under 45s quiet counts as silence

@@ -87,6 +87,7 @@ async fn serve(
     let freshness = Freshness::default();
     metrics::process(&mut registry);
     writer.lock().count_into(cache::Metrics::register(&mut registry));
+    cache::Holdings::register(&writer, &mut registry);
     let feed =
         Feed::start(Arc::clone(&writer), feed::Metrics::register(&mut registry)).context("cannot start threads")?;
     feed.register(&mut registry);

@@ -109,6 +109,7 @@ impl Engine {
                 let record = metadata::pod_record(pod, &self.policy().scheduler_names);
                 return Ok(Arc::new(record));
             }
+            PodRef::Known(record) => return Ok(Arc::clone(record)),
             PodRef::Uid(uid) => (self.cache.pods().by_uid(uid), uid.clone()),
             PodRef::Name { namespace, name } => {
                 (self.cache.pods().by_name(namespace, name), format!("{namespace}/{name}"))

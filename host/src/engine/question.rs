@@ -1,8 +1,10 @@
 //! What the engine is asked: pods, nodes, phase, depth.
 
 use std::num::NonZero;
+use std::sync::Arc;
 
 use crate::limits::SAMPLE_ROWS;
+use crate::metadata::PodRecord;
 use crate::object::Pod;
 use crate::policy::Phase;
 
@@ -31,6 +33,8 @@ pub enum PodRef {
         /// `metadata.name`.
         name: String,
     },
+    /// A pod as the cache had it when it was looked up; it may be gone since.
+    Known(Arc<PodRecord>),
     /// A pod given whole; it need not be in the cache.
     Whole(Box<Pod>),
 }

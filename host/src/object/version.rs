@@ -28,7 +28,8 @@ pub fn advance(newest: &mut Arc<str>, seen: &Arc<str>) {
     }
 }
 
-fn is_number(version: &str) -> bool {
+/// Whether a version can be compared.
+pub fn is_number(version: &str) -> bool {
     matches!(version.as_bytes(), [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit))
 }
 

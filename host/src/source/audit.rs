@@ -8,6 +8,7 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use futures_util::future::BoxFuture;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -48,7 +49,7 @@ pub struct Metrics {
     runs: Counter,
     failures: Counter,
     differences: Family<OfPart, Counter>,
-    duration_ms: Gauge,
+    duration: Gauge<f64, AtomicU64>,
 }
 
 impl Metrics {
@@ -64,7 +65,7 @@ impl Metrics {
         let help = "What self-checks found different and put right";
         registry.register("nodesift_audit_differences", help, all.differences.clone());
         let help = "Time that the last self-check took, waits included";
-        registry.register("nodesift_audit_last_duration_milliseconds", help, all.duration_ms.clone());
+        registry.register("nodesift_audit_last_duration_seconds", help, all.duration.clone());
         all
     }
 }
@@ -157,7 +158,7 @@ impl Audit {
             };
         }
         self.metrics.runs.inc();
-        self.metrics.duration_ms.set(i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX));
+        self.metrics.duration.set(began.elapsed().as_secs_f64());
         differences
     }
 
@@ -188,12 +189,13 @@ impl Audit {
 
     /// Compares what is held of a kind with what the server lists.
     async fn objects(&self, kind: Kind) -> Result<usize, Box<dyn Error + Send + Sync>> {
-        let suspects = self.compare(kind, &(self.list)(kind).await?).await;
+        let Some(listed) = self.list(kind).await? else { return Ok(0) };
+        let suspects = self.compare(kind, &listed).await;
         if suspects.is_empty() {
             return Ok(0);
         }
         sleep(AUDIT_SETTLE).await;
-        let listed = (self.list)(kind).await?;
+        let Some(listed) = self.list(kind).await? else { return Ok(0) };
         let mut still = self.compare(kind, &listed).await;
         still.retain(|uid, (why, _)| suspects.get(uid).is_some_and(|(before, _)| before == why));
         if let Some((why, identity)) = still.values().min_by(|a, b| a.1.key.cmp(&b.1.key)) {
@@ -205,6 +207,24 @@ impl Audit {
         let is_wrong = |object: &Compiled| still.contains_key(&object.identity.uid);
         self.feed.heal(listed.objects.into_iter().filter(is_wrong).collect(), gone);
         Ok(still.len())
+    }
+
+    /// What the server lists; none where it does not serve the kind, which says nothing about what it has served before.
+    /// A list that is older than what was known before it was asked for is no truth to heal by.
+    async fn list(&self, kind: Kind) -> Result<Option<Listed>, Box<dyn Error + Send + Sync>> {
+        let known = {
+            let ledger = self.feed.ledger().lock();
+            let observed = self.writer.lock().observed_version(kind);
+            [ledger.listed(kind), observed]
+        };
+        let listed = (self.list)(kind).await?;
+        if listed.version.is_empty() && listed.objects.is_empty() {
+            return Ok(None);
+        }
+        match known.into_iter().flatten().find(|known| is_newer(known, &listed.version)) {
+            Some(known) => Err(format!("the server's list, at version {}, lags behind {known}", listed.version).into()),
+            None => Ok(Some(listed)),
+        }
     }
 
     async fn compare(&self, kind: Kind, listed: &Listed) -> Suspects {

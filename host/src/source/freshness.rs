@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::object::Kind;
 
@@ -13,8 +15,8 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// The server has just shown that nothing of this kind is missing here: an event, a bookmark, a list, or a watch
-    /// that it has just opened or closed in order.
+    /// The server has just shown how far it is: a list, an event or bookmark that is not older than what was seen before,
+    /// or a watch that it has closed in order after a while. That it has opened one says nothing.
     pub fn heard(&self, kind: Kind) {
         self.heard.write().unwrap_or_else(PoisonError::into_inner).insert(kind, Instant::now());
     }
@@ -24,6 +26,7 @@ impl Freshness {
         let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
         heard.values().min().map(Instant::elapsed)
     }
+
     /// For how long each kind that is followed has been silent.
     pub fn silences(&self) -> Vec<(Kind, Duration)> {
         let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);

@@ -24,7 +24,10 @@ use crate::object::Object;
 pub fn load<'a>(objects: impl IntoIterator<Item = &'a Object>, own_schedulers: &[String], cache: &mut Writer) {
     let compiler = Compiler::new(own_schedulers);
     for object in objects {
-        feed::apply(cache, &compiler.compile(object));
+        let object = compiler.compile(object);
+        feed::apply(cache, &object);
+        // A file is whole: its newest object is as far as it goes.
+        cache.observe_version(object.identity.kind, &object.identity.version);
     }
     cache.publish();
 }

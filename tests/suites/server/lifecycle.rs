@@ -36,6 +36,40 @@ fn metrics_are_shown_as_openmetrics_text_with_few_series() {
 }
 
 #[test]
+fn what_the_cache_holds_is_shown() {
+    let sidecar = sample(&[]);
+    let metrics = get(&sidecar.tcp(), "/metrics").unwrap().body;
+    let value = |series: &str| {
+        let line =
+            metrics.lines().find(|line| line.starts_with(series)).unwrap_or_else(|| panic!("{series}: {metrics}"));
+        line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    let state = get(&sidecar.tcp(), "/v1/state").unwrap().json();
+    let orphans = state["orphans"].as_array().unwrap().len();
+    assert!(orphans > 0, "the sample has pods of nodes that are gone");
+    assert_eq!(value("nodesift_cache_orphan_pods "), orphans as u64);
+    // 298 nodes with a dozen facts of 8 bytes each, and 1,700 pods.
+    assert!(value(r#"nodesift_cache_bytes{part="columns"}"#) > 298 * 100, "{metrics}");
+    assert!(value(r#"nodesift_cache_bytes{part="pods"}"#) > 1_000 * 100, "{metrics}");
+}
+
+#[test]
+fn sigusr1_makes_it_check_itself() {
+    let sidecar = sample(&[]);
+    let runs = || {
+        let metrics = get(&sidecar.tcp(), "/metrics").unwrap().body;
+        let line = metrics.lines().find(|line| line.starts_with("nodesift_audit_runs_total ")).map(str::to_owned);
+        assert!(
+            !metrics.lines().any(|line| line.starts_with("nodesift_audit_differences_total{") && !line.ends_with(" 0"))
+        );
+        line.and_then(|line| line.rsplit(' ').next().unwrap().parse::<u64>().ok()).unwrap_or(0)
+    };
+    let before = runs();
+    sidecar.signal("USR1");
+    patience::until(|| (runs() > before).then_some(())).expect("a self-check comes to its end");
+}
+
+#[test]
 fn every_line_that_it_prints_to_paste_works() {
     let sidecar = sample(&[]);
     let output = sidecar.output();

@@ -13,10 +13,10 @@
 //! | W-07 bookmarks | [`bookmarks`] | `source/kube/state` |
 //! | W-08 lagging lists | [`expiry`] | `source/kube/state` |
 //! | W-09 too large versions, 429, errors, 403, 401 | [`outage`], [`start_up`] | `source/kube`: 60 s of errors, the rate at the plateau |
-//! | W-10 server gone | [`outage`]: 5 s of it | |
+//! | W-10 server gone | [`outage`]: 30 s of it | |
 //! | W-11 not whole, not ready | [`start_up`] | |
 //! | W-12 staleness | [`outage`]: with a bound of some seconds | `api` |
-//! | W-13 clocks | [`outage`]: a stopped process | monotonic clocks only, so the wall clock has no way in |
+//! | W-13 clocks | [`outage`]: a process stopped for 30 s | monotonic clocks only: clippy.toml forbids reading the wall clock |
 //! | W-14 storm | [`storm`]: smaller in a debug build | |
 //! | W-15 odd objects | [`streams`] | `source/items` |
 //! | W-16 a flipped cell | | `cache`, `source` |

@@ -169,8 +169,40 @@ async fn what_the_watch_brings_a_moment_later_is_no_difference() {
     };
     let (differences, ()) = tokio::join!(bench.audit.once(), late);
     assert_eq!(differences, 0);
-    // And what the cache has seen since the list was made is not in it.
+    // And a list from before what the cache has seen is no truth.
     bench.deliver(Change::Applied(pod("newer", 16, "a"))).await;
     bench.deliver(Change::Gone(Identity { version: Arc::from("17"), ..pod("p", 3, "a").identity })).await;
     assert_eq!(bench.audit.once().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_not_served_any_more_keeps_its_objects() {
+    let bench = Bench::new().await;
+    bench.server.lock().insert(Kind::Pod, (Vec::new(), Arc::default()));
+    assert_eq!(bench.audit.once().await, 0);
+    bench.settled().await;
+    assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(1), Some(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_lags_brings_nothing_back() {
+    let bench = Bench::new().await;
+    // A pod came and went while nobody watched; the list that shows neither is the newest one.
+    let (objects, version) = (vec![pod("p", 3, "a"), pod("q", 4, "b")], Arc::from("100"));
+    bench.deliver(Change::Replaced { kind: Kind::Pod, objects, version }).await;
+    bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b"), pod("ghost", 75, "a")], 78);
+    assert_eq!(bench.audit.once().await, 0);
+    bench.settled().await;
+    assert_eq!(bench.pods_on(0), Some(1));
+    assert_eq!(bench.audit.metrics.failures.get(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn healing_one_object_does_not_say_that_everything_up_to_it_was_seen() {
+    let bench = Bench::new().await;
+    bench.set(Kind::Pod, vec![pod("p", 190, "b"), pod("q", 4, "b")], 195);
+    assert_eq!(bench.audit.once().await, 1);
+    bench.settled().await;
+    assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(0), Some(2)));
+    assert_eq!(bench.reader.snapshot().pods_resource_version(), "9");
 }

@@ -134,8 +134,11 @@ impl<A: Apply> Applier<A> {
             let uid = Arc::clone(&object.identity.uid);
             listed.insert(Arc::clone(&uid));
             if matches!(object.record, Record::Unreadable) {
-                // There, but nothing is known of it that was not known before.
-                unreadable.insert(object.identity.key);
+                // There, but nothing is known of it that was not known before. Where not even its UID can be read, it may be
+                // what is held under its name.
+                if object.identity.uid == object.identity.key {
+                    unreadable.insert(object.identity.key);
+                }
                 continue;
             }
             if !self.take(Work::Applied(object), origin, ledger, target, now) {

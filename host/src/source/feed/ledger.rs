@@ -85,6 +85,11 @@ impl Ledger {
         self.gone.version(object).is_some_and(|deleted| !is_newer(&object.version, deleted))
     }
 
+    /// The version of the newest whole list that was applied.
+    pub(in crate::source) fn listed(&self, kind: Kind) -> Option<Arc<str>> {
+        self.listed.get(&kind).map(Arc::clone)
+    }
+
     /// Whether a list of this version is as new as the newest that was applied, as far as one can tell.
     pub(super) fn is_newest_list(&self, kind: Kind, version: &str) -> bool {
         self.listed.get(&kind).is_none_or(|listed| !is_newer(listed, version))

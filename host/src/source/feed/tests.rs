@@ -225,6 +225,23 @@ fn a_list_replaces_what_is_not_newer_and_is_published_as_one() {
 }
 
 #[test]
+fn another_object_of_the_same_name_is_gone_even_where_the_new_one_cannot_be_read() {
+    let unreadable = |uid: &str| {
+        let identity = Identity { key: Arc::from("a"), ..identity(uid, 9) };
+        Compiled { identity, record: Record::Unreadable }
+    };
+    let list = |uid| Change::Replaced { kind: KIND, objects: vec![unreadable(uid)], version: Arc::from("10") };
+    for (uid, expected) in [("recreated", held(&[])), ("a", held(&[("a", 1)]))] {
+        let mut bench = Bench::new();
+        bench.push([applied("a", 1)]);
+        bench.turn();
+        bench.push([list(uid)]);
+        bench.turn();
+        assert_eq!(bench.held(), expected, "{uid}");
+    }
+}
+
+#[test]
 fn the_later_of_two_lists_stands_for_both() {
     let mut bench = Bench::new();
     bench.push([list(&[("a", 1), ("b", 2)], 5), applied("b", 6), list(&[("a", 7)], 9)]);

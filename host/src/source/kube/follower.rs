@@ -1,5 +1,6 @@
 //! The following of one kind: does what its [`Course`] says, and tells what comes of it.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::list::Pages;
 use super::metrics::Metrics;
 use super::server::Server;
 use super::state::{Course, Effect, End, Outcome, Reason, State};
-use crate::limits::{UNREADABLE_LOG_PERIOD, WATCH_DECODE_INLINE_BYTES, WATCH_SECONDS, WATCH_SILENCE};
+use crate::limits::{UNREADABLE_LOG_PERIOD, WATCH_DECODE_INLINE_BYTES, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
 use crate::object::Kind;
 use crate::source::change::{Change, Compiler};
 use crate::source::decode::Rejected;
@@ -87,6 +88,7 @@ impl<S: Server> Follower<S> {
                 self.begin_anew(reason);
             }
             Effect::Absent => {
+                pages.clear();
                 tracing::info!(kind = %self.kind, "the server does not serve this kind: taken for having no objects");
                 let version = Arc::default();
                 (self.deliver)(Change::Replaced { kind: self.kind, objects: Vec::new(), version });
@@ -118,16 +120,15 @@ impl<S: Server> Follower<S> {
         // The server is to end the watch in time. What is not ended then is dead, however open TCP says that it is.
         let deadline = began + Duration::from_secs(seconds) + WATCH_SILENCE;
         let end = match timeout_at(deadline, self.server.watch(&course.watch_uri(seconds))).await {
-            Ok(Ok(chunks)) => {
-                self.freshness.heard(self.kind);
-                self.read_watch(course, chunks, deadline).await
-            }
+            Ok(Ok(chunks)) => self.read_watch(course, chunks, deadline).await,
             Ok(Err(failure)) => End::Failed(failure),
             Err(_) => End::Silent,
         };
         self.metrics.watch(self.kind, &end);
         match &end {
-            End::Orderly => self.freshness.heard(self.kind),
+            // One that was open for a while and had nothing more to say.
+            End::Orderly if began.elapsed() >= WATCH_LEAST => self.freshness.heard(self.kind),
+            End::Orderly => {}
             End::Cut(reason) => tracing::info!(kind = %self.kind, reason, "watch cut"),
             End::Silent => tracing::warn!(kind = %self.kind, "watch silent: taken for dead"),
             End::Failed(failure) => self.failed("watch", failure),
@@ -197,12 +198,14 @@ impl<S: Server> Follower<S> {
         if let Some(change) = change {
             (self.deliver)(change);
         }
-        if let Some(version) = version {
-            match course.reached(&version) {
-                Some(std::cmp::Ordering::Less) => self.metrics.unordered(self.kind, "back"),
-                Some(_) => {}
-                None => self.metrics.unordered(self.kind, "incomparable"),
+        match version.and_then(|version| course.reached(&version)) {
+            // A server that lags says nothing of how things are now.
+            Some(Ordering::Less) => {
+                self.metrics.unordered(self.kind, "back");
+                return Ok(());
             }
+            Some(_) => {}
+            None => self.metrics.unordered(self.kind, "incomparable"),
         }
         self.freshness.heard(self.kind);
         Ok(())

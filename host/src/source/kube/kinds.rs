@@ -97,10 +97,11 @@ impl Resource {
         Self { group, versions, plural, namespaced }
     }
 
-    /// Whether a server may do without the kind. The core group is served by whatever is an API server at all: where it
-    /// is missing, something else has answered, and "there are no pods" would be the wrong conclusion.
+    /// Whether a server may do without the kind. What has been stable for longer than any supported release is served by
+    /// whatever is an API server at all: where it is missing, something else has answered, and "there are no pods" would
+    /// be the wrong conclusion. Devices became stable in 1.34.
     pub fn is_optional(&self) -> bool {
-        !self.group.is_empty()
+        self.group == "resource.k8s.io"
     }
 
     /// Path and query of a page of the list over all namespaces; the first page without a token.

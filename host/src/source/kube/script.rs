@@ -137,6 +137,8 @@ pub(super) struct Seen {
     /// The objects that are there in the end: key and version.
     pub(super) objects: BTreeMap<String, String>,
     pub(super) metrics: Metrics,
+    /// For how long nothing was known to be current, in the end; none where nothing ever was.
+    pub(super) staleness: Option<Duration>,
 }
 
 impl Seen {
@@ -177,7 +179,8 @@ pub(super) async fn follow_server<S: Server>(
     let deliver: Deliver = Arc::new(move |change| into.lock().unwrap().push((Instant::now(), change)));
     let metrics = Metrics::default();
     let compiler = Compiler::new(&["default-scheduler".to_owned()]);
-    let follower = Follower::new(kind, compiler, Arc::clone(&server), deliver, Freshness::default(), metrics.clone());
+    let freshness = Freshness::default();
+    let follower = Follower::new(kind, compiler, Arc::clone(&server), deliver, freshness.clone(), metrics.clone());
     let _time_is_up = tokio::time::timeout(time, follower.run()).await;
     let asked = script(&server).asked.lock().unwrap().iter().map(|(at, uri)| (*at - began, uri.clone())).collect();
     let mut objects = BTreeMap::new();
@@ -185,7 +188,7 @@ pub(super) async fn follow_server<S: Server>(
     for (at, change) in changes.lock().unwrap().drain(..) {
         told.push((at - began, tell(change, &mut objects)));
     }
-    Seen { asked, changes: told, objects, metrics }
+    Seen { asked, changes: told, objects, metrics, staleness: freshness.staleness() }
 }
 
 /// A change in words; what is there is kept as an applier would keep it.

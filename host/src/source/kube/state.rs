@@ -5,8 +5,8 @@
 //! - The first list of a kind, and every later one, counts only when it is whole; a page that fails is asked for again.
 //! - A list is never accepted at a version older than one that has been seen: a server that lags is asked again, for as
 //!   long as it lags. A cluster that was restored from a backup looks the same, and needs a restart of the sidecar.
-//! - A watch goes on from the newest version seen, bookmarks included. Only "410 Gone", or what cannot be understood,
-//!   leads to a new list.
+//! - A watch goes on from the newest version seen, bookmarks included. Only "410 Gone", what cannot be understood, or
+//!   nothing but refusals for minutes leads to a new list.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::backoff::Backoff;
 use super::failure::Failure;
 use super::kinds::Resource;
-use crate::limits::{UNSERVED_KIND_PERIOD, WATCH_LEAST};
+use crate::limits::{UNSERVED_KIND_PERIOD, WATCH_LEAST, WATCH_REFUSALS};
 use crate::object::version;
 
 /// What to do next.
@@ -86,7 +86,7 @@ pub(super) enum Effect {
     Whole(Arc<str>),
     /// Drop the pages read so far; the list begins anew.
     Relist(Reason),
-    /// The server does not serve this kind: there are no objects of it.
+    /// Drop the pages read so far: the server does not serve this kind, and there are no objects of it.
     Absent,
 }
 
@@ -101,6 +101,8 @@ pub(super) enum Reason {
     Malformed,
     /// The version of the API is not served, or no longer.
     NotServed,
+    /// The server goes on refusing to watch from the version that was reached.
+    Refused,
 }
 
 impl Reason {
@@ -111,6 +113,7 @@ impl Reason {
             Self::Lagging => "lagging",
             Self::Malformed => "malformed",
             Self::NotServed => "not_served",
+            Self::Refused => "refused",
         }
     }
 }
@@ -134,6 +137,8 @@ pub(super) struct Course {
     served: bool,
     /// Whether it has been said that the kind is not served.
     absent: bool,
+    /// How many watches in a row were refused, without anything having gone well between.
+    refusals: u32,
     backoff: Backoff,
 }
 
@@ -150,6 +155,7 @@ impl Course {
             settled: true,
             served: false,
             absent: false,
+            refusals: 0,
             backoff: Backoff::new(random),
         }
     }
@@ -177,6 +183,7 @@ impl Course {
             version::advance(&mut self.newest, seen);
             self.progressed = true;
             self.settled = true;
+            self.refusals = 0;
         }
         order
     }
@@ -222,6 +229,7 @@ impl Course {
         match end {
             End::Orderly if worthwhile => {
                 self.settled = true;
+                self.refusals = 0;
                 self.begin_watch();
             }
             End::Cut(_) if worthwhile => self.begin_watch(),
@@ -241,12 +249,20 @@ impl Course {
                 Effect::Relist(Reason::Malformed)
             }
             Failure::NotServed { .. } => self.not_served(&again, now),
+            // From this version on the server cannot, or does not want to, and never will.
+            Failure::Refused { .. } if again == State::Watching && self.refusals + 1 >= WATCH_REFUSALS => {
+                self.refusals = 0;
+                self.wait(State::Listing { next: None }, failure.retry_after(), now);
+                Effect::Relist(Reason::Refused)
+            }
             // A denial too: an API server that has just started denies everything until it knows who may do what.
             failure @ (Failure::NotNow { .. }
             | Failure::Denied { .. }
             | Failure::Refused { .. }
             | Failure::Transport(_)
             | Failure::Silent(_)) => {
+                let is_refusal = matches!(failure, Failure::Refused { .. });
+                self.refusals += u32::from(is_refusal && again == State::Watching);
                 self.wait(again, failure.retry_after(), now);
                 Effect::None
             }
@@ -274,7 +290,7 @@ impl Course {
             return Effect::Relist(Reason::NotServed);
         }
         self.state = State::Waiting { until: now + UNSERVED_KIND_PERIOD, then: Box::new(list) };
-        if std::mem::replace(&mut self.absent, true) { Effect::None } else { Effect::Absent }
+        if std::mem::replace(&mut self.absent, true) { Effect::Relist(Reason::NotServed) } else { Effect::Absent }
     }
 
     fn begin_watch(&mut self) {

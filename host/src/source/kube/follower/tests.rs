@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::super::failure::Failure;
 use super::super::script::*;
 use super::super::server::Server;
-use crate::limits::{WATCH_SECONDS, WATCH_SILENCE};
+use crate::limits::{RETRY_JITTER, RETRY_MOST, WATCH_SECONDS, WATCH_SILENCE};
 use crate::object::Kind;
 
 const GONE_EVENT: &str = r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old"}"#;
@@ -90,6 +90,26 @@ async fn silence_is_found_within_45_seconds_of_the_last_byte_and_nothing_is_list
     let found = second.0 - first.0;
     assert!(found >= seconds(*WATCH_SECONDS.start()) && found <= longest, "{found:?}");
     assert_eq!((second.1, seen.lists().len()), ("12", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_opens_watches_and_says_nothing_leaves_what_is_known_to_grow_old() {
+    let seen = follow(Script::default().page("10", &[]), seconds(300)).await;
+    assert!(seen.watches().len() >= 6, "{:?}", seen.watches());
+    assert_eq!(seen.staleness, Some(seconds(300)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_says_how_far_the_server_is_makes_what_is_known_current() {
+    let after = |steps: Vec<Do>| async { follow(Script::default().page("10", &[]).watch(steps), seconds(22)).await };
+    let quiet = after(vec![Do::Pause(seconds(20))]).await;
+    assert_eq!(quiet.staleness, Some(seconds(2)), "an orderly end");
+    let bookmarked = after(vec![Do::Pause(seconds(20)), bookmark(10), Do::Silence]).await;
+    assert_eq!(bookmarked.staleness, Some(seconds(2)), "a bookmark");
+    let lagging = after(vec![Do::Pause(seconds(20)), bookmark(9), event("ADDED", &pod("a", 8)), Do::Silence]).await;
+    assert_eq!(lagging.staleness, Some(seconds(22)), "what an older server says");
+    let ended_at_once = follow(Script::default().page("10", &[]).watch([]).watch([]), seconds(10)).await;
+    assert_eq!(ended_at_once.staleness, Some(seconds(10)), "nothing at all");
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,7 +223,7 @@ async fn a_kind_that_is_not_served_is_an_empty_list_and_is_looked_for_every_five
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_permission_is_asked_about_twice_a_minute_at_most() {
+async fn a_missing_permission_is_asked_about_ever_less_often() {
     let mut script = Script::default();
     for _ in 0..20 {
         script = script.list(Answer::No(Failure::of_status(
@@ -213,7 +233,11 @@ async fn a_missing_permission_is_asked_about_twice_a_minute_at_most() {
         )));
     }
     let seen = follow(script, seconds(300)).await;
-    assert!((8..=14).contains(&seen.lists().len()), "{:?}", seen.lists());
+    let lists = seen.lists();
+    // Ever less often at first; then the longest wait, give or take the jitter.
+    let least = RETRY_MOST.mul_f64(1.0 - RETRY_JITTER);
+    assert!(lists.windows(2).skip(6).all(|pair| pair[1] - pair[0] >= least), "{lists:?}");
+    assert!((8..=18).contains(&lists.len()), "{lists:?}");
     assert!(seen.told().is_empty());
 }
 

@@ -170,13 +170,40 @@ fn a_storm_of_errors_ends_in_at_most_a_quarter_request_a_second() {
     let mut asked = Vec::new();
     while walk.now < from + Duration::from_secs(600) {
         asked.push(walk.now - from);
-        walk.ended(End::Failed(storm()), Duration::ZERO);
+        if *walk.course.state() == State::Watching {
+            walk.ended(End::Failed(storm()), Duration::ZERO);
+        } else {
+            walk.no_page(storm());
+        }
         walk.wait();
     }
     let within = |seconds: std::ops::Range<u64>| asked.iter().filter(|at| seconds.contains(&at.as_secs())).count();
     assert!((5..=8).contains(&within(0..60)), "{asked:?}");
     assert!(within(60..600) <= 540 / 4, "{asked:?}");
     assert!(asked.windows(2).skip(6).all(|pair| pair[1] - pair[0] > Duration::from_secs(4)), "{asked:?}");
+}
+
+#[test]
+fn a_version_that_every_watch_is_refused_for_is_given_up_after_minutes() {
+    let mut walk = Walk::watching();
+    let from = walk.now;
+    for _ in 1..WATCH_REFUSALS {
+        assert_eq!(walk.ended(End::Failed(storm()), Duration::ZERO), Effect::None);
+        walk.wait();
+        assert!(walk.watch_uri().ends_with("resourceVersion=100"));
+    }
+    assert_eq!(walk.ended(End::Failed(storm()), Duration::ZERO), Effect::Relist(Reason::Refused));
+    assert!(walk.wait() > Duration::from_secs(10) && walk.is_listing_from_the_start());
+    assert!(walk.now - from > Duration::from_secs(60), "not at the first sign of trouble");
+    assert_eq!(walk.page("300", None), Effect::Whole(Arc::from("300")));
+    assert!(walk.watch_uri().ends_with("resourceVersion=300"));
+    // What goes well in between starts the count anew.
+    (1..WATCH_REFUSALS).for_each(|_| {
+        walk.ended(End::Failed(storm()), Duration::ZERO);
+        walk.wait();
+    });
+    walk.reached("301");
+    assert_eq!(walk.ended(End::Failed(storm()), Duration::ZERO), Effect::None);
 }
 
 #[test]
@@ -241,7 +268,7 @@ fn older_versions_of_an_api_are_tried_and_a_kind_that_nobody_serves_has_no_objec
     assert!(walk.course.list_uri(None).contains("v1/"));
     walk.no_page(missing());
     walk.no_page(missing());
-    assert_eq!(walk.no_page(missing()), Effect::None);
+    assert_eq!(walk.no_page(missing()), Effect::Relist(Reason::NotServed), "no page of it is kept");
     walk.wait();
     walk.no_page(missing());
     assert_eq!(walk.page("7", None), Effect::Whole(Arc::from("7")));
@@ -262,9 +289,11 @@ fn a_kind_that_was_served_keeps_its_objects_when_it_is_not_any_more() {
 
 #[test]
 fn an_answer_without_pods_is_no_empty_cluster() {
-    let mut walk = Walk::of(Kind::Pod);
-    for _ in 0..3 {
-        assert_eq!(walk.no_page(Failure::NotServed { message: String::new() }), Effect::Relist(Reason::NotServed));
-        assert!(walk.wait() > Duration::from_secs(20));
+    for kind in [Kind::Pod, Kind::StorageClass, Kind::ReplicaSet] {
+        let mut walk = Walk::of(kind);
+        for _ in 0..3 {
+            assert_eq!(walk.no_page(Failure::NotServed { message: String::new() }), Effect::Relist(Reason::NotServed));
+            assert!(walk.wait() > Duration::from_secs(20));
+        }
     }
 }
