@@ -12,7 +12,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::counts::PodClass;
-use super::table::{PortUse, UserChange};
+use super::ports::PortUse;
+use super::table::UserChange;
 use super::writer::Writer;
 use super::{Column, Row};
 use crate::metadata::{Labels, NodeFacts, PodRecord, StorageRecord, value_of};

@@ -15,7 +15,8 @@ use rustc_hash::FxHashMap;
 
 use super::counts::{CountView, PodChange, PodClass};
 use super::nominated::{self, Nominated};
-use super::table::{NodeTable, UserChange, change_port_use};
+use super::ports::with_ports;
+use super::table::{NodeTable, UserChange};
 use super::{Column, PodIndex, Row, Snapshot};
 use crate::metadata::{Amounts, HostPort, NodeFacts, PodRecord};
 
@@ -212,8 +213,7 @@ impl Hypothesis {
 
     fn change_ports(&mut self, row: Row, ports: &[HostPort], change: UserChange) {
         let code = self.nodes.port_codes.get(row).copied().unwrap_or(0);
-        let mut in_use = self.nodes.port_sets.get(Row(code)).map(|set| (**set).clone()).unwrap_or_default();
-        change_port_use(&mut in_use, ports, change);
+        let in_use = self.nodes.port_sets.get(Row(code)).map(|set| with_ports(set, ports, change)).unwrap_or_default();
         let code = code_of(&mut self.nodes.port_sets, in_use);
         self.nodes.port_codes.set(row, code);
     }

@@ -11,15 +11,13 @@ use rustc_hash::FxHashMap;
 use super::changes::NodeInterface;
 use super::counts::{CountView, Namespaces, PodClass, Population};
 use super::labels::{LabelColumn, LabelColumns};
+use super::ports::PortUse;
 use super::storage::attachments::Attachments;
 use super::storage::usage::{VolumePods, VolumeUse};
 use super::terms::Terms;
 use super::{Column, Generation, Row};
-use crate::metadata::{Amounts, HostPort, Labels, PodRecord};
+use crate::metadata::{Amounts, Labels, PodRecord};
 use crate::object::node::Taint;
-
-/// Host ports in use on a node, sorted, each with how many pods hold it.
-pub type PortUse = Vec<(HostPort, u32)>;
 
 /// All columns.
 #[derive(Debug, Clone, Default)]
@@ -244,21 +242,6 @@ impl NodeTable {
         }
         if resource.users == 0 {
             resources.remove(name.as_ref());
-        }
-    }
-}
-
-/// Adds the host ports of a pod to those in use on its node, or takes them away.
-pub(super) fn change_port_use(in_use: &mut PortUse, ports: &[HostPort], change: UserChange) {
-    for port in ports {
-        match (in_use.binary_search_by(|(known, _)| known.cmp(port)), change) {
-            (Ok(at), UserChange::More) => in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders += 1),
-            (Err(at), UserChange::More) => in_use.insert(at, (port.clone(), 1)),
-            (Ok(at), UserChange::Fewer) => {
-                in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders -= 1);
-                in_use.retain(|(_, holders)| *holders > 0);
-            }
-            (Err(_), UserChange::Fewer) => {}
         }
     }
 }

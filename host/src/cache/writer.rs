@@ -17,9 +17,10 @@ use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
 use super::nominated::{self, Nominated};
 use super::pods::{Displaced, PodIndex, Reader};
+use super::ports::{PortUse, with_ports};
 use super::sets::Sets;
 use super::storage::StorageTable;
-use super::table::{NodeTable, PortUse, UserChange, change_port_use};
+use super::table::{NodeTable, UserChange};
 use super::workloads::Workloads;
 use super::{Generation, Row, Snapshot};
 use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRecord};
@@ -512,8 +513,7 @@ impl Writer {
 
     fn change_ports(&mut self, row: Row, ports: &[HostPort], change: UserChange) {
         let old = self.nodes.port_codes.get(row).copied().unwrap_or(0);
-        let mut in_use: PortUse = self.ports.value(old).map(|set| (**set).clone()).unwrap_or_default();
-        change_port_use(&mut in_use, ports, change);
+        let in_use = self.ports.value(old).map(|in_use| with_ports(in_use, ports, change)).unwrap_or_default();
         let new = self.ports.acquire(in_use);
         self.ports.release(old);
         self.nodes.port_codes.set(row, new);

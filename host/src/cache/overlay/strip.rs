@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 
 use crate::cache::labels::LabelColumns;
-use crate::cache::table::{NodeTable, PortUse, Resource, UserChange, change_port_use};
+use crate::cache::ports::{PortUse, with_ports};
+use crate::cache::table::{NodeTable, Resource, UserChange};
 use crate::cache::{Column, Row, Snapshot, VolumePods};
 use crate::metadata::{Amounts, Labels, PodRecord};
 
@@ -108,7 +109,7 @@ impl<'a> Strip<'a> {
         self.pod_room = self.pod_room.wrapping_add(1);
         self.foreign_pods -= i64::from(foreign);
         if !pod.facts.host_ports.is_empty() {
-            change_port_use(&mut self.ports, &pod.facts.host_ports, UserChange::Fewer);
+            self.ports = with_ports(&self.ports, &pod.facts.host_ports, UserChange::Fewer);
             self.ports_changed = true;
         }
     }
