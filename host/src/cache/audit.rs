@@ -13,10 +13,9 @@ use rustc_hash::FxHashMap;
 
 use super::counts::PodClass;
 use super::ports::PortUse;
-use super::table::UserChange;
 use super::writer::Writer;
 use super::{Column, Row};
-use crate::metadata::{Labels, NodeFacts, PodRecord, StorageRecord, value_of};
+use crate::metadata::{Amounts, Labels, NodeFacts, PodRecord, StorageRecord, value_of};
 use crate::object::Workload;
 
 /// Something of a node that was not what its pods and labels make it; it has been put right.
@@ -89,6 +88,7 @@ impl Writer {
         self.audit_labels(row, &mut findings);
         self.audit_pods(row, &pods, &mut findings);
         self.audit_resources(row, &pods, &mut findings);
+        self.audit_unlisted(row, &pods, &mut findings);
         self.audit_ports(row, &pods, &mut findings);
         self.audit_classes(row, &pods, &mut findings);
         self.audit_terms(row, &pods, &mut findings);
@@ -135,20 +135,17 @@ impl Writer {
             let entry = counted.entry(Arc::clone(name)).or_default();
             *entry = (entry.0.wrapping_add(*amount), entry.1.wrapping_add(*amount), 0);
         }
+        let missing: Vec<Arc<str>> =
+            counted.keys().filter(|name| !self.nodes.resources.contains_key(*name)).map(Arc::clone).collect();
+        self.make_lost_columns(&missing);
+        // What no node lists has no columns.
+        let listed = |name: &str| self.nodes.resources.contains_key(name);
         for pod in pods {
-            for (name, amount) in &pod.facts.usage {
+            for (name, amount) in pod.facts.usage.iter().filter(|(name, _)| listed(name)) {
                 let entry = counted.entry(Arc::clone(name)).or_default();
                 entry.1 = entry.1.wrapping_sub(*amount);
                 entry.2 = entry.2.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });
             }
-        }
-        let missing: Vec<Arc<str>> = counted
-            .iter()
-            .filter(|(name, amounts)| **amounts != (0, 0, 0) && !self.nodes.resources.contains_key(*name))
-            .map(|(name, _)| Arc::clone(name))
-            .collect();
-        for name in &missing {
-            self.nodes.change_resource(name, row, UserChange::More, |_, _| ());
         }
         let known = Arc::clone(&self.nodes.resources);
         for (name, resource) in known.iter() {
@@ -164,6 +161,28 @@ impl Writer {
                 findings.cell(&format!("free {name}"), &mut resource.free, row, free);
                 findings.cell(&format!("foreign {name}"), &mut resource.foreign, row, foreign);
             }
+        }
+    }
+
+    /// Makes columns that nodes list and that are not there; their rows are put right as they are audited.
+    fn make_lost_columns(&mut self, names: &[Arc<str>]) {
+        self.nodes.make_columns(names);
+        for name in names {
+            let lists = |code: &&u32| self.amounts.value(**code).is_some_and(|amounts| names_it(amounts, name));
+            let listers = self.allocatable.values().filter(lists).count();
+            if let Some(resource) = Arc::make_mut(&mut self.nodes.resources).get_mut(name) {
+                resource.listers = listers;
+            }
+        }
+    }
+
+    fn audit_unlisted(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+        let counted: Vec<&Arc<PodRecord>> = pods.iter().filter(|pod| self.nodes.takes_unlisted(pod)).collect();
+        let held = uids_of(self.nodes.unlisted.of_row(row));
+        if findings.differs(|| "pods that take what no node lists".to_owned(), &held, &uids_of(counted.iter().copied()))
+        {
+            let counted = counted.into_iter().cloned().collect();
+            self.nodes.unlisted.set(row, counted);
         }
     }
 
@@ -226,14 +245,9 @@ impl Writer {
     }
 
     fn audit_volumes(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
-        let sorted = |pods: Vec<&Arc<PodRecord>>| {
-            let mut uids: Vec<Arc<str>> = pods.into_iter().map(|pod| Arc::clone(&pod.uid)).collect();
-            uids.sort_unstable();
-            uids
-        };
         let with_volumes = || pods.iter().filter(|pod| !pod.facts.volumes.is_empty());
-        let counted = sorted(with_volumes().collect());
-        let held = sorted(self.nodes.volume_pods.get(row).into_iter().flat_map(|pods| pods.iter()).collect());
+        let counted = uids_of(with_volumes());
+        let held = uids_of(self.nodes.volume_pods.get(row).into_iter().flat_map(|pods| pods.iter()));
         if findings.differs(|| "pods with volumes".to_owned(), &held, &counted) {
             self.nodes.volume_pods.set(row, with_volumes().map(Arc::clone).collect());
             self.nodes.forget_volume_use();
@@ -288,10 +302,22 @@ impl Writer {
             1 => self.nodes.foreign_pods.update(row, |pods| *pods += 1),
             2 => self.nodes.pod_room.update(row, |room| *room -= 7),
             3 => self.nodes.pod_classes.set(row, Arc::default()),
-            4 => self.nodes.change_resource(&Arc::from("cpu"), row, UserChange::More, |cpu, row| {
-                cpu.free.update(row, |free| *free += 1);
-            }),
+            4 => {
+                let resources = Arc::make_mut(&mut self.nodes.resources).values_mut().take(1);
+                resources.for_each(|resource| resource.free.update(row, |free| *free += 1));
+            }
             _ => Arc::make_mut(&mut self.nodes.label_columns).heal(row, &Labels::default()),
         }
     }
+}
+
+/// The UIDs of pods, sorted.
+fn uids_of<'a>(pods: impl IntoIterator<Item = &'a Arc<PodRecord>>) -> Vec<Arc<str>> {
+    let mut uids: Vec<Arc<str>> = pods.into_iter().map(|pod| Arc::clone(&pod.uid)).collect();
+    uids.sort_unstable();
+    uids
+}
+
+fn names_it(amounts: &Amounts, resource: &str) -> bool {
+    amounts.iter().any(|(known, _)| **known == *resource)
 }

@@ -23,6 +23,7 @@ mod state;
 mod storage;
 mod table;
 mod terms;
+mod unlisted;
 mod workloads;
 mod writer;
 

@@ -1,5 +1,6 @@
 //! A snapshot: an immutable, consistent view of all columns at one generation.
 
+use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::FxHashSet;
@@ -104,11 +105,18 @@ impl Snapshot {
     }
 
     /// The columns of a resource; none where no node lists it and no pod on a node asks for it.
-    pub fn resource(&self, name: &str) -> Option<&Resource> {
-        self.nodes.resources.get(name)
+    ///
+    /// Where only pods name it, that is summed up for this one call.
+    pub fn resource(&self, name: &str) -> Option<Cow<'_, Resource>> {
+        self.nodes.resource(name)
     }
 
-    /// Names of all resources that have columns.
+    /// Whether a resource has columns, as every one has that some node lists.
+    pub fn is_listed(&self, name: &str) -> bool {
+        self.nodes.resources.contains_key(name)
+    }
+
+    /// Names of all resources that some node lists.
     pub fn resource_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.nodes.resources.keys()
     }

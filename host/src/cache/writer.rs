@@ -164,9 +164,8 @@ impl Writer {
             self.change_usage(row, &pod, UserChange::Fewer);
         }
         if let Some(code) = self.allocatable.remove(name) {
-            for (resource, _) in self.amounts.value(code).into_iter().flat_map(|amounts| amounts.iter()) {
-                self.nodes.change_resource(resource, row, UserChange::Fewer, |_, _| ());
-            }
+            let old = self.amounts.value(code).map(Arc::clone).unwrap_or_default();
+            self.change_allocatable(row, &Amounts::default(), &old);
             self.amounts.release(code);
         }
         self.taints.release(self.nodes.taint_codes.get(row).copied().unwrap_or(0));
@@ -421,17 +420,7 @@ impl Writer {
         let old_code = self.allocatable.insert(Arc::clone(name), code).unwrap_or(0);
         if code != old_code {
             let old = self.amounts.value(old_code).map(Arc::clone).unwrap_or_default();
-            // New amounts first, so that a resource both lists name keeps its columns.
-            for (amounts, users, sign) in [(&node.allocatable, UserChange::More, 1), (&*old, UserChange::Fewer, -1_i64)]
-            {
-                for (resource, amount) in amounts {
-                    let delta = amount.wrapping_mul(sign);
-                    self.nodes.change_resource(resource, row, users, |resource, row| {
-                        resource.allocatable.update(row, |value| *value = value.wrapping_add(delta));
-                        resource.free.update(row, |value| *value = value.wrapping_add(delta));
-                    });
-                }
-            }
+            self.change_allocatable(row, &node.allocatable, &old);
             changed = true;
         }
         self.amounts.release(old_code);
@@ -445,6 +434,12 @@ impl Writer {
         if changed {
             self.record(NodeInterface::Resources, row);
         }
+    }
+
+    fn change_allocatable(&mut self, row: Row, new: &Amounts, old: &Amounts) {
+        let unlisted = self.nodes.change_allocatable(row, new, old);
+        let pods_on = |node: &str| self.pods_by_node.get(node).map_or(&[][..], Vec::as_slice);
+        self.nodes.drop_columns(&unlisted, pods_on);
     }
 
     /// What a node listed as allocatable when it was last applied.
