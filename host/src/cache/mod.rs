@@ -2,8 +2,8 @@
 //!
 //! One [`Writer`] applies compiled nodes and pods and publishes; any number of [`Reader`]s take [`Snapshot`]s, which
 //! never change and never block the writer. Nothing here decides anything about placement. Start with `writer` for
-//! what an event does, `assumed` for what a core has decided and no event has shown yet, `table` for which columns there
-//! are, `labels` for the columns that exist only on demand.
+//! what an event does, `residents` for how a pod comes to count, `assumed` for what a core has decided and no event has
+//! shown yet, `table` for which columns there are, `labels` for the columns that exist only on demand.
 
 mod allocations;
 mod assumed;
@@ -11,12 +11,14 @@ mod audit;
 mod changes;
 mod column;
 mod counts;
+mod failpoint;
 mod labels;
 mod metrics;
 mod nominated;
 mod overlay;
 mod pods;
 mod ports;
+mod residents;
 mod sets;
 mod snapshot;
 mod state;
@@ -29,6 +31,9 @@ mod writer;
 
 #[cfg(test)]
 mod twin;
+
+#[cfg(test)]
+pub(crate) use failpoint::panic_after;
 
 pub use allocations::{AllocationChange, AllocationEvent};
 pub use assumed::{AssumeError, Assumption, Placed};

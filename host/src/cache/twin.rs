@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 mod decisions;
+mod defects;
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -399,41 +400,6 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
         }
     }
     decisions::check_that_all_was_met(&met, &metrics);
-}
-
-#[test]
-fn the_audit_finds_and_heals_any_broken_cell() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
-    for round in 0..60_u8 {
-        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(u64::from(round)));
-        let (mut writer, reader) = new();
-        let mut twin = Twin::default();
-        for node in 0..5 {
-            let name = format!("n{node}");
-            let mut node = random_node(&mut random, &name);
-            node.labels = [(text("zone"), text("a"))].into();
-            writer.apply_node(&node);
-            twin.nodes.insert(name, node);
-        }
-        for pod in 0..20 {
-            let (name, node) = (format!("p{pod}"), text(&format!("n{}", pod % 5)));
-            let pod = random_pod(&mut random, &name, Some(node));
-            writer.apply_pod(pod.clone());
-            twin.pods.insert(name, pod);
-        }
-        writer.publish();
-        assert!(reader.snapshot().label_column("zone").is_some());
-        assert_eq!(writer.audit(0..u32::MAX), []);
-        let row = Row(random.u32(0..5));
-        writer.break_cell(row, round);
-        writer.publish();
-        let found = writer.audit(0..u32::MAX);
-        assert_eq!(found.first().map(|found| &found.node), reader.snapshot().names().get(row), "{round}: {found:?}");
-        writer.publish();
-        assert_eq!(writer.audit(0..u32::MAX), []);
-        assert_eq!(views_of(&reader.snapshot()), twin.views(), "{round}");
-    }
 }
 
 #[test]
