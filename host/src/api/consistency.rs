@@ -109,6 +109,7 @@ mod tests {
     use super::*;
     use crate::cache;
     use crate::metadata;
+    use crate::object::Kind;
 
     fn wanted(consistency: &v1::Consistency) -> Wanted {
         Wanted::of(Some(consistency)).unwrap().unwrap()
@@ -117,6 +118,12 @@ mod tests {
     fn node(name: &str, version: &str) -> metadata::NodeFacts {
         let json = format!(r#"{{"metadata":{{"name":"{name}","resourceVersion":"{version}"}}}}"#);
         metadata::node(&serde_json::from_str(&json).unwrap())
+    }
+
+    /// Applies a node, and says so.
+    fn apply(writer: &mut cache::Writer, node: &metadata::NodeFacts) {
+        writer.apply_node(node);
+        writer.observe_version(Kind::Node, &node.resource_version);
     }
 
     #[test]
@@ -135,11 +142,11 @@ mod tests {
         let wanted = wanted(&v1::Consistency { min_nodes_resource_version: "10".into(), ..Default::default() });
         let waiting = tokio::spawn(async move { wanted.wait(&reader).await.map(|()| reader.snapshot().node_count()) });
         tokio::task::yield_now().await;
-        writer.apply_node(&node("a", "9"));
+        apply(&mut writer, &node("a", "9"));
         writer.publish();
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished(), "9 is before 10");
-        writer.apply_node(&node("b", "10"));
+        apply(&mut writer, &node("b", "10"));
         writer.publish();
         assert_eq!(waiting.await.unwrap().unwrap(), 2);
     }
@@ -147,7 +154,7 @@ mod tests {
     #[tokio::test]
     async fn past_the_deadline_both_sides_are_named() {
         let (mut writer, reader) = cache::new();
-        writer.apply_node(&node("a", "9"));
+        apply(&mut writer, &node("a", "9"));
         writer.publish();
         let wanted = wanted(&v1::Consistency {
             min_generation: Some(1_000_000),
@@ -180,7 +187,7 @@ mod tests {
     #[tokio::test]
     async fn a_version_alone_wakes_who_waits_for_it() {
         let (mut writer, reader) = cache::new();
-        writer.apply_node(&node("a", "9"));
+        apply(&mut writer, &node("a", "9"));
         writer.publish();
         let generation = reader.snapshot().generation();
         let wanted = wanted(&v1::Consistency { min_nodes_resource_version: "11".into(), ..Default::default() });
@@ -191,7 +198,7 @@ mod tests {
         });
         tokio::task::yield_now().await;
         // The same node at another version changes no generation.
-        writer.apply_node(&node("a", "11"));
+        apply(&mut writer, &node("a", "11"));
         writer.publish();
         waiting.await.unwrap().unwrap();
         assert_eq!(reader.snapshot().generation(), generation);

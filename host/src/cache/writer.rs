@@ -140,7 +140,6 @@ impl Writer {
 
     /// Adds a node, or replaces what is known of the node of that name.
     pub fn apply_node(&mut self, node: &NodeFacts) {
-        advance(&mut self.nodes_resource_version, &node.resource_version);
         let name = &node.name;
         let begun = self.begin([name]);
         let (row, is_new) = match self.nodes.row(name) {
@@ -212,9 +211,7 @@ impl Writer {
     /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone. An
     /// assumption about the pod ends where it is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
-        let pod = pod.into();
-        advance(&mut self.pods_resource_version, &pod.resource_version);
-        let pod = self.settle(pod);
+        let pod = self.settle(pod.into());
         self.put_pod(pod);
     }
 
