@@ -253,8 +253,17 @@ pub const HOLDINGS_WAIT: Duration = Duration::from_millis(20);
 /// Bytes of a pod's entry in one index: a reference, a generation, and what a table keeps free.
 pub const INDEX_ENTRY_BYTES: usize = 24;
 
-/// Bytes of all materialised counts together; one of 100,000 rows is 400 kB.
+/// Bytes of all materialised counts together; one of 100,000 rows is 400 kB. Readers of one state of the cache may build
+/// as much again.
 pub const COUNTS_BYTES: usize = 256 << 20;
+
+/// Counts that one publication begins to maintain; the others that readers want wait for the next. Building one looks at every
+/// pod, a millisecond or two for a million of them, while nobody else can change the cache.
+pub const COUNTS_PER_PUBLICATION: usize = 8;
+
+/// Bytes of the selectors of a count that is kept; a count by larger ones is built for each question. Selectors are a few
+/// hundred bytes, and a pod's may be a megabyte: [`COUNTS`] of this size are 16 MiB.
+pub const COUNT_KEY_BYTES: usize = 16 << 10;
 
 /// Bytes of one policy document: hundreds of predicates with their arguments are less than 100 KB.
 pub const POLICY_FILE_BYTES: u64 = 1 << 20;

@@ -180,7 +180,7 @@ impl Dump {
             let pods = pods.iter().filter(move |pod| pod.ownership.is_foreign() == foreign);
             pods.map(|pod| Allocation::of(pod, self.is_assumed(pod))).collect()
         };
-        let sums = sums(snapshot, row);
+        let sums = sums(snapshot, row, pods);
         let amounts = |of: fn(&Sums) -> i64| {
             let amounts = sums.iter().map(|(name, sums)| (*name, of(sums)));
             amounts.filter(|(_, amount)| *amount != 0).collect::<BTreeMap<&str, i64>>()
@@ -214,21 +214,31 @@ fn count_flag(column: &cache::Column<u8>, row: Row) -> u8 {
 }
 
 /// One resource of one node.
+#[derive(Default)]
 struct Sums {
     allocatable: i64,
     free: i64,
     foreign: i64,
 }
 
-fn sums(snapshot: &Snapshot, row: Row) -> BTreeMap<&str, Sums> {
+fn sums<'a>(snapshot: &'a Snapshot, row: Row, pods: &'a [Arc<PodRecord>]) -> BTreeMap<&'a str, Sums> {
     let at = |column: &cache::Column<i64>| column.get(row).copied().unwrap_or(0);
     let named = snapshot.resource_names().filter_map(|name| Some((name, snapshot.resource(name)?)));
-    named
+    let mut sums: BTreeMap<&str, Sums> = named
         .map(|(name, resource)| {
             let (allocatable, free) = (at(&resource.allocatable), at(&resource.free));
             (&**name, Sums { allocatable, free, foreign: at(&resource.foreign) })
         })
-        .collect()
+        .collect();
+    // What no node lists has no columns.
+    for pod in pods {
+        for (name, amount) in pod.facts.usage.iter().filter(|(name, _)| !snapshot.is_listed(name)) {
+            let sums = sums.entry(name).or_default();
+            sums.free = sums.free.wrapping_sub(*amount);
+            sums.foreign = sums.foreign.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });
+        }
+    }
+    sums
 }
 
 /// One node.

@@ -1,8 +1,13 @@
 //! The audit: what columns hold is counted once more from the pods and nodes behind them, compared, and put right.
 //!
 //! Columns are kept up to date by every event, so one wrong step would stay wrong for ever; and no code is without defects.
-//! Start at [`Writer::audit`], which looks at some rows, so that nobody waits long for the writer; [`Writer::holds_node`]
-//! and its neighbours compare what is held with what a source says.
+//! Start at [`Writer::audit`], which looks at some rows, so that nobody waits long for the writer. [`Writer::audit_pods`]
+//! finds pods that are known and counted nowhere; [`held`] compares what is held with what a source says.
+
+mod held;
+
+#[cfg(test)]
+mod defect;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +17,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::counts::PodClass;
-use super::table::{PortUse, UserChange};
+use super::ports::PortUse;
 use super::writer::Writer;
 use super::{Column, Row};
-use crate::metadata::{Labels, NodeFacts, PodRecord, StorageRecord, value_of};
-use crate::object::Workload;
+use crate::metadata::{Amounts, PodRecord, value_of};
 
 /// Something of a node that was not what its pods and labels make it; it has been put right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +33,13 @@ pub struct Difference {
     pub held: String,
     /// What it had to hold.
     pub counted: String,
+}
+
+impl Difference {
+    fn of_pod(node: &Arc<str>, pod: &PodRecord, held: &str, counted: &str) -> Self {
+        let what = format!("pod {}/{}", pod.namespace, pod.name);
+        Self { node: Arc::clone(node), what, held: held.to_owned(), counted: counted.to_owned() }
+    }
 }
 
 impl fmt::Display for Difference {
@@ -74,20 +85,31 @@ impl Writer {
         u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
     }
 
-    /// Counts some rows once more and puts right what differs; rows past the last are left out.
+    /// Counts some rows once more and puts right what differs; rows past the last are left out. With the first row come the
+    /// nodes that are not known.
     pub fn audit(&mut self, rows: Range<u32>) -> Vec<Difference> {
+        let mut found = Vec::new();
+        if rows.start == 0 {
+            let is_unknown = |node: &&Arc<str>| self.nodes.row(node).is_none();
+            let named = self.nominated.keys().chain(self.pods_by_node.keys());
+            let unknown: Vec<Arc<str>> = named.filter(is_unknown).cloned().collect();
+            found.extend(unknown.iter().flat_map(|node| self.drop_strangers(node)));
+        }
         let rows = rows.start..rows.end.min(self.audit_rows());
-        rows.flat_map(|row| self.audit_row(Row(row))).collect()
+        found.extend(rows.flat_map(|row| self.audit_row(Row(row))));
+        found
     }
 
     fn audit_row(&mut self, row: Row) -> Vec<Difference> {
         let Some(node) = self.nodes.names.get(row).map(Arc::clone) else { return Vec::new() };
+        let found = self.drop_strangers(&node);
         let pods = self.pods_on(&node);
-        let mut findings = Findings { node, found: Vec::new() };
+        let mut findings = Findings { node, found };
         self.audit_place(row, &mut findings);
         self.audit_labels(row, &mut findings);
-        self.audit_pods(row, &pods, &mut findings);
+        self.audit_tallies(row, &pods, &mut findings);
         self.audit_resources(row, &pods, &mut findings);
+        self.audit_unlisted(row, &pods, &mut findings);
         self.audit_ports(row, &pods, &mut findings);
         self.audit_classes(row, &pods, &mut findings);
         self.audit_terms(row, &pods, &mut findings);
@@ -96,6 +118,57 @@ impl Writer {
             self.record_all(row);
         }
         findings.found
+    }
+
+    /// Looks whether pods of the index are on their nodes, or nominated for them, and puts there those that are not. Pods
+    /// that have changed since they were looked up are left out.
+    pub fn audit_pods(&mut self, pods: &[Arc<PodRecord>]) -> Vec<Difference> {
+        let mut found = Vec::new();
+        for pod in pods {
+            let Some(home) = pod.home().filter(|_| self.pods.holds(pod) && !self.is_in_place(pod)) else { continue };
+            found.push(Difference::of_pod(home, pod, "not counted", "known"));
+            self.generation.0 += 1;
+            self.pods.count_from(&pod.uid, self.generation);
+            self.enter_node(Arc::clone(pod));
+            // Some of it may have been counted already.
+            if let Some(row) = pod.node_name.as_ref().and_then(|node| self.nodes.row(node)) {
+                found.extend(self.audit_row(row));
+            }
+        }
+        found
+    }
+
+    /// Counts nodes once more whose change broke off: nothing that is published shows a part of it.
+    pub(super) fn heal(&mut self, mut nodes: Vec<Arc<str>>) {
+        nodes.sort_unstable();
+        nodes.dedup();
+        for node in nodes {
+            let mut found = self.audit_pods(&self.pods.about(&node));
+            found.extend(match self.nodes.row(&node) {
+                Some(row) => self.audit_row(row),
+                None => self.drop_strangers(&node),
+            });
+            found.iter().for_each(|difference| tracing::error!(%difference, "a change broke off, and is put right"));
+        }
+    }
+
+    /// Takes away the pods that are on a node, or nominated for it, and are not those that are known.
+    pub(super) fn drop_strangers(&mut self, node: &Arc<str>) -> Vec<Difference> {
+        let resident = self.pods_by_node.get(node).into_iter().flatten().filter(|pod| !self.pods.holds(pod));
+        let is_nominated = |pod: &PodRecord| {
+            let known = self.pods.by_uid(&pod.uid);
+            known.is_some_and(|known| known.node_name.is_none() && known.nominated_node == pod.nominated_node)
+        };
+        let nominated = self.nominated.get(node).into_iter().flat_map(|pods| pods.iter());
+        let strangers: Vec<Arc<PodRecord>> =
+            resident.chain(nominated.filter(|pod| !is_nominated(pod))).map(Arc::clone).collect();
+        let mut found = Vec::new();
+        for pod in strangers {
+            found.push(Difference::of_pod(node, &pod, "counted", "unknown"));
+            self.generation.0 += 1;
+            self.leave_node(&pod);
+        }
+        found
     }
 
     /// The row under the node's name.
@@ -118,7 +191,7 @@ impl Writer {
         }
     }
 
-    fn audit_pods(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+    fn audit_tallies(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
         let count = |pods: usize| i64::try_from(pods).unwrap_or(i64::MAX);
         let foreign = pods.iter().filter(|pod| pod.ownership.is_foreign()).count();
         let limit = self.nodes.pod_limit.get(row).copied().unwrap_or(0);
@@ -134,20 +207,17 @@ impl Writer {
             let entry = counted.entry(Arc::clone(name)).or_default();
             *entry = (entry.0.wrapping_add(*amount), entry.1.wrapping_add(*amount), 0);
         }
+        let missing: Vec<Arc<str>> =
+            counted.keys().filter(|name| !self.nodes.resources.contains_key(*name)).map(Arc::clone).collect();
+        self.make_lost_columns(&missing);
+        // What no node lists has no columns.
+        let listed = |name: &str| self.nodes.resources.contains_key(name);
         for pod in pods {
-            for (name, amount) in &pod.facts.usage {
+            for (name, amount) in pod.facts.usage.iter().filter(|(name, _)| listed(name)) {
                 let entry = counted.entry(Arc::clone(name)).or_default();
                 entry.1 = entry.1.wrapping_sub(*amount);
                 entry.2 = entry.2.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });
             }
-        }
-        let missing: Vec<Arc<str>> = counted
-            .iter()
-            .filter(|(name, amounts)| **amounts != (0, 0, 0) && !self.nodes.resources.contains_key(*name))
-            .map(|(name, _)| Arc::clone(name))
-            .collect();
-        for name in &missing {
-            self.nodes.change_resource(name, row, UserChange::More, |_, _| ());
         }
         let known = Arc::clone(&self.nodes.resources);
         for (name, resource) in known.iter() {
@@ -163,6 +233,28 @@ impl Writer {
                 findings.cell(&format!("free {name}"), &mut resource.free, row, free);
                 findings.cell(&format!("foreign {name}"), &mut resource.foreign, row, foreign);
             }
+        }
+    }
+
+    /// Makes columns that nodes list and that are not there; their rows are put right as they are audited.
+    fn make_lost_columns(&mut self, names: &[Arc<str>]) {
+        self.nodes.make_columns(names);
+        for name in names {
+            let lists = |code: &&u32| self.amounts.value(**code).is_some_and(|amounts| names_it(amounts, name));
+            let listers = self.allocatable.values().filter(lists).count();
+            if let Some(resource) = Arc::make_mut(&mut self.nodes.resources).get_mut(name) {
+                resource.listers = listers;
+            }
+        }
+    }
+
+    fn audit_unlisted(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
+        let counted: Vec<&Arc<PodRecord>> = pods.iter().filter(|pod| self.nodes.takes_unlisted(pod)).collect();
+        let held = uids_of(self.nodes.unlisted.of_row(row));
+        if findings.differs(|| "pods that take what no node lists".to_owned(), &held, &uids_of(counted.iter().copied()))
+        {
+            let counted = counted.into_iter().cloned().collect();
+            self.nodes.unlisted.set(row, counted);
         }
     }
 
@@ -225,72 +317,23 @@ impl Writer {
     }
 
     fn audit_volumes(&mut self, row: Row, pods: &[Arc<PodRecord>], findings: &mut Findings) {
-        let sorted = |pods: Vec<&Arc<PodRecord>>| {
-            let mut uids: Vec<Arc<str>> = pods.into_iter().map(|pod| Arc::clone(&pod.uid)).collect();
-            uids.sort_unstable();
-            uids
-        };
         let with_volumes = || pods.iter().filter(|pod| !pod.facts.volumes.is_empty());
-        let counted = sorted(with_volumes().collect());
-        let held = sorted(self.nodes.volume_pods.get(row).into_iter().flat_map(|pods| pods.iter()).collect());
+        let counted = uids_of(with_volumes());
+        let held = uids_of(self.nodes.volume_pods.get(row).into_iter().flat_map(|pods| pods.iter()));
         if findings.differs(|| "pods with volumes".to_owned(), &held, &counted) {
             self.nodes.volume_pods.set(row, with_volumes().map(Arc::clone).collect());
             self.nodes.forget_volume_use();
         }
     }
+}
 
-    /// Whether this is what is held of a node.
-    pub fn holds_node(&self, node: &NodeFacts) -> bool {
-        let Some(row) = self.nodes.row(&node.name) else { return false };
-        let code = |codes: &Column<u32>| codes.get(row).copied().unwrap_or(0);
-        self.nodes.labels.get(row) == Some(&node.labels)
-            && self.nodes.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
-            && self.nodes.pod_limit.get(row) == Some(&node.pod_limit)
-            && self.listed_allocatable(&node.name) == node.allocatable.as_slice()
-            && self.taints.value(code(&self.nodes.taint_codes)).is_some_and(|held| **held == node.taints)
-            && self.features.value(code(&self.nodes.feature_codes)).is_some_and(|held| **held == node.features)
-    }
+/// The UIDs of pods, sorted.
+fn uids_of<'a>(pods: impl IntoIterator<Item = &'a Arc<PodRecord>>) -> Vec<Arc<str>> {
+    let mut uids: Vec<Arc<str>> = pods.into_iter().map(|pod| Arc::clone(&pod.uid)).collect();
+    uids.sort_unstable();
+    uids
+}
 
-    /// Whether this is what is held of a pod.
-    pub fn holds_pod(&self, pod: &PodRecord) -> bool {
-        match self.assumption(&pod.uid) {
-            Some(assumption) => assumption.truth.as_ref().is_some_and(|truth| **truth == *pod),
-            None => self.pods.by_uid(&pod.uid).is_some_and(|held| *held == *pod),
-        }
-    }
-
-    /// Whether these are the labels that are held of a namespace.
-    pub fn holds_namespace(&self, name: &str, labels: &Labels) -> bool {
-        self.nodes.namespaces.get(name) == Some(labels)
-    }
-
-    /// Whether this is what is held of a DeviceClass.
-    pub fn holds_device_class(&self, name: &str, serves: &[Arc<str>]) -> bool {
-        self.device_classes.get(name).is_some_and(|held| held == serves)
-    }
-
-    /// Whether this is what is held of a service or controller.
-    pub fn holds_workload(&self, workload: &Workload) -> bool {
-        self.workloads.holds(workload)
-    }
-
-    /// Whether this is what is held of a storage object.
-    pub fn holds_storage(&self, record: &StorageRecord) -> bool {
-        self.storage.holds(record)
-    }
-
-    /// Breaks a cell, as a defect would, so that a test can see it found.
-    #[cfg(test)]
-    pub(crate) fn break_cell(&mut self, row: Row, which: u8) {
-        match which % 6 {
-            0 => self.nodes.pods.update(row, |pods| *pods += 1),
-            1 => self.nodes.foreign_pods.update(row, |pods| *pods += 1),
-            2 => self.nodes.pod_room.update(row, |room| *room -= 7),
-            3 => self.nodes.pod_classes.set(row, Arc::default()),
-            4 => self.nodes.change_resource(&Arc::from("cpu"), row, UserChange::More, |cpu, row| {
-                cpu.free.update(row, |free| *free += 1);
-            }),
-            _ => Arc::make_mut(&mut self.nodes.label_columns).heal(row, &Labels::default()),
-        }
-    }
+fn names_it(amounts: &Amounts, resource: &str) -> bool {
+    amounts.iter().any(|(known, _)| **known == *resource)
 }

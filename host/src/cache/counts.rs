@@ -4,8 +4,9 @@
 //! that building a count costs a match per class and an addition per pod, and a pod event costs one bit per count.
 //!
 //! [`Counts`] is the writer's side and maintains what readers have asked for. [`CountView`] is what a snapshot shows: a
-//! reader that asks for something new builds it for the snapshot it looks at, and the writer builds it into the next. An
-//! overlay's view is that of the snapshot below it with its own few changes added to whatever is asked for.
+//! reader that asks for something new builds it for the snapshot it looks at, and the writer builds it into one of the
+//! next, a few at a time. An overlay's view is that of the snapshot below it with its own few changes added to whatever is
+//! asked for. Requests choose what is counted, so what they leave here is bounded in number and in bytes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -14,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::table::NodeTable;
 use super::{Column, Row};
-use crate::limits::{COUNTS, COUNTS_BYTES};
+use crate::limits::{COUNT_KEY_BYTES, COUNTS, COUNTS_BYTES, COUNTS_PER_PUBLICATION};
 use crate::metadata::{Labels, PodRecord, PodSelector};
 
 /// What selectors see of a pod.
@@ -58,6 +59,16 @@ impl CountKey {
         (self.terminating || !class.terminating)
             && self.selectors.iter().all(|selector| selector.matches(&class.namespace, &class.labels, labels_of))
     }
+
+    /// Whether a count by it may be kept beyond the question that asks.
+    fn is_kept(&self) -> bool {
+        self.selectors.iter().map(PodSelector::bytes).sum::<usize>() <= COUNT_KEY_BYTES
+    }
+}
+
+/// How many counts of so many rows are kept at most.
+fn most(rows: usize) -> usize {
+    (COUNTS_BYTES / (rows * size_of::<u32>()).max(1)).clamp(1, COUNTS)
 }
 
 /// A count that every pod event keeps up to date.
@@ -98,8 +109,24 @@ impl Population<'_> {
 #[derive(Debug, Default)]
 struct Shared {
     clock: AtomicU64,
-    /// What readers asked for and the writer does not maintain yet.
+    /// What readers asked for and the writer does not maintain yet; no more than it would keep.
     wanted: Mutex<FxHashSet<CountKey>>,
+}
+
+impl Shared {
+    fn want(&self, key: &CountKey, rows: usize) {
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        // Where nothing is published, as with a cluster from files, nothing is ever taken out either.
+        if wanted.len() < most(rows) {
+            wanted.insert(key.clone());
+        }
+    }
+
+    /// Takes out as much as one publication builds.
+    fn take_wanted(&self) -> Vec<CountKey> {
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        wanted.extract_if(|_| true).take(COUNTS_PER_PUBLICATION).collect()
+    }
 }
 
 /// The counts of one state of the pods, as a snapshot shows them.
@@ -169,19 +196,22 @@ impl CountView {
         if let Some(rows) = self.built.read().unwrap_or_else(PoisonError::into_inner).get(key) {
             return rows.clone();
         }
-        let rows = match &self.overlaid {
-            Some(overlaid) => overlaid.column(key, population.rows.len()),
+        let (rows, is_kept) = (population.rows.len(), key.is_kept());
+        let counts = match &self.overlaid {
+            Some(overlaid) => overlaid.column(key, rows),
             None => {
-                self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+                if is_kept {
+                    self.shared.want(key, rows);
+                }
                 population.count(&population.counted(key))
             }
         };
         let mut built = self.built.write().unwrap_or_else(PoisonError::into_inner);
         // What does not fit is built again for whoever asks next.
-        if built.len() < COUNTS {
-            built.insert(key.clone(), rows.clone());
+        if is_kept && built.len() < most(rows) {
+            built.insert(key.clone(), counts.clone());
         }
-        rows
+        counts
     }
 }
 
@@ -204,17 +234,22 @@ impl Counts {
         self.maintained.len()
     }
 
-    /// What the next snapshot shows: what readers asked for is built in, what was read longest ago is forgotten beyond
-    /// the limits.
+    /// What the next snapshot shows: some of what readers asked for is built in, what was read longest ago is forgotten
+    /// beyond the limits.
     pub(super) fn publish(&mut self, population: &Population<'_>) -> Arc<CountView> {
-        let wanted = std::mem::take(&mut *self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner));
+        let wanted = self.shared.take_wanted();
         if !self.changed && wanted.is_empty() {
             return Arc::clone(&self.view);
         }
+        // What readers have built stays right as long as no pod comes or goes.
+        let mut built = match self.changed {
+            true => FxHashMap::default(),
+            false => self.view.built.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        };
         let keys_changed = !wanted.is_empty();
         for key in wanted.into_iter().filter(|key| !self.places.contains_key(key)) {
             let counted = population.counted(&key);
-            let rows = population.count(&counted);
+            let rows = built.remove(&key).unwrap_or_else(|| population.count(&counted));
             let read = AtomicU64::new(self.shared.clock.load(Ordering::Relaxed));
             // Their number is bounded far below 2^32.
             let place = u32::try_from(self.maintained.len()).unwrap_or(u32::MAX);
@@ -233,7 +268,7 @@ impl Counts {
         self.view = Arc::new(CountView {
             places: Arc::clone(&self.places),
             maintained: self.maintained.iter().map(column).collect(),
-            built: RwLock::default(),
+            built: RwLock::new(built),
             overlaid: None,
             shared: Arc::clone(&self.shared),
         });
@@ -241,7 +276,7 @@ impl Counts {
     }
 
     fn forget_beyond_limits(&mut self, rows: usize) {
-        let most = (COUNTS_BYTES / (rows * size_of::<u32>()).max(1)).clamp(1, COUNTS);
+        let most = most(rows);
         if self.maintained.len() > most {
             let mut reads: Vec<u64> = self.maintained.iter().map(|count| count.read.load(Ordering::Relaxed)).collect();
             reads.sort_unstable_by(|a, b| b.cmp(a));
@@ -337,3 +372,6 @@ impl Counts {
         self.index();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,8 +2,8 @@
 //!
 //! One [`Writer`] applies compiled nodes and pods and publishes; any number of [`Reader`]s take [`Snapshot`]s, which
 //! never change and never block the writer. Nothing here decides anything about placement. Start with `writer` for
-//! what an event does, `assumed` for what a core has decided and no event has shown yet, `table` for which columns there
-//! are, `labels` for the columns that exist only on demand.
+//! what an event does, `residents` for how a pod comes to count, `assumed` for what a core has decided and no event has
+//! shown yet, `table` for which columns there are, `labels` for the columns that exist only on demand.
 
 mod allocations;
 mod assumed;
@@ -11,12 +11,15 @@ mod audit;
 mod changes;
 mod column;
 mod counts;
+mod failpoint;
 mod holdings;
 mod labels;
 mod metrics;
 mod nominated;
 mod overlay;
 mod pods;
+mod ports;
+mod residents;
 mod row_table;
 mod sets;
 mod snapshot;
@@ -24,11 +27,15 @@ mod state;
 mod storage;
 mod table;
 mod terms;
+mod unlisted;
 mod workloads;
 mod writer;
 
 #[cfg(test)]
 mod twin;
+
+#[cfg(test)]
+pub(crate) use failpoint::panic_after;
 
 pub use allocations::{AllocationChange, AllocationEvent};
 pub use assumed::{AssumeError, Assumption, Placed};
@@ -41,13 +48,14 @@ pub use labels::{Dictionary, LabelColumn, NOT_AN_INTEGER};
 pub use metrics::Metrics;
 pub use overlay::{Hypothesis, Overlay, OverlayError};
 pub use pods::{PodIndex, Reader};
+pub use ports::PortUse;
 pub use row_table::Epoch;
 pub use snapshot::Snapshot;
 pub use state::State;
 pub use storage::StorageTable;
 pub use storage::attachments::{Attachments, CsiVolume, Obstacle, Owner, Placement, Uncounted, resolve};
 pub use storage::usage::{VolumePods, VolumeUse};
-pub use table::{PortUse, Resource};
+pub use table::Resource;
 pub use terms::MatchedTerm;
 pub use workloads::Workloads;
 pub use writer::{SharedWriter, Writer, new};

@@ -10,6 +10,12 @@ use crate::metadata::PodRecord;
 /// Pods by the node that they are nominated for. Few nodes have any, so that the whole is copied when one changes.
 pub(super) type Nominated = FxHashMap<Arc<str>, Arc<[Arc<PodRecord>]>>;
 
+/// Whether a pod is where it is nominated; a pod that is nominated nowhere is.
+pub(super) fn holds(nominated: &Nominated, pod: &PodRecord) -> bool {
+    let Some(node) = pod.nominated_node.as_ref().filter(|_| pod.node_name.is_none()) else { return true };
+    nominated.get(node).is_some_and(|pods| pods.iter().any(|known| known.uid == pod.uid))
+}
+
 /// Adds a pod where it is nominated (`more`), or takes it away.
 pub(super) fn change(nominated: &mut Arc<Nominated>, pod: &Arc<PodRecord>, more: bool) {
     let Some(node) = pod.nominated_node.as_ref().filter(|_| pod.node_name.is_none()) else { return };

@@ -15,7 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::counts::{CountView, PodChange, PodClass};
 use super::nominated::{self, Nominated};
-use super::table::{NodeTable, UserChange, change_port_use};
+use super::ports::with_ports;
+use super::table::{NodeTable, UserChange};
 use super::{Column, PodIndex, Row, Snapshot};
 use crate::metadata::{Amounts, HostPort, NodeFacts, PodRecord};
 
@@ -222,8 +223,7 @@ impl Hypothesis {
 
     fn change_ports(&mut self, row: Row, ports: &[HostPort], change: UserChange) {
         let code = self.nodes.port_codes.get(row).copied().unwrap_or(0);
-        let mut in_use = self.nodes.port_sets.get(Row(code)).map(|set| (**set).clone()).unwrap_or_default();
-        change_port_use(&mut in_use, ports, change);
+        let in_use = self.nodes.port_sets.get(Row(code)).map(|set| with_ports(set, ports, change)).unwrap_or_default();
         let code = code_of(&mut self.nodes.port_sets, in_use);
         self.nodes.port_codes.set(row, code);
     }
@@ -250,22 +250,13 @@ impl Hypothesis {
         row
     }
 
-    /// What a node lists at zero cannot be told from what it does not list: such a column may stay where the cache would
-    /// drop it. Both read the same.
+    /// What a node lists at zero cannot be told from what it does not list, and what no node lists any more keeps its
+    /// columns here: they read the same as without them.
     fn set_allocatable(&mut self, row: Row, new: &Amounts) {
         let listed = |resource: &super::Resource| resource.allocatable.get(row).copied().unwrap_or(0);
         let resources = self.nodes.resources.iter().map(|(name, resource)| (Arc::clone(name), listed(resource)));
         let old: Amounts = resources.filter(|(_, amount)| *amount != 0).collect();
-        // New amounts first, so that a resource both lists name keeps its columns.
-        for (amounts, users, sign) in [(new, UserChange::More, 1), (&old, UserChange::Fewer, -1_i64)] {
-            for (name, amount) in amounts {
-                let delta = amount.wrapping_mul(sign);
-                self.nodes.change_resource(name, row, users, |resource, row| {
-                    resource.allocatable.update(row, |value| *value = value.wrapping_add(delta));
-                    resource.free.update(row, |value| *value = value.wrapping_add(delta));
-                });
-            }
-        }
+        self.nodes.change_allocatable(row, new, &old);
     }
 
     fn touch(&mut self, row: Row) {

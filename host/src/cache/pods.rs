@@ -87,6 +87,31 @@ impl PodIndex {
         self.by_uid.shard(uid).read().get(uid).map(|found| (Arc::clone(&found.pod), found.since))
     }
 
+    /// Whether this very record is the pod as it is known now.
+    pub(super) fn holds(&self, pod: &Arc<PodRecord>) -> bool {
+        self.by_uid.shard(&*pod.uid).read().get(&*pod.uid).is_some_and(|found| Arc::ptr_eq(&found.pod, pod))
+    }
+
+    /// Columns count a pod from this generation on only.
+    pub(super) fn count_from(&self, uid: &str, since: Generation) {
+        let mut shard = self.by_uid.shard(uid).write();
+        if let Some(found) = shard.take(uid) {
+            shard.insert(ByUid { since, ..found });
+        }
+    }
+
+    /// All pods that are on a node or nominated for it, whether the node is known or not. Looks through all pods.
+    pub(super) fn about(&self, node: &str) -> Vec<Arc<PodRecord>> {
+        let mut pods = Vec::new();
+        for shard in &self.by_uid.shards {
+            let shard = shard.read();
+            let about =
+                shard.iter().map(|found| &found.pod).filter(|pod| pod.home().is_some_and(|home| **home == *node));
+            pods.extend(about.cloned());
+        }
+        pods
+    }
+
     /// As [`Self::counted`], all pods of some nodes, whether those are known or not. Looks through all pods.
     pub(super) fn counted_on(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(Arc<PodRecord>, Generation)> {
         let mut pods = Vec::new();

@@ -1,5 +1,6 @@
 //! A snapshot: an immutable, consistent view of all columns at one generation.
 
+use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::FxHashSet;
@@ -8,11 +9,12 @@ use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{CountKey, Namespaces};
 use super::labels::LabelColumn;
 use super::nominated::Nominated;
+use super::ports::PortUse;
 use super::row_table::Epoch;
 use super::storage::StorageTable;
 use super::storage::attachments::Attachments;
 use super::storage::usage::VolumeUse;
-use super::table::{NodeTable, PortUse, Resource};
+use super::table::{NodeTable, Resource};
 use super::terms::MatchedTerm;
 use super::workloads::Workloads;
 use super::{Column, Generation, Row};
@@ -105,11 +107,18 @@ impl Snapshot {
     }
 
     /// The columns of a resource; none where no node lists it and no pod on a node asks for it.
-    pub fn resource(&self, name: &str) -> Option<&Resource> {
-        self.nodes.resources.get(name)
+    ///
+    /// Where only pods name it, that is summed up for this one call.
+    pub fn resource(&self, name: &str) -> Option<Cow<'_, Resource>> {
+        self.nodes.resource(name)
     }
 
-    /// Names of all resources that have columns.
+    /// Whether a resource has columns, as every one has that some node lists.
+    pub fn is_listed(&self, name: &str) -> bool {
+        self.nodes.resources.contains_key(name)
+    }
+
+    /// Names of all resources that some node lists.
     pub fn resource_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.nodes.resources.keys()
     }

@@ -3,7 +3,8 @@
 //! [`NodeTable`] is both what the writer changes and what a snapshot shows: cloning it costs a few reference counts.
 //! Rows stay dense: the last row moves into the place of a removed one, so that a column can cross whole.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
@@ -11,15 +12,14 @@ use rustc_hash::FxHashMap;
 use super::changes::NodeInterface;
 use super::counts::{CountView, Namespaces, PodClass, Population};
 use super::labels::{LabelColumn, LabelColumns};
+use super::ports::PortUse;
 use super::storage::attachments::Attachments;
 use super::storage::usage::{VolumePods, VolumeUse};
 use super::terms::Terms;
+use super::unlisted::{Unlisted, amount_of};
 use super::{Column, Generation, Row};
-use crate::metadata::{Amounts, HostPort, Labels, PodRecord};
+use crate::metadata::{Amounts, Labels, PodRecord};
 use crate::object::node::Taint;
-
-/// Host ports in use on a node, sorted, each with how many pods hold it.
-pub type PortUse = Vec<(HostPort, u32)>;
 
 /// All columns.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,10 @@ pub(super) struct NodeTable {
     pub(super) unschedulable: Column<u8>,
     pub(super) taint_codes: Column<u32>,
     pub(super) taint_sets: Column<Arc<Vec<Taint>>>,
+    /// Of every resource that some node lists.
     pub(super) resources: Arc<BTreeMap<Arc<str>, Resource>>,
+    /// Pods that take something else.
+    pub(super) unlisted: Unlisted,
     pub(super) pods: Column<i64>,
     pub(super) foreign_pods: Column<i64>,
     pub(super) pod_limit: Column<i64>,
@@ -71,14 +74,22 @@ pub struct Resource {
     pub free: Column<i64>,
     /// Requests of foreign pods on the node.
     pub foreign: Column<i64>,
-    /// How many nodes list it and how many pods on nodes ask for it; at 0 the resource is dropped.
-    pub(super) users: usize,
+    /// How many nodes list it.
+    pub(super) listers: usize,
 }
 
 impl Resource {
     fn zeros(rows: usize) -> Self {
         let zeros = Column::filled(rows, &0);
-        Self { allocatable: zeros.clone(), free: zeros.clone(), foreign: zeros, users: 0 }
+        Self { allocatable: zeros.clone(), free: zeros.clone(), foreign: zeros, listers: 0 }
+    }
+
+    /// A pod on a row takes so much more.
+    fn take(&mut self, row: Row, amount: i64, is_foreign: bool) {
+        self.free.update(row, |free| *free = free.wrapping_sub(amount));
+        if is_foreign {
+            self.foreign.update(row, |foreign| *foreign = foreign.wrapping_add(amount));
+        }
     }
 }
 
@@ -124,6 +135,7 @@ impl NodeTable {
             resource.free.push(0);
             resource.foreign.push(0);
         }
+        self.unlisted.push();
         self.pods.push(0);
         self.foreign_pods.push(0);
         self.pod_limit.push(0);
@@ -160,6 +172,7 @@ impl NodeTable {
             resource.free.swap_remove(row);
             resource.foreign.swap_remove(row);
         }
+        self.unlisted.swap_remove(row);
         self.pods.swap_remove(row);
         self.foreign_pods.swap_remove(row);
         self.pod_limit.swap_remove(row);
@@ -186,14 +199,18 @@ impl NodeTable {
             UserChange::Fewer => -1,
         };
         let foreign = pod.ownership.is_foreign();
+        let resources = Arc::make_mut(&mut self.resources);
+        let mut takes_unlisted = false;
         for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
-            let delta = amount.wrapping_mul(sign);
-            self.change_resource(name, row, change, |resource, row| {
-                resource.free.update(row, |value| *value = value.wrapping_sub(delta));
-                if foreign {
-                    resource.foreign.update(row, |value| *value = value.wrapping_add(delta));
-                }
-            });
+            match resources.get_mut(name) {
+                Some(resource) => resource.take(row, amount.wrapping_mul(sign), foreign),
+                None => takes_unlisted = true,
+            }
+        }
+        match change {
+            UserChange::More if takes_unlisted => self.unlisted.add(row, pod),
+            UserChange::Fewer if takes_unlisted => self.unlisted.remove(row, pod),
+            _ => {}
         }
         self.pods.update(row, |pods| *pods += sign);
         self.pod_room.update(row, |room| *room = room.wrapping_sub(sign));
@@ -223,47 +240,95 @@ impl NodeTable {
         self.labels.set(row, Arc::clone(new));
     }
 
-    /// Changes one resource of a row, with one user more or fewer of the resource as a whole.
-    pub(super) fn change_resource(
-        &mut self,
-        name: &Arc<str>,
-        row: Row,
-        users: UserChange,
-        change: impl FnOnce(&mut Resource, Row),
-    ) {
-        let rows = self.len();
+    /// A node lists `new` as allocatable where it listed `old`. Returns what no node lists any more: its columns stay until
+    /// they are dropped, and read the same as without them.
+    pub(super) fn change_allocatable(&mut self, row: Row, new: &Amounts, old: &Amounts) -> Vec<Arc<str>> {
+        let is_missing = |name: &&Arc<str>| !self.resources.contains_key(*name);
+        let missing: Vec<Arc<str>> = new.iter().map(|(name, _)| name).filter(is_missing).cloned().collect();
+        self.make_columns(&missing);
         let resources = Arc::make_mut(&mut self.resources);
-        let resource = match resources.get_mut(name) {
-            Some(resource) => resource,
-            None => resources.entry(Arc::clone(name)).or_insert_with(|| Resource::zeros(rows)),
-        };
-        change(resource, row);
-        match users {
-            UserChange::More => resource.users += 1,
-            UserChange::Fewer => resource.users = resource.users.saturating_sub(1),
-        }
-        if resource.users == 0 {
-            resources.remove(name.as_ref());
-        }
-    }
-}
-
-/// Adds the host ports of a pod to those in use on its node, or takes them away.
-pub(super) fn change_port_use(in_use: &mut PortUse, ports: &[HostPort], change: UserChange) {
-    for port in ports {
-        match (in_use.binary_search_by(|(known, _)| known.cmp(port)), change) {
-            (Ok(at), UserChange::More) => in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders += 1),
-            (Err(at), UserChange::More) => in_use.insert(at, (port.clone(), 1)),
-            (Ok(at), UserChange::Fewer) => {
-                in_use.iter_mut().skip(at).take(1).for_each(|(_, holders)| *holders -= 1);
-                in_use.retain(|(_, holders)| *holders > 0);
+        let mut unlisted = Vec::new();
+        // New amounts first, so that a resource both lists name stays listed.
+        for (amounts, sign) in [(new, 1), (old, -1_i64)] {
+            for (name, amount) in amounts {
+                let Some(resource) = resources.get_mut(name) else { continue };
+                let delta = amount.wrapping_mul(sign);
+                resource.allocatable.update(row, |value| *value = value.wrapping_add(delta));
+                resource.free.update(row, |value| *value = value.wrapping_add(delta));
+                resource.listers = resource.listers.saturating_add_signed(if sign > 0 { 1 } else { -1 });
+                if resource.listers == 0 {
+                    unlisted.push(Arc::clone(name));
+                }
             }
-            (Err(_), UserChange::Fewer) => {}
+        }
+        unlisted
+    }
+
+    /// Makes columns of resources that have none: what pods take of them is counted.
+    pub(super) fn make_columns(&mut self, names: &[Arc<str>]) {
+        if names.is_empty() {
+            return;
+        }
+        let resources = Arc::make_mut(&mut self.resources);
+        for name in names {
+            let made = sum_of(&self.unlisted, name).unwrap_or_else(|| Resource::zeros(self.names.len()));
+            resources.insert(Arc::clone(name), made);
+        }
+        let mut rows: Vec<Row> = self.unlisted.iter().map(|(row, _)| row).collect();
+        rows.dedup();
+        for row in rows {
+            let pods = self.unlisted.of_row(row).iter().filter(|pod| self.takes_unlisted(pod)).cloned().collect();
+            self.unlisted.set(row, pods);
+        }
+    }
+
+    /// Drops the columns of resources that no node lists; `pods_on` are the pods of a node, by its name.
+    pub(super) fn drop_columns<'a>(&mut self, names: &[Arc<str>], pods_on: impl Fn(&str) -> &'a [Arc<PodRecord>]) {
+        if names.is_empty() {
+            return;
+        }
+        let resources = Arc::make_mut(&mut self.resources);
+        let mut taken: BTreeSet<Row> = BTreeSet::new();
+        for resource in names.iter().filter_map(|name| resources.remove(name)) {
+            let amounts = resource.free.iter().zip(resource.foreign.iter());
+            taken.extend((0..).map(Row).zip(amounts).filter(|(_, amounts)| *amounts != (&0, &0)).map(|(row, _)| row));
+        }
+        for row in taken {
+            let pods = self.names.get(row).map_or(&[][..], |name| pods_on(name));
+            let pods = pods.iter().filter(|pod| self.takes_unlisted(pod)).cloned().collect();
+            self.unlisted.set(row, pods);
+        }
+    }
+
+    /// Whether a pod takes something that has no columns.
+    pub(super) fn takes_unlisted(&self, pod: &PodRecord) -> bool {
+        let mut taken = pod.facts.usage.iter().filter(|(_, amount)| *amount != 0);
+        taken.any(|(name, _)| !self.resources.contains_key(name))
+    }
+
+    /// The columns of a resource; made for whoever asks where only pods name it. None where nobody does.
+    pub(super) fn resource(&self, name: &str) -> Option<Cow<'_, Resource>> {
+        match self.resources.get(name) {
+            Some(resource) => Some(Cow::Borrowed(resource)),
+            None => sum_of(&self.unlisted, name).map(Cow::Owned),
         }
     }
 }
 
-/// Whether a change adds a user of a resource or takes one away.
+/// What pods take of a resource that has no columns; none where none takes any of it.
+fn sum_of(unlisted: &Unlisted, name: &str) -> Option<Resource> {
+    let mut sum = None;
+    for (row, pod) in unlisted.iter() {
+        let amount = amount_of(&pod.facts.usage, name);
+        if amount != 0 {
+            let resource = sum.get_or_insert_with(|| Resource::zeros(unlisted.row_count()));
+            resource.take(row, amount, pod.ownership.is_foreign());
+        }
+    }
+    sum
+}
+
+/// Whether a change adds a pod, or takes one away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UserChange {
     More,

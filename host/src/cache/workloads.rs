@@ -39,9 +39,19 @@ impl Workloads {
 
     /// Removes one; whether it was there.
     pub(super) fn remove(&mut self, kind: Kind, namespace: &str, name: &str) -> bool {
+        let key = (kind, name.to_owned());
+        // Looked up first: to reach for it mutably would copy what snapshots share.
+        let Some(selectors) = self.by_namespace.get(namespace).filter(|selectors| selectors.contains_key(&key)) else {
+            return false;
+        };
+        let is_last = selectors.len() == 1;
         let by_namespace = Arc::make_mut(&mut self.by_namespace);
-        let Some(selectors) = by_namespace.get_mut(namespace) else { return false };
-        Arc::make_mut(selectors).remove(&(kind, name.to_owned())).is_some()
+        if is_last {
+            by_namespace.remove(namespace);
+        } else if let Some(selectors) = by_namespace.get_mut(namespace) {
+            Arc::make_mut(selectors).remove(&key);
+        }
+        true
     }
 
     /// The services of a namespace, by name, and their selectors.
@@ -53,5 +63,39 @@ impl Workloads {
     /// The selector of one controller.
     pub fn controller(&self, kind: Kind, namespace: &str, name: &str) -> Option<&LabelSelector> {
         self.by_namespace.get(namespace)?.get(&(kind, name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::pod::Metadata;
+
+    fn service(namespace: &str, name: &str) -> Workload {
+        let metadata = Metadata { namespace: namespace.to_owned(), name: name.to_owned(), ..Metadata::default() };
+        Workload { kind: Kind::Service, metadata, selector: LabelSelector::default() }
+    }
+
+    #[test]
+    fn a_namespace_whose_last_workload_is_gone_leaves_nothing_behind() {
+        let mut workloads = Workloads::default();
+        for round in 0..100 {
+            let namespace = format!("ns-{round}");
+            assert!(workloads.apply(&service(&namespace, "a")) && workloads.apply(&service(&namespace, "b")));
+            assert!(workloads.remove(Kind::Service, &namespace, "a"));
+            assert!(workloads.holds(&service(&namespace, "b")) && !workloads.holds(&service(&namespace, "a")));
+            assert!(workloads.remove(Kind::Service, &namespace, "b"));
+        }
+        assert_eq!(workloads.by_namespace.len(), 0);
+    }
+
+    #[test]
+    fn to_remove_what_is_not_there_copies_nothing() {
+        let mut workloads = Workloads::default();
+        workloads.apply(&service("ns", "a"));
+        let snapshot = workloads.clone();
+        assert!(!workloads.remove(Kind::Service, "ns", "b") && !workloads.remove(Kind::Service, "other", "a"));
+        assert!(!workloads.remove(Kind::StatefulSet, "ns", "a"));
+        assert!(Arc::ptr_eq(&snapshot.by_namespace, &workloads.by_namespace));
     }
 }

@@ -1,8 +1,7 @@
 //! The writer's side: compiled nodes and pods in, columns changed, snapshots published.
 //!
 //! Start with [`Writer::apply_node`] and [`Writer::apply_pod`]. What an event changes is recorded in the change log of
-//! exactly the interfaces that it changes. Pods of a node that is not known wait as orphans and count from the moment
-//! the node appears. What a core assumes is in `assumed`.
+//! exactly the interfaces that it changes. How a pod comes to count is in `residents`, what a core assumes in `assumed`.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -11,19 +10,21 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::watch;
 
-use super::allocations::{AllocationChange, Allocations};
+use super::allocations::Allocations;
 use super::assumed::{Assumed, End};
 use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
-use super::nominated::{self, Nominated};
-use super::pods::{Displaced, PodIndex, Reader};
+use super::failpoint::step;
+use super::nominated::Nominated;
+use super::pods::{PodIndex, Reader};
+use super::ports::PortUse;
 use super::row_table::Epoch;
 use super::sets::Sets;
 use super::storage::StorageTable;
-use super::table::{NodeTable, PortUse, UserChange, change_port_use};
+use super::table::{NodeTable, UserChange};
 use super::workloads::Workloads;
-use super::{Generation, Row, Snapshot};
-use crate::metadata::{Amounts, HostPort, Labels, NodeFacts, PodRecord, StorageRecord};
+use super::{Column, Generation, Row, Snapshot};
+use crate::metadata::{Amounts, Labels, NodeFacts, PodRecord, StorageRecord};
 use crate::object::node::Taint;
 use crate::object::version::advance;
 use crate::object::{Kind, Workload};
@@ -54,6 +55,7 @@ pub fn new() -> (Writer, Reader) {
         device_classes: FxHashMap::default(),
         served_by_device_class: Arc::default(),
         pods_by_node: FxHashMap::default(),
+        unfinished: Vec::new(),
         changes: Arc::default(),
         nodes_resource_version: Arc::default(),
         pods_resource_version: Arc::default(),
@@ -82,7 +84,7 @@ pub struct Writer {
     pub(super) amounts: Sets<Amounts>,
     pub(super) taints: Sets<Vec<Taint>>,
     pub(super) ports: Sets<PortUse>,
-    capacities: Sets<Amounts>,
+    pub(super) capacities: Sets<Amounts>,
     pub(super) features: Sets<Vec<Arc<str>>>,
     pub(super) classes: Sets<PodClass>,
     pub(super) counts: Counts,
@@ -91,6 +93,9 @@ pub struct Writer {
     served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     /// The pods of a node, whether the node is known or not.
     pub(super) pods_by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>>,
+    /// Nodes that are being changed. Where a change panics they stay here, and are counted once more before anything is
+    /// published.
+    pub(super) unfinished: Vec<Arc<str>>,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
@@ -98,7 +103,7 @@ pub struct Writer {
     /// Wakes who waits for what a snapshot does not show yet.
     published: watch::Sender<Generation>,
     pub(super) pods: Arc<PodIndex>,
-    nominated: Arc<Nominated>,
+    pub(super) nominated: Arc<Nominated>,
     pub(super) assumed: Assumed,
     pub(super) allocations: Allocations,
 }
@@ -111,6 +116,9 @@ impl Writer {
 
     /// Makes everything applied so far visible: snapshots taken after this call show it.
     pub fn publish(&mut self) {
+        // Taken out first: what cannot be healed is left to the audit, and keeps nobody from publishing.
+        let unfinished = std::mem::take(&mut self.unfinished);
+        self.heal(unfinished);
         self.nodes.taint_sets = self.taints.values();
         self.nodes.port_sets = self.ports.values();
         self.nodes.capacity_sets = self.capacities.values();
@@ -138,9 +146,11 @@ impl Writer {
     /// Adds a node, or replaces what is known of the node of that name.
     pub fn apply_node(&mut self, node: &NodeFacts) {
         let name = &node.name;
+        let begun = self.begin([name]);
         let (row, is_new) = match self.nodes.row(name) {
             Some(row) => (row, false),
             None => {
+                self.drop_strangers(name);
                 self.counts.push();
                 (self.nodes.push(name), true)
             }
@@ -148,34 +158,39 @@ impl Writer {
         if is_new {
             self.record_all(row);
         }
+        step();
         self.set_labels(row, &node.labels);
         self.set_taints(row, node);
         self.set_allocatable(row, node);
         self.set_capacity(row, node);
         self.set_features(row, node);
+        step();
         if is_new {
             self.adopt_orphans(row, name);
         }
+        self.end(begun);
     }
 
     /// Removes a node. Its pods stay known and count again when a node of that name appears; pods that were only assumed
     /// on it are pending again.
     pub fn remove_node(&mut self, name: &str) {
+        // A row is about to move, and what is noted of it elsewhere must be what its pods come to.
+        self.heal(self.unfinished.clone());
+        self.unfinished.clear();
         let Some(row) = self.nodes.row(name) else { return };
+        let begun = self.begin([&Arc::from(name)]);
         self.revert_assumed_on(name);
         for pod in self.pods_on(name) {
             self.change_usage(row, &pod, UserChange::Fewer);
         }
         if let Some(code) = self.allocatable.remove(name) {
-            for (resource, _) in self.amounts.value(code).into_iter().flat_map(|amounts| amounts.iter()) {
-                self.nodes.change_resource(resource, row, UserChange::Fewer, |_, _| ());
-            }
+            let old = self.amounts.value(code).map(Arc::clone).unwrap_or_default();
+            self.change_allocatable(row, &Amounts::default(), &old);
             self.amounts.release(code);
         }
-        self.taints.release(self.nodes.taint_codes.get(row).copied().unwrap_or(0));
-        self.ports.release(self.nodes.port_codes.get(row).copied().unwrap_or(0));
-        self.capacities.release(self.nodes.capacity_codes.get(row).copied().unwrap_or(0));
-        self.features.release(self.nodes.feature_codes.get(row).copied().unwrap_or(0));
+        let code = |codes: &Column<u32>| codes.get(row).copied().unwrap_or(0);
+        let [taints, ports] = [code(&self.nodes.taint_codes), code(&self.nodes.port_codes)];
+        let [capacity, features] = [code(&self.nodes.capacity_codes), code(&self.nodes.feature_codes)];
         // Two rows change: the one that now holds another node, and the last one, which is gone.
         let last = Row(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX));
         let moved = match self.nodes.names.get(last) {
@@ -188,90 +203,27 @@ impl Writer {
         }
         self.nodes.swap_remove(row);
         self.counts.swap_remove(row);
+        // Only now, so that what is tried once more gives nothing back twice.
+        self.taints.release(taints);
+        self.ports.release(ports);
+        self.capacities.release(capacity);
+        self.features.release(features);
         self.record_all(row);
         self.record_all(last);
+        self.end(begun);
     }
 
     /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is gone. An
     /// assumption about the pod ends where it is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
-        let pod = pod.into();
-        let pod = self.settle(pod);
+        let pod = self.settle(pod.into());
         self.put_pod(pod);
-    }
-
-    /// Adds a pod as it is to count, or replaces what counts of it.
-    pub(super) fn put_pod(&mut self, pod: Arc<PodRecord>) {
-        // Whatever it changes, the next snapshot is of this generation or a later one.
-        let since = Generation(self.generation.0 + 1);
-        let Displaced { earlier, unchanged, namesake } = self.pods.insert(&pod, since);
-        if let Some(namesake) = namesake {
-            self.assumed.end(&namesake.uid, End::Conflict);
-            self.generation.0 += 1;
-            self.leave_node(&namesake);
-        }
-        match earlier {
-            // The usual update: a status that nobody here reads.
-            Some(earlier) if unchanged => self.replace_on_node(&earlier, pod),
-            earlier => {
-                self.generation.0 += 1;
-                if let Some(earlier) = earlier {
-                    self.leave_node(&earlier);
-                }
-                self.enter_node(pod);
-            }
-        }
     }
 
     /// Removes a pod: deleted, or terminated, which takes no room either.
     pub fn remove_pod(&mut self, uid: &str) {
         self.assumed.end(uid, End::Conflict);
         self.take_pod(uid);
-    }
-
-    /// Takes a pod out of everything that counts it.
-    pub(super) fn take_pod(&mut self, uid: &str) {
-        let Some(pod) = self.pods.remove(uid) else { return };
-        self.generation.0 += 1;
-        self.leave_node(&pod);
-    }
-
-    fn enter_node(&mut self, pod: Arc<PodRecord>) {
-        nominated::change(&mut self.nominated, &pod, true);
-        let Some(node) = &pod.node_name else { return };
-        if let Some(row) = self.nodes.row(node) {
-            self.change_usage(row, &pod, UserChange::More);
-        }
-        match self.pods_by_node.get_mut(node) {
-            Some(pods) => pods.push(pod),
-            None => {
-                self.pods_by_node.insert(Arc::clone(node), vec![pod]);
-            }
-        }
-    }
-
-    fn leave_node(&mut self, pod: &Arc<PodRecord>) {
-        nominated::change(&mut self.nominated, pod, false);
-        let Some(node) = &pod.node_name else { return };
-        if let Some(pods) = self.pods_by_node.get_mut(node) {
-            if let Some(at) = pods.iter().position(|known| Arc::ptr_eq(known, pod)) {
-                pods.swap_remove(at);
-            }
-            if pods.is_empty() {
-                self.pods_by_node.remove(node);
-            }
-        }
-        if let Some(row) = self.nodes.row(node) {
-            self.change_usage(row, pod, UserChange::Fewer);
-        }
-    }
-
-    /// Puts a pod in the place of an earlier state of it that takes the same.
-    fn replace_on_node(&mut self, earlier: &Arc<PodRecord>, pod: Arc<PodRecord>) {
-        let pods = pod.node_name.as_ref().and_then(|node| self.pods_by_node.get_mut(node));
-        if let Some(known) = pods.and_then(|pods| pods.iter_mut().find(|known| Arc::ptr_eq(known, earlier))) {
-            *known = pod;
-        }
     }
 
     /// All pods that are not terminated, as applied: readers see them at once, columns once they are published.
@@ -288,7 +240,8 @@ impl Writer {
         }
     }
 
-    /// Everything of a kind up to a version has been applied. One object at a version says nothing of the sort.
+    /// Everything of a kind up to a version has been applied: from the next publication on snapshots name it. Who applies
+    /// objects says so, because it alone knows of those that could not be applied.
     pub fn observe_version(&mut self, kind: Kind, version: &Arc<str>) {
         match kind {
             Kind::Node => advance(&mut self.nodes_resource_version, version),
@@ -432,17 +385,7 @@ impl Writer {
         let old_code = self.allocatable.insert(Arc::clone(name), code).unwrap_or(0);
         if code != old_code {
             let old = self.amounts.value(old_code).map(Arc::clone).unwrap_or_default();
-            // New amounts first, so that a resource both lists name keeps its columns.
-            for (amounts, users, sign) in [(&node.allocatable, UserChange::More, 1), (&*old, UserChange::Fewer, -1_i64)]
-            {
-                for (resource, amount) in amounts {
-                    let delta = amount.wrapping_mul(sign);
-                    self.nodes.change_resource(resource, row, users, |resource, row| {
-                        resource.allocatable.update(row, |value| *value = value.wrapping_add(delta));
-                        resource.free.update(row, |value| *value = value.wrapping_add(delta));
-                    });
-                }
-            }
+            self.change_allocatable(row, &node.allocatable, &old);
             changed = true;
         }
         self.amounts.release(old_code);
@@ -458,82 +401,20 @@ impl Writer {
         }
     }
 
+    fn change_allocatable(&mut self, row: Row, new: &Amounts, old: &Amounts) {
+        let unlisted = self.nodes.change_allocatable(row, new, old);
+        let pods_on = |node: &str| self.pods_by_node.get(node).map_or(&[][..], Vec::as_slice);
+        self.nodes.drop_columns(&unlisted, pods_on);
+    }
+
     /// What a node listed as allocatable when it was last applied.
     pub(super) fn listed_allocatable(&self, node: &str) -> &[(Arc<str>, i64)] {
         let code = self.allocatable.get(node).copied();
         code.and_then(|code| self.amounts.value(code)).map_or(&[], |amounts| amounts.as_slice())
     }
 
-    fn adopt_orphans(&mut self, row: Row, node: &str) {
-        for pod in self.pods_on(node) {
-            self.change_usage(row, &pod, UserChange::More);
-        }
-    }
-
-    pub(super) fn pods_on(&self, node: &str) -> Vec<Arc<PodRecord>> {
-        self.pods_by_node.get(node).cloned().unwrap_or_default()
-    }
-
-    /// Adds what a pod takes to the row of its node, or takes it away.
-    fn change_usage(&mut self, row: Row, pod: &Arc<PodRecord>, change: UserChange) {
-        let event = match change {
-            UserChange::More => AllocationChange::Added,
-            UserChange::Fewer => AllocationChange::Removed,
-        };
-        self.allocations.record(event, pod, self.assumed.contains(&pod.uid));
-        self.nodes.change_usage(row, pod, change);
-        self.record(NodeInterface::Resources, row);
-        if !pod.facts.host_ports.is_empty() {
-            self.change_ports(row, &pod.facts.host_ports, change);
-        }
-        if !pod.facts.anti_affinity_terms.is_empty() {
-            self.nodes.terms_changed = self.generation;
-        }
-        self.change_class(row, pod, change == UserChange::More);
-    }
-
-    /// Counts a pod where its class is counted, or no longer.
-    fn change_class(&mut self, row: Row, pod: &PodRecord, more: bool) {
-        let class = PodClass::of(pod);
-        let code = if more {
-            let (code, is_new) = self.classes.acquire_new(class);
-            if is_new && let Some(class) = self.classes.value(code) {
-                self.counts.set_class(code, class, &self.nodes.namespaces);
-            }
-            code
-        } else {
-            // A pod that is on a row was counted when it came there.
-            let Some(code) = self.classes.code(&class) else { return };
-            code
-        };
-        self.nodes.pod_classes.update(row, |pods| {
-            let pods = Arc::make_mut(pods);
-            match pods.iter().position(|known| *known == code) {
-                Some(at) if !more => {
-                    pods.swap_remove(at);
-                }
-                _ if more => pods.push(code),
-                _ => {}
-            }
-        });
-        self.counts.change(code, row, more);
-        if !more {
-            self.classes.release(code);
-        }
-    }
-
-    fn change_ports(&mut self, row: Row, ports: &[HostPort], change: UserChange) {
-        let old = self.nodes.port_codes.get(row).copied().unwrap_or(0);
-        let mut in_use: PortUse = self.ports.value(old).map(|set| (**set).clone()).unwrap_or_default();
-        change_port_use(&mut in_use, ports, change);
-        let new = self.ports.acquire(in_use);
-        self.ports.release(old);
-        self.nodes.port_codes.set(row, new);
-        self.record(NodeInterface::Ports, row);
-    }
-
     /// Every recorded change is a generation of its own, so that generations in the log only rise.
-    fn record(&mut self, interface: NodeInterface, row: Row) {
+    pub(super) fn record(&mut self, interface: NodeInterface, row: Row) {
         self.generation.0 += 1;
         if let Some(changed) = self.nodes.changed.get_mut(interface as usize) {
             *changed = self.generation;

@@ -103,7 +103,7 @@ impl Context {
 
     fn resource(&self, name: &str, part: impl Fn(&crate::cache::Resource) -> &Column<i64>) -> Arc<[i64]> {
         match self.snapshot.resource(name) {
-            Some(resource) => self.column(part(resource)),
+            Some(resource) => self.column(part(&resource)),
             None => self.constant(0),
         }
     }

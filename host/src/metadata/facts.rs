@@ -78,6 +78,11 @@ impl PodRecord {
         }
     }
 
+    /// The node that it is on, or else the one for which it is nominated.
+    pub fn home(&self) -> Option<&Arc<str>> {
+        self.node_name.as_ref().or(self.nominated_node.as_ref())
+    }
+
     /// The same pod on another node, or on none: what it asks for stays what it was.
     pub fn on_node(&self, node_name: Option<Arc<str>>) -> Self {
         let facts = if node_name == self.node_name { Arc::clone(&self.facts) } else { self.whole_facts() };

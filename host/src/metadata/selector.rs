@@ -42,6 +42,15 @@ impl LabelRequirement {
         Some(Self { key: Arc::from(key), test })
     }
 
+    /// Bytes that it takes, its texts included.
+    fn bytes(&self) -> usize {
+        let values = match &self.test {
+            Test::In(values) | Test::NotIn(values) => values.as_slice(),
+            Test::Exists | Test::DoesNotExist => &[],
+        };
+        size_of::<Self>() + self.key.len() + bytes_of(values)
+    }
+
     fn matches(&self, labels: &Labels) -> bool {
         let value = value_of(labels, &self.key);
         match &self.test {
@@ -77,10 +86,20 @@ impl PodSelector {
         in_namespace && self.requirements.iter().all(|requirement| requirement.matches(labels))
     }
 
+    /// Bytes that it takes, its texts included.
+    pub fn bytes(&self) -> usize {
+        let requirements = self.namespace_requirements.iter().flatten().chain(&self.requirements);
+        size_of::<Self>() + bytes_of(&self.namespaces) + requirements.map(LabelRequirement::bytes).sum::<usize>()
+    }
+
     /// Whether the labels of namespaces can change what matches.
     pub fn reads_namespace_labels(&self) -> bool {
         self.namespace_requirements.as_ref().is_some_and(|requirements| !requirements.is_empty())
     }
+}
+
+fn bytes_of(texts: &[Arc<str>]) -> usize {
+    texts.iter().map(|text| size_of::<Arc<str>>() + text.len()).sum()
 }
 
 /// A required anti-affinity term of a pod on a node.

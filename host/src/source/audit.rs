@@ -1,9 +1,9 @@
 //! The self-check: now and then, and when asked, the cache is compared with itself and with a fresh list of the server's.
 //!
-//! First the cells: what columns hold is counted once more from the pods behind it. Then the objects: what the server lists
-//! must be held, at the same version with the same content, and what is held must be listed. A watch is always a little
-//! behind, so only what still differs from a second list a while later counts. The first difference is logged with its
-//! object, all are counted and put right. Start at [`Audit::once`].
+//! First the cells: every pod must be on its node, and what columns hold is counted once more from the pods behind it. Then
+//! the objects: what the server lists must be held, at the same version with the same content, and what is held must be
+//! listed. A watch is always a little behind, so only what still differs from a second list a while later counts. The first
+//! difference is logged with its object, all are counted and put right. Start at [`Audit::once`].
 
 use std::error::Error;
 use std::fmt;
@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep};
 use super::change::{Compiled, Identity, Record};
 use super::feed::{Feed, Ledger};
 use super::kube::Listed;
-use crate::cache::{SharedWriter, Writer};
+use crate::cache::{Difference, Reader, SharedWriter, Writer};
 use crate::limits::{AUDIT_OBJECTS, AUDIT_PERIOD, AUDIT_ROWS, AUDIT_SETTLE};
 use crate::object::Kind;
 use crate::object::version::{compare, is_newer};
@@ -100,6 +100,7 @@ type Suspects = FxHashMap<Arc<str>, (Why, Identity)>;
 /// Compares the cache with itself and with the server.
 pub struct Audit {
     writer: SharedWriter,
+    reader: Reader,
     feed: Feed,
     kinds: Vec<Kind>,
     list: List,
@@ -122,7 +123,8 @@ impl Audit {
     /// An audit of what a feed writes, against lists of `kinds`; without kinds, as with files, of the cells alone.
     pub fn new(writer: SharedWriter, feed: Feed, kinds: Vec<Kind>, list: List, metrics: Metrics) -> Self {
         let is_fatal = std::env::var_os(FATAL).is_some_and(|value| !value.is_empty());
-        Self { writer, feed, kinds, list, metrics, wanted: Arc::default(), is_fatal }
+        let reader = writer.lock().reader();
+        Self { writer, reader, feed, kinds, list, metrics, wanted: Arc::default(), is_fatal }
     }
 
     /// Notify it to have a self-check begin now.
@@ -162,29 +164,39 @@ impl Audit {
         differences
     }
 
-    /// Counts every row once more.
+    /// Looks whether every pod is where it has to be, and counts every row once more.
     async fn cells(&self) -> usize {
         let mut found = 0;
+        let pods = self.reader.pods().all();
+        for pods in pods.chunks(AUDIT_OBJECTS) {
+            found += self.check(found == 0, |writer| writer.audit_pods(pods));
+            tokio::task::yield_now().await;
+        }
         let mut from = 0;
         loop {
-            let differences = {
-                let mut writer = self.writer.lock();
-                if from >= writer.audit_rows() {
-                    return found;
-                }
-                let differences = writer.audit(from..from.saturating_add(AUDIT_ROWS));
-                if !differences.is_empty() {
-                    writer.publish();
-                }
-                differences
-            };
-            if let Some(first) = differences.first() {
-                self.report(Part::Cells, found == 0, differences.len(), first);
+            if from >= self.writer.lock().audit_rows() {
+                return found;
             }
-            found += differences.len();
+            found += self.check(found == 0, |writer| writer.audit(from..from.saturating_add(AUDIT_ROWS)));
             from = from.saturating_add(AUDIT_ROWS);
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Has the writer check something; returns how much differed and was put right.
+    fn check(&self, is_first: bool, check: impl FnOnce(&mut Writer) -> Vec<Difference>) -> usize {
+        let differences = {
+            let mut writer = self.writer.lock();
+            let differences = check(&mut writer);
+            if !differences.is_empty() {
+                writer.publish();
+            }
+            differences
+        };
+        if let Some(first) = differences.first() {
+            self.report(Part::Cells, is_first, differences.len(), first);
+        }
+        differences.len()
     }
 
     /// Compares what is held of a kind with what the server lists.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use cpu_time::{ProcessTime, ThreadTime};
 use nodesift::cache::{self, CountKey, Reader};
+use nodesift::limits::COUNTS_PER_PUBLICATION;
 use nodesift::metadata::{LabelRequirement, PodSelector};
 use nodesift::object::selector::Operator;
 use nodesift::object::{Kind, Object};
@@ -87,8 +88,8 @@ fn events(fleet: Fleet, pods: u32, group: u32, rounds: u32, counts: u32) {
     let bare = Fleet { bare: true, ..fleet };
     load(Kind::Pod, bare.pod_pages(pods, PAGE), &compiler, &mut writer);
     ask_for_counts(&reader, counts, pods / fleet.replicas);
-    // The writer takes over what readers asked for.
-    writer.publish();
+    // The writer takes over what readers asked for, some with each publication.
+    (0..(counts as usize).div_ceil(COUNTS_PER_PUBLICATION)).for_each(|_| writer.publish());
     let mut best = [Cost::MAX; STAGES.len() + 1];
     let mut sum_best = Cost::MAX;
     for round in 0..rounds {

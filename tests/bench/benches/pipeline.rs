@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use nodesift::cache::{self, CountKey, Reader, Writer};
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Reuse};
+use nodesift::limits::COUNTS_PER_PUBLICATION;
 use nodesift::metadata::{self, LabelRequirement, PodRecord, PodSelector};
 use nodesift::object::selector::Operator;
 use nodesift::object::{Node, Pod};
@@ -78,7 +79,8 @@ fn measure_event(writer: &mut Writer, reader: &Reader, shape: Shape, rounds: usi
         let selector = PodSelector { namespaces, namespace_requirements: None, requirements: vec![requirement] };
         reader.snapshot().count(&CountKey { selectors: vec![selector], terminating: false });
     }
-    touch(writer, shape, usize::MAX);
+    // Each publication takes over some of them.
+    (0..COUNTS.div_ceil(COUNTS_PER_PUBLICATION)).for_each(|_| touch(writer, shape, usize::MAX));
     let pods: Vec<PodRecord> = shape.pods().step_by(7).take(rounds).map(|json| record(&json)).collect();
     let mut events = pods.iter().cycle().cloned();
     let mut held = reader.snapshot();

@@ -71,6 +71,27 @@ fn the_state_tells_own_pods_from_foreign_ones_and_adds_up() {
 }
 
 #[test]
+fn what_pods_take_of_a_resource_that_no_node_lists_is_in_the_state_and_rejects_as_ever() {
+    let mut odd = pod("odd", "200m", &json!({"nodeName": "n1", "schedulerName": "other"}));
+    for number in 0..3_000 {
+        odd["spec"]["containers"][0]["resources"]["requests"][format!("example.com/{number}")] = json!("2");
+    }
+    let mut asking = pod("asking", "100m", &json!({}));
+    asking["spec"]["containers"][0]["resources"]["requests"]["example.com/7"] = json!("1");
+    let (sidecar, _folder) = serving(&[node("n1", "1"), node("n2", "1"), odd], &[]);
+    let found = state(&sidecar.tcp(), "?node=n1");
+    let node = &found["nodes"][0];
+    for (amounts, amount) in [("requested", 2), ("foreign", 2), ("occupied", 2), ("available", -2)] {
+        assert_eq!(node[amounts].as_object().map(serde_json::Map::len), Some(3_001), "{amounts}");
+        assert_eq!(node[amounts]["example.com/2999"], json!(amount), "{amounts}");
+    }
+    assert_eq!(node["allocatable"], json!({"cpu": 1000, "pods": 10}));
+    let answer = ask(&sidecar.tcp(), "/v1/explain", &json!({"pods": [{"object": asking}]}));
+    let text = answer.to_string();
+    assert!(text.contains("Insufficient example.com/7") && text.contains("UnschedulableAndUnresolvable"), "{text}");
+}
+
+#[test]
 fn every_pod_of_the_sample_is_in_the_state_once() {
     let sidecar = sample(&[]);
     let found = state(&sidecar.unix(), "");

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 
 use crate::cache::labels::LabelColumns;
-use crate::cache::table::{NodeTable, PortUse, Resource, UserChange, change_port_use};
+use crate::cache::ports::{PortUse, with_ports};
+use crate::cache::table::{NodeTable, Resource, UserChange};
+use crate::cache::unlisted::Unlisted;
 use crate::cache::{Column, Row, Snapshot, VolumePods};
 use crate::metadata::{Amounts, Labels, PodRecord};
 
@@ -37,6 +39,8 @@ impl Snapshot {
 struct Strip<'a> {
     rows: usize,
     resources: Vec<Running<'a>>,
+    /// The pods that take something that no node lists.
+    unlisted: Arc<[Arc<PodRecord>]>,
     pods: i64,
     foreign_pods: i64,
     pod_room: i64,
@@ -54,6 +58,7 @@ struct Columns {
     pods: Vec<i64>,
     foreign_pods: Vec<i64>,
     pod_room: Vec<i64>,
+    unlisted: Vec<Arc<[Arc<PodRecord>]>>,
     port_codes: Vec<u32>,
 }
 
@@ -84,6 +89,7 @@ impl<'a> Strip<'a> {
         Self {
             rows,
             resources: nodes.resources.iter().map(running).collect(),
+            unlisted: nodes.unlisted.of_row(row).into(),
             pods: at(&nodes.pods),
             foreign_pods: at(&nodes.foreign_pods),
             pod_room: at(&nodes.pod_room),
@@ -104,11 +110,14 @@ impl<'a> Strip<'a> {
                 resource.foreign = resource.foreign.wrapping_sub(*amount);
             }
         }
+        if self.unlisted.iter().any(|known| known.uid == pod.uid) {
+            self.unlisted = self.unlisted.iter().filter(|known| known.uid != pod.uid).cloned().collect();
+        }
         self.pods -= 1;
         self.pod_room = self.pod_room.wrapping_add(1);
         self.foreign_pods -= i64::from(foreign);
         if !pod.facts.host_ports.is_empty() {
-            change_port_use(&mut self.ports, &pod.facts.host_ports, UserChange::Fewer);
+            self.ports = with_ports(&self.ports, &pod.facts.host_ports, UserChange::Fewer);
             self.ports_changed = true;
         }
     }
@@ -121,6 +130,7 @@ impl<'a> Strip<'a> {
         self.columns.pods.push(self.pods);
         self.columns.foreign_pods.push(self.foreign_pods);
         self.columns.pod_room.push(self.pod_room);
+        self.columns.unlisted.push(Arc::clone(&self.unlisted));
         if self.ports_changed {
             self.ports_changed = false;
             self.port_sets.push(Arc::new(self.ports.clone()));
@@ -139,7 +149,7 @@ impl<'a> Strip<'a> {
                 allocatable: Column::filled(rows, &running.allocatable),
                 free: Column::of(running.frees),
                 foreign: Column::of(running.foreigns),
-                users: 1,
+                listers: 1,
             };
             (Arc::clone(running.name), resource)
         };
@@ -153,6 +163,7 @@ impl<'a> Strip<'a> {
             taint_codes: constant(&nodes.taint_codes),
             taint_sets: nodes.taint_sets.clone(),
             resources: Arc::new(self.resources.into_iter().map(resource).collect()),
+            unlisted: Unlisted::of(self.columns.unlisted),
             pods: Column::of(self.columns.pods),
             foreign_pods: Column::of(self.columns.foreign_pods),
             pod_limit: Column::filled(rows, &nodes.pod_limit.get(row).copied().unwrap_or(0)),

@@ -22,7 +22,7 @@ use super::queue::{Drained, Merged, ObjectId, Step, Work};
 use super::retry::Retries;
 use crate::limits::{FEED_ERRORS_LOGGED, FEED_RETRY_FIRST};
 use crate::object::Kind;
-use crate::object::version::is_newer;
+use crate::object::version::{advance, is_newer};
 use crate::source::change::{Compiled, Identity, Record};
 
 /// What a turn has made visible.
@@ -45,6 +45,8 @@ pub(super) struct Applier<A> {
     whole: FxHashSet<Kind>,
     /// Applied, and not published yet.
     done: Done,
+    /// Per kind the version up to which everything has been applied but what waits for a retry.
+    seen: FxHashMap<Kind, Arc<str>>,
     /// When a publication that failed is tried again.
     publish_due: Option<Instant>,
     metrics: Metrics,
@@ -60,6 +62,7 @@ impl<A: Apply> Applier<A> {
             missing: FxHashMap::default(),
             whole: FxHashSet::default(),
             done: Done::default(),
+            seen: FxHashMap::default(),
             publish_due: None,
             metrics,
             logged: 0,
@@ -87,9 +90,7 @@ impl<A: Apply> Applier<A> {
             for (work, failures) in self.retries.take_due(now) {
                 self.attempt(work, failures, Origin::List, &mut ledger, &mut target, now);
             }
-            for (kind, version) in &drained.seen {
-                target.observe(*kind, version);
-            }
+            self.observe(drained.seen, &mut target);
             self.publish(&mut target, now);
             self.measure(&ledger, &target);
             // Who waits for it comes before the next turn.
@@ -114,6 +115,21 @@ impl<A: Apply> Applier<A> {
         self.retries.remark().or(unpublished)
     }
 
+    /// Tells the target what has been seen, as soon as nothing of the kind waits for a retry: a snapshot that names a
+    /// version shows everything up to it.
+    fn observe(&mut self, seen: Vec<(Kind, Arc<str>)>, target: &mut A) {
+        for (kind, version) in seen {
+            advance(self.seen.entry(kind).or_default(), &version);
+        }
+        self.seen.retain(|kind, version| {
+            let waits = self.retries.waits_for(*kind);
+            if !waits {
+                target.observe(*kind, version);
+            }
+            waits
+        });
+    }
+
     /// A whole list: what is in it is applied, what is not and is not newer is removed.
     fn replace(
         &mut self,
@@ -124,7 +140,7 @@ impl<A: Apply> Applier<A> {
         target: &mut A,
         now: Instant,
     ) {
-        self.retries.replace(kind, version);
+        let broken_off = self.retries.replace(kind, version);
         let origin = if ledger.is_newest_list(kind, version) { Origin::List } else { Origin::Event };
         let mut failed = FxHashSet::default();
         let mut unreadable: FxHashSet<Arc<str>> = FxHashSet::default();
@@ -141,7 +157,8 @@ impl<A: Apply> Applier<A> {
                 }
                 continue;
             }
-            if !self.take(Work::Applied(object), origin, ledger, target, now) {
+            let work = if broken_off.contains(&uid) { Work::Healed(object) } else { Work::Applied(object) };
+            if !self.take(work, origin, ledger, target, now) {
                 failed.insert(uid);
             }
         }
@@ -211,6 +228,11 @@ impl<A: Apply> Applier<A> {
             }
             Ok(Err(error)) => error,
             Err(panic) => ApplyError::Panicked { message: said(&*panic) },
+        };
+        let work = match (work, &error) {
+            // It may have been applied by half, and its version be held: that must not be taken for the whole.
+            (Work::Applied(object), ApplyError::Panicked { .. }) => Work::Healed(object),
+            (work, _) => work,
         };
         self.failed(work, failures + 1, &error, now);
         false

@@ -87,8 +87,9 @@ impl Apply for Writer {
         if kind == Kind::Pod
             && let Some(pod) = self.pods().by_uid(uid)
         {
+            let mut counted = self.audit_pods(&[Arc::clone(&pod)]);
             let node = pod.node_name.as_ref().and_then(|node| self.row(node));
-            let counted = node.map(|row| self.audit(row.0..row.0 + 1)).unwrap_or_default();
+            counted.extend(node.map(|row| self.audit(row.0..row.0 + 1)).unwrap_or_default());
             counted.iter().for_each(|difference| tracing::error!(%difference, "the cache was wrong, and is put right"));
         }
         Ok(())

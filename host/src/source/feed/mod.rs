@@ -255,7 +255,9 @@ fn finish(shared: &Shared, done: &Done) {
 
 /// Brings one object into the cache, as the feed does.
 pub(super) fn apply(cache: &mut Writer, object: &Compiled) {
-    if let Err(error) = Apply::apply(cache, object) {
-        tracing::error!(kind = %object.identity.kind, key = %object.identity.key, %error, "object not applied");
+    let Identity { kind, key, version, .. } = &object.identity;
+    match Apply::apply(cache, object) {
+        Ok(()) => cache.observe_version(*kind, version),
+        Err(error) => tracing::error!(%kind, %key, %error, "object not applied"),
     }
 }

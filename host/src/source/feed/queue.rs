@@ -23,7 +23,8 @@ pub(super) enum Work {
     Applied(Compiled),
     /// It is gone.
     Gone(Identity),
-    /// As [`Work::Applied`], also where the same version is held: what is held of it was found to be wrong.
+    /// As [`Work::Applied`], also where the same version is held: what is held of it was found to be wrong, or an earlier
+    /// try broke off.
     Healed(Compiled),
     /// Somebody asked for it to be looked at once more.
     Again(ObjectId),

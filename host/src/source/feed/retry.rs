@@ -1,8 +1,9 @@
 //! What could not be applied waits here for its next try: 100 ms, doubling to a minute. Nothing else waits for it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::queue::{Merged, ObjectId, Work, merge};
 use crate::limits::{FEED_RETRY_FIRST, FEED_RETRY_MOST};
@@ -26,6 +27,12 @@ pub(super) struct Retries {
 impl Retries {
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Whether a change of an object of a kind waits.
+    pub(super) fn waits_for(&self, kind: Kind) -> bool {
+        let is_change = |work: &Work| !matches!(work, Work::Again(_));
+        self.waiting.iter().any(|((of, _), waiting)| *of == kind && is_change(&waiting.work))
     }
 
     /// When the next try is due.
@@ -53,10 +60,12 @@ impl Retries {
             .collect()
     }
 
-    /// A whole list stands for what waits of its kind and is not newer than the list.
-    pub(super) fn replace(&mut self, kind: Kind, version: &str) {
+    /// A whole list stands for what waits of its kind and is not newer than the list. Returns the UIDs of what must be
+    /// applied although its version may be held.
+    pub(super) fn replace(&mut self, kind: Kind, version: &str) -> FxHashSet<Arc<str>> {
         let is_newer = |work: &Work| work.identity().is_some_and(|identity| is_newer(&identity.version, version));
-        self.waiting.retain(|(of, _), waiting| *of != kind || is_newer(&waiting.work));
+        let replaced = self.waiting.extract_if(|(of, _), waiting| *of == kind && !is_newer(&waiting.work));
+        replaced.filter(|(_, waiting)| matches!(waiting.work, Work::Healed(_))).map(|((_, uid), _)| uid).collect()
     }
 
     /// Puts work back that has failed once more; returns for how long it waits.
@@ -82,8 +91,6 @@ impl Retries {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]

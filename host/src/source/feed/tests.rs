@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::apply::Apply;
 use super::queue::{ObjectId, Step};
 use super::*;
-use crate::metadata::PodRecord;
+use crate::metadata::{Ownership, PodFacts, PodRecord};
 use crate::source::change::Record;
 
 /// What the feed writes to, with faults on demand: the edge that stands for the cache.
@@ -33,6 +33,8 @@ struct Faulty {
 enum Fault {
     Error,
     Panic,
+    /// A panic after the object is held.
+    PanicHalfway,
 }
 
 impl Faulty {
@@ -44,6 +46,8 @@ impl Faulty {
             None => Ok(()),
             Some(Fault::Error) => Err(ApplyError::NoNamespace { key: uid.to_owned() }),
             Some(Fault::Panic) => panic!("on purpose"),
+            // Not yet.
+            Some(Fault::PanicHalfway) => Ok(()),
         }
     }
 }
@@ -53,6 +57,7 @@ impl Apply for Faulty {
         let Identity { kind, uid, version, .. } = &object.identity;
         self.trip(uid)?;
         self.held.insert((*kind, Arc::clone(uid)), Arc::clone(version));
+        assert!(!matches!(self.faults.get(uid), Some(Fault::PanicHalfway)), "on purpose");
         Ok(())
     }
 
@@ -67,8 +72,9 @@ impl Apply for Faulty {
         self.trip(uid)
     }
 
-    fn pod(&self, _: &str, _: &str) -> Option<Arc<PodRecord>> {
-        None
+    fn pod(&self, uid: &str, _: &str) -> Option<Arc<PodRecord>> {
+        let version = self.held.get(&(Kind::Pod, Arc::from(uid)))?;
+        Some(Arc::new(record(uid, version)))
     }
 
     fn pods(&self) -> Vec<Arc<PodRecord>> {
@@ -98,6 +104,29 @@ fn identity(uid: &str, version: u32) -> Identity {
 
 fn object(uid: &str, version: u32) -> Compiled {
     Compiled { identity: identity(uid, version), record: Record::Namespace(Arc::default()) }
+}
+
+/// A pod that is pending.
+fn record(uid: &str, version: &str) -> PodRecord {
+    PodRecord {
+        uid: Arc::from(uid),
+        namespace: Arc::from("ns"),
+        name: Arc::from(uid),
+        resource_version: Arc::from(version),
+        node_name: None,
+        terminating: false,
+        ownership: Ownership::Own,
+        priority: 0,
+        nominated_node: None,
+        facts: Arc::new(PodFacts::default()),
+    }
+}
+
+fn pod(uid: &str, version: u32) -> Compiled {
+    let record = record(uid, &version.to_string());
+    let key = Arc::from(format!("ns/{uid}"));
+    let (uid, version) = (Arc::clone(&record.uid), Arc::clone(&record.resource_version));
+    Compiled { identity: Identity { kind: Kind::Pod, key, uid, version }, record: Record::Pod(Arc::new(record)) }
 }
 
 fn applied(uid: &str, version: u32) -> Change {
@@ -501,6 +530,57 @@ fn what_was_seen_is_said_once_all_of_it_is_applied_deletions_included() {
     bench.push([list(&[("a", 7), ("c", 8)], 12), applied("d", 13)]);
     bench.turn();
     assert_eq!(bench.observed(), [("d".to_owned(), "13".to_owned())]);
+}
+
+#[test]
+fn a_version_is_not_said_to_have_been_seen_while_an_object_of_its_kind_waits_for_a_retry() {
+    let mut bench = Bench::new();
+    bench.fail("bad", Fault::Panic);
+    bench.push([applied("a", 1), applied("bad", 2), applied("b", 3)]);
+    bench.queue.push(Change::Seen { kind: Kind::Node, version: Arc::from("50") }, bench.now);
+    bench.turn();
+    assert_eq!(bench.observed(), [("b".to_owned(), "50".to_owned())], "another kind has nothing to wait for");
+    bench.push([applied("c", 4)]);
+    bench.turn();
+    assert!(bench.observed().is_empty());
+    bench.mend();
+    bench.now += Duration::from_secs(1);
+    bench.turn();
+    assert_eq!(bench.observed(), [("bad".to_owned(), "4".to_owned())], "once it is applied, all of it is said");
+    // What supersedes it does as well: a newer event, or a list.
+    for last in [vec![gone("bad", 6)], vec![list(&[("a", 1)], 6)]] {
+        bench.fail("bad", Fault::Error);
+        bench.push([applied("bad", 5)]);
+        bench.turn();
+        assert!(bench.observed().is_empty());
+        bench.mend();
+        bench.push(last);
+        bench.turn();
+        assert_eq!(bench.observed().pop().unwrap().1, "6");
+        bench = Bench::new();
+    }
+}
+
+#[test]
+fn what_broke_off_halfway_is_applied_again_although_its_version_is_held() {
+    let mut bench = Bench::new();
+    bench.fail("a", Fault::PanicHalfway);
+    bench.push([Change::Applied(pod("a", 5))]);
+    bench.turn();
+    assert_eq!((bench.held(), bench.tried()), (held(&[("a", 5)]), vec!["a".to_owned()]));
+    bench.now += Duration::from_secs(1);
+    bench.turn();
+    assert_eq!(bench.tried(), ["a"], "it is tried again");
+    // A list that shows the same version has it applied once more too.
+    let listed = Change::Replaced { kind: Kind::Pod, objects: vec![pod("a", 5)], version: Arc::from("9") };
+    bench.mend();
+    bench.push([listed]);
+    assert_eq!(bench.turn().whole, [Kind::Pod]);
+    assert_eq!(bench.tried(), ["a"]);
+    assert_eq!(bench.applier.next_due(), None);
+    bench.push([Change::Applied(pod("a", 5))]);
+    bench.turn();
+    assert_eq!(bench.tried(), [""; 0], "from now on the version is what it says");
 }
 
 #[test]

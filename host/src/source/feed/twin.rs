@@ -8,21 +8,37 @@ use std::time::{Duration, Instant};
 use super::apply::Apply;
 use super::*;
 use crate::cache::{self, Reader, Row};
-use crate::metadata::{NodeFacts, Ownership, PodFacts, PodRecord};
+use crate::metadata::{AntiAffinityTerm, HostPort, NodeFacts, Ownership, PodFacts, PodRecord};
 use crate::source::change::Record;
 
-/// The cache's writer, which fails every now and then before it does anything.
+/// The cache's writer, which fails every now and then.
 struct Flaky {
     writer: Writer,
     random: fastrand::Rng,
     /// Of 100 tries.
     failures: u8,
+    when: When,
+}
+
+/// When it fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before it has done anything.
+    Before,
+    /// After some of it is done.
+    Halfway,
 }
 
 impl Flaky {
     fn trip(&mut self) -> Result<(), ApplyError> {
+        // What was to break off and came to its end first.
+        cache::panic_after(None);
         match self.random.u8(0..100) < self.failures {
             false => Ok(()),
+            true if self.when == When::Halfway => {
+                cache::panic_after(Some(self.random.u32(0..8)));
+                Ok(())
+            }
             true if self.random.bool() => Err(ApplyError::NoNamespace { key: "on purpose".to_owned() }),
             true => panic!("on purpose"),
         }
@@ -62,6 +78,7 @@ impl Apply for Flaky {
     }
 
     fn publish(&mut self) {
+        cache::panic_after(None);
         self.writer.publish();
     }
 }
@@ -83,6 +100,17 @@ fn identity(key: &Key, uid: &str, version: u64) -> Identity {
     Identity { kind: key.0, key: Arc::from(key.1.as_str()), uid: Arc::from(uid), version: Arc::from(version) }
 }
 
+/// Something of everything that is counted.
+fn facts() -> PodFacts {
+    let port = HostPort { ip: Arc::from(HostPort::ANY_IP), protocol: Arc::from("TCP"), port: 80 };
+    PodFacts {
+        usage: vec![(Arc::from("cpu"), 3), (Arc::from("unlisted"), 2)],
+        host_ports: vec![port],
+        anti_affinity_terms: vec![AntiAffinityTerm::default()],
+        ..PodFacts::default()
+    }
+}
+
 fn compiled(key: &Key, state: &State) -> Compiled {
     let identity = identity(key, &state.uid, state.version);
     let record = match key.0 {
@@ -90,6 +118,7 @@ fn compiled(key: &Key, state: &State) -> Compiled {
             name: Arc::clone(&identity.key),
             resource_version: Arc::clone(&identity.version),
             pod_limit: i64::from(state.value),
+            allocatable: vec![(Arc::from("cpu"), 100)],
             ..NodeFacts::default()
         })),
         _ if state.ended => Record::EndedPod,
@@ -103,7 +132,7 @@ fn compiled(key: &Key, state: &State) -> Compiled {
             ownership: Ownership::Own,
             priority: 0,
             nominated_node: None,
-            facts: Arc::new(PodFacts::default()),
+            facts: Arc::new(facts()),
         })),
     };
     Compiled { identity, record }
@@ -236,11 +265,18 @@ fn live(server: &Server) -> BTreeMap<Key, State> {
     server.now.iter().filter(|(_, state)| !state.ended).map(|(key, state)| (key.clone(), state.clone())).collect()
 }
 
+/// Nothing is known and not counted, and nothing is counted that is not known.
+fn check_counted(target: &mut Flaky, seed: u64) {
+    let pods = target.writer.pods().all();
+    assert_eq!(target.writer.audit_pods(&pods), [], "seed {seed}");
+    assert_eq!(target.writer.audit(0..u32::MAX), [], "seed {seed}");
+}
+
 /// One history. Events are lost only before a list, as with a watch that broke.
-fn history(seed: u64, failures: u8) {
+fn history(seed: u64, failures: u8, when: When) {
     let mut random = fastrand::Rng::with_seed(seed);
     let (writer, reader) = cache::new();
-    let target = Arc::new(Mutex::new(Flaky { writer, random: random.fork(), failures }));
+    let target = Arc::new(Mutex::new(Flaky { writer, random: random.fork(), failures, when }));
     let mut applier = Applier::new(Arc::clone(&target), Arc::default(), Metrics::default());
     let mut queue = Queue::default();
     let mut server = Server { random: random.fork(), version: 0, now: BTreeMap::new(), sent: Vec::new() };
@@ -278,6 +314,7 @@ fn history(seed: u64, failures: u8) {
         if random.u8(0..4) == 0 {
             now += Duration::from_millis(random.u64(0..5_000));
             applier.turn(queue.drain(), now);
+            check_counted(&mut target.lock(), seed);
             if failures == 0 {
                 assert_eq!(view_of(&reader), twin.view(), "seed {seed}");
             }
@@ -288,6 +325,7 @@ fn history(seed: u64, failures: u8) {
     applier.turn(queue.drain(), now);
     assert_eq!((applier.next_due(), applier.remark()), (None, None), "seed {seed}");
     assert_eq!(view_of(&reader), twin.view(), "seed {seed}");
+    check_counted(&mut target.lock(), seed);
     for kind in [Kind::Node, Kind::Pod] {
         queue.push(replaced(kind, &server.list(kind), server.version), now);
         twin.replace(kind, &server.list(kind), server.version);
@@ -308,12 +346,19 @@ fn deliver(twin: &mut Twin, (key, state, deleted): &(Key, State, bool)) {
 fn random_histories_with_duplicates_old_news_and_lists_end_in_what_is_newest() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
-    (0..200).for_each(|round| history(seed.wrapping_add(round), 0));
+    (0..200).for_each(|round| history(seed.wrapping_add(round), 0, When::Before));
 }
 
 #[test]
 fn random_histories_with_errors_and_panics_end_in_what_is_newest() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
-    (0..200).for_each(|round| history(seed.wrapping_add(round), 20));
+    (0..200).for_each(|round| history(seed.wrapping_add(round), 20, When::Before));
+}
+
+#[test]
+fn random_histories_with_panics_halfway_end_in_what_is_newest() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    (0..200).for_each(|round| history(seed.wrapping_add(round), 40, When::Halfway));
 }

@@ -1,0 +1,152 @@
+//! What a defect may leave behind, and that it does not last: broken cells, and changes that broke off halfway.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+
+impl Twin {
+    /// A small cluster, in the twin and in a cache. Every node lists something and has pods.
+    fn small(random: &mut fastrand::Rng, writer: &mut Writer) -> Self {
+        let mut twin = Self::default();
+        for node in 0..5 {
+            let name = format!("n{node}");
+            let mut node = random_node(random, &name);
+            node.labels = [(text("zone"), text("a"))].into();
+            if node.allocatable.is_empty() {
+                node.allocatable.push((text("cpu"), 1));
+            }
+            writer.apply_node(&node);
+            twin.nodes.insert(name, node);
+        }
+        for pod in 0..20 {
+            let (name, node) = (format!("p{pod}"), text(&format!("n{}", pod % 5)));
+            let pod = random_pod(random, &name, Some(node));
+            writer.apply_pod(pod.clone());
+            twin.apply_pod(pod);
+        }
+        twin
+    }
+}
+
+/// All that the cache can check of itself.
+fn audit(writer: &mut Writer) -> Vec<Difference> {
+    let mut found = writer.audit_pods(&writer.pods().all());
+    found.extend(writer.audit(0..u32::MAX));
+    found
+}
+
+#[test]
+fn the_audit_finds_and_heals_any_broken_cell() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    for round in 0..10 * Writer::CELLS {
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(u64::from(round)));
+        let (mut writer, reader) = new();
+        let twin = Twin::small(&mut random, &mut writer);
+        writer.publish();
+        assert!(reader.snapshot().label_column("zone").is_some());
+        assert_eq!(audit(&mut writer), []);
+        let holds_all = |writer: &Writer| twin.nodes.values().all(|node| writer.holds_node(node));
+        assert!(holds_all(&writer));
+        let row = Row(random.u32(0..5));
+        writer.break_cell(row, round);
+        writer.publish();
+        let found = audit(&mut writer);
+        let snapshot = reader.snapshot();
+        let node = snapshot.names().get(row);
+        if round % Writer::CELLS < Writer::RECOUNTED_CELLS {
+            assert_eq!(found.first().map(|found| &found.node), node, "{round}: {found:?}");
+        } else {
+            assert_eq!(found, [], "nothing but the source knows better");
+            let truth = &twin.nodes[&**node.unwrap()];
+            assert!(!writer.holds_node(truth), "{round}");
+            writer.apply_node(truth);
+        }
+        writer.publish();
+        assert_eq!(audit(&mut writer), []);
+        assert!(holds_all(&writer));
+        assert_eq!(views_of(&reader.snapshot()), twin.views(), "{round}");
+    }
+}
+
+/// A random change, made in the twin at once; what it is for a cache.
+fn change(random: &mut fastrand::Rng, twin: &mut Twin) -> Box<dyn Fn(&mut Writer)> {
+    let node_name = format!("n{}", random.u8(0..8));
+    let pod_name = format!("p{}", random.u8(0..20));
+    match random.u8(0..10) {
+        0..3 => {
+            let node = random_node(random, &node_name);
+            twin.nodes.insert(node_name, node.clone());
+            Box::new(move |writer| writer.apply_node(&node))
+        }
+        3 => {
+            twin.remove_node(&node_name);
+            Box::new(move |writer| writer.remove_node(&node_name))
+        }
+        4..9 => {
+            let bound = (random.u8(0..4) > 0).then(|| text(&node_name));
+            let pod = random_pod(random, &pod_name, bound);
+            twin.apply_pod(pod.clone());
+            Box::new(move |writer| writer.apply_pod(pod.clone()))
+        }
+        _ => {
+            let uid = format!("{pod_name}-{}", random.u8(0..2));
+            twin.remove_pod(&uid);
+            Box::new(move |writer| writer.remove_pod(&uid))
+        }
+    }
+}
+
+/// After a change broke off: what happens before it is tried once more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meanwhile {
+    /// Nothing.
+    Nothing,
+    /// What else there is gets published.
+    Published,
+    /// Nothing is known of it, and an audit comes by.
+    Audited,
+}
+
+#[test]
+fn a_change_that_broke_off_anywhere_is_put_right_and_can_be_made_again() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut broken_off = 0;
+    for round in 0..60 {
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
+        let (mut writer, reader) = new();
+        let mut twin = Twin::default();
+        let counted = CountKey { selectors: vec![random_selector(&mut random)], terminating: random.bool() };
+        for step in 0..150 {
+            let name = format!("seed {seed} round {round} step {step}");
+            let change = change(&mut random, &mut twin);
+            panic_after(Some(random.u32(0..12)));
+            let made = catch_unwind(AssertUnwindSafe(|| change(&mut writer)));
+            panic_after(None);
+            if made.is_err() {
+                broken_off += 1;
+                let meanwhile = [Meanwhile::Nothing, Meanwhile::Published, Meanwhile::Audited][random.usize(0..3)];
+                if meanwhile == Meanwhile::Published {
+                    writer.publish();
+                    assert_eq!(audit(&mut writer), [], "{name}");
+                } else if meanwhile == Meanwhile::Audited {
+                    writer.unfinished.clear();
+                    audit(&mut writer);
+                    assert_eq!(audit(&mut writer), [], "{name}");
+                }
+                change(&mut writer);
+            }
+            writer.publish();
+            let snapshot = reader.snapshot();
+            assert_eq!(views_of(&snapshot), twin.views(), "{name}");
+            assert_eq!(audit(&mut writer), [], "{name}");
+            twin.check_count(&snapshot, &counted);
+            twin.check_terms(&snapshot, &random_labels(&mut random));
+            twin.check_nominated(&snapshot);
+            twin.check_listed(&snapshot);
+            assert_eq!(reader.pods().len(), twin.pods.len(), "{name}");
+        }
+    }
+    assert!(broken_off > 1_000, "only {broken_off} changes broke off");
+}
