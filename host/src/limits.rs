@@ -324,6 +324,15 @@ pub const KUBE_MESSAGE_CHARS: usize = 300;
 /// Least time between two log lines about unreadable objects of one kind; those between are counted.
 pub const UNREADABLE_LOG_PERIOD: Duration = Duration::from_secs(10);
 
+// Questions about the cluster as it is not (`engine::overlay`).
+
+/// Tries of an overlay that names a pod of which the newest snapshot does not show yet what the cache has learnt.
+pub const OVERLAY_TRIES: usize = 20;
+
+/// Time between two of them: snapshots are published every [`FEED_GATHER`] while there is anything new, so that all of
+/// them last ten times as long.
+pub const OVERLAY_PAUSE: Duration = Duration::from_millis(1);
+
 // Verdict reuse (`engine::reuse`).
 
 /// Bytes of all kept verdicts and answers, counted as if columns were not shared. A template over 100,000 nodes takes

@@ -153,6 +153,7 @@ impl Error {
                 }
                 OverlayError::Unsettled { .. } => (Code::Aborted, StatusCode::CONFLICT),
             },
+            Self::Engine(engine::Error::Overlaid) => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
             Self::Internal | Self::Engine(engine::Error::Contradiction { .. }) => {
                 (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR)
             }

@@ -72,16 +72,23 @@ impl Snapshot {
     /// Where the overlay names what is not there, or what is changing.
     pub fn with(&self, pods: &PodIndex, overlay: &Overlay) -> Result<Self, OverlayError> {
         let mut changing = Changing { pods, hypothesis: Hypothesis::of(self), moved: FxHashMap::default() };
-        overlay.nodes.iter().for_each(|node| changing.set_node(node));
+        overlay.nodes.iter().try_for_each(|node| changing.set_node(node))?;
         overlay.removed.iter().try_for_each(|uid| changing.remove(uid))?;
         overlay.added.iter().try_for_each(|(pod, node)| changing.add(pod, node))?;
         Ok(changing.hypothesis.snapshot())
     }
 
-    /// The pod with this UID, where this very snapshot counts it as the record says; none where it is unknown, or where
-    /// the cache knows more of it by now.
-    pub fn counted(&self, pods: &PodIndex, uid: &str) -> Option<Arc<PodRecord>> {
-        pods.counted(uid).filter(|(_, since)| *since <= self.generation).map(|(pod, _)| pod)
+    /// The pod with this UID, which this very snapshot counts as the record says; none where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the cache knows more of the pod by now, that it is gone included, or may do so.
+    pub fn counted(&self, pods: &PodIndex, uid: &str) -> Result<Option<Arc<PodRecord>>, OverlayError> {
+        match pods.counted(uid) {
+            Some((pod, since)) if since <= self.generation => Ok(Some(pod)),
+            None if pods.departed() <= self.generation => Ok(None),
+            _ => Err(OverlayError::Unsettled { uid: Arc::from(uid) }),
+        }
     }
 }
 
@@ -94,18 +101,20 @@ struct Changing<'a> {
 
 impl Changing<'_> {
     /// Sets a node; one that is new gets the pods that wait for it.
-    fn set_node(&mut self, node: &NodeFacts) {
+    fn set_node(&mut self, node: &NodeFacts) -> Result<(), OverlayError> {
         let is_new = self.hypothesis.nodes.row(&node.name).is_none();
         let row = self.hypothesis.set_node(node);
         if !is_new {
-            return;
+            return Ok(());
         }
         for (pod, since) in self.pods.counted_on(&node.name) {
-            if since <= self.hypothesis.base.generation {
-                self.hypothesis.add(row, &pod);
-                self.moved.insert(Arc::clone(&pod.uid), Some((pod, row)));
+            if since > self.hypothesis.base.generation {
+                return Err(OverlayError::Unsettled { uid: Arc::clone(&pod.uid) });
             }
+            self.hypothesis.add(row, &pod);
+            self.moved.insert(Arc::clone(&pod.uid), Some((pod, row)));
         }
+        Ok(())
     }
 
     fn remove(&mut self, uid: &Arc<str>) -> Result<(), OverlayError> {

@@ -228,7 +228,9 @@ impl Writer {
 
     /// Takes a pod out of everything that counts it.
     pub(super) fn take_pod(&mut self, uid: &str) {
-        let Some(pod) = self.pods.remove(uid) else { return };
+        // As in `put_pod`.
+        let since = Generation(self.generation.0 + 1);
+        let Some(pod) = self.pods.remove(uid, since) else { return };
         self.generation.0 += 1;
         self.leave_node(&pod);
     }

@@ -54,6 +54,9 @@ pub enum Error {
     /// What is supposed does not fit what there is.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
+    /// A preemption question is about a cluster as it is not: its victims are looked up where they really are.
+    #[error("how many pods have to go can only be asked about the cluster as it is, without an overlay")]
+    Overlaid,
     /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
     #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
     Contradiction {

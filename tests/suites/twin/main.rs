@@ -13,6 +13,7 @@ mod mirror;
 mod overlay;
 mod preemption;
 mod reuse;
+mod victims;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
