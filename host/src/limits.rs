@@ -375,6 +375,11 @@ pub const REUSE_BYTES: usize = 512 << 20;
 /// Questions of one call that are written down. Predicates ask a dozen; a verdict that took more is not kept.
 pub const REUSE_READS: usize = 256;
 
+/// Bytes of the texts by which one call asks, those of selectors included, that are written down. Predicates ask by some
+/// hundred bytes of keys and names; a node affinity that lists a thousand host names of 20 bytes comes to 76,000. A verdict that
+/// took more is not kept: what a guest asks by is the guest's choice, and must not fill memory.
+pub const REUSE_QUESTION_BYTES: usize = 128 << 10;
+
 /// Verdicts kept for pods that read the same about themselves, where the cluster answers them differently.
 pub const REUSE_VARIANTS: usize = 4;
 

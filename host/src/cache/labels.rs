@@ -30,6 +30,8 @@ pub struct Dictionary {
     codes: FxHashMap<Arc<str>, u32>,
     rows: Vec<u32>,
     dead: usize,
+    /// Of all texts.
+    text_bytes: usize,
     listed: OnceLock<Arc<[Arc<str>]>>,
     integers: OnceLock<Arc<[i64]>>,
 }
@@ -52,6 +54,7 @@ impl Clone for Dictionary {
             codes: self.codes.clone(),
             rows: self.rows.clone(),
             dead: self.dead,
+            text_bytes: self.text_bytes,
             listed: OnceLock::new(),
             integers: OnceLock::new(),
         }
@@ -74,7 +77,8 @@ impl LabelColumn {
     }
 
     fn push(&mut self, value: Option<&Arc<str>>) {
-        let code = Arc::make_mut(&mut self.dictionary).acquire(value);
+        // Absence changes no dictionary, so that the one that snapshots share stays shared.
+        let code = value.map_or(0, |text| Arc::make_mut(&mut self.dictionary).acquire(Some(text)));
         self.codes.push(code);
     }
 
@@ -95,9 +99,11 @@ impl Dictionary {
         Self { texts: vec![Arc::from("")], rows: vec![0], ..Self::default() }
     }
 
-    /// The code of a text that some row may carry; none where no row can equal it.
+    /// The code of a text that some row carries; none where no row can equal it. A text that rows have carried once is as
+    /// good as any other: what the dictionary still holds depends on what happened, and an answer must not.
     pub fn code(&self, text: &str) -> Option<u32> {
-        self.codes.get(text).copied()
+        let code = self.codes.get(text).copied()?;
+        self.rows.get(code as usize).is_some_and(|rows| *rows > 0).then_some(code)
     }
 
     /// The text behind a code; none for code 0, which stands for absence.
@@ -116,6 +122,19 @@ impl Dictionary {
         Arc::clone(self.integers.get_or_init(|| self.texts.iter().map(read).collect()))
     }
 
+    /// Bytes that the dictionary takes, derived forms included.
+    pub(crate) fn bytes(&self) -> usize {
+        // A hash table holds an eighth more than it says, and a byte for each.
+        let entry = size_of::<(Arc<str>, u32)>() + 1;
+        let per_text = 2 * size_of::<usize>() + size_of::<Arc<str>>() + size_of::<i64>();
+        size_of::<Self>()
+            + self.texts.capacity() * size_of::<Arc<str>>()
+            + self.rows.capacity() * size_of::<u32>()
+            + self.codes.capacity() * entry * 8 / 7
+            + self.texts.len() * per_text
+            + self.text_bytes
+    }
+
     fn acquire(&mut self, text: Option<&Arc<str>>) -> u32 {
         let Some(text) = text else { return 0 };
         if let Some(code) = self.codes.get(text.as_ref()).copied() {
@@ -129,6 +148,7 @@ impl Dictionary {
         let code = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         self.listed.take();
         self.integers.take();
+        self.text_bytes += text.len();
         self.texts.push(Arc::clone(text));
         self.rows.push(1);
         self.codes.insert(Arc::clone(text), code);
@@ -147,30 +167,57 @@ impl Dictionary {
     }
 }
 
+impl Repeated {
+    fn column(&self, key: &str) -> Option<LabelColumn> {
+        let column = self.columns.column(key, &self.labels)?;
+        let code = column.codes.get(self.row).copied().unwrap_or(0);
+        Some(LabelColumn { codes: Column::filled(self.rows, &code), dictionary: Arc::clone(&column.dictionary) })
+    }
+}
+
 /// All label columns of one state of the labels.
 #[derive(Debug, Default)]
 pub(super) struct LabelColumns {
     built: RwLock<FxHashMap<Arc<str>, Arc<LabelColumn>>>,
     /// Per key how many nodes carry it.
     carriers: Arc<FxHashMap<Arc<str>, u32>>,
+    /// What is shown row by row instead; none where the columns are those of the cluster.
+    repeated: Option<Repeated>,
+}
+
+/// One row of a state, shown again and again.
+#[derive(Debug, Clone)]
+struct Repeated {
+    columns: Arc<LabelColumns>,
+    labels: Column<Labels>,
+    row: Row,
+    rows: usize,
 }
 
 impl Clone for LabelColumns {
     fn clone(&self) -> Self {
         let built = self.built.read().unwrap_or_else(PoisonError::into_inner);
-        Self { built: RwLock::new(built.clone()), carriers: Arc::clone(&self.carriers) }
+        Self {
+            built: RwLock::new(built.clone()),
+            carriers: Arc::clone(&self.carriers),
+            repeated: self.repeated.clone(),
+        }
     }
 }
 
 impl LabelColumns {
-    /// The columns of rows that all carry these labels.
-    pub(super) fn of(labels: &Labels, rows: u32) -> Self {
-        let carriers = labels.iter().map(|(key, _)| (Arc::clone(key), rows)).collect();
-        Self { built: RwLock::default(), carriers: Arc::new(carriers) }
+    /// The columns of `rows` rows that all show what one row shows. Their dictionaries are those of all rows: whether some
+    /// node carries a text is a question about the cluster, and the answer is the same as there.
+    pub(super) fn repeated(columns: &Arc<Self>, labels: &Column<Labels>, row: Row, rows: usize) -> Self {
+        let repeated = Repeated { columns: Arc::clone(columns), labels: labels.clone(), row, rows };
+        Self { repeated: Some(repeated), ..Self::default() }
     }
 
     /// The column of a key, built from the rows' labels on first use; none where no node carries the key.
     pub(super) fn column(&self, key: &str, rows: &Column<Labels>) -> Option<Arc<LabelColumn>> {
+        if let Some(repeated) = &self.repeated {
+            return repeated.column(key).map(Arc::new);
+        }
         if !self.carriers.contains_key(key) {
             return None;
         }
@@ -250,5 +297,70 @@ impl LabelColumns {
     /// How many columns are materialised.
     pub(super) fn built_count(&self) -> usize {
         self.built.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(value: &str) -> Labels {
+        [(Arc::from("key"), Arc::from(value))].into()
+    }
+
+    /// Columns over rows with these values under one key, that key's column built.
+    fn columns(values: &[&str]) -> (LabelColumns, Column<Labels>) {
+        let (mut columns, mut rows) = (LabelColumns::default(), Column::default());
+        for value in values {
+            columns.push(&labels(value));
+            rows.push(labels(value));
+        }
+        assert!(columns.column("key", &rows).is_some());
+        (columns, rows)
+    }
+
+    fn code(columns: &LabelColumns, rows: &Column<Labels>, text: &str) -> Option<u32> {
+        columns.column("key", rows).and_then(|column| column.dictionary().code(text))
+    }
+
+    #[test]
+    fn a_text_that_no_node_carries_any_more_has_no_code() {
+        let (mut columns, mut rows) = columns(&["silver", "gold", "silver"]);
+        assert!(code(&columns, &rows, "gold").is_some());
+        columns.set(Row(1), &labels("gold"), &labels("silver"));
+        rows.set(Row(1), labels("silver"));
+        assert_eq!(columns.built_count(), 1, "the column is the one that held the text");
+        assert_eq!(code(&columns, &rows, "gold"), None);
+        columns.set(Row(2), &labels("silver"), &labels("gold"));
+        rows.set(Row(2), labels("gold"));
+        let column = columns.column("key", &rows).map(|column| column.codes.get(Row(2)).copied());
+        assert_eq!(code(&columns, &rows, "gold"), column.flatten());
+        // Nor has one that goes with its node.
+        columns.set(Row(2), &labels("gold"), &Labels::default());
+        columns.swap_remove(Row(2));
+        rows.swap_remove(Row(2));
+        assert_eq!(code(&columns, &rows, "gold"), None);
+        assert!(code(&columns, &rows, "silver").is_some());
+    }
+
+    #[test]
+    fn a_node_without_the_key_leaves_the_dictionary_shared() {
+        let (mut columns, mut rows) = columns(&["silver"]);
+        let before = columns.column("key", &rows).map(|column| Arc::as_ptr(&column.dictionary));
+        columns.push(&Labels::default());
+        rows.push(Labels::default());
+        let after = columns.column("key", &rows).map(|column| Arc::as_ptr(&column.dictionary));
+        assert!(before.is_some() && before == after);
+    }
+
+    #[test]
+    fn a_repeated_row_says_of_the_cluster_what_the_cluster_says() {
+        let (columns, rows) = columns(&["silver", "gold"]);
+        let columns = Arc::new(columns);
+        let repeated = LabelColumns::repeated(&columns, &rows, Row(0), 5);
+        assert_eq!(code(&repeated, &Column::default(), "gold"), code(&columns, &rows, "gold"));
+        let column = repeated.column("key", &Column::default()).map(|column| column.codes.flat().to_vec());
+        assert_eq!(column, code(&columns, &rows, "silver").map(|code| vec![code; 5]));
+        assert!(repeated.column("other", &Column::default()).is_none());
     }
 }

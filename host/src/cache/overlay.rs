@@ -74,16 +74,23 @@ impl Snapshot {
     pub fn with(&self, pods: &PodIndex, overlay: &Overlay) -> Result<Self, OverlayError> {
         let hypothesis = Hypothesis::of(self);
         let mut changing = Changing { pods, hypothesis, moved: FxHashMap::default(), placed: FxHashMap::default() };
-        changing.set_nodes(&overlay.nodes);
+        changing.set_nodes(&overlay.nodes)?;
         overlay.removed.iter().try_for_each(|uid| changing.remove(uid))?;
         overlay.added.iter().try_for_each(|(pod, node)| changing.add(pod, node))?;
         Ok(changing.hypothesis.snapshot())
     }
 
-    /// The pod with this UID, where this very snapshot counts it as the record says; none where it is unknown, or where
-    /// the cache knows more of it by now.
-    pub fn counted(&self, pods: &PodIndex, uid: &str) -> Option<Arc<PodRecord>> {
-        pods.counted(uid).filter(|(_, since)| *since <= self.generation).map(|(pod, _)| pod)
+    /// The pod with this UID, which this very snapshot counts as the record says; none where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the cache knows more of the pod by now, that it is gone included, or may do so.
+    pub fn counted(&self, pods: &PodIndex, uid: &str) -> Result<Option<Arc<PodRecord>>, OverlayError> {
+        match pods.counted(uid) {
+            Some((pod, since)) if since <= self.generation => Ok(Some(pod)),
+            None if pods.departed() <= self.generation => Ok(None),
+            _ => Err(OverlayError::Unsettled { uid: Arc::from(uid) }),
+        }
     }
 }
 
@@ -98,21 +105,24 @@ struct Changing<'a> {
 
 impl Changing<'_> {
     /// Sets nodes; those that are new get the pods that wait for them.
-    fn set_nodes(&mut self, nodes: &[NodeFacts]) {
+    fn set_nodes(&mut self, nodes: &[NodeFacts]) -> Result<(), OverlayError> {
         let is_new = |node: &&NodeFacts| self.hypothesis.nodes.row(&node.name).is_none();
         let new: FxHashSet<&str> = nodes.iter().filter(is_new).map(|node| &*node.name).collect();
         for node in nodes {
             self.hypothesis.set_node(node);
         }
         if new.is_empty() {
-            return;
+            return Ok(());
         }
         for (pod, since) in self.pods.counted_on(|node| new.contains(node)) {
-            let row = pod.node_name.as_ref().and_then(|node| self.hypothesis.nodes.row(node));
-            if let Some(row) = row.filter(|_| since <= self.hypothesis.base.generation) {
+            if since > self.hypothesis.base.generation {
+                return Err(OverlayError::Unsettled { uid: Arc::clone(&pod.uid) });
+            }
+            if let Some(row) = pod.node_name.as_ref().and_then(|node| self.hypothesis.nodes.row(node)) {
                 self.put(row, &pod);
             }
         }
+        Ok(())
     }
 
     fn put(&mut self, row: Row, pod: &Arc<PodRecord>) {

@@ -6,7 +6,7 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::RwLock;
@@ -62,6 +62,8 @@ pub struct PodIndex {
     by_uid: Shards<ByUid>,
     by_name: Shards<ByName>,
     len: AtomicUsize,
+    /// The generation from which on snapshots lack whatever pod was taken out last.
+    departed: AtomicU64,
 }
 
 /// What a pod took the place of.
@@ -85,6 +87,11 @@ impl PodIndex {
     /// of what is published.
     pub(super) fn counted(&self, uid: &str) -> Option<(Arc<PodRecord>, Generation)> {
         self.by_uid.shard(uid).read().get(uid).map(|found| (Arc::clone(&found.pod), found.since))
+    }
+
+    /// The generation from which on snapshots lack every pod that is not here any more.
+    pub(super) fn departed(&self) -> Generation {
+        Generation(self.departed.load(Ordering::Acquire))
     }
 
     /// Whether this very record is the pod as it is known now.
@@ -182,18 +189,25 @@ impl PodIndex {
             self.forget_name(renamed);
         }
         let namesake = namesake.filter(|namesake| namesake.uid != pod.uid);
-        if let Some(namesake) = &namesake
-            && self.by_uid.shard(&*namesake.uid).write().take(&*namesake.uid).is_some()
-        {
-            self.len.fetch_sub(1, Ordering::Relaxed);
+        if let Some(namesake) = &namesake {
+            self.take(&namesake.uid, since);
         }
         Displaced { earlier, unchanged, namesake }
     }
 
-    pub(super) fn remove(&self, uid: &str) -> Option<Arc<PodRecord>> {
-        let pod = self.by_uid.shard(uid).write().take(uid)?.pod;
-        self.len.fetch_sub(1, Ordering::Relaxed);
+    /// Takes a pod out that columns no longer count from a generation on.
+    pub(super) fn remove(&self, uid: &str, since: Generation) -> Option<Arc<PodRecord>> {
+        let pod = self.take(uid, since)?;
         self.forget_name(&pod);
+        Some(pod)
+    }
+
+    fn take(&self, uid: &str, since: Generation) -> Option<Arc<PodRecord>> {
+        let mut shard = self.by_uid.shard(uid).write();
+        let pod = shard.take(uid)?.pod;
+        // Under the lock: whoever does not find the pod any more sees since when.
+        self.departed.fetch_max(since.0, Ordering::Release);
+        self.len.fetch_sub(1, Ordering::Relaxed);
         Some(pod)
     }
 
@@ -357,7 +371,7 @@ mod tests {
                 let earlier = twin.insert(uid, pod);
                 assert_eq!((displaced.earlier, displaced.namesake), (earlier, namesake));
             } else {
-                assert_eq!(index.remove(&uid), twin.remove(&uid));
+                assert_eq!(index.remove(&uid, Generation(event)), twin.remove(&uid));
             }
             assert_eq!(index.len(), twin.len());
             let (uid, name) = (format!("u{}", random.u8(0..40)), format!("n{}", random.u8(0..20)));

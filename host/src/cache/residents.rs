@@ -54,12 +54,14 @@ impl Writer {
     /// Takes a pod out of everything that counts it.
     pub(super) fn take_pod(&mut self, uid: &str) {
         let Some(pod) = self.pods.by_uid(uid) else { return };
+        // As in `put_pod`.
+        let since = Generation(self.generation.0 + 1);
         let begun = self.begin(pod.home());
         self.generation.0 += 1;
         self.leave_node(&pod);
         step();
         // Last of all, so that it is still found where that has to be tried once more.
-        self.pods.remove(uid);
+        self.pods.remove(uid, since);
         self.end(begun);
     }
 

@@ -277,8 +277,8 @@ impl Writer {
             return;
         }
         self.served_by_device_class = Arc::new(resources);
-        let rows = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        (0..rows).for_each(|row| self.record(NodeInterface::Resources, Row(row)));
+        // It is no fact of any row, and changes where there is none.
+        self.generation.0 += 1;
     }
 
     /// Adds a storage object, or replaces what is known of the one of its name.

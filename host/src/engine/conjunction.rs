@@ -10,6 +10,7 @@ use super::answer::{Code, Cycle, Failure};
 use super::context::Batch;
 use super::judgement::{Judgement, Reason};
 use super::rows::RowSet;
+use super::size::{SHARED, Size as _};
 use crate::cache::Row;
 
 /// What kube-scheduler says where there is no node at all.
@@ -288,10 +289,21 @@ impl Outcome {
         }
     }
 
-    /// Bytes that the outcome takes beside the judgements, about.
+    /// Bytes that the outcome keeps alive. The judgements are among them: those of verdicts that have been patched since
+    /// are held here and nowhere else.
     pub(super) fn bytes(&self) -> usize {
-        let groups: usize = self.groups.iter().map(|group| size_of::<Group>() + group.rows.bytes()).sum();
-        size_of::<Self>() + self.rulings.len() * size_of::<Ruling>() + self.feasible.bytes() + groups
+        let rows = |rows: &RowSet| SHARED + size_of::<RowSet>() + rows.bytes();
+        let judgements = self.rulings.iter().map(|ruling| ruling.judgement.bytes());
+        let groups = self.groups.iter().map(|group| group.reason.heap() + rows(&group.rows));
+        size_of::<Self>()
+            + self.rulings.capacity() * size_of::<Ruling>()
+            + self.groups.capacity() * size_of::<Group>()
+            + self.failures.len() * size_of::<Failure>()
+            + 2 * SHARED
+            + rows(&self.feasible)
+            + self.message.heap()
+            + judgements.sum::<usize>()
+            + groups.sum::<usize>()
     }
 }
 

@@ -155,7 +155,7 @@ fn reused(
         return running.store.judge(place, predicate, &whole).map(|kept| of(&kept));
     }
     // A few rows are cheaper to judge than all; what is kept is cheaper still.
-    match running.store.known(place, predicate, &whole)? {
+    match running.store.known(place, predicate, &whole) {
         Some(kept) => Ok(of(&kept)),
         None => fresh(predicate, context, all_rows).map(|ruling| (ruling, 0)),
     }

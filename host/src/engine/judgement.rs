@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::answer::Code;
+use super::size::{SHARED, Size};
 use crate::cache::Row;
 use crate::limits::CHUNK_ROWS;
 use crate::sandbox::wire::Status;
@@ -73,17 +74,20 @@ impl Judgement {
         }
     }
 
-    /// Bytes that the judgement takes, about.
+    /// Bytes that the judgement takes.
     pub(super) fn bytes(&self) -> usize {
-        let texts = |reason: &Reason| reason.texts.iter().map(|text| text.len() + size_of::<String>()).sum::<usize>();
-        match self {
+        let content = match self {
             Self::FitsAll => 0,
-            Self::FitsNone(reason) => texts(reason),
-            Self::ByRow(by_row) => {
-                let named = by_row.named.as_ref().map_or(0, |named| size_of_val(&**named));
-                by_row.codes.bytes() + by_row.reasons.iter().map(texts).sum::<usize>() + named
-            }
-        }
+            Self::FitsNone(reason) => reason.heap(),
+            Self::ByRow(by_row) => by_row.codes.bytes() + by_row.reasons.heap() + by_row.named.heap(),
+        };
+        SHARED + size_of::<Self>() + content
+    }
+}
+
+impl Size for Reason {
+    fn heap(&self) -> usize {
+        self.texts.heap()
     }
 }
 
@@ -187,7 +191,7 @@ impl Codes {
     }
 
     fn bytes(&self) -> usize {
-        self.len() * size_of::<u16>()
+        self.chunks.capacity() * size_of::<Arc<[u16]>>() + self.chunks.len() * SHARED + self.len() * size_of::<u16>()
     }
 }
 

@@ -16,6 +16,7 @@ mod question;
 mod reuse;
 mod rows;
 mod sample;
+mod size;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub use question::{Depth, Nodes, PodRef, Question, Sample};
 pub use rows::RowSet;
 
 use crate::cache::{OverlayError, Reader, Row, Snapshot};
+use crate::limits::REUSE_BYTES;
 use crate::metadata::{self, PodFacts, PodRecord};
 use crate::policy::ActivePolicy;
 pub use crate::policy::Phase;
@@ -63,6 +65,9 @@ pub enum Error {
         /// What is not there.
         error: Box<Error>,
     },
+    /// A preemption question is about a cluster as it is not: its victims are looked up where they really are.
+    #[error("how many pods have to go can only be asked about the cluster as it is, without an overlay")]
+    Overlaid,
     /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
     #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
     Contradiction {
@@ -91,6 +96,7 @@ pub struct Engine {
     cache: Reader,
     running: ArcSwap<Running>,
     reuse: Reuse,
+    kept_bytes: usize,
     metrics: Metrics,
     /// Keeps the clock of all deadlines running.
     _runtime: Runtime,
@@ -104,9 +110,9 @@ struct Running {
 }
 
 impl Running {
-    fn new(policy: ActivePolicy, metrics: Metrics) -> Self {
-        let store = Store::new(policy.predicates.len(), metrics);
-        Self { policy: Arc::new(policy), store }
+    fn new(policy: Arc<ActivePolicy>, kept_bytes: usize, metrics: Metrics) -> Self {
+        let store = Store::new(policy.predicates.len(), kept_bytes, metrics);
+        Self { policy, store }
     }
 }
 
@@ -126,8 +132,9 @@ impl Engine {
     /// An engine over a cache, with its first policy and the run time that loaded it.
     pub fn new(cache: Reader, policy: ActivePolicy, runtime: Runtime) -> Self {
         let metrics = Metrics::default();
-        let running = ArcSwap::from_pointee(Running::new(policy, metrics.clone()));
-        Self { cache, running, reuse: Reuse::default(), metrics, _runtime: runtime }
+        let kept_bytes = REUSE_BYTES;
+        let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), kept_bytes, metrics.clone()));
+        Self { cache, running, reuse: Reuse::default(), kept_bytes, metrics, _runtime: runtime }
     }
 
     /// Says what becomes of verdicts between questions.
@@ -139,9 +146,19 @@ impl Engine {
     /// Counts in these metrics from here on. What is kept is forgotten.
     #[must_use]
     pub fn counting(self, metrics: Metrics) -> Self {
-        let policy = self.policy();
-        let store = Store::new(policy.predicates.len(), metrics.clone());
-        Self { running: ArcSwap::from_pointee(Running { policy, store }), metrics, ..self }
+        Self { metrics, ..self }.afresh()
+    }
+
+    /// Keeps verdicts of so many bytes at most from here on. What is kept is forgotten.
+    #[must_use]
+    pub fn keeping_at_most(self, bytes: usize) -> Self {
+        Self { kept_bytes: bytes, ..self }.afresh()
+    }
+
+    /// With nothing kept.
+    fn afresh(self) -> Self {
+        let running = Running::new(self.policy(), self.kept_bytes, self.metrics.clone());
+        Self { running: ArcSwap::from_pointee(running), ..self }
     }
 
     /// The newest snapshot.

@@ -6,12 +6,16 @@
 //! for those numbers of victims that everything else takes: spread and affinity come out as if the pods were gone.
 
 use std::sync::Arc;
+use std::thread;
+
+use rustc_hash::FxHashSet;
 
 use super::answer::{FaultEffect, FaultReport};
 use super::context::{Batch, Context};
 use super::question::PodRef;
 use super::{Engine, Error, Subject};
-use crate::cache::{Hypothesis, Row, Snapshot};
+use crate::cache::{Hypothesis, OverlayError, Row, Snapshot};
+use crate::limits::{OVERLAY_PAUSE, OVERLAY_TRIES};
 use crate::metadata::{Ownership, PodRecord};
 use crate::policy::{ActivePredicate, OnError, Phase};
 use crate::sandbox::{Interface, Verdict};
@@ -57,26 +61,48 @@ pub struct PreemptionOutcome {
     /// The pod fits once `victims[..=index]` are gone, and there is no such index between `start` and this; none where it
     /// does not fit with all of them gone.
     pub index: Option<usize>,
-    /// Which of the victims are static pods, which stay.
+    /// Which of the victims are static pods, which stay, in order.
     pub stay: Vec<usize>,
 }
 
 impl Engine {
-    /// Answers how many pods must go, from the newest snapshot. All predicates of the allocate phase are asked.
+    /// Answers how many pods must go, from the newest snapshot that shows all that is known of the victims. All predicates
+    /// of the allocate phase are asked.
     ///
     /// # Errors
     ///
-    /// Where the pod or a node is not in the cache.
+    /// Where the pod or a node is not in the cache, or a victim does not stop changing.
     pub fn preempt(&self, question: &Preemption) -> Result<PreemptionAnswer, Error> {
-        self.preempt_on(&self.snapshot(), question)
+        self.settled(|snapshot| self.preempt_on(snapshot, question))
+    }
+
+    /// What is answered from the newest snapshot. Where the cache knows more of a pod by now than that snapshot shows, the
+    /// next one is some milliseconds away, and is asked instead, a few times over.
+    ///
+    /// # Errors
+    ///
+    /// Those of the answer.
+    pub fn settled<T>(&self, mut answer: impl FnMut(&Arc<Snapshot>) -> Result<T, Error>) -> Result<T, Error> {
+        let mut tries = 1;
+        loop {
+            match answer(&self.snapshot()) {
+                Err(Error::Overlay(OverlayError::Unsettled { .. })) if tries < OVERLAY_TRIES => tries += 1,
+                answered => return answered,
+            }
+            thread::sleep(OVERLAY_PAUSE);
+        }
     }
 
     /// Answers from a given snapshot, so that a caller can look up nodes in the same one.
     ///
     /// # Errors
     ///
-    /// As [`Self::preempt`].
+    /// Where the pod or a node is not in the cache, where the snapshot does not show yet what the cache knows of a victim,
+    /// or where it shows the cluster as it is not.
     pub fn preempt_on(&self, snapshot: &Arc<Snapshot>, question: &Preemption) -> Result<PreemptionAnswer, Error> {
+        if snapshot.overlaid_rows().is_some() {
+            return Err(Error::Overlaid);
+        }
         let policy = self.policy();
         let allocating = policy.predicates.iter().filter(|predicate| predicate.phases.contains(Phase::Allocate));
         let predicates: Vec<&ActivePredicate> = allocating.collect();
@@ -91,7 +117,7 @@ impl Engine {
         for candidate in &question.candidates {
             let unknown = || Error::UnknownNode { node: candidate.node.clone() };
             let row = snapshot.node_row(&candidate.node).ok_or_else(unknown)?;
-            let (victims, stay) = self.victims(snapshot, candidate);
+            let (victims, stay) = self.victims(snapshot, candidate)?;
             outcomes.push(PreemptionOutcome { index: trial.first_fit(row, &victims, candidate.start), stay });
         }
         let (faults, policy_generation) = (trial.faults, policy.generation);
@@ -99,21 +125,29 @@ impl Engine {
     }
 
     /// The victims that leave something when they go, none in the place of each other one; and which of them stay.
-    fn victims(&self, snapshot: &Snapshot, candidate: &Candidate) -> (Vec<Option<Arc<PodRecord>>>, Vec<usize>) {
+    fn victims(&self, snapshot: &Snapshot, candidate: &Candidate) -> Result<Victims, OverlayError> {
         let mut victims: Vec<Option<Arc<PodRecord>>> = Vec::with_capacity(candidate.victims.len());
         let mut stay = Vec::new();
+        let mut gone: FxHashSet<&str> = FxHashSet::default();
         for (index, uid) in candidate.victims.iter().enumerate() {
-            let is_repeated = victims.iter().flatten().any(|known| *known.uid == **uid);
-            let victim = if is_repeated { None } else { snapshot.counted(self.cache.pods(), uid) };
+            let is_repeated = gone.contains(uid.as_str());
+            let victim = if is_repeated { None } else { snapshot.counted(self.cache.pods(), uid)? };
             if victim.as_ref().is_some_and(|pod| pod.ownership == Ownership::ForeignStatic) {
                 stay.push(index);
             }
             let is_here = |pod: &Arc<PodRecord>| pod.node_name.as_deref() == Some(&*candidate.node);
-            victims.push(victim.filter(|pod| is_here(pod) && pod.ownership != Ownership::ForeignStatic));
+            let victim = victim.filter(|pod| is_here(pod) && pod.ownership != Ownership::ForeignStatic);
+            if victim.is_some() {
+                gone.insert(uid);
+            }
+            victims.push(victim);
         }
-        (victims, stay)
+        Ok((victims, stay))
     }
 }
+
+/// Pods that go, none in the place of each one that leaves nothing, and which ones stay, in order.
+type Victims = (Vec<Option<Arc<PodRecord>>>, Vec<usize>);
 
 /// One pod against one snapshot.
 struct Trial<'a> {

@@ -51,6 +51,15 @@ impl LabelRequirement {
         size_of::<Self>() + self.key.len() + bytes_of(values)
     }
 
+    /// The key and the values.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &Arc<str>> {
+        let values: &[Arc<str>] = match &self.test {
+            Test::In(values) | Test::NotIn(values) => values,
+            Test::Exists | Test::DoesNotExist => &[],
+        };
+        std::iter::once(&self.key).chain(values)
+    }
+
     fn matches(&self, labels: &Labels) -> bool {
         let value = value_of(labels, &self.key);
         match &self.test {

@@ -9,5 +9,6 @@ mod load;
 mod memory;
 mod output;
 mod policy;
+mod reuse;
 mod time;
 mod traps;

@@ -16,6 +16,7 @@ mod overlay;
 mod preemption;
 mod reuse;
 mod sample;
+mod victims;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -88,19 +88,24 @@ struct Plan {
 fn verdict(engine: &Engine, body: &[u8]) -> Result<Vec<u8>, Error> {
     let Go(args) = json::decode::<Go<Args<'_>>>(body)?;
     let pod = whole_pod(args.pod)?;
-    let snapshot = engine.snapshot();
-    let plans = plans(args)?.into_iter().filter(|plan| snapshot.node_row(&plan.candidate.node).is_some());
-    let (candidates, violations): (Vec<Candidate>, Vec<i64>) =
-        plans.map(|plan| (plan.candidate, plan.budget_violations)).unzip();
-    at_most("victims", candidates.iter().map(|candidate| candidate.victims.len()).sum(), limits::REQUEST_VICTIMS)?;
-    let question = Preemption { pod: PodRef::Whole(Box::new(pod)), candidates };
-    let answer = engine.preempt_on(&snapshot, &question)?;
+    let plans = plans(args)?;
+    at_most("victims", plans.iter().map(|plan| plan.candidate.victims.len()).sum(), limits::REQUEST_VICTIMS)?;
+    let violations: BTreeMap<String, i64> =
+        plans.iter().map(|plan| (plan.candidate.node.clone(), plan.budget_violations)).collect();
+    let candidates = plans.into_iter().map(|plan| plan.candidate).collect();
+    let mut question = Preemption { pod: PodRef::Whole(Box::new(pod)), candidates };
+    let answer = engine.settled(|snapshot| {
+        question.candidates.retain(|candidate| snapshot.node_row(&candidate.node).is_some());
+        engine.preempt_on(snapshot, &question)
+    })?;
     let mut kept = BTreeMap::new();
-    for ((candidate, outcome), violations) in question.candidates.iter().zip(&answer.outcomes).zip(violations) {
-        let leaving = candidate.victims.iter().enumerate().filter(|(index, _)| !outcome.stay.contains(index));
+    for (candidate, outcome) in question.candidates.iter().zip(&answer.outcomes) {
+        let stays = |index: &usize| outcome.stay.binary_search(index).is_ok();
+        let leaving = candidate.victims.iter().enumerate().filter(|(index, _)| !stays(index));
         let pods: Vec<Uid<'_>> = leaving.map(|(_, uid)| Uid { uid }).collect();
         if outcome.index.is_some() && !pods.is_empty() {
-            kept.insert(candidate.node.as_str(), MetaVictims { pods, budget_violations: violations });
+            let budget_violations = violations.get(&candidate.node).copied().unwrap_or_default();
+            kept.insert(candidate.node.as_str(), MetaVictims { pods, budget_violations });
         }
     }
     json::encode(&Reply { node_name_to_meta_victims: kept })

@@ -16,7 +16,8 @@ impl Snapshot {
     /// none among them standing for a pod that does not count there. It has a row for every victim from `start` on, built
     /// one from the one before.
     ///
-    /// It shows what `node-*` interfaces read, and nothing of `cluster-*`; looking the name up finds the first row.
+    /// It shows what `node-*` interfaces read, and nothing of `cluster-*`; looking the name up finds the first row. What
+    /// `node-*` interfaces say of the cluster as a whole, which label texts there are, is as in this snapshot.
     #[must_use]
     pub fn without_one_by_one(&self, row: Row, victims: &[Option<Arc<PodRecord>>], start: usize) -> Self {
         let rows = victims.len().saturating_sub(start);
@@ -157,7 +158,7 @@ impl<'a> Strip<'a> {
             rows: Arc::new(FxHashMap::from_iter([(Arc::clone(&name), Row(0))])),
             names: Column::filled(rows, &name),
             rows_by_name: Arc::new(OnceLock::new()),
-            label_columns: Arc::new(LabelColumns::of(&labels, u32::try_from(rows).unwrap_or(u32::MAX))),
+            label_columns: Arc::new(LabelColumns::repeated(&nodes.label_columns, &nodes.labels, row, rows)),
             labels: Column::filled(rows, &labels),
             unschedulable: Column::filled(rows, &nodes.unschedulable.get(row).copied().unwrap_or(0)),
             taint_codes: constant(&nodes.taint_codes),

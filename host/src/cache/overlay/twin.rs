@@ -315,7 +315,7 @@ fn what_the_snapshot_does_not_show_yet_is_not_taken_out_of_it() {
     let resident = random_pod(&mut random, "p", Some(text("n")));
     let (mut writer, reader) = cache(&[Event::Node(node), Event::Pod(resident.clone())]);
     let snapshot = reader.snapshot();
-    assert!(snapshot.counted(reader.pods(), &resident.uid).is_some());
+    assert!(snapshot.counted(reader.pods(), &resident.uid).unwrap().is_some());
     let newcomer = random_pod(&mut random, "q", Some(text("n")));
     writer.apply_pod(newcomer.clone());
     writer.apply_pod(PodRecord { terminating: !resident.terminating, ..resident.clone() });
@@ -323,14 +323,36 @@ fn what_the_snapshot_does_not_show_yet_is_not_taken_out_of_it() {
         let overlay = Overlay { removed: vec![Arc::clone(uid)], ..Overlay::default() };
         let refused = snapshot.with(reader.pods(), &overlay).unwrap_err();
         assert!(matches!(refused, OverlayError::Unsettled { .. }), "{refused}");
-        assert!(snapshot.counted(reader.pods(), uid).is_none());
+        let refused = snapshot.counted(reader.pods(), uid).unwrap_err();
+        assert!(matches!(refused, OverlayError::Unsettled { .. }), "{refused}");
         writer.publish();
         assert!(reader.snapshot().with(reader.pods(), &overlay).is_ok());
     }
     // A record that changes nothing that counts, a new version say, leaves things as they are.
     let newest = reader.snapshot();
     writer.apply_pod(PodRecord { resource_version: text("9"), ..newcomer.clone() });
-    assert!(newest.counted(reader.pods(), &newcomer.uid).is_some());
+    assert!(newest.counted(reader.pods(), &newcomer.uid).unwrap().is_some());
+    // A pod that is gone already is still in the snapshot.
+    writer.remove_pod(&newcomer.uid);
+    let refused = newest.counted(reader.pods(), &newcomer.uid).unwrap_err();
+    assert!(matches!(refused, OverlayError::Unsettled { .. }), "{refused}");
+    writer.publish();
+    assert_eq!(reader.snapshot().counted(reader.pods(), &newcomer.uid).unwrap(), None);
+}
+
+#[test]
+fn a_pod_that_waits_for_a_node_and_changes_this_moment_is_not_left_out_of_it() {
+    let mut random = fastrand::Rng::with_seed(9);
+    let waiting = random_pod(&mut random, "p", Some(text("n")));
+    let (mut writer, reader) = cache(&[Event::Pod(waiting.clone())]);
+    let overlay = Overlay { nodes: vec![random_node(&mut random, "n")], ..Overlay::default() };
+    let on_node = |snapshot: &Snapshot| *snapshot.pods().get(Row(0)).unwrap();
+    assert_eq!(on_node(&reader.snapshot().with(reader.pods(), &overlay).unwrap()), 1);
+    writer.apply_pod(PodRecord { terminating: !waiting.terminating, ..waiting });
+    let refused = reader.snapshot().with(reader.pods(), &overlay).unwrap_err();
+    assert!(matches!(refused, OverlayError::Unsettled { .. }), "{refused}");
+    writer.publish();
+    assert_eq!(on_node(&reader.snapshot().with(reader.pods(), &overlay).unwrap()), 1);
 }
 
 #[test]

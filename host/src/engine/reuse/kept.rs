@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::carried::LabelTexts;
 use super::question::Read;
 use super::recorder::{Touched, Trace};
-use crate::cache::{Generation, NodeInterface, Row};
+use crate::cache::{Generation, NodeInterface, Row, Snapshot};
 use crate::engine::Context;
 use crate::engine::judgement::{ByRow, Codes, Judgement, Reason};
-use crate::limits::REUSE_STALE_REASONS;
+use crate::engine::size::{SHARED, Size as _};
+use crate::limits::{REUSE_QUESTION_BYTES, REUSE_READS, REUSE_STALE_REASONS};
 use crate::sandbox::Verdict;
 
 /// A verdict over every row of a snapshot. It is never changed; a patched one is another one of the same line.
@@ -19,12 +21,16 @@ pub(in crate::engine) struct Kept {
     pub(in crate::engine) judgement: Arc<Judgement>,
     /// How many rows there were.
     rows: usize,
-    reads: Vec<Arc<Read>>,
+    reads: Arc<[Arc<Read>]>,
+    /// Of a pointwise predicate: what it asked about all nodes, whatever its batch was.
+    label_texts: LabelTexts,
     /// Whether an answer about the cluster depends on which pod asks, so that it must be asked again for every pod.
     depends_on_both: bool,
     touched: Touched,
     /// How many reasons there were when every row was judged.
     reasons: usize,
+    /// What the reads keep alive.
+    read_bytes: usize,
     /// The verdict is that of the snapshot of this generation.
     stands_at: AtomicU64,
 }
@@ -56,12 +62,16 @@ impl Kept {
             touched.add(NodeInterface::Identity);
             reasons = by_row.reasons.len();
         }
+        let reads: Arc<[Arc<Read>]> = trace.reads.into();
+        let label_texts = LabelTexts::from(trace.label_texts);
         Self {
             line,
             judgement: Arc::new(judgement),
             rows,
-            depends_on_both: trace.reads.iter().any(|read| read.question.depends_on_both()),
-            reads: trace.reads,
+            depends_on_both: depends_on_both(&reads),
+            read_bytes: read_bytes(&reads, &label_texts),
+            reads,
+            label_texts,
             touched,
             reasons,
             stands_at: AtomicU64::new(at.0),
@@ -95,6 +105,9 @@ impl Kept {
         if known > now {
             return Standing::Elsewhere;
         }
+        if !self.stands_by_the_whole(context, known) {
+            return Standing::Fallen;
+        }
         let mut rows: Vec<Row> = Vec::new();
         for interface in self.touched.iter().filter(|interface| snapshot.last_change(*interface) > known) {
             match snapshot.rows_changed(interface, known) {
@@ -109,6 +122,13 @@ impl Kept {
         rows.sort_unstable();
         rows.dedup();
         Standing::StandsBut(rows)
+    }
+
+    /// Whether what a pointwise predicate read of the cluster as a whole is as it was: any row may depend on it.
+    fn stands_by_the_whole(&self, context: &Context, known: Generation) -> bool {
+        let snapshot: &Snapshot = context.snapshot();
+        self.reads_about_cluster().all(|read| read.holds(context))
+            && (snapshot.last_change(NodeInterface::Labels) <= known || self.label_texts.hold(snapshot))
     }
 
     fn standing_of_reads(&self, context: &Context) -> Standing {
@@ -132,7 +152,7 @@ impl Kept {
 
     /// The verdict with some rows judged again: `verdict` is about `rows`, in their order, and `trace` is what was read for
     /// it; none of both where all of these rows are gone. None where the two do not fit together, so that every row has
-    /// to be judged again.
+    /// to be judged again. What it read before of the cluster as a whole still holds.
     pub(super) fn patched(
         &self,
         again: Option<(Verdict, Trace)>,
@@ -141,11 +161,16 @@ impl Kept {
         at: Generation,
     ) -> Option<Self> {
         let (verdict, trace) = again.unwrap_or((Verdict::FitsAll, Trace::default()));
-        // A read that was not made before is one by which the verdict would have to be found.
-        let known = |read: &Arc<Read>| self.reads.iter().any(|known| known.question == read.question);
-        if trace.is_cut || !trace.reads.iter().all(known) {
+        if trace.is_cut {
             return None;
         }
+        let reads = self.reads_with(&trace.reads)?;
+        let label_texts = self.label_texts.with(&LabelTexts::from(trace.label_texts));
+        let asks_more = !Arc::ptr_eq(&reads, &self.reads) || !label_texts.is_one_with(&self.label_texts);
+        if asks_more && label_texts.bytes() > REUSE_QUESTION_BYTES {
+            return None;
+        }
+        let read_bytes = if asks_more { read_bytes(&reads, &label_texts) } else { self.read_bytes };
         let judgement = match (&*self.judgement, Judgement::from(verdict)) {
             (Judgement::ByRow(known), Judgement::FitsAll) if known.named.is_none() || rows.is_empty() => {
                 self.with(known, None, rows, node_count)?
@@ -170,12 +195,26 @@ impl Kept {
             line: self.line,
             judgement,
             rows: node_count,
-            reads: self.reads.clone(),
-            depends_on_both: self.depends_on_both,
+            depends_on_both: depends_on_both(&reads),
+            read_bytes,
+            reads,
+            label_texts,
             touched,
             reasons: self.reasons,
             stands_at: AtomicU64::new(at.0),
         })
+    }
+
+    /// The reads with those that are new. None where one of these is about the pod: by its answer the verdict would have to
+    /// be found.
+    fn reads_with(&self, again: &[Arc<Read>]) -> Option<Arc<[Arc<Read>]>> {
+        let is_new = |read: &&Arc<Read>| !self.reads.iter().any(|known| known.question == read.question);
+        let new: Vec<&Arc<Read>> = again.iter().filter(is_new).collect();
+        if new.is_empty() {
+            return Some(Arc::clone(&self.reads));
+        }
+        let fits = self.reads.len() + new.len() <= REUSE_READS && !new.iter().any(|read| read.question.is_about_pod());
+        fits.then(|| self.reads.iter().chain(new).map(Arc::clone).collect())
     }
 
     /// Codes and named rows of `known`, with those of `rows` replaced; without `again` these rows fit. The same judgement
@@ -222,6 +261,17 @@ impl Kept {
 
     /// Bytes that the verdict keeps alive, at most.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.judgement.bytes() + self.reads.iter().map(|read| read.bytes()).sum::<usize>()
+        SHARED + size_of::<Self>() + self.judgement.bytes() + self.read_bytes
     }
+}
+
+fn depends_on_both(reads: &[Arc<Read>]) -> bool {
+    reads.iter().any(|read| read.question.depends_on_both())
+}
+
+/// Bytes that reads keep alive; the facts of the pod that made them once.
+fn read_bytes(reads: &[Arc<Read>], label_texts: &LabelTexts) -> usize {
+    let facts = reads.iter().find_map(|read| read.facts()).map_or(0, |facts| facts.heap());
+    let reads = reads.iter().map(|read| size_of::<Arc<Read>>() + read.bytes()).sum::<usize>();
+    SHARED + reads + facts + label_texts.bytes()
 }

@@ -3,11 +3,13 @@
 //! A predicate is a function of what it reads, so a verdict stands for as long as all that was read for it would be read
 //! again. [`recorder`] writes down what a call asks, [`question`] says how two answers are told apart, [`tree`] finds
 //! verdicts by what they ask about the pod, and [`kept`] says whether one stands: a pointwise verdict but for rows that
-//! have changed since, a cluster-wide one while its answers about the cluster are the same.
+//! have changed since, a cluster-wide one while its answers about the cluster are the same. The little that a pointwise
+//! predicate can read of the cluster as a whole is in [`carried`].
 //!
 //! Start with [`Store::judge`]. What all predicates together say is kept too, by the verdicts that it is made of. A call
 //! that fails leaves nothing behind.
 
+mod carried;
 mod kept;
 mod question;
 mod recorder;
@@ -26,9 +28,10 @@ use super::Context;
 use super::conjunction::{Outcome, Ruling};
 use super::context::Batch;
 use super::metrics::Metrics;
+use super::size::SHARED;
 use crate::cache::Row;
 use crate::fault::Fault;
-use crate::limits::{REUSE_BYTES, REUSE_PATCH_SHARE};
+use crate::limits::REUSE_PATCH_SHARE;
 use crate::policy::ActivePredicate;
 
 pub(super) use kept::Kept;
@@ -65,15 +68,15 @@ enum Found {
 }
 
 impl Store {
-    /// An empty store for a policy of so many predicates.
-    pub(super) fn new(predicates: usize, metrics: Metrics) -> Self {
+    /// An empty store for a policy of so many predicates, with room for so many bytes.
+    pub(super) fn new(predicates: usize, limit_bytes: usize, metrics: Metrics) -> Self {
         Self {
             trees: (0..predicates).map(|_| RwLock::default()).collect(),
             outcomes: RwLock::default(),
             clock: AtomicU64::new(0),
             lines: AtomicU64::new(0),
             bytes: AtomicIsize::new(0),
-            limit_bytes: REUSE_BYTES,
+            limit_bytes,
             metrics,
         }
     }
@@ -85,42 +88,37 @@ impl Store {
         predicate: &ActivePredicate,
         context: &Arc<Context>,
     ) -> Result<Arc<Kept>, Fault> {
-        match self.find(place, predicate, context)? {
+        match self.find(place, predicate, context) {
             Found::Stands(kept) => Ok(kept),
             Found::Nothing(line) => self.evaluate(place, predicate, context, line),
         }
     }
 
     /// The verdict as far as it is kept; rows that have changed since are judged again, but never all of them.
-    pub(super) fn known(
-        &self,
-        place: usize,
-        predicate: &ActivePredicate,
-        context: &Arc<Context>,
-    ) -> Result<Option<Arc<Kept>>, Fault> {
-        Ok(match self.find(place, predicate, context)? {
+    pub(super) fn known(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Option<Arc<Kept>> {
+        match self.find(place, predicate, context) {
             Found::Stands(kept) => Some(kept),
             Found::Nothing(_) => None,
-        })
+        }
     }
 
-    fn find(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Result<Found, Fault> {
-        let Some(tree) = self.trees.get(place) else { return Ok(Found::Nothing(None)) };
-        let Some(slot) = tree.read().find(context).map(Arc::clone) else { return Ok(Found::Nothing(None)) };
+    fn find(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Found {
+        let Some(tree) = self.trees.get(place) else { return Found::Nothing(None) };
+        let Some(slot) = tree.read().find(context).map(Arc::clone) else { return Found::Nothing(None) };
         slot.touch(self.now());
         let mut line = None;
         for kept in slot.verdicts().into_iter().flatten() {
             match kept.standing(context, predicate.module.is_cluster_wide()) {
                 Standing::Stands => {
                     self.metrics.kept.inc();
-                    return Ok(Found::Stands(kept));
+                    return Found::Stands(kept);
                 }
                 Standing::StandsBut(rows) => {
-                    if let Some(patched) = patch(predicate, context, &kept, rows)? {
+                    if let Some(patched) = patch(predicate, context, &kept, rows) {
                         let patched = Arc::new(patched);
-                        slot.keep(&patched);
+                        self.keep(&slot, &patched);
                         self.metrics.patched.inc();
-                        return Ok(Found::Stands(patched));
+                        return Found::Stands(patched);
                     }
                     line = Some(kept.line);
                 }
@@ -128,7 +126,7 @@ impl Store {
                 Standing::Elsewhere => {}
             }
         }
-        Ok(Found::Nothing(line))
+        Found::Nothing(line)
     }
 
     fn evaluate(
@@ -152,11 +150,14 @@ impl Store {
         if let Some(tree) = self.trees.get(place).filter(|_| !is_cut) {
             let slot = tree.write().place(kept.reads_about_pod(), context);
             slot.touch(self.now());
-            let before = slot.bytes();
-            slot.keep(&kept);
-            self.grow(before, slot.bytes());
+            self.keep(&slot, &kept);
         }
         Ok(kept)
+    }
+
+    fn keep(&self, slot: &Slot, kept: &Arc<Kept>) {
+        let (before, after) = slot.keep(kept);
+        self.grow(before, after);
     }
 
     /// What verdicts of these lines together say over every row.
@@ -174,14 +175,15 @@ impl Store {
             }
             let outcome = last.patched(&rulings, nodes);
             let outcome = Arc::new(outcome.unwrap_or_else(|| Outcome::new(rulings, &Batch::All, nodes)));
-            self.grow(last.bytes(), outcome.bytes());
-            *answered.outcome.lock() = Arc::clone(&outcome);
+            let replaced = std::mem::replace(&mut *answered.outcome.lock(), Arc::clone(&outcome));
+            self.grow(replaced.bytes(), outcome.bytes());
             return outcome;
         }
         let outcome = Arc::new(Outcome::new(rulings, &Batch::All, nodes));
         let answered = Answered { outcome: Mutex::new(Arc::clone(&outcome)), used: AtomicU64::new(self.now()) };
-        self.outcomes.write().insert(lines.into(), Arc::new(answered));
-        self.grow(0, outcome.bytes());
+        let answered = Arc::new(answered);
+        let replaced = self.outcomes.write().insert(lines.into(), Arc::clone(&answered));
+        self.grow(replaced.map_or(0, |replaced| replaced.bytes()), answered.bytes());
         outcome
     }
 
@@ -201,13 +203,7 @@ impl Store {
 
     /// Drops what was used longest ago, so that a quarter of the room is free: to look for it takes longer than to drop it.
     fn make_room(&self) {
-        let mut uses: Vec<(u64, usize)> = Vec::new();
-        for tree in &self.trees {
-            tree.read().for_each(&mut |slot: &Slot| uses.push((slot.used(), slot.bytes())));
-        }
-        let outcomes = self.outcomes.read();
-        uses.extend(outcomes.values().map(|answered| (answered.used.load(Ordering::Relaxed), answered.bytes())));
-        drop(outcomes);
+        let mut uses = self.uses();
         uses.sort_unstable_by(|a, b| b.cmp(a));
         let room = self.limit_bytes / 4 * 3;
         let mut bytes = 0;
@@ -228,35 +224,48 @@ impl Store {
             }
         }
         self.outcomes.write().retain(|_, answered| answered.used.load(Ordering::Relaxed) >= oldest);
+        let bytes: usize = self.uses().iter().map(|(_, size)| size).sum();
         self.bytes.store(bytes.cast_signed(), Ordering::Relaxed);
+        self.metrics.kept_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// When each verdict and each answer was last used, and the bytes that it takes.
+    fn uses(&self) -> Vec<(u64, usize)> {
+        let mut uses: Vec<(u64, usize)> = Vec::new();
+        for tree in &self.trees {
+            tree.read().for_each(&mut |slot: &Slot| uses.push((slot.used(), slot.bytes())));
+        }
+        let outcomes = self.outcomes.read();
+        uses.extend(outcomes.values().map(|answered| (answered.used.load(Ordering::Relaxed), answered.bytes())));
+        uses
     }
 }
 
 impl Answered {
+    /// Bytes of the outcome and of its place in the store: a key of one line per predicate, an entry of a hash table, which
+    /// is half empty at times.
     fn bytes(&self) -> usize {
-        self.outcome.lock().bytes()
+        let outcome = self.outcome.lock();
+        let entry = 2 * size_of::<(u64, Box<[u64]>, Arc<Self>)>() + outcome.rulings.len() * size_of::<u64>();
+        entry + 2 * SHARED + size_of::<Self>() + outcome.bytes()
     }
 }
 
 /// The verdict with some rows judged again; none where that is no less work than to judge them all, or where what comes
-/// out does not fit what is known.
-fn patch(
-    predicate: &ActivePredicate,
-    context: &Arc<Context>,
-    kept: &Kept,
-    mut rows: Vec<Row>,
-) -> Result<Option<Kept>, Fault> {
+/// out does not fit what is known. So it is with a call that fails: that a predicate cannot judge these rows does not say
+/// that it cannot judge all of them.
+fn patch(predicate: &ActivePredicate, context: &Arc<Context>, kept: &Kept, mut rows: Vec<Row>) -> Option<Kept> {
     let (node_count, at) = (context.snapshot().node_count(), context.snapshot().generation());
     rows.retain(|row| row.index() < node_count);
     if rows.is_empty() {
-        return Ok(kept.patched(None, &rows, node_count, at));
+        return kept.patched(None, &rows, node_count, at);
     }
     if rows.len() * REUSE_PATCH_SHARE > node_count {
-        return Ok(None);
+        return None;
     }
     let rows: Arc<[Row]> = rows.into();
     let again = Arc::new(context.over(Batch::Rows(Arc::clone(&rows))));
     let recorder = Arc::new(Recorder::new(Arc::clone(&again), true));
-    let verdict = predicate.module.filter(Arc::clone(&recorder) as _, again.rows())?;
-    Ok(kept.patched(Some((verdict, recorder.take())), &rows, node_count, at))
+    let verdict = predicate.module.filter(Arc::clone(&recorder) as _, again.rows()).ok()?;
+    kept.patched(Some((verdict, recorder.take())), &rows, node_count, at)
 }

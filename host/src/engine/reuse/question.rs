@@ -9,12 +9,14 @@ use rustc_hash::FxHasher;
 
 use crate::cache::{Column, CountKey, Generation, LabelColumn, MatchedTerm, PortUse};
 use crate::engine::Context;
+use crate::engine::size::{SHARED, Size, column, deep_column, label_column};
 use crate::metadata::{PodFacts, PodSelector};
 use crate::object::node::Taint;
 use crate::sandbox::{Facts as _, wire};
 
 /// A fact that a predicate has asked for. Columns are those over all rows: a predicate that is pointwise asks for columns
-/// without being written down, see [`super::recorder`].
+/// without being written down, see [`super::recorder`]. What it asks of the cluster as a whole is, [`Question::DeviceClassServes`]
+/// and the label texts of [`super::carried`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Question {
     // About the pod.
@@ -321,23 +323,95 @@ impl Read {
         }
     }
 
-    /// Bytes that the answer keeps alive, at most: columns are shared with snapshots and other answers.
+    /// The facts of the pod that asked, where the answer keeps them alive. All answers to one pod keep the same.
+    pub(super) fn facts(&self) -> Option<&Arc<PodFacts>> {
+        match &self.answer {
+            Answer::Facts(facts) => Some(facts),
+            Answer::AntiAffinity(known) => Some(&known.facts),
+            _ => None,
+        }
+    }
+
+    /// Bytes that question and answer keep alive, at most: columns are shared with snapshots and other answers. Those of
+    /// [`Self::facts`] come on top.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + match &self.answer {
-                Answer::Names(column) => column.len() * size_of::<Arc<str>>(),
-                Answer::Labels(Some(column)) => column.codes.len() * size_of::<u32>(),
-                Answer::Bytes(column) => column.len(),
-                Answer::Codes(column) | Answer::PortUse(column, _) => column.len() * size_of::<u32>(),
-                Answer::Integers(Some(column)) => column.len() * size_of::<i64>(),
-                Answer::FlatBytes(column) => column.len(),
-                Answer::FlatIntegers(column) => size_of_val(&**column),
-                Answer::DiskUsers(users) => users.len() * size_of::<wire::DiskUser>(),
-                Answer::Rows(rows) => size_of_val(rows.as_slice()),
-                Answer::Volumes(volumes) => volumes.len() * size_of::<wire::Volume>(),
-                Answer::Facts(_) => size_of::<PodFacts>(),
-                _ => 0,
-            }
+        SHARED + size_of::<Self>() + self.question.heap() + self.answer.heap()
+    }
+}
+
+impl Size for Question {
+    fn heap(&self) -> usize {
+        match self {
+            Self::MatchesThisPod(selectors) => selectors.heap(),
+            Self::Count(key) => key.selectors.heap(),
+            Self::RowsWith(volume) => volume.heap(),
+            Self::Label(text)
+            | Self::RowOf(text)
+            | Self::Labels(text)
+            | Self::Amounts(_, text)
+            | Self::DeviceClassServes(text)
+            | Self::DiskUsers(_, text)
+            | Self::ClaimUsers(text)
+            | Self::Limit(text)
+            | Self::Used(text)
+            | Self::Claim(text)
+            | Self::Volume(text)
+            | Self::VolumesFor(text)
+            | Self::Class(text)
+            | Self::ReportsCapacity(text)
+            | Self::Capacities(text)
+            | Self::Migrated(text) => text.heap(),
+            Self::Part(_)
+            | Self::NodeName
+            | Self::Volumes
+            | Self::Owner
+            | Self::DefaultSelector
+            | Self::Names
+            | Self::Unschedulable
+            | Self::TaintSets
+            | Self::TaintCodes
+            | Self::Tally(_)
+            | Self::PortUse
+            | Self::FeatureSets
+            | Self::FeatureCodes
+            | Self::AntiAffinity
+            | Self::Wanted(_)
+            | Self::Registered
+            | Self::Limited
+            | Self::Uncounted
+            | Self::DefaultClass => 0,
+        }
+    }
+}
+
+impl Size for Answer {
+    fn heap(&self) -> usize {
+        match self {
+            Self::Facts(_) | Self::Flag(_) | Self::Number(_) | Self::Row(_) => 0,
+            Self::Text(text) => text.heap(),
+            Self::Owner(owner) => owner.heap(),
+            Self::PodVolumes(volumes) => volumes.heap(),
+            Self::Selector(selector) => selector.heap(),
+            Self::Names(names) => deep_column(names),
+            Self::Labels(labels) => labels.as_deref().map_or(0, label_column),
+            Self::Bytes(bytes) => column(bytes),
+            Self::Codes(codes) => column(codes),
+            Self::Integers(integers) => integers.as_ref().map_or(0, column),
+            Self::TaintSets(sets) => deep_column(sets),
+            Self::FeatureSets(sets) => deep_column(sets),
+            Self::PortUse(codes, sets) => column(codes) + deep_column(sets),
+            Self::AntiAffinity(known) => known.terms.heap(),
+            Self::DiskUsers(users) => users.heap(),
+            Self::Wanted(wanted) => wanted.heap(),
+            Self::FlatBytes(bytes) => SHARED + bytes.len(),
+            Self::FlatIntegers(integers) => SHARED + size_of_val(&**integers),
+            Self::Rows(rows) => size_of_val(rows.as_slice()),
+            Self::Uncounted(pods) => pods.heap(),
+            Self::Claim(claim) => claim.heap(),
+            Self::Volumes(volumes) => volumes.heap(),
+            Self::Class(class) => class.heap(),
+            Self::Capacities(capacities) => capacities.heap(),
+        }
     }
 }
 

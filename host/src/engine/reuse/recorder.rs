@@ -2,16 +2,22 @@
 //! which questions of [`super::question`] its answer depends on, and there is no other list of that.
 //!
 //! A pointwise predicate's columns are not written down by value: its verdict for a row depends on that row alone, so it
-//! is enough to know which interfaces it looked at, and which rows have changed in these.
+//! is enough to know which interfaces it looked at, and which rows have changed in these. What such an interface says of
+//! the whole cluster is written down all the same: which label texts there are, what DeviceClasses serve.
+//!
+//! By what a guest asks is the guest's choice, so that it is copied only within a budget; a call that asks by more is not
+//! written down at all.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::carried::Asked;
 use super::question::{Measure, Part, Question, Read, Tally};
 use crate::cache::NodeInterface;
 use crate::engine::Context;
-use crate::limits::REUSE_READS;
+use crate::engine::size::{SHARED, Size as _};
+use crate::limits::{REUSE_QUESTION_BYTES, REUSE_READS};
 use crate::sandbox::{Facts, wire};
 
 /// What a call has asked.
@@ -19,10 +25,25 @@ use crate::sandbox::{Facts, wire};
 pub(super) struct Trace {
     /// In the order of the first time that each was asked.
     pub(super) reads: Vec<Arc<Read>>,
+    /// Label texts that a pointwise predicate looked up.
+    pub(super) label_texts: Asked,
     /// Interfaces about nodes that a pointwise predicate looked at.
     pub(super) touched: Touched,
-    /// Whether it asked more than is written down.
+    /// What it takes to hold what was asked by.
+    question_bytes: usize,
+    /// Whether it asked more than is written down; then nothing is.
     pub(super) is_cut: bool,
+}
+
+impl Trace {
+    /// Whether there is room for a question that takes so much. Where there is not, all is forgotten.
+    fn admits(&mut self, bytes: usize) -> bool {
+        let is_too_much = self.is_cut || self.question_bytes.saturating_add(bytes) > REUSE_QUESTION_BYTES;
+        if is_too_much {
+            *self = Self { is_cut: true, ..Self::default() };
+        }
+        !is_too_much
+    }
 }
 
 /// A set of interfaces about nodes.
@@ -64,19 +85,32 @@ impl Recorder {
 
     /// The context, once the question has been written down.
     fn asked(&self, question: Question) -> &Context {
-        self.read(question, |_| ());
+        self.read(0, || question, |_| ());
         &self.context
     }
 
-    fn read<T>(&self, question: Question, answer: impl FnOnce(&Read) -> T) -> Option<T> {
+    /// The context, once the question that a text makes has been written down.
+    fn asked_by(&self, text: &str, question: impl FnOnce(Arc<str>) -> Question) -> &Context {
+        self.read(text.len() + SHARED, || question(text.into()), |_| ());
+        &self.context
+    }
+
+    /// Writes down a question that takes so many bytes beside itself; it is not made where there is no room for it.
+    fn read<T>(&self, bytes: usize, question: impl FnOnce() -> Question, answer: impl FnOnce(&Read) -> T) -> Option<T> {
         let mut trace = self.trace.lock();
+        if trace.is_cut || bytes > REUSE_QUESTION_BYTES {
+            trace.admits(bytes);
+            return None;
+        }
+        let question = question();
         if let Some(known) = trace.reads.iter().find(|read| read.question == question) {
             return Some(answer(known));
         }
-        if trace.reads.len() == REUSE_READS {
-            trace.is_cut = true;
+        let bytes = if trace.reads.len() == REUSE_READS { usize::MAX } else { bytes };
+        if !trace.admits(bytes) {
             return None;
         }
+        trace.question_bytes += bytes;
         trace.reads.push(Arc::new(Read::new(question, &self.context)));
         trace.reads.last().map(|read| answer(read))
     }
@@ -86,36 +120,55 @@ impl Recorder {
     }
 
     /// The context, once it is written down that columns of nodes were asked for.
-    fn nodes(&self, interface: NodeInterface, question: impl FnOnce() -> Question) -> &Context {
+    fn nodes(&self, interface: NodeInterface, question: Question) -> &Context {
         if self.pointwise {
-            self.trace.lock().touched.add(interface);
-            return &self.context;
+            return self.touch(interface);
         }
-        self.asked(question())
-    }
-
-    fn labels(&self, key: &str) -> &Context {
-        self.nodes(NodeInterface::Labels, || Question::Labels(key.into()))
-    }
-
-    fn amounts(&self, measure: Measure, resource: &str) -> &Context {
-        self.nodes(NodeInterface::Resources, || Question::Amounts(measure, resource.into()))
-    }
-
-    fn tally(&self, tally: Tally) -> &Context {
-        self.nodes(NodeInterface::Resources, || Question::Tally(tally))
-    }
-
-    /// Claims are looked up in the pod's namespace: pods of one namespace share what is found.
-    fn claims(&self, question: Question) -> &Context {
-        self.part(Part::Namespace);
         self.asked(question)
     }
 
-    /// What the pod's volumes would attach depends on these, and on whose they are.
-    fn attachments(&self, question: Question) -> &Context {
-        self.asked(Question::Volumes);
-        self.claims(question)
+    /// The same for columns that a text names.
+    fn nodes_by(&self, interface: NodeInterface, text: &str, question: impl FnOnce(Arc<str>) -> Question) -> &Context {
+        if self.pointwise {
+            return self.touch(interface);
+        }
+        self.asked_by(text, question)
+    }
+
+    fn touch(&self, interface: NodeInterface) -> &Context {
+        self.trace.lock().touched.add(interface);
+        &self.context
+    }
+
+    fn labels(&self, key: &str) -> &Context {
+        self.nodes_by(NodeInterface::Labels, key, Question::Labels)
+    }
+
+    fn amounts(&self, measure: Measure, resource: &str) -> &Context {
+        self.nodes_by(NodeInterface::Resources, resource, |resource| Question::Amounts(measure, resource))
+    }
+
+    fn tally(&self, tally: Tally) -> &Context {
+        self.nodes(NodeInterface::Resources, Question::Tally(tally))
+    }
+
+    /// Claims are looked up in the pod's namespace: pods of one namespace share what is found.
+    fn claims(&self, claim: &str, question: impl FnOnce(Arc<str>) -> Question) -> &Context {
+        self.part(Part::Namespace);
+        self.asked_by(claim, question)
+    }
+
+    /// Writes down that a text was looked up under a label key, and whether some node carries it.
+    fn looked_up(&self, key: &str, text: &str, is_carried: bool) {
+        let mut trace = self.trace.lock();
+        if trace.is_cut || trace.label_texts.contains(key, text) {
+            return;
+        }
+        let bytes = trace.label_texts.bytes_of(key, text);
+        if trace.admits(bytes) {
+            trace.question_bytes += bytes;
+            trace.label_texts.insert(key, text, is_carried);
+        }
     }
 }
 
@@ -125,7 +178,7 @@ impl Facts for Recorder {
     }
 
     fn label(&self, key: &str) -> Option<Arc<str>> {
-        self.asked(Question::Label(key.into())).label(key)
+        self.asked_by(key, Question::Label).label(key)
     }
 
     fn node_name(&self) -> Option<Arc<str>> {
@@ -149,11 +202,11 @@ impl Facts for Recorder {
     }
 
     fn names(&self) -> Arc<[Arc<str>]> {
-        self.nodes(NodeInterface::Identity, || Question::Names).names()
+        self.nodes(NodeInterface::Identity, Question::Names).names()
     }
 
     fn row(&self, name: &str) -> Option<u32> {
-        self.nodes(NodeInterface::Identity, || Question::RowOf(name.into())).row(name)
+        self.nodes_by(NodeInterface::Identity, name, Question::RowOf).row(name)
     }
 
     fn label_column(&self, key: &str) -> Arc<[u32]> {
@@ -161,7 +214,11 @@ impl Facts for Recorder {
     }
 
     fn label_code(&self, key: &str, text: &str) -> Option<u32> {
-        self.labels(key).label_code(key, text)
+        let code = self.labels(key).label_code(key, text);
+        if self.pointwise {
+            self.looked_up(key, text, code.is_some());
+        }
+        code
     }
 
     fn label_dictionary(&self, key: &str) -> Arc<[Arc<str>]> {
@@ -173,15 +230,15 @@ impl Facts for Recorder {
     }
 
     fn unschedulable(&self) -> Arc<[u8]> {
-        self.nodes(NodeInterface::Taints, || Question::Unschedulable).unschedulable()
+        self.nodes(NodeInterface::Taints, Question::Unschedulable).unschedulable()
     }
 
     fn taint_sets(&self) -> Vec<Vec<wire::Taint>> {
-        self.nodes(NodeInterface::Taints, || Question::TaintSets).taint_sets()
+        self.nodes(NodeInterface::Taints, Question::TaintSets).taint_sets()
     }
 
     fn taint_column(&self) -> Arc<[u32]> {
-        self.nodes(NodeInterface::Taints, || Question::TaintCodes).taint_column()
+        self.nodes(NodeInterface::Taints, Question::TaintCodes).taint_column()
     }
 
     fn allocatable(&self, resource: &str) -> Arc<[i64]> {
@@ -218,8 +275,7 @@ impl Facts for Recorder {
     }
 
     fn device_class_serves(&self, resource: &str) -> bool {
-        let question = || Question::DeviceClassServes(resource.into());
-        self.nodes(NodeInterface::Resources, question).device_class_serves(resource)
+        self.asked_by(resource, Question::DeviceClassServes).device_class_serves(resource)
     }
 
     fn port_conflicts(&self) -> Option<Arc<[u8]>> {
@@ -227,7 +283,7 @@ impl Facts for Recorder {
         if self.part(Part::HostPorts).pod().host_ports.is_empty() {
             return None;
         }
-        self.nodes(NodeInterface::Ports, || Question::PortUse).port_conflicts()
+        self.nodes(NodeInterface::Ports, Question::PortUse).port_conflicts()
     }
 
     fn spread_constraints(&self) -> Vec<wire::SpreadConstraint> {
@@ -248,13 +304,15 @@ impl Facts for Recorder {
 
     fn matching_pods(&self, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
         let key = Context::count_key(selectors, terminating)?;
-        let counts = self.read(Question::Count(key), |read| read.counts().map(|counts| self.context.column(counts)));
+        let counts = |read: &Read| read.counts().map(|counts| self.context.column(counts));
+        let counts = self.read(key.selectors.heap(), || Question::Count(key), counts);
         counts.flatten().or_else(|| self.context.matching_pods(selectors, terminating))
     }
 
     fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Option<bool> {
         let selectors = Context::count_key(selectors, false)?.selectors;
-        Some(self.asked(Question::MatchesThisPod(selectors.clone())).is_matched_by(&selectors))
+        self.read(selectors.heap(), || Question::MatchesThisPod(selectors.clone()), |_| ());
+        Some(self.context.is_matched_by(&selectors))
     }
 
     fn anti_affinity_keys(&self) -> Vec<Arc<str>> {
@@ -270,11 +328,11 @@ impl Facts for Recorder {
     }
 
     fn feature_sets(&self) -> Vec<Vec<Arc<str>>> {
-        self.nodes(NodeInterface::Features, || Question::FeatureSets).feature_sets()
+        self.nodes(NodeInterface::Features, Question::FeatureSets).feature_sets()
     }
 
     fn feature_column(&self) -> Arc<[u32]> {
-        self.nodes(NodeInterface::Features, || Question::FeatureCodes).feature_column()
+        self.nodes(NodeInterface::Features, Question::FeatureCodes).feature_column()
     }
 
     fn volumes(&self) -> Vec<wire::PodVolume> {
@@ -286,15 +344,18 @@ impl Facts for Recorder {
     }
 
     fn disk_users(&self, kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser> {
-        self.asked(Question::DiskUsers(kind, id.into())).disk_users(kind, id)
+        self.asked_by(id, |id| Question::DiskUsers(kind, id)).disk_users(kind, id)
     }
 
     fn claim_users(&self, claim: &str) -> u32 {
-        self.claims(Question::ClaimUsers(claim.into())).claim_users(claim)
+        self.claims(claim, Question::ClaimUsers).claim_users(claim)
     }
 
     fn wanted_attachments(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
-        self.attachments(Question::Wanted(registered)).wanted_attachments(registered)
+        // What the pod's volumes would attach depends on these, and on whose they are.
+        self.asked(Question::Volumes);
+        self.part(Part::Namespace);
+        self.asked(Question::Wanted(registered)).wanted_attachments(registered)
     }
 
     fn attachment_registered(&self) -> Arc<[u8]> {
@@ -306,15 +367,16 @@ impl Facts for Recorder {
     }
 
     fn attachment_limit(&self, driver: &str) -> Arc<[i64]> {
-        self.asked(Question::Limit(driver.into())).attachment_limit(driver)
+        self.asked_by(driver, Question::Limit).attachment_limit(driver)
     }
 
     fn attachments_used(&self, driver: &str) -> Arc<[i64]> {
-        self.asked(Question::Used(driver.into())).attachments_used(driver)
+        self.asked_by(driver, Question::Used).attachments_used(driver)
     }
 
     fn rows_with_attachment(&self, volume: &wire::Attachment) -> Vec<u32> {
-        self.asked(Question::RowsWith(volume.clone())).rows_with_attachment(volume)
+        self.read(volume.heap(), || Question::RowsWith(volume.clone()), |_| ());
+        self.context.rows_with_attachment(volume)
     }
 
     fn uncounted_pods(&self) -> Vec<wire::UncountedPod> {
@@ -322,19 +384,19 @@ impl Facts for Recorder {
     }
 
     fn claim(&self, name: &str) -> Option<wire::Claim> {
-        self.claims(Question::Claim(name.into())).claim(name)
+        self.claims(name, Question::Claim).claim(name)
     }
 
     fn volume(&self, name: &str) -> Option<wire::Volume> {
-        self.asked(Question::Volume(name.into())).volume(name)
+        self.asked_by(name, Question::Volume).volume(name)
     }
 
     fn volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
-        self.claims(Question::VolumesFor(claim.into())).volumes_for(claim)
+        self.claims(claim, Question::VolumesFor).volumes_for(claim)
     }
 
     fn storage_class(&self, name: &str) -> Option<wire::StorageClass> {
-        self.asked(Question::Class(name.into())).storage_class(name)
+        self.asked_by(name, Question::Class).storage_class(name)
     }
 
     fn default_class(&self) -> Option<Arc<str>> {
@@ -342,14 +404,14 @@ impl Facts for Recorder {
     }
 
     fn driver_reports_capacity(&self, driver: &str) -> bool {
-        self.asked(Question::ReportsCapacity(driver.into())).driver_reports_capacity(driver)
+        self.asked_by(driver, Question::ReportsCapacity).driver_reports_capacity(driver)
     }
 
     fn capacities(&self, class_name: &str) -> Vec<wire::StorageCapacity> {
-        self.asked(Question::Capacities(class_name.into())).capacities(class_name)
+        self.asked_by(class_name, Question::Capacities).capacities(class_name)
     }
 
     fn migrated(&self, plugin: &str) -> Arc<[u8]> {
-        self.asked(Question::Migrated(plugin.into())).migrated(plugin)
+        self.asked_by(plugin, Question::Migrated).migrated(plugin)
     }
 }

@@ -13,7 +13,16 @@ use rustc_hash::FxHashMap;
 use super::kept::Kept;
 use super::question::{Question, Read};
 use crate::engine::Context;
+use crate::engine::size::{SHARED, Size as _};
 use crate::limits::REUSE_VARIANTS;
+
+/// Branches whose answers have one hash, of which there is hardly ever more than one.
+type SameHash = Vec<(Arc<Read>, Tree)>;
+
+/// Bytes of an inner node with one branch: the node, a hash table of the least size, the list of one branch. A node of many
+/// branches takes less for each.
+const NODE_BYTES: usize =
+    size_of::<Tree>() + 4 * (size_of::<(u64, SameHash)>() + 1) + 16 + size_of::<(Arc<Read>, Tree)>();
 
 /// The kept verdicts of one predicate.
 #[derive(Debug, Default)]
@@ -21,7 +30,7 @@ pub(super) enum Tree {
     #[default]
     Empty,
     /// Branches by the hash of the answer.
-    Ask(Question, FxHashMap<u64, Vec<(Arc<Read>, Tree)>>),
+    Ask(Question, FxHashMap<u64, SameHash>),
     Leaf(Arc<Slot>),
 }
 
@@ -44,25 +53,27 @@ impl Tree {
     /// The place for the verdict that was made with these reads about the context's pod.
     pub(super) fn place<'a>(&mut self, reads: impl Iterator<Item = &'a Arc<Read>>, context: &Context) -> Arc<Slot> {
         let mut tree = self;
+        let mut path_bytes = 0;
         for read in reads {
             // Another question in this place can only be one that depended on the cluster as it was then.
             if !matches!(tree, Self::Ask(question, _) if *question == read.question) {
                 *tree = Self::Ask(read.question.clone(), FxHashMap::default());
             }
             let Self::Ask(question, branches) = tree else { return Arc::default() };
-            let same_hash = branches.entry(question.digest(context)).or_default();
+            let same_hash = branches.entry(question.digest(context)).or_insert_with(|| Vec::with_capacity(1));
             let known = same_hash.iter().position(|(known, _)| known.holds(context));
             let at = known.unwrap_or_else(|| {
                 same_hash.push((Arc::clone(read), Self::Empty));
                 same_hash.len() - 1
             });
-            let Some((_, branch)) = same_hash.get_mut(at) else { return Arc::default() };
+            let Some((known, branch)) = same_hash.get_mut(at) else { return Arc::default() };
+            path_bytes += NODE_BYTES + question.heap() + known.bytes() + known.facts().map_or(0, |facts| facts.heap());
             tree = branch;
         }
         if let Self::Leaf(slot) = tree {
             return Arc::clone(slot);
         }
-        let slot = Arc::<Slot>::default();
+        let slot = Arc::new(Slot { path_bytes, ..Slot::default() });
         *tree = Self::Leaf(Arc::clone(&slot));
         slot
     }
@@ -98,6 +109,8 @@ pub(super) struct Slot {
     verdicts: Mutex<Vec<Arc<Kept>>>,
     /// When it was last used, by the store's clock.
     used: AtomicU64,
+    /// Bytes of the inner nodes that lead here, as if they led nowhere else.
+    path_bytes: usize,
 }
 
 impl Slot {
@@ -116,9 +129,10 @@ impl Slot {
     }
 
     /// Keeps a verdict in the place of the one that it follows, unless that is of a later snapshot. The one used longest
-    /// ago makes room.
-    pub(super) fn keep(&self, kept: &Arc<Kept>) {
+    /// ago makes room. The bytes of all before and after.
+    pub(super) fn keep(&self, kept: &Arc<Kept>) -> (usize, usize) {
         let mut verdicts = self.verdicts.lock();
+        let before = if verdicts.is_empty() { 0 } else { self.bytes_of(&verdicts) };
         match verdicts.iter_mut().find(|known| known.line == kept.line) {
             Some(known) if known.stands_at() > kept.stands_at() => {}
             Some(known) => *known = Arc::clone(kept),
@@ -127,10 +141,16 @@ impl Slot {
                 verdicts.insert(0, Arc::clone(kept));
             }
         }
+        (before, self.bytes_of(&verdicts))
     }
 
     /// Bytes of all verdicts, at most.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.verdicts.lock().iter().map(|kept| kept.bytes()).sum::<usize>()
+        self.bytes_of(&self.verdicts.lock())
+    }
+
+    fn bytes_of(&self, verdicts: &Vec<Arc<Kept>>) -> usize {
+        let kept = verdicts.iter().map(|kept| kept.bytes()).sum::<usize>();
+        SHARED + size_of::<Self>() + self.path_bytes + verdicts.capacity() * size_of::<Arc<Kept>>() + kept
     }
 }

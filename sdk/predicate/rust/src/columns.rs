@@ -96,6 +96,10 @@ pub mod node_identity {
 }
 
 /// Labels of the batch's nodes: codes per row, and the dictionary behind them. Code 0 means no such label.
+///
+/// Which texts the dictionary holds is no fact: it may hold some that no node carries any more, and goes by what happened
+/// before. Only the texts behind the codes of the batch's rows are to be read from it. Whether some node of the cluster
+/// carries a text is a fact, and what [`code`] tells.
 pub mod node_labels {
     /// The code per row. For a key that no node carries: zeros.
     #[must_use]
@@ -103,7 +107,8 @@ pub mod node_labels {
         ask!(node_labels::column(key) or node_labels_column)
     }
 
-    /// The code of one text; none where no node carries it.
+    /// The code of one text; none where no node of the cluster carries it, in the batch or not. A verdict may depend on that,
+    /// and is evaluated anew for every row where it changes.
     #[must_use]
     pub fn code(key: &str, text: &str) -> Option<u32> {
         ask!(node_labels::code(key, text) or node_labels_code)
@@ -132,7 +137,8 @@ pub mod node_taints {
         ask!(node_taints::unschedulable() or node_taints_unschedulable)
     }
 
-    /// The distinct taint sets of the cluster. Set 0 is the empty one.
+    /// The distinct taint sets of the cluster. Set 0 is the empty one. Sets that no row of the batch refers to are no facts:
+    /// they may be those of nodes that are gone.
     #[must_use]
     pub fn sets() -> Vec<Vec<Taint>> {
         ask!(node_taints::sets() or node_taints_sets)
@@ -280,7 +286,8 @@ pub mod pod_volumes {
 
 /// Features that the batch's nodes declare.
 pub mod node_features {
-    /// The distinct sets of `status.declaredFeatures`, each sorted; set 0 is the empty one.
+    /// The distinct sets of `status.declaredFeatures`, each sorted; set 0 is the empty one. Sets that no row of the batch
+    /// refers to are no facts.
     #[must_use]
     pub fn sets() -> Vec<Vec<String>> {
         ask!(node_features::sets() or node_features_sets)

@@ -1,0 +1,296 @@
+//! Predicates of strangers whose verdicts are kept: what they read of the cluster as a whole, how they fail on some rows
+//! alone. Every engine here compares what it keeps with a fresh evaluation, and answers with an error where they differ.
+
+use std::sync::Arc;
+
+use nodesift::cache::{self, Reader, Writer};
+use nodesift::engine::{
+    Candidate, Cycle, Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Preemption, Question, Reuse,
+};
+use nodesift::metadata;
+use nodesift::policy::{ActivePolicy, ActivePredicate, OnError, Phases};
+use nodesift::sandbox::Runtime;
+use nodesift_tests::guest::{Guest, SCRATCH};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+
+use crate::arena::grants;
+
+/// Nodes of the usual cluster: one that has changed is few enough to be judged alone.
+const NODES: usize = 10;
+
+/// What the predicate imports that fits every node while there is no gold one, and gold ones alone where there is.
+const GOLD_IMPORTS: &str = r#"
+    (import "nodesift:predicate/node-labels@0.1.0" "code" (func $code (param i32 i32 i32 i32 i32)))
+    (import "nodesift:predicate/node-labels@0.1.0" "column" (func $column (param i32 i32 i32)))"#;
+
+/// This predicate, with more imports and what it does first.
+fn gold_after(imports: &str, first: &str) -> Guest {
+    Guest::healthy()
+        .imports(format!("{GOLD_IMPORTS} {imports}"))
+        .definitions(r#"(data (i32.const 2048) "tiergold")"#)
+        .filter(format!(
+            "{first}
+             (call $code (i32.const 2048) (i32.const 4) (i32.const 2052) (i32.const 4) (i32.const 2064))
+             (if (i32.eqz (i32.load8_u (i32.const 2064))) (then (return (call $fits_all))))
+             (call $column (i32.const 2048) (i32.const 4) (i32.const 2072))
+             (call $failure (i32.const 96) (i32.const 0) (i32.const 112) (i32.const 1))
+             (block $done (loop $row
+               (br_if $done (i32.ge_u (local.get $i) (local.get $rows)))
+               (i32.store16
+                 (i32.add (i32.const {SCRATCH}) (i32.shl (local.get $i) (i32.const 1)))
+                 (i32.ne
+                   (i32.load (i32.add (i32.load (i32.const 2072)) (i32.shl (local.get $i) (i32.const 2))))
+                   (i32.load (i32.const 2068))))
+               (local.set $i (i32.add (local.get $i) (i32.const 1)))
+               (br $row)))
+             (call $by_row (i32.const {SCRATCH}) (local.get $rows) (i32.const 96) (i32.const 1))"
+        ))
+}
+
+fn gold() -> Guest {
+    gold_after("", "")
+}
+
+/// A cluster, an engine with one predicate over it, and what it counts.
+struct World {
+    writer: Writer,
+    engine: Engine,
+    registry: Registry,
+}
+
+impl World {
+    fn new(guest: &Guest) -> Self {
+        let (writer, reader) = cache::new();
+        let mut registry = Registry::default();
+        let engine = engine(guest, reader, &mut registry);
+        Self { writer, engine, registry }
+    }
+
+    /// The same with the usual nodes, none of them gold.
+    fn of_silver(guest: &Guest) -> Self {
+        let mut world = Self::new(guest);
+        (0..NODES).for_each(|number| world.node(number, "silver"));
+        world.writer.publish();
+        world
+    }
+
+    fn node(&mut self, number: usize, tier: &str) {
+        let labels = if tier.is_empty() { json!({}) } else { json!({"tier": tier}) };
+        let node = json!({"metadata": {"name": format!("n{number}"), "labels": labels}});
+        self.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    }
+
+    fn ask(&self) -> PodAnswer {
+        self.ask_about(Nodes::All)
+    }
+
+    fn ask_about(&self, nodes: Nodes) -> PodAnswer {
+        let (phase, depth) = (Phase::Allocate, Depth::FirstFailure);
+        let answer = self.engine.answer(&Question { pods: vec![pending()], nodes, phase, depth });
+        answer.unwrap_or_else(|error| panic!("{error}")).pods.remove(0)
+    }
+
+    /// The names of the nodes that fit.
+    fn fits(&self) -> Vec<String> {
+        let (answer, snapshot) = (self.ask(), self.engine.snapshot());
+        answer.feasible.by_name(&snapshot).into_iter().map(|row| snapshot.node_name(row).to_owned()).collect()
+    }
+
+    fn counted(&self, line: &str) -> u64 {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).unwrap();
+        let value = text.lines().find_map(|found| found.strip_prefix(line)).map(str::trim);
+        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {line} in\n{text}"))
+    }
+
+    fn patched(&self) -> u64 {
+        self.counted(r#"nodesift_verdicts_total{from="patched"}"#)
+    }
+
+    fn evaluated(&self) -> u64 {
+        self.counted(r#"nodesift_verdicts_total{from="evaluated"}"#)
+    }
+}
+
+fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
+    let runtime = Runtime::start(None).unwrap();
+    let module = runtime.load(&guest.component(), grants()).unwrap();
+    let predicate =
+        ActivePredicate { name: Arc::from("Guest"), phases: Phases::ALL, on_error: OnError::Reject, module };
+    let policy = ActivePolicy { generation: 1, scheduler_names: Vec::new(), predicates: vec![predicate] };
+    Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))
+}
+
+fn object(pod: Value) -> nodesift::object::Pod {
+    serde_json::from_value(pod).unwrap()
+}
+
+fn pending() -> PodRef {
+    PodRef::Whole(Box::new(object(json!({"metadata": {"name": "p", "namespace": "default", "uid": "p"}}))))
+}
+
+#[test]
+fn a_label_text_that_some_node_comes_to_carry_changes_the_verdict_of_the_others() {
+    let mut world = World::of_silver(&gold());
+    assert_eq!(world.fits().len(), NODES);
+    world.node(3, "gold");
+    world.writer.publish();
+    assert_eq!(world.fits(), ["n3"]);
+    // One more is a matter of one row.
+    let before = world.patched();
+    world.node(5, "gold");
+    world.writer.publish();
+    assert_eq!(world.fits(), ["n3", "n5"]);
+    assert_eq!(world.patched(), before + 1, "the verdict was not patched");
+    world.node(5, "silver");
+    world.node(3, "");
+    world.writer.publish();
+    assert_eq!(world.fits().len(), NODES, "the last gold node is none any more");
+}
+
+#[test]
+fn a_label_text_that_goes_with_its_last_node_changes_the_verdict_of_the_others() {
+    let mut world = World::of_silver(&gold());
+    world.node(NODES, "gold");
+    world.writer.publish();
+    assert_eq!(world.fits(), [format!("n{NODES}")]);
+    world.writer.remove_node(&format!("n{NODES}"));
+    world.writer.publish();
+    assert_eq!(world.fits().len(), NODES);
+}
+
+#[test]
+fn labels_that_come_and_go_at_random_leave_no_verdict_behind_that_a_fresh_one_contradicts() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut world = World::of_silver(&gold());
+    for _ in 0..400 {
+        for _ in 0..random.usize(1..3) {
+            let number = random.usize(0..NODES + 4);
+            match random.u8(0..8) {
+                0 => world.writer.remove_node(&format!("n{number}")),
+                1 => world.node(number, "gold"),
+                other => world.node(number, ["silver", "bronze", ""][usize::from(other) % 3]),
+            }
+        }
+        world.writer.publish();
+        if random.bool() {
+            world.ask();
+        } else {
+            let snapshot = world.engine.snapshot();
+            let names = (0..NODES).map(|number| format!("n{number}"));
+            world.ask_about(Nodes::Named(names.filter(|name| snapshot.node_row(name).is_some()).take(3).collect()));
+        }
+    }
+    let (patched, evaluated) = (world.patched(), world.evaluated());
+    assert!(
+        patched > 5 && evaluated > 5,
+        "one way to a verdict is not taken: {patched} patched, {evaluated} evaluated"
+    );
+}
+
+#[test]
+fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidate_alone() {
+    // Importing what a pod takes of its node, it is asked about the node with one pod fewer after the other.
+    let pods = r#"(import "nodesift:predicate/node-resources@0.1.0" "pods" (func $pods (param i32)))"#;
+    let mut world = World::of_silver(&gold_after(pods, "(call $pods (i32.const 2080))"));
+    world.node(3, "gold");
+    for node in ["n1", "n3"] {
+        let victim = json!({
+            "metadata": {"name": node, "namespace": "default", "uid": node}, "spec": {"nodeName": node}
+        });
+        world.writer.apply_pod(metadata::pod_record(&object(victim), &[]));
+    }
+    world.writer.publish();
+    assert_eq!(world.fits(), ["n3"]);
+    for (node, expected) in [("n1", None), ("n3", Some(0))] {
+        let candidate = Candidate { node: node.to_owned(), victims: vec![node.to_owned()], start: 0 };
+        let answer = world.engine.preempt(&Preemption { pod: pending(), candidates: vec![candidate] }).unwrap();
+        assert!(answer.faults.is_empty(), "{:?}", answer.faults);
+        assert_eq!(answer.outcomes[0].index, expected, "{node}");
+    }
+}
+
+#[test]
+fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
+    // Rejects the pod as a whole while nothing serves the resource.
+    let guest = Guest::healthy()
+        .imports(
+            r#"(import "nodesift:predicate/node-resources@0.1.0" "device-class-serves"
+                 (func $serves (param i32 i32) (result i32)))"#,
+        )
+        .definitions(r#"(data (i32.const 2048) "x.io/gpu")"#)
+        .filter(
+            "(if (call $serves (i32.const 2048) (i32.const 8)) (then (return (call $fits_all))))
+             (call $fits_none (i32.const 0) (i32.const 112) (i32.const 1))",
+        );
+    for nodes in [0, NODES] {
+        let mut world = World::new(&guest);
+        (0..nodes).for_each(|number| world.node(number, "silver"));
+        world.writer.publish();
+        assert_eq!(world.ask().cycle, Cycle::Rejected);
+        world.writer.apply_device_class("gpus", &[Arc::from("x.io/gpu")]);
+        world.writer.publish();
+        assert_eq!(world.ask().cycle, Cycle::EachNode, "{nodes} nodes");
+        world.writer.remove_device_class("gpus");
+        world.writer.publish();
+        assert_eq!(world.ask().cycle, Cycle::Rejected, "{nodes} nodes");
+    }
+}
+
+#[test]
+fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
+    // Looks for one node by name, and traps where that is not among the rows it is asked about.
+    let guest = Guest::healthy()
+        .imports(r#"(import "nodesift:predicate/node-identity@0.1.0" "row" (func $row (param i32 i32 i32)))"#)
+        .definitions(r#"(data (i32.const 2048) "n0")"#)
+        .filter(
+            "(call $row (i32.const 2048) (i32.const 2) (i32.const 2064))
+             (if (i32.eqz (i32.load8_u (i32.const 2064))) (then (unreachable)))
+             (call $fits_all)",
+        );
+    let mut world = World::of_silver(&guest);
+    assert_eq!(world.fits().len(), NODES);
+    world.node(NODES, "silver");
+    world.writer.publish();
+    let answer = world.ask();
+    assert!(answer.faults.is_empty(), "{:?}", answer.faults);
+    assert_eq!(answer.feasible.len(), NODES + 1);
+}
+
+#[test]
+fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
+    let mut world = World::of_silver(&asking(1 << 20, 20));
+    for question in 1..=3 {
+        assert_eq!(world.fits().len(), NODES);
+        assert_eq!(world.evaluated(), question);
+    }
+    world.writer.publish();
+    let kept = world.counted("nodesift_verdicts_kept_bytes");
+    assert!(kept < 16 << 10, "{kept} bytes are kept of what was not kept");
+    // What is kept is counted with what it was asked by.
+    let world = World::of_silver(&asking(1 << 10, 40));
+    world.fits();
+    world.fits();
+    assert_eq!(world.evaluated(), 1);
+    let kept = world.counted("nodesift_verdicts_kept_bytes");
+    assert!(kept > 40 << 10, "only {kept} bytes are counted");
+}
+
+/// A predicate that asks for so many labels of the pod, with keys of so many bytes each.
+fn asking(bytes: u32, labels: u32) -> Guest {
+    Guest::healthy()
+        .imports(r#"(import "nodesift:predicate/pod-labels@0.1.0" "label" (func $label (param i32 i32 i32)))"#)
+        .filter(format!(
+            "(drop (memory.grow (i32.const 30)))
+             (loop $next
+               (i32.store (i32.const 131072) (local.get $i))
+               (call $label (i32.const 131072) (i32.const {bytes}) (i32.const 2064))
+               (local.set $i (i32.add (local.get $i) (i32.const 1)))
+               (br_if $next (i32.lt_u (local.get $i) (i32.const {labels}))))
+             (call $fits_all)"
+        ))
+}

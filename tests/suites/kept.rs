@@ -1,0 +1,198 @@
+//! What kept verdicts take of memory, by a counting allocator: the bytes that come free when all of them are forgotten.
+//! Columns that a snapshot shows as well are not among them, so that it is never more than what is counted.
+//!
+//! A suite of its own, of one test, because the allocator counts for the whole process.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+#[path = "twin/mirror.rs"]
+#[allow(dead_code, reason = "no overlay is asked about")]
+mod mirror;
+
+use std::alloc::System;
+use std::path::Path;
+use std::sync::Arc;
+
+use cap::Cap;
+use nodesift::cache::{self, Reader};
+use nodesift::engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question};
+use nodesift::metadata;
+use nodesift::object::Pod;
+use nodesift::policy::{ActivePolicy, ActivePredicate, OnError, Phases, Policy};
+use nodesift::sandbox::{Grants, Lifetime, Runtime};
+use nodesift_tests::guest::Guest;
+use nodesift_twin::random::History;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::json;
+
+use mirror::Mirror;
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Histories, and rounds of events in each.
+const HISTORIES: u64 = 6;
+const ROUNDS: usize = 60;
+
+/// Pods asked about in a round.
+const ASKED: usize = 6;
+
+/// Bytes of verdicts that may be kept: less than a history leaves.
+const LIMIT: usize = 512 << 10;
+
+#[test]
+fn kept_verdicts_take_what_they_are_counted_as_and_no_more_than_they_may() {
+    random_histories_stay_within_the_limit();
+    texts_that_guests_ask_by_are_counted();
+    dictionaries_of_columns_are_counted();
+}
+
+/// Forgets what an engine keeps: the bytes that come free, and those that were counted.
+fn forget(engine: Engine, registry: &Registry) -> (usize, usize) {
+    let counted = metric(registry, "nodesift_verdicts_kept_bytes ");
+    let others = Metrics::default();
+    let before = ALLOCATOR.allocated();
+    let engine = engine.counting(others);
+    let freed = before.saturating_sub(ALLOCATOR.allocated());
+    drop(engine);
+    (freed, counted)
+}
+
+fn metric(registry: &Registry, name: &str) -> usize {
+    let mut text = String::new();
+    encode(&mut text, registry).unwrap();
+    let value = text.lines().find_map(|line| line.strip_prefix(name));
+    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name} in\n{text}"))
+}
+
+fn ask(engine: &Engine, pod: Pod) {
+    let pods = vec![PodRef::Whole(Box::new(pod))];
+    let question = Question { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
+    let answer = engine.answer(&question).unwrap();
+    assert!(answer.pods[0].faults.is_empty(), "{:?}", answer.pods[0].faults);
+}
+
+fn random_histories_stay_within_the_limit() {
+    let first = fastrand::u64(..);
+    println!("seeds from {first}");
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
+    let mut policy = read.unwrap();
+    policy.predicates.iter_mut().for_each(|predicate| {
+        predicate.limits.time_per_call = Some(std::time::Duration::from_secs(10));
+    });
+    let mut evicted = 0;
+    for seed in (0..HISTORIES).map(|history| first.wrapping_add(history)) {
+        let mut history = History::new(seed);
+        let mut mirror = Mirror::new(policy.scheduler_names.clone());
+        mirror.load(history.cluster.objects());
+        let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
+        let active = ActivePolicy::load(&policy, 1, &runtime).unwrap();
+        let mut registry = Registry::default();
+        let engine = Engine::new(mirror.reader(), active, runtime);
+        let engine = engine.keeping_at_most(LIMIT).counting(Metrics::register(&mut registry));
+        let mut pool: Vec<Pod> = Vec::new();
+        for _ in 0..ROUNDS {
+            mirror.follow(&history.advance());
+            pool.extend((0..ASKED / 2).map(|_| mirror::pod(&history.asked_pod())));
+            for pod in pool.iter().rev().take(ASKED) {
+                ask(&engine, pod.clone());
+                let counted = metric(&registry, "nodesift_verdicts_kept_bytes ");
+                assert!(counted <= LIMIT, "seed {seed}: {counted} bytes are counted, {LIMIT} may be");
+            }
+        }
+        evicted += metric(&registry, "nodesift_verdicts_evicted_total ");
+        let (freed, counted) = forget(engine, &registry);
+        println!("seed {seed}: {freed} bytes freed, {counted} counted");
+        assert!(freed <= 2 * LIMIT, "seed {seed}: {freed} bytes were kept, {LIMIT} may be");
+        assert!(freed <= counted, "seed {seed}: {freed} bytes were kept, {counted} counted");
+        assert!(counted > LIMIT / 4, "seed {seed}: {counted} bytes are nothing to be bounded");
+    }
+    assert!(evicted > 0, "nothing made room");
+}
+
+/// A predicate that asks for so many labels of the pod, with keys of so many bytes each.
+fn asking(bytes: u32, labels: u32) -> Guest {
+    Guest::healthy()
+        .imports(r#"(import "nodesift:predicate/pod-labels@0.1.0" "label" (func $label (param i32 i32 i32)))"#)
+        .filter(format!(
+            "(drop (memory.grow (i32.const 30)))
+             (loop $next
+               (i32.store (i32.const 131072) (local.get $i))
+               (call $label (i32.const 131072) (i32.const {bytes}) (i32.const 2064))
+               (local.set $i (i32.add (local.get $i) (i32.const 1)))
+               (br_if $next (i32.lt_u (local.get $i) (i32.const {labels}))))
+             (call $fits_all)"
+        ))
+}
+
+fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
+    let runtime = Runtime::start(None).unwrap();
+    let grants = Grants {
+        allow: None,
+        args: "{}".to_owned(),
+        memory_bytes: 16 << 20,
+        time_per_call: Some(std::time::Duration::from_secs(30)),
+        lifetime: Lifetime::PerCall,
+    };
+    let module = runtime.load(&guest.component(), grants).unwrap();
+    let predicate =
+        ActivePredicate { name: Arc::from("Guest"), phases: Phases::ALL, on_error: OnError::Reject, module };
+    let policy = ActivePolicy { generation: 1, scheduler_names: Vec::new(), predicates: vec![predicate] };
+    Engine::new(reader, policy, runtime).counting(Metrics::register(registry))
+}
+
+fn pod() -> Pod {
+    serde_json::from_value(json!({"metadata": {"name": "p", "namespace": "default"}})).unwrap()
+}
+
+fn texts_that_guests_ask_by_are_counted() {
+    // 100 keys of a megabyte, of which nothing is kept; 60 of a kilobyte, which are kept and counted.
+    for (bytes, labels, least, most) in [(1 << 20, 100, 0, 16 << 10), (1 << 10, 60, 60 << 10, 256 << 10)] {
+        let (mut writer, reader) = cache::new();
+        writer.publish();
+        let mut registry = Registry::default();
+        let engine = engine_of(&asking(bytes, labels), reader, &mut registry);
+        ask(&engine, pod());
+        let (freed, counted) = forget(engine, &registry);
+        println!("{labels} keys of {bytes} bytes: {freed} bytes freed, {counted} counted");
+        assert!((least..=most).contains(&freed), "{freed} bytes were kept");
+        assert!(freed <= counted && counted <= most, "{freed} bytes were kept, {counted} counted");
+    }
+}
+
+fn dictionaries_of_columns_are_counted() {
+    // Reads a label column whose texts all differ, as a cluster-wide predicate does.
+    let guest = Guest::healthy()
+        .imports(
+            r#"(import "nodesift:predicate/node-labels@0.1.0" "column" (func $column (param i32 i32 i32)))
+               (import "nodesift:predicate/cluster-affinity@0.1.0" "topology-keys" (func $keys (param i32)))"#,
+        )
+        .definitions(r#"(data (i32.const 2048) "host")"#)
+        .filter(
+            "(call $keys (i32.const 2064))
+             (call $column (i32.const 2048) (i32.const 4) (i32.const 2072))
+             (call $fits_all)",
+        );
+    let (mut writer, reader) = cache::new();
+    let node = |number: usize, host: String| {
+        let node = json!({"metadata": {"name": format!("n{number}"), "labels": {"host": host}}});
+        metadata::node(&serde_json::from_value(node).unwrap())
+    };
+    for number in 0..5_000 {
+        writer.apply_node(&node(number, format!("a-host-of-this-cluster-{number}")));
+    }
+    writer.publish();
+    let mut registry = Registry::default();
+    let engine = engine_of(&guest, reader, &mut registry);
+    ask(&engine, pod());
+    // The cluster goes on: what is kept is from now on the only one to hold the column as it was.
+    (0..5_000).for_each(|number| writer.apply_node(&node(number, format!("another-one-{number}"))));
+    writer.publish();
+    let (freed, counted) = forget(engine, &registry);
+    println!("a column of 5000 texts: {freed} bytes freed, {counted} counted");
+    // The texts themselves are pooled, and not freed at once.
+    assert!(freed > 5_000 * 60, "only {freed} bytes were kept");
+    assert!(freed <= counted, "{freed} bytes were kept, {counted} counted");
+}
