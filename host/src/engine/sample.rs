@@ -157,7 +157,7 @@ impl<'a> Trial<'a> {
         }
         let known = match self.source {
             Source::Store => self.running.store.known(place, predicate, &self.context),
-            Source::Fresh => Ok(None),
+            Source::Fresh => None,
         };
         match known {
             Ok(Some(kept)) => Said::Whole(evaluate::ruling_of(predicate, &kept), kept.line),
