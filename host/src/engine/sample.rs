@@ -160,9 +160,8 @@ impl<'a> Trial<'a> {
             Source::Fresh => None,
         };
         match known {
-            Ok(Some(kept)) => Said::Whole(evaluate::ruling_of(predicate, &kept), kept.line),
-            Ok(None) => Said::Part(Gathered::default()),
-            Err(fault) => self.failed(predicate, fault),
+            Some(kept) => Said::Whole(evaluate::ruling_of(predicate, &kept), kept.line),
+            None => Said::Part(Gathered::default()),
         }
     }
 
