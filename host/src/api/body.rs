@@ -187,8 +187,14 @@ impl hyper::body::Body for Bounded {
         self.inner.is_end_stream()
     }
 
+    /// No more than the limit, whatever the peer says.
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let mut hint = self.inner.size_hint();
+        if hint.upper().is_none() {
+            let rest = self.limit.saturating_sub(self.taken) as u64;
+            hint.set_upper(rest.max(hint.lower()));
+        }
+        hint
     }
 }
 

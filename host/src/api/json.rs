@@ -15,6 +15,7 @@ use super::Error;
 use super::consistency::Wanted;
 use super::service::{self, Call, Service};
 use super::yunikorn;
+use crate::limits;
 
 /// POST /v1/filter.
 pub(super) async fn filter(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
@@ -115,6 +116,11 @@ pub(super) async fn read(mut body: Body) -> Result<Bytes, Error> {
             whole.reserve_exact(first.len() + data.len() + declared);
             whole.extend_from_slice(&first);
             first = Bytes::new();
+        }
+        if whole.capacity() - whole.len() < data.len() && whole.len() > limits::BODY_BYTES_FREE {
+            // It has room for all that may come: growing step by step would take twice that.
+            let rest = body.size_hint().upper().and_then(|rest| usize::try_from(rest).ok()).unwrap_or_default();
+            whole.reserve_exact(data.len() + rest);
         }
         whole.extend_from_slice(&data);
     }

@@ -25,6 +25,9 @@ const LIMIT: usize = nodesift::limits::BODY_BYTES;
 const AT_ONCE: usize = 100;
 /// What memory may grow by while they are there.
 const GROWTH: u64 = 8 << 20;
+/// The same where bodies do not say how long they are: some are read up to the limit before it is known that they are over
+/// it, as many at a time as the room for bodies holds; and the allocator keeps for a while what they leave.
+const GROWTH_UNDECLARED: u64 = nodesift::limits::BODIES_BYTES as u64 + (24 << 20);
 /// What is sent of bodies that have no declared end.
 const SENT: usize = LIMIT + (1 << 20);
 const PIECE: usize = 64 * 1024;
@@ -123,7 +126,8 @@ fn a01_a_hundred_bodies_over_the_limit_are_refused_and_not_held() {
             });
         });
         println!("{form:?}: +{} in {:?}", mib(grown), start.elapsed());
-        assert!(grown <= GROWTH, "{form:?}: +{}", mib(grown));
+        let bound = if matches!(form, Form::Chunked) { GROWTH_UNDECLARED } else { GROWTH };
+        assert!(grown <= bound, "{form:?}: +{}", mib(grown));
     }
     arena.goes_on();
 }
@@ -204,7 +208,7 @@ fn a01_the_same_over_http2_and_grpc() {
         });
     });
     println!("+{} in {:?}", mib(grown), start.elapsed());
-    assert!(grown <= GROWTH, "+{}", mib(grown));
+    assert!(grown <= GROWTH_UNDECLARED, "+{}", mib(grown));
     arena.goes_on();
 }
 
