@@ -143,6 +143,11 @@ pub const BODY_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes that `--max-body-bytes` may at most allow: kube-scheduler's extender sends whole nodes (10 kB each) where it is
 /// not told that we keep a cache, 25,000 of them fit.
 pub const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Bytes of all bodies at once that are larger than [`BODY_BYTES_FREE`], or one body of the configured size where that is
+/// more: a flood of large ones waits its turn instead of filling memory. Over loopback 4 MiB arrive in some milliseconds.
+pub const BODIES_BYTES: usize = 8 << 20;
+/// Bytes of a body that need no room among [`BODIES_BYTES`]: whoever asks by name or UID never waits for the large ones.
+pub const BODY_BYTES_FREE: usize = 16 << 10;
 /// Time for a body to arrive whole. A slower client is cut off: it holds a connection and what it has sent.
 pub const BODY_TIME: Duration = Duration::from_secs(5);
 /// Time for the head of an HTTP/1 request, and for the first bytes that tell HTTP/1 from HTTP/2; also how long an HTTP/1
@@ -179,6 +184,9 @@ pub const TLS_LOOK: Duration = Duration::from_secs(1);
 pub const QUEUE_REQUESTS: usize = 256;
 /// Depth of nested JSON. serde_json's own limit, named here because clients meet it; protobuf's is 100.
 pub const JSON_DEPTH: usize = 128;
+/// Streams of requests at once. A core keeps one or two; each may hold a message that has not come whole, and the answers
+/// to [`STREAM_REQUESTS`].
+pub const REQUEST_STREAMS: usize = 64;
 /// Requests of one stream that are worked on at once; the rest waits in the client.
 pub const STREAM_REQUESTS: usize = 16;
 /// Pods of one request.
@@ -200,6 +208,9 @@ pub const ERROR_BYTES: usize = 1024;
 /// Time that a request waits for one of the evaluation slots (one per core) before it is refused: an evaluation takes
 /// microseconds to milliseconds, so a longer queue means that the work does not get done anyway.
 pub const QUEUE_TIME: Duration = Duration::from_secs(1);
+/// Wait for a slot at which a request is refused at once, going by how long evaluations take at the moment: half of
+/// [`QUEUE_TIME`], so that where the guess is wrong by as much again the request is still answered in time.
+pub const QUEUE_EXPECTED: Duration = Duration::from_millis(500);
 /// Time that a request waits for what it wants to have been seen, where it does not say: a watch is a few milliseconds
 /// behind, so that whoever waits longer should know.
 pub const CONSISTENCY_WAIT: Duration = Duration::from_secs(1);

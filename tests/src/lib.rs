@@ -3,7 +3,8 @@
 //!
 //! - [`guest`]: predicates written in WebAssembly text, healthy but for the part that a test replaces.
 //! - [`sidecar`]: the real binary, started on sockets of its own and stopped when the test is over.
-//! - [`http`]: requests to it.
+//! - [`http`]: requests to it; [`wire`]: the same byte by byte, for what no client would send.
+//! - [`process`]: what the system knows of it.
 //! - [`apiserver`]: an API server that fails as a script wants it to.
 //! - [`data`]: clusters with the verdicts that the real kube-scheduler gave.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
@@ -13,4 +14,6 @@ pub mod data;
 pub mod guest;
 pub mod http;
 pub mod patience;
+pub mod process;
 pub mod sidecar;
+pub mod wire;

@@ -60,6 +60,17 @@ pub enum Error {
         /// As the request named it.
         found: String,
     },
+    /// The body is packed.
+    #[error("send the body as it is, not with content-encoding: {found:?}")]
+    ContentCoding {
+        /// As the request named it.
+        found: String,
+    },
+    /// The path is one of gRPC's, and the request is none.
+    #[error(
+        "this path takes gRPC, content-type: application/grpc; over plain HTTP ask POST /v1/filter and others like it"
+    )]
+    NotGrpc,
     /// The cache is not whole yet: an answer now would be from partial information.
     #[error("not ready, waiting for {waiting}: try again")]
     NotReady {
@@ -140,7 +151,9 @@ impl Error {
                 (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE)
             }
             Self::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),
-            Self::MediaType { .. } => (Code::InvalidArgument, StatusCode::UNSUPPORTED_MEDIA_TYPE),
+            Self::MediaType { .. } | Self::ContentCoding { .. } | Self::NotGrpc => {
+                (Code::InvalidArgument, StatusCode::UNSUPPORTED_MEDIA_TYPE)
+            }
             Self::NotReady { .. } | Self::Stale { .. } => (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
             Self::NotSeen { .. } => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
             Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. }) => {

@@ -7,15 +7,17 @@
 
 pub(super) mod preempt;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::request::{at_most, invalid};
@@ -61,9 +63,19 @@ struct NodeList<'a> {
 struct Reply<'a> {
     nodes: Option<EchoedNodes<'a>>,
     node_names: Option<Vec<&'a str>>,
-    failed_nodes: BTreeMap<&'a str, String>,
-    failed_and_unresolvable_nodes: BTreeMap<&'a str, String>,
+    failed_nodes: BTreeMap<&'a str, Reason>,
+    failed_and_unresolvable_nodes: BTreeMap<&'a str, Reason>,
     error: String,
+}
+
+/// Why a node is rejected: one text in memory for all nodes that share it.
+#[derive(Debug, Clone)]
+struct Reason(Arc<str>);
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -135,7 +147,8 @@ fn reply<'a>(
     unknown: &[Candidate<'a>],
 ) -> Reply<'a> {
     let mut reply = Reply::default();
-    reply.failed_nodes.extend(unknown.iter().map(|candidate| (candidate.name, UNKNOWN_NODE.to_owned())));
+    let not_known = Reason(UNKNOWN_NODE.into());
+    reply.failed_nodes.extend(unknown.iter().map(|candidate| (candidate.name, not_known.clone())));
     for failure in pod.failures.iter() {
         let by_fault = pod
             .faults
@@ -143,7 +156,7 @@ fn reply<'a>(
             .any(|report| report.effect == FaultEffect::Rejected && report.predicate == failure.predicate);
         // A fault says nothing about what preemption could do, so it must not rule preemption out.
         let unresolvable = failure.code == Code::UnschedulableAndUnresolvable && !by_fault;
-        let text = failure.reasons.join(", ");
+        let text = Reason(failure.reasons.join(", ").into());
         let map = if unresolvable { &mut reply.failed_and_unresolvable_nodes } else { &mut reply.failed_nodes };
         map.extend(failure.rows.iter().map(|row| (name_of(row), text.clone())));
     }
@@ -166,7 +179,7 @@ fn whole_pod(raw: Option<&RawValue>) -> Result<Pod, Error> {
 }
 
 /// The names of the candidates, in the request's order; where whole nodes were sent, one per item.
-fn node_names(args: &Args<'_>) -> Result<Vec<String>, Error> {
+fn node_names<'a>(args: &'a Args<'_>) -> Result<Cow<'a, [String]>, Error> {
     #[derive(Deserialize)]
     struct Node {
         metadata: Metadata,
@@ -176,7 +189,7 @@ fn node_names(args: &Args<'_>) -> Result<Vec<String>, Error> {
         name: String,
     }
     match (&args.node_names, &args.nodes) {
-        (Some(names), _) => Ok(names.clone()),
+        (Some(names), _) => Ok(Cow::Borrowed(names)),
         (None, Some(list)) => list
             .items
             .iter()
@@ -272,8 +285,6 @@ impl<'de, T: GoObject<'de>> Deserialize<'de> for Go<T> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::sync::Arc;
-
     use super::*;
     use crate::engine::{Failure, FaultReport};
     use crate::fault::{Fault, FaultKind};

@@ -22,6 +22,9 @@ use super::service::{self, Service};
 use super::{row_table, yunikorn};
 use crate::limits;
 
+/// What the paths of all calls begin with.
+pub(super) const CALLS: &str = "/nodesift.v1.Nodesift/";
+
 /// The path of the one call whose requests go on for as long as the client wants.
 pub(super) const FILTER_STREAM: &str = "/nodesift.v1.Nodesift/FilterStream";
 
@@ -50,6 +53,7 @@ impl Nodesift for Calls {
         request: Request<Streaming<FilterStreamRequest>>,
     ) -> Result<Response<Self::FilterStreamStream>, Status> {
         let requests = Reached::by(request);
+        let place = self.service.request_stream_permit()?;
         let drained = self.service.readiness().drained();
         let service = self.service.clone();
         let answers = requests.take_until(drained).map(move |request| {
@@ -66,7 +70,10 @@ impl Nodesift for Calls {
                 Ok(FilterStreamResponse { id, outcome: Some(outcome) })
             }
         });
-        Ok(Response::new(Box::pin(answers.buffered(limits::STREAM_REQUESTS))))
+        let answers = answers.buffered(limits::STREAM_REQUESTS).inspect(move |_| {
+            let _held_while_streaming = &place;
+        });
+        Ok(Response::new(Box::pin(answers)))
     }
 
     type NodeIndexStream = Pin<Box<dyn Stream<Item = Result<NodeIndexResponse, Status>> + Send>>;

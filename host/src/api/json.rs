@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ use super::Error;
 use super::consistency::Wanted;
 use super::service::{self, Call, Service};
 use super::yunikorn;
+use crate::limits;
 
 /// POST /v1/filter.
 pub(super) async fn filter(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
@@ -107,14 +109,38 @@ pub(super) fn reply(text: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
 }
 
-/// Reads a body whole, within the bounds that `guard` put around it.
-pub(super) async fn read(body: Body) -> Result<Bytes, Error> {
-    match body.collect().await {
-        Ok(whole) => Ok(whole.to_bytes()),
-        Err(error) => Err(match error.into_inner().downcast::<Error>() {
-            Ok(bound) => *bound,
-            Err(transport) => Error::BodyBroken { reason: transport.to_string() },
-        }),
+/// Reads a body whole, within the bounds that `guard` put around it. One that comes in many small pieces takes no more
+/// memory than one that comes in a few.
+pub(super) async fn read(mut body: Body) -> Result<Bytes, Error> {
+    let (mut first, mut whole) = (Bytes::new(), Vec::new());
+    while let Some(frame) = body.frame().await {
+        // What is no data is a trailer, which nobody asks for.
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        if first.is_empty() && whole.is_empty() {
+            first = data;
+            continue;
+        }
+        if whole.is_empty() {
+            let declared = usize::try_from(body.size_hint().lower()).unwrap_or_default();
+            whole.reserve_exact(first.len() + data.len() + declared);
+            whole.extend_from_slice(&first);
+            first = Bytes::new();
+        }
+        if whole.capacity() - whole.len() < data.len() && whole.len() > limits::BODY_BYTES_FREE {
+            // It has room for all that may come: growing step by step would take twice that.
+            let rest = body.size_hint().upper().and_then(|rest| usize::try_from(rest).ok()).unwrap_or_default();
+            whole.reserve_exact(data.len() + rest);
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(if whole.is_empty() { first } else { whole.into() })
+}
+
+/// Why a body ended early: our own bound, or the transport's words.
+fn broken(error: axum::Error) -> Error {
+    match error.into_inner().downcast::<Error>() {
+        Ok(bound) => *bound,
+        Err(transport) => Error::BodyBroken { reason: transport.to_string() },
     }
 }
 

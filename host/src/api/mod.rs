@@ -4,10 +4,10 @@
 //!
 //! ```text
 //! server    sockets in, connections with their limits, drain; `tls` over TCP where there are certificates
-//! router    paths → handlers; every request bounded and contained by `guard`
+//! router    paths → handlers; every request bounded and contained by `guard`, its body by `body`, its answer by `answers`
 //!   grpc · json · extender · health · metrics   one file per dialect
 //!   state · events                       dumps and streams for operators, plain JSON
-//! service   readiness, evaluation slots: the one place where evaluation runs
+//! service   readiness, evaluation slots (`slots`): the one place where evaluation runs
 //!   request      nodesift.v1 messages → engine::Question
 //!   overlay      what a request supposes → the snapshot that would be
 //!   consistency  what a request wants to have been seen, and the wait for it
@@ -21,7 +21,9 @@
 //!
 //! Start with [`service`], then [`server`].
 
+mod answers;
 pub mod assume;
+mod body;
 pub mod consistency;
 pub mod error;
 mod events;
@@ -40,6 +42,7 @@ pub mod router;
 mod row_table;
 pub mod server;
 pub mod service;
+mod slots;
 mod staleness;
 mod state;
 pub mod tls;
@@ -47,5 +50,6 @@ mod yunikorn;
 
 pub use error::Error;
 pub use health::Readiness;
+pub use metrics::Metrics;
 pub use service::{Service, Settings};
 pub use staleness::{Age, Staleness};

@@ -7,13 +7,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 
-use super::guard::{BodyLimit, guard, is_grpc};
+use super::guard::{BodyLimit, Bounds, guard, is_grpc};
 use super::{Error, Service, events, extender, grpc, json, metrics, state};
 use crate::metrics::Exposition;
 
 /// Everything that is served, behind the guard.
 pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
     let calls = grpc::server(service.clone(), body_limit.0);
+    let bounds = Bounds::new(body_limit, service.metrics().clone());
     Router::new()
         .route_service("/nodesift.v1.Nodesift/{call}", calls)
         .route("/v1/filter", post(json::filter))
@@ -34,7 +35,7 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .with_state(service)
-        .layer(from_fn_with_state(body_limit, guard))
+        .layer(from_fn_with_state(bounds, guard))
 }
 
 async fn readyz(State(service): State<Service>) -> impl IntoResponse {

@@ -6,15 +6,19 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::{Request, Version};
 use axum::serve::Listener;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
 
 use super::Readiness;
+use super::answers::Answers;
 use super::patience::Patient;
 use super::tls::Tls;
 use crate::limits;
@@ -116,17 +120,32 @@ async fn serve<I>(
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let io = TokioIo::new(Patient::new(io));
-    let mut connection = pin!(protocols.serve_connection(io, TowerToHyperService::new(router)));
-    let outcome = match stop.run_until_cancelled(connection.as_mut()).await {
-        Some(outcome) => outcome,
-        None => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    let answers = Answers::default();
+    let service = router.map_request({
+        let answers = answers.clone();
+        move |mut request: Request<Incoming>| {
+            if request.version() == Version::HTTP_2 {
+                request.extensions_mut().insert(answers.clone());
+            }
+            request
+        }
+    });
+    let mut connection = pin!(protocols.serve_connection(io, TowerToHyperService::new(service)));
+    let ended = async {
+        match stop.run_until_cancelled(connection.as_mut()).await {
+            Some(outcome) => outcome,
+            None => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
         }
     };
-    if let Err(error) = outcome {
-        // Clients that leave or misbehave are their own business, but one wants to see them when looking.
-        tracing::debug!(%error, "connection ended early");
+    // Clients that leave or misbehave are their own business, but one wants to see them when looking.
+    tokio::select! {
+        outcome = ended => if let Err(error) = outcome {
+            tracing::debug!(%error, "connection ended early");
+        },
+        () = answers.stalled() => tracing::debug!("connection cut: its peer does not take its answers"),
     }
     drop(permit);
 }

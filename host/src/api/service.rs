@@ -3,9 +3,7 @@
 //! [`Service::run`] is the only place where evaluation leaves the I/O threads; what runs inside sees the engine and may
 //! panic without being felt by another request. [`Service::write`] is the same for calls that change the cache.
 
-use std::num::NonZero;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use nodesift_api::v1::{Consistency, ExplainRequest, ExplainResponse, FilterRequest, FilterResponse};
@@ -17,6 +15,8 @@ use tokio::time::timeout;
 
 use super::consistency::Wanted;
 use super::health::Readiness;
+use super::metrics::Metrics;
+use super::slots::Slots;
 use super::staleness::Staleness;
 use super::{Error, overlay, request, response};
 use crate::cache::{Reader, SharedWriter};
@@ -46,18 +46,17 @@ pub struct Service {
     reader: Reader,
     readiness: Readiness,
     settings: Settings,
-    slots: Arc<Semaphore>,
-    /// Places in the queue for a slot.
-    queue: Arc<Semaphore>,
+    metrics: Metrics,
+    slots: Slots,
     writes: Arc<Semaphore>,
     dumps: Arc<Semaphore>,
     streams: Arc<Semaphore>,
+    request_streams: Arc<Semaphore>,
 }
 
 impl Service {
     /// A service over an engine and the cache that it reads, with one evaluation slot per core.
     pub fn new(engine: Arc<Engine>, writer: SharedWriter, readiness: Readiness, settings: Settings) -> Self {
-        let cores = available_parallelism().map_or(1, NonZero::get);
         let reader = writer.lock().reader();
         let places = |places: usize| Arc::new(Semaphore::new(places));
         Self {
@@ -66,12 +65,24 @@ impl Service {
             reader,
             readiness,
             settings,
-            slots: places(cores),
-            queue: places(limits::QUEUE_REQUESTS),
+            metrics: Metrics::default(),
+            slots: Slots::per_core(),
             writes: places(limits::WRITES),
             dumps: places(limits::STATE_DUMPS),
             streams: places(limits::STREAMS),
+            request_streams: places(limits::REQUEST_STREAMS),
         }
+    }
+
+    /// The same, counting where somebody looks.
+    #[must_use]
+    pub fn counting(self, metrics: Metrics) -> Self {
+        Self { metrics, ..self }
+    }
+
+    /// Where it counts.
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// Whether answers may be given.
@@ -114,6 +125,11 @@ impl Service {
         permit(&self.streams, "streams", limits::STREAMS)
     }
 
+    /// A place for a stream of requests.
+    pub(super) fn request_stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        permit(&self.request_streams, "streams of requests", limits::REQUEST_STREAMS)
+    }
+
     /// Refuses before the first sync, and where what is known is too old and the configuration says to refuse then.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.readiness.check()?;
@@ -132,8 +148,7 @@ impl Service {
 
     /// Runs work that evaluates, off the I/O threads and at most one per core at a time.
     ///
-    /// Refuses before the first sync, at once where [`limits::QUEUE_REQUESTS`] wait already, and when no slot becomes free
-    /// within [`limits::QUEUE_TIME`]. A panic inside is an
+    /// Refuses before the first sync, and where no slot becomes free in time (see [`Slots::enter`]). A panic inside is an
     /// error of this request alone. A client that leaves while waiting gives up its place; once started, work is done.
     pub async fn run<T, W>(&self, work: W) -> Result<T, Error>
     where
@@ -141,9 +156,7 @@ impl Service {
         W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
     {
         self.check()?;
-        let place = self.queue.try_acquire().map_err(|_| Error::Overloaded)?;
-        let slot = slot(&self.slots).await?;
-        drop(place);
+        let slot = self.slots.enter(&self.metrics).await?;
         let engine = Arc::clone(&self.engine);
         let done = spawn_blocking(move || {
             let _held_while_working = slot;
@@ -160,7 +173,7 @@ impl Service {
         W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     {
         self.readiness.check()?;
-        let slot = slot(&self.writes).await?;
+        let slot = write_slot(&self.writes).await?;
         let service = self.clone();
         let done = spawn_blocking(move || {
             let _held_while_working = slot;
@@ -170,7 +183,7 @@ impl Service {
     }
 }
 
-async fn slot(slots: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
+async fn write_slot(slots: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
     match timeout(limits::QUEUE_TIME, Arc::clone(slots).acquire_owned()).await {
         Ok(Ok(slot)) => Ok(slot),
         // The semaphore is never closed, so only the time can have run out.

@@ -19,7 +19,7 @@ use super::exit::Failure;
 use crate::api::guard::BodyLimit;
 use crate::api::server::{Drained, Server};
 use crate::api::tls::Tls;
-use crate::api::{Readiness, Service, Settings, Staleness, assume, listen, router};
+use crate::api::{self, Readiness, Service, Settings, Staleness, assume, listen, router};
 use crate::cache;
 use crate::engine::{self, Reuse};
 use crate::limits;
@@ -103,7 +103,8 @@ async fn serve(
     tokio::spawn(assume::expire(Arc::downgrade(&writer)));
     let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
     let settings = Settings { assume_ttl: args.assume_ttl, staleness };
-    let service = Service::new(engine, writer, readiness.clone(), settings);
+    let counting = api::Metrics::register(&mut registry);
+    let service = Service::new(engine, writer, readiness.clone(), settings).counting(counting);
     let mut server =
         Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
     server.listen(unix, None);

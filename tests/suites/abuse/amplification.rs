@@ -1,0 +1,186 @@
+//! Odd requests cost about what they look like: of a thousand, none takes many times its own bytes in memory, nor many
+//! times its client's work in processor time.
+//!
+//! Counted is what a request costs by its own content. That a core can ask about every node with a few bytes is what the
+//! API is for, and bounded by the pairs of pod and node of one request.
+
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use nodesift_tests::process;
+use nodesift_tests::wire::Wire;
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, alone, mib, node_names, pending_objects, random};
+
+const REQUESTS: usize = 1_000;
+/// Bytes of one of them, at most.
+const BYTES: usize = 48 * 1024;
+/// Memory that a request may take in any case; beside that, the multiple of its bytes that its kind may.
+const MEMORY_FREE: u64 = 256 * 1024;
+/// Processor time that a request may take, as a multiple of its client's.
+const WORK_FACTOR: u32 = 100;
+/// Least time of a client that counts: the clock of a thread's work is no finer on every machine.
+const CLIENT_LEAST: Duration = Duration::from_micros(100);
+
+/// Kinds of odd requests: a name, the call, the memory it may take as a multiple of its bytes, and a body of about so many.
+/// Aimed at is ten times. What is made of small things takes more: texts of a few bytes each in a map or a list of their own.
+type Kind = (&'static str, &'static str, u64, fn(usize) -> String);
+
+const KINDS: [Kind; 16] = [
+    ("zeros in a pod's object", "/v1/filter", 45, |bytes| in_object(&list(bytes, "0"))),
+    ("lists in a pod's object", "/v1/filter", 25, |bytes| in_object(&list(bytes, "[]"))),
+    ("spaces", "/v1/filter", 10, |bytes| " ".repeat(bytes)),
+    ("pods that nobody knows", "/v1/filter", 10, |bytes| {
+        format!(r#"{{"pods":[{}]}}"#, list(bytes.min(14_000), r#"{"uid":"a"}"#))
+    }),
+    ("names that nobody knows", "/extender/filter", 45, |bytes| {
+        let names: Vec<String> = (0..bytes / 9).map(|at| format!("n{at:05}")).collect();
+        json!({"Pod": {"metadata": {"name": "p"}}, "NodeNames": names}).to_string()
+    }),
+    ("skipped lists in lists", "/extender/filter", 10, |bytes| {
+        format!(r#"{{"Pod":{{"metadata":{{"name":"p"}},"x":[{}]}},"NodeNames":[]}}"#, list(bytes, "[]"))
+    }),
+    ("lists in a pod's text", "/v1/filter", 10, |bytes| {
+        in_text(&format!(r#"{{"metadata":{{"name":"p"}},"x":[{}]}}"#, list(bytes, "[]")))
+    }),
+    ("escapes", "/v1/filter", 10, |bytes| format!(r#"{{"pods":[{{"uid":"{}"}}]}}"#, "\\u00e9".repeat(bytes / 6))),
+    ("labels", "/v1/filter", 20, |bytes| {
+        in_text(&json!({"metadata": {"name": "p", "labels": keys(bytes)}}).to_string())
+    }),
+    ("node selectors", "/v1/filter", 20, |bytes| {
+        in_text(&json!({"metadata": {"name": "p"}, "spec": {"nodeSelector": keys(bytes)}}).to_string())
+    }),
+    ("tolerations", "/v1/filter", 10, |bytes| {
+        pod_with("tolerations", bytes, |at| json!({"key": format!("k{at}"), "operator": "Exists"}))
+    }),
+    ("containers", "/v1/filter", 15, |bytes| {
+        pod_with(
+            "containers",
+            bytes,
+            |at| json!({"resources": {"requests": {format!("e.com/r{at}"): "1"}}, "ports": [{"hostPort": at}]}),
+        )
+    }),
+    ("spread constraints", "/v1/filter", 10, |bytes| {
+        pod_with("topologySpreadConstraints", bytes, |at| {
+            json!({"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule",
+                   "labelSelector": {"matchLabels": {"app": format!("a{at}")}}})
+        })
+    }),
+    ("anti-affinity terms", "/v1/filter", 25, |bytes| {
+        let terms = |at: usize| json!({"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": format!("app-{at}")}}});
+        let terms: Vec<Value> = (0..bytes / 90).map(terms).collect();
+        let affinity = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}});
+        in_text(&json!({"metadata": {"name": "p"}, "spec": {"affinity": affinity}}).to_string())
+    }),
+    ("node affinity terms", "/v1/filter", 25, |bytes| {
+        let term = |at: usize| json!({"matchExpressions": [{"key": format!("k{at}"), "operator": "In", "values": ["a", "b"]}]});
+        let terms: Vec<Value> = (0..bytes / 70).map(term).collect();
+        let affinity =
+            json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
+        in_text(&json!({"metadata": {"name": "p"}, "spec": {"affinity": affinity}}).to_string())
+    }),
+    ("victims", "/extender/preempt", 10, |bytes| {
+        let pods: Vec<Value> = (0..bytes / 20).map(|at| json!({"UID": format!("uid-{at}")})).collect();
+        json!({"Pod": {"metadata": {"name": "p"}}, "NodeNameToMetaVictims": {"nobody": {"Pods": pods}}}).to_string()
+    }),
+];
+
+fn list(bytes: usize, item: &str) -> String {
+    vec![item; (bytes / (item.len() + 1)).max(1)].join(",")
+}
+
+fn keys(bytes: usize) -> Value {
+    (0..bytes / 14).map(|at| (format!("k{at:05}"), json!("v"))).collect::<serde_json::Map<String, Value>>().into()
+}
+
+/// A request about a pod given as an object, with a field that nobody knows.
+fn in_object(items: &str) -> String {
+    let node = first_node();
+    format!(r#"{{"pods":[{{"object":{{"metadata":{{"name":"p"}},"x":[{items}]}}}}],"nodes":{{"names":["{node}"]}}}}"#)
+}
+
+/// A request about a pod given as text, judged against a few nodes only.
+fn in_text(pod: &str) -> String {
+    json!({"pods": [{"json": pod}], "nodes": {"names": [first_node()]}, "detail": "DETAIL_FEASIBLE"}).to_string()
+}
+
+fn pod_with(field: &str, bytes: usize, item: impl Fn(usize) -> Value) -> String {
+    let each = item(1000).to_string().len() + 1;
+    let items: Vec<Value> = (0..bytes / each).map(item).collect();
+    in_text(&json!({"metadata": {"name": "p"}, "spec": {field: items}}).to_string())
+}
+
+fn first_node() -> &'static str {
+    static FIRST: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| node_names().swap_remove(0));
+    &FIRST
+}
+
+/// What a request took of the sidecar's memory and time, and of its client's time.
+struct Cost {
+    memory: u64,
+    work: Duration,
+    client: Duration,
+}
+
+fn cost(arena: &Arena, wire: &mut Wire, path: &str, make: impl FnOnce() -> String) -> (usize, Cost) {
+    let id = arena.sidecar.id();
+    let (work, memory) = (process::processor_time(id), process::resident_bytes(id));
+    process::forget_peak(id);
+    let clock = ThreadTime::now();
+    let body = make();
+    let answer = wire.post(path, &body).unwrap();
+    let client = clock.elapsed();
+    assert!(answer.status < 500 || answer.status == 503, "{path}: {} {}", answer.status, answer.text());
+    let work = process::processor_time(id).saturating_sub(work);
+    let memory = process::peak_resident_bytes(id).saturating_sub(memory);
+    (body.len(), Cost { memory, work, client })
+}
+
+#[test]
+fn a11_a_thousand_odd_requests_cost_what_they_look_like() {
+    let _alone = alone();
+    let arena = Arena::new(&[]);
+    let mut random = random();
+    let mut wire = arena.wire();
+    // Threads, buffers and columns that any request would have made are there before the count.
+    for pod in pending_objects() {
+        wire.post("/v1/filter", json!({"pods": [{"object": pod}]}).to_string()).unwrap();
+    }
+    for (_, path, _, make) in KINDS {
+        cost(&arena, &mut wire, path, || make(BYTES));
+    }
+    let mut worst: Vec<(&str, f64, Duration, u64)> =
+        KINDS.iter().map(|(name, ..)| (*name, 0.0, Duration::ZERO, 0)).collect();
+    for _ in 0..REQUESTS {
+        let kind = random.usize(..KINDS.len());
+        let (name, path, factor, make) = KINDS[kind];
+        let bytes = random.usize(100..BYTES);
+        let (bytes, cost) = cost(&arena, &mut wire, path, || make(bytes));
+        let memory = factor * bytes as u64 + MEMORY_FREE;
+        assert!(cost.memory <= memory, "{name}: {bytes} bytes, +{}", mib(cost.memory));
+        let client = cost.client.max(CLIENT_LEAST);
+        let factor = cost.work.as_secs_f64() / client.as_secs_f64();
+        assert!(cost.work <= WORK_FACTOR * client, "{name}: {bytes} bytes, {:?} against {:?}", cost.work, cost.client);
+        let worst = &mut worst[kind];
+        *worst = (name, worst.1.max(factor), worst.2.max(cost.work), worst.3.max(cost.memory / (bytes as u64).max(1)));
+    }
+    for (name, factor, work, memory) in worst {
+        println!("{name}: {factor:.1} times its client's work, {work:?} at most; {memory} times its bytes");
+    }
+    arena.goes_on();
+}
+
+#[test]
+fn a11_a_large_odd_request_takes_no_more_memory_than_its_kind_may() {
+    const LARGE: usize = 1 << 20;
+    let _alone = alone();
+    for (name, path, factor, make) in KINDS {
+        let arena = Arena::new(&[]);
+        let mut wire = arena.wire();
+        cost(&arena, &mut wire, path, || make(1000));
+        let (bytes, cost) = cost(&arena, &mut wire, path, || make(LARGE));
+        println!("{name}: +{} for {}, {:?}", mib(cost.memory), mib(bytes as u64), cost.work);
+        assert!(cost.memory <= factor * bytes as u64 + 4 * MEMORY_FREE, "{name}: +{}", mib(cost.memory));
+    }
+}

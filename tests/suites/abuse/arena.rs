@@ -1,0 +1,144 @@
+//! What the attacks share: a sidecar on the sample cluster, a question that it must answer alike before and after, turns
+//! on the machine, and random numbers from a seed that is printed.
+
+use std::path::Path;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use nodesift_tests::http::{self, Endpoint};
+use nodesift_tests::sidecar::{self, Sidecar};
+use nodesift_tests::wire::Wire;
+use nodesift_tests::{data, patience};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Turns on the machine: tests that measure it take it whole.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// For a test that measures time, memory or files.
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For a test that does not mind others beside it.
+pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A sidecar under attack.
+pub(crate) struct Arena {
+    pub(crate) sidecar: Sidecar,
+    question: Value,
+    answer: Value,
+}
+
+impl Arena {
+    /// A sidecar on the sample cluster, and what it answers before the attack.
+    pub(crate) fn new(arguments: &[&str]) -> Self {
+        let binary = Path::new(env!("CARGO_BIN_EXE_nodesift"));
+        let command = sidecar::command(binary, Path::new(env!("CARGO_TARGET_TMPDIR")));
+        let sidecar = Sidecar::start(command, arguments);
+        let question = about(&pending_pods()[..8]);
+        let answer = in_time(|| http::ask(&sidecar.unix(), "/v1/filter", &question));
+        Self { sidecar, question, answer }
+    }
+
+    /// A sidecar on a cluster of these objects and the pending pods of the sample cluster; the folder holds its file.
+    pub(crate) fn on(mut objects: Vec<Value>) -> (Self, TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        objects.extend(pending_objects());
+        let file = folder.path().join("cluster.json");
+        std::fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string()).unwrap();
+        (Self::new(&["--cluster", file.to_str().unwrap()]), folder)
+    }
+
+    /// The sidecar answers as it did before, and nothing in it has panicked.
+    pub(crate) fn goes_on(&self) {
+        let answer = in_time(|| http::ask(&self.sidecar.unix(), "/v1/filter", &self.question));
+        assert_eq!(answer["pods"], self.answer["pods"]);
+        let output = self.sidecar.output();
+        assert!(!output.contains("panicked") && !output.contains("overflowed its stack"), "{output}");
+    }
+
+    /// A connection over the Unix socket.
+    pub(crate) fn wire(&self) -> Wire {
+        Wire::open(&self.sidecar.unix()).expect("the sidecar listens")
+    }
+
+    /// A connection over TCP.
+    pub(crate) fn tcp_wire(&self) -> Wire {
+        Wire::open(&self.sidecar.tcp()).expect("the sidecar listens")
+    }
+
+    /// A number that the sidecar shows of itself.
+    pub(crate) fn metric(&self, name: &str) -> f64 {
+        let text = http::get(&self.sidecar.unix(), "/metrics").expect("the sidecar answers").body;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in {text}"))
+    }
+
+    /// Both endpoints.
+    pub(crate) fn endpoints(&self) -> [Endpoint; 2] {
+        [self.sidecar.tcp(), self.sidecar.unix()]
+    }
+}
+
+/// Asks again as long as a predicate ran out of its time: on a busy machine a core may be away for all of a call's 10 ms.
+fn in_time(mut ask: impl FnMut() -> Value) -> Value {
+    let answer = patience::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
+    answer.expect("an answer within every predicate's time")
+}
+
+/// The objects of one kind in the sample cluster.
+pub(crate) fn objects(kind: &str) -> Vec<Value> {
+    let cluster: Value = serde_json::from_str(&data::read_gzip(&data::sample_cluster())).unwrap();
+    let items = cluster["items"].as_array().unwrap();
+    items.iter().filter(|item| item["kind"] == kind).cloned().collect()
+}
+
+/// Names of the nodes of the sample cluster, sorted.
+pub(crate) fn node_names() -> Vec<String> {
+    let mut names: Vec<String> =
+        objects("Node").iter().map(|node| node["metadata"]["name"].as_str().unwrap().to_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Pods of the sample cluster that are bound to no node, whole.
+pub(crate) fn pending_objects() -> Vec<Value> {
+    objects("Pod").into_iter().filter(|pod| pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty)).collect()
+}
+
+/// The same as references by name.
+pub(crate) fn pending_pods() -> Vec<Value> {
+    let reference = |pod: &Value| {
+        let metadata = &pod["metadata"];
+        json!({"name": {"namespace": metadata["namespace"], "name": metadata["name"]}})
+    };
+    pending_objects().iter().map(reference).collect()
+}
+
+/// A request about pods.
+pub(crate) fn about(pods: &[Value]) -> Value {
+    json!({"pods": pods})
+}
+
+/// Random numbers; `NODESIFT_SEED` repeats them.
+pub(crate) fn random() -> fastrand::Rng {
+    let seed =
+        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    println!("NODESIFT_SEED={seed}");
+    fastrand::Rng::with_seed(seed)
+}
+
+/// The value below which so many of a hundred lie.
+pub(crate) fn percentile(times: &mut [Duration], percent: usize) -> Duration {
+    times.sort_unstable();
+    let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
+    times.get(at).copied().unwrap_or_default()
+}
+
+/// Bytes as text for people.
+pub(crate) fn mib(bytes: u64) -> String {
+    format!("{}.{} MiB", bytes >> 20, (bytes % (1 << 20)) * 10 >> 20)
+}

@@ -1,0 +1,244 @@
+//! HTTP/2's own attacks: resets, continuations, settings, pings and windows in floods, and answers that are never read.
+//! Each ends with the connection or costs little; others are served all the while and afterwards.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use nodesift::limits::{H2_STREAMS, WRITE_STALL};
+use nodesift_tests::wire::Wire;
+use nodesift_tests::{patience, process};
+use serde_json::json;
+
+use crate::arena::{Arena, about, alone, beside_others, mib, pending_pods};
+use crate::frames::{
+    CONTINUATION, DATA, END_HEADERS, HEADERS, OPENING, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame, get, goodbye,
+    header, post, receive, request,
+};
+
+/// Processor time that one flood may take of the sidecar, whatever it sends.
+const WORK: Duration = Duration::from_secs(5);
+/// What one flood may make memory grow by, its connection's buffers included.
+const GROWTH: u64 = 1 << 20;
+/// What the allocator keeps or gives back beside that from one look to the next.
+const NOISE: u64 = 1 << 20;
+/// The code of GOAWAY for a peer that wants too much.
+const ENHANCE_YOUR_CALM: u32 = 11;
+/// Frames that are sent at once.
+const BURST: usize = 500;
+
+/// How a flood ended.
+struct Ended {
+    /// Frames that were sent until the other side had enough, or all.
+    sent: usize,
+    cut: bool,
+    goodbye: Option<u32>,
+}
+
+/// Sends `frames` frames, as the function makes them, reads what comes, and checks what it cost.
+fn flood(arena: &Arena, name: &str, frames: usize, make: impl Fn(usize) -> Vec<u8>) -> Ended {
+    const LAST: &[u8; 8] = b"the last";
+    let id = arena.sidecar.id();
+    let mut wire = arena.wire();
+    wire.send(OPENING).unwrap();
+    let before = (process::processor_time(id), process::resident_bytes(id));
+    process::forget_peak(id);
+    let start = Instant::now();
+    let mut came = Vec::new();
+    wire.wait_at_most(Duration::from_millis(1)).unwrap();
+    let (mut sent, mut cut) = (0, false);
+    while sent < frames && !cut {
+        let next = frames.min(sent + BURST);
+        let burst: Vec<u8> = (sent..next).flat_map(&make).collect();
+        cut = send_reading(&mut wire, &burst, &mut came);
+        sent = next;
+    }
+    // Whoever was not cut off is answered once everything before has been worked through; whoever was may read why.
+    wire.wait_at_most(patience::wait()).unwrap();
+    if !cut {
+        cut = wire.send(frame(PING, 0, 0, LAST)).is_err();
+    }
+    let answered = |came: &[u8]| came.windows(LAST.len()).any(|part| part == LAST);
+    while cut || !answered(&came[came.len().saturating_sub(1 << 16)..]) {
+        match wire.receive() {
+            Ok(more) if !more.is_empty() => came.extend(more),
+            _ => {
+                cut = true;
+                break;
+            }
+        }
+    }
+    let goodbye = goodbye(&came);
+    let work = process::processor_time(id).saturating_sub(before.0);
+    let grown = process::peak_resident_bytes(id).saturating_sub(before.1);
+    println!(
+        "{name}: {sent} of {frames} frames in {:?}, {work:?} of work, +{}, cut: {cut}, goodbye: {goodbye:?}",
+        start.elapsed(),
+        mib(grown)
+    );
+    assert!(work <= patience::within(WORK), "{name}: {work:?}");
+    assert!(grown <= GROWTH + NOISE, "{name}: +{}", mib(grown));
+    Ended { sent, cut, goodbye }
+}
+
+/// Sends a burst and keeps what comes meanwhile. Whether the other side has had enough.
+fn send_reading(wire: &mut Wire, burst: &[u8], came: &mut Vec<u8>) -> bool {
+    for part in burst.chunks(4096) {
+        if wire.send(part).is_err() {
+            return true;
+        }
+        loop {
+            match wire.receive() {
+                Ok(more) if more.is_empty() => return true,
+                Ok(more) => {
+                    came.extend_from_slice(&more);
+                    if more.len() < 4096 {
+                        break;
+                    }
+                }
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => break,
+                Err(_) => return true,
+            }
+        }
+    }
+    false
+}
+
+/// The stream of the n-th request.
+fn stream(at: usize) -> u32 {
+    u32::try_from(2 * at + 1).unwrap()
+}
+
+#[test]
+fn a08_floods_of_frames_end_with_the_connection_or_cost_little() {
+    let _alone = alone();
+    let arena = Arena::new(&[]);
+    for _ in 0..3 {
+        arena.goes_on();
+    }
+    let question = about(&pending_pods()[..1]).to_string();
+    let cancel = 8_u32.to_be_bytes();
+    // Requests that are taken back as soon as they are made: idle ones, then ones that evaluate.
+    flood(&arena, "rapid reset", 20_000, |at| {
+        [get(stream(at), "/livez"), frame(RST_STREAM, 0, stream(at), &cancel)].concat()
+    });
+    flood(&arena, "rapid reset of questions", 2_000, |at| {
+        [post(stream(at), "/v1/filter", &question), frame(RST_STREAM, 0, stream(at), &cancel)].concat()
+    });
+    // Streams that the sidecar has to reset: their requests are broken.
+    let ended = flood(&arena, "made to reset", 20_000, |at| {
+        frame(HEADERS, END_HEADERS, stream(at), &[request("GET", "/livez"), header("connection", "close")].concat())
+    });
+    assert!(ended.cut, "after {} streams in error", ended.sent);
+
+    let ended = flood(&arena, "CONTINUATION", 20_000, |at| match at {
+        0 => frame(HEADERS, 0, 1, &request("GET", "/livez")),
+        _ => frame(CONTINUATION, 0, 1, &header("x-more", &"x".repeat(500))),
+    });
+    assert!(ended.cut && ended.sent < 2_000, "{}", ended.sent);
+    let ended = flood(&arena, "empty CONTINUATION", 100_000, |at| match at {
+        0 => frame(HEADERS, 0, 1, &request("GET", "/livez")),
+        _ => frame(CONTINUATION, 0, 1, &[]),
+    });
+    assert!(ended.cut, "a head without an end");
+
+    flood(&arena, "SETTINGS, read", 50_000, |_| frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 100]));
+    flood(&arena, "PING, read", 50_000, |at| frame(PING, 0, 0, &(at as u64).to_be_bytes()));
+    let ended = flood(&arena, "windows", 20_000, |_| frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes()));
+    assert!(!ended.cut || ended.goodbye == Some(ENHANCE_YOUR_CALM));
+    let ended = flood(&arena, "a window too wide", 10, |_| frame(WINDOW_UPDATE, 0, 0, &0x7fff_ffff_u32.to_be_bytes()));
+    assert_eq!(ended.goodbye, Some(3), "FLOW_CONTROL_ERROR");
+    let ended = flood(&arena, "empty DATA", 100_000, |at| match at {
+        0 => frame(HEADERS, END_HEADERS, 1, &request("POST", "/v1/filter")),
+        _ => frame(DATA, 0, 1, &[]),
+    });
+    assert!(ended.cut, "a body of nothing without an end");
+    arena.goes_on();
+}
+
+#[test]
+fn a08_whoever_never_reads_is_cut_off() {
+    let _alone = alone();
+    let arena = Arena::new(&[]);
+    let id = arena.sidecar.id();
+    let before = process::open_files(id);
+    // What is written back fills the buffers between; then nothing more is read either, and the clock runs.
+    let floods: [(&str, fn(usize) -> Vec<u8>); 3] = [
+        ("SETTINGS", |_| frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 100])),
+        ("PING", |at| frame(PING, 0, 0, &(at as u64).to_be_bytes())),
+        ("answers", |at| get(stream(at), "/metrics")),
+    ];
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for (name, make) in floods {
+            let arena = &arena;
+            scope.spawn(move || {
+                let mut wire = arena.wire();
+                wire.send(OPENING).unwrap();
+                // A window as wide as can be: that nothing is read must be seen by the socket alone.
+                wire.send(frame(SETTINGS, 0, 0, &[0, 4, 0x7f, 0xff, 0xff, 0xff])).unwrap();
+                wire.send(frame(WINDOW_UPDATE, 0, 0, &0x7000_0000_u32.to_be_bytes())).unwrap();
+                wire.wait_at_most(patience::wait()).unwrap();
+                let mut sent = 0;
+                let end = Instant::now() + patience::wait();
+                while wire.send((sent..sent + BURST).flat_map(make).collect::<Vec<u8>>()).is_ok() {
+                    sent += BURST;
+                    assert!(Instant::now() < end, "{name}: {sent} frames, and never cut off");
+                }
+                println!("{name}: cut off after {sent} frames and {:?}", start.elapsed());
+            });
+        }
+        // Windows that stay shut, and streams up to the limit with answers of some hundred kilobytes.
+        scope.spawn(|| {
+            let mut wire = arena.wire();
+            wire.send(OPENING).unwrap();
+            wire.send(frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])).unwrap();
+            let question = json!({"pods": &pending_pods()[..8], "detail": "DETAIL_NODES"}).to_string();
+            for at in 0..H2_STREAMS as usize {
+                wire.send(post(stream(at), "/v1/filter", &question)).unwrap();
+            }
+            wire.wait_at_most(patience::wait()).unwrap();
+            let begun = Instant::now();
+            // It answers pings all the while, as a living client does.
+            while let Ok(came) = receive(&mut wire) {
+                if came.kind == PING && came.flags == 0 {
+                    drop(wire.send(frame(PING, 1, 0, &came.payload)));
+                }
+            }
+            let time = begun.elapsed();
+            println!("shut windows: cut off after {time:?}");
+            assert!(time <= patience::within(2 * WRITE_STALL + Duration::from_secs(2)), "{time:?}");
+        });
+        // Others are served.
+        arena.goes_on();
+    });
+    assert!(start.elapsed() <= patience::within(Duration::from_secs(20)), "{:?}", start.elapsed());
+    patience::until(|| (process::open_files(id) <= before).then_some(())).expect("the connections are closed");
+    arena.goes_on();
+}
+
+#[test]
+fn a08_a_slow_reader_with_open_windows_is_not_cut_off() {
+    let _beside = beside_others();
+    let arena = Arena::new(&[]);
+    let mut wire = arena.wire();
+    wire.send(OPENING).unwrap();
+    let question = json!({"pods": pending_pods(), "detail": "DETAIL_NODES"}).to_string();
+    wire.send(post(1, "/v1/filter", &question)).unwrap();
+    // The window of a stream is 64 KiB: it is opened again bit by bit, for longer than an answer may lie still.
+    let (mut ended, mut bytes, start) = (false, 0, Instant::now());
+    while !ended {
+        let came = receive(&mut wire).expect("the answer goes on");
+        if came.kind == DATA {
+            bytes += came.payload.len();
+            ended = came.flags & 1 == 1;
+            let more = u32::try_from(came.payload.len().max(1)).unwrap().to_be_bytes();
+            wire.send([frame(WINDOW_UPDATE, 0, 1, &more), frame(WINDOW_UPDATE, 0, 0, &more)].concat()).unwrap();
+            if start.elapsed() < WRITE_STALL + Duration::from_secs(1) {
+                std::thread::park_timeout(Duration::from_millis(100));
+            }
+        }
+        assert_eq!((came.kind == DATA && came.stream != 1, came.kind == RST_STREAM), (false, false));
+    }
+    println!("{bytes} bytes in {:?}", start.elapsed());
+    assert!(bytes > 64 * 1024);
+}

@@ -1,0 +1,82 @@
+//! Metrics: what a client asks about never becomes a series.
+
+use nodesift_tests::http;
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, about, beside_others, pending_objects};
+
+/// Distinct names that are asked about.
+const NAMES: usize = 100_000;
+/// Names of one request.
+const NAMES_EACH: usize = 1_000;
+/// Series that there may be.
+const SERIES: usize = 2_000;
+
+fn series(arena: &Arena) -> Vec<String> {
+    let text = http::get(&arena.sidecar.unix(), "/metrics").unwrap().body;
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let mut series: Vec<String> = lines.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect();
+    series.sort_unstable();
+    series
+}
+
+#[test]
+fn a14_a_hundred_thousand_names_leave_no_series() {
+    let _beside = beside_others();
+    let arena = Arena::new(&[]);
+    arena.goes_on();
+    let before = series(&arena);
+    let mut wire = arena.wire();
+    let pod = &pending_objects()[0];
+    for first in (0..NAMES).step_by(NAMES_EACH) {
+        // Nodes that nobody knows, pods, labels, schedulers, paths and methods that nobody has heard of.
+        let names: Vec<String> = (first..first + NAMES_EACH).map(|at| format!("node-{at}")).collect();
+        let reply = wire.post("/extender/filter", json!({"Pod": pod, "NodeNames": names}).to_string()).unwrap();
+        assert_eq!(reply.json()["FailedNodes"].as_object().unwrap().len(), NAMES_EACH);
+        let mut other = pod.clone();
+        other["metadata"] = json!({"name": format!("pod-{first}"), "namespace": format!("ns-{first}"), "labels": {format!("l{first}"): "x"}});
+        other["spec"]["schedulerName"] = json!(format!("scheduler-{first}"));
+        other["spec"]["nodeSelector"] = json!({format!("example.com/{first}"): "x"});
+        other["spec"]["containers"][0]["resources"]["requests"][format!("example.com/device-{first}")] = json!("1");
+        let answer = wire.post("/v1/explain", about(&[json!({"object": other})]).to_string()).unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let wrong: [(String, Value); 3] = [
+            ("/v1/predicates".into(), json!({"allocationKey": format!("uid-{first}"), "nodeID": "n"})),
+            ("/v1/filter".into(), json!({format!("field{first}"): 1})),
+            (format!("/v1/{first}"), json!({})),
+        ];
+        for (path, body) in wrong {
+            wire.post(&path, body.to_string()).unwrap();
+        }
+    }
+    let after = series(&arena);
+    println!("{} series", after.len());
+    assert!(after.len() <= SERIES, "{} series", after.len());
+    assert_eq!(after, before);
+    arena.goes_on();
+}
+
+#[test]
+fn a14_as_many_reasons_as_nodes_leave_no_series() {
+    const NODES: usize = 300;
+    let _beside = beside_others();
+    // Each node lacks a device that all others have.
+    let devices = |lacking: Option<usize>| -> Value {
+        let there = (0..NODES).filter(|at| Some(*at) != lacking);
+        there.map(|at| (format!("example.com/device-{at}"), json!("1"))).collect::<serde_json::Map<_, _>>().into()
+    };
+    let node = |at: usize| {
+        let mut allocatable = devices(Some(at));
+        allocatable["pods"] = json!("10");
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{at}")}, "status": {"allocatable": allocatable}})
+    };
+    let (arena, _folder) = Arena::on((0..NODES).map(node).collect());
+    let before = series(&arena);
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"resources": {"requests": devices(None)}}]}});
+    let answer = arena.wire().post("/v1/filter", about(&[json!({"object": pod})]).to_string()).unwrap().json();
+    let failures = answer["pods"][0]["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), NODES, "each node with a reason of its own: {answer}");
+    let after = series(&arena);
+    assert!(after.len() <= SERIES, "{} series", after.len());
+    assert_eq!(after, before);
+}

@@ -1,0 +1,136 @@
+//! Clients that take their time: heads, bodies and readers at a byte a second are cut off, and nobody else feels them.
+
+use std::time::{Duration, Instant};
+
+use nodesift::limits::{BODY_TIME, HEAD_TIME, WRITE_STALL};
+use nodesift_tests::wire::Wire;
+use nodesift_tests::{patience, process};
+use serde_json::json;
+
+use crate::arena::{Arena, about, alone, pending_pods, percentile};
+
+/// Slow clients at once.
+const CLIENTS: usize = 500;
+/// Those of them that read slowly: each costs an answer of some megabytes.
+const READERS: usize = 16;
+/// Between two bytes of one client.
+const PACE: Duration = Duration::from_secs(1);
+/// Between two questions of the healthy client.
+const HEALTHY_PACE: Duration = Duration::from_millis(3);
+/// Questions that one figure of the healthy client is made of.
+const HEALTHY_QUESTIONS: usize = 300;
+/// How much slower the healthy client may be, in percent of what it is without the others.
+const HEALTHY_PERCENT: u32 = 150;
+/// Below this its times are the machine's noise: what a thread waits for a core.
+const NOISE: Duration = Duration::from_millis(3);
+/// How long past its time a client may be cut off: clocks are set up one after the other.
+const GRACE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Head,
+    Body,
+    Silent,
+    Preface,
+    Reader,
+}
+
+struct Client {
+    wire: Wire,
+    kind: Kind,
+}
+
+impl Client {
+    fn new(arena: &Arena, kind: Kind) -> Self {
+        // A socket's buffers are small, so that a slow reader is felt; TCP's would take the answer whole.
+        let mut wire = if kind == Kind::Reader { arena.wire() } else { arena.tcp_wire() };
+        wire.wait_at_most(Duration::from_millis(1)).unwrap();
+        let begun = match kind {
+            Kind::Head => "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\nx-slow: ".to_owned(),
+            Kind::Body => "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n".to_owned(),
+            Kind::Silent => String::new(),
+            Kind::Preface => "PRI * HTTP/2.0\r\n".to_owned(),
+            Kind::Reader => {
+                let body = json!({"pending": true, "detail": "DETAIL_NODES"}).to_string();
+                format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+            }
+        };
+        wire.send(begun).unwrap();
+        Self { wire, kind }
+    }
+
+    /// Sends or reads its next byte. What the other side has closed stays open here.
+    fn tick(&mut self) {
+        match self.kind {
+            Kind::Head | Kind::Body => drop(self.wire.send(" ")),
+            Kind::Reader => drop(self.wire.receive_some(1)),
+            Kind::Silent | Kind::Preface => {}
+        }
+    }
+}
+
+/// The 99th percentile of a healthy client's times.
+fn healthy(wire: &mut Wire, question: &str) -> Duration {
+    let mut times = Vec::with_capacity(HEALTHY_QUESTIONS);
+    for _ in 0..HEALTHY_QUESTIONS {
+        let start = Instant::now();
+        assert_eq!(wire.post("/v1/filter", question).unwrap().status, 200);
+        times.push(start.elapsed());
+        std::thread::park_timeout(HEALTHY_PACE);
+    }
+    percentile(&mut times, 99)
+}
+
+#[test]
+fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
+    let _alone = alone();
+    let arena = Arena::new(&[]);
+    let question = about(&pending_pods()[..1]).to_string();
+    let mut wire = arena.wire();
+    healthy(&mut wire, &question);
+    let control = healthy(&mut wire, &question);
+
+    let id = arena.sidecar.id();
+    let before = process::open_files(id);
+    let kinds = [Kind::Head, Kind::Body, Kind::Silent, Kind::Preface];
+    let mut clients: Vec<Client> =
+        (0..CLIENTS - READERS).map(|at| Client::new(&arena, kinds[at % kinds.len()])).collect();
+    clients.extend((0..READERS).map(|_| Client::new(&arena, Kind::Reader)));
+    let begun = Instant::now();
+    patience::until(|| (process::open_files(id) >= before + CLIENTS - READERS).then_some(()))
+        .expect("all are accepted");
+    // What the readers asked for is evaluated first: this is load like any other.
+    patience::until(|| (arena.metric("nodesift_api_evaluations") == 0.0).then_some(())).expect("the answers are made");
+
+    let (times, cut) = std::thread::scope(|scope| {
+        let cut = scope.spawn(|| {
+            let mut clients = clients;
+            let mut next = begun + PACE;
+            let end = begun + patience::wait();
+            while process::open_files(id) > before {
+                assert!(Instant::now() < end, "{} are still there", process::open_files(id) - before);
+                if Instant::now() >= next {
+                    clients.iter_mut().for_each(Client::tick);
+                    next += PACE;
+                }
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+            begun.elapsed()
+        });
+        let mut times = Vec::new();
+        while !cut.is_finished() {
+            times.push(healthy(&mut wire, &question));
+        }
+        (times, cut.join().unwrap())
+    });
+    let after = healthy(&mut wire, &question);
+    let mut sorted = times.clone();
+    let meanwhile = percentile(&mut sorted, 50);
+    println!("cut off after {cut:?}; healthy p99 {control:?} before, {times:?} meanwhile, {after:?} after");
+    // Each of a client's waits has its own clock; a reader's begins once the buffers between are full.
+    let due = HEAD_TIME.max(BODY_TIME).max(WRITE_STALL) + GRACE;
+    assert!(cut <= patience::within(due), "{cut:?}");
+    let bound = (control.max(after) * HEALTHY_PERCENT / 100).max(NOISE);
+    assert!(meanwhile <= patience::within(bound), "{meanwhile:?} against {control:?} and {after:?}");
+    arena.goes_on();
+}
