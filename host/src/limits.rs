@@ -233,6 +233,9 @@ pub const CLIENT_ANSWER: Duration = Duration::from_secs(60);
 /// Work that takes longer shows a progress bar: shorter, it would only flicker.
 pub const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 
+/// Pods to ask about in one run of the benchmark: each is measured some thousand times and has 64 replicas in the cache.
+pub const BENCH_TEMPLATES: usize = 32;
+
 /// Materialised counts kept up to date. A pod event costs some nanoseconds for each; a busy cluster's pending pods use
 /// a few hundred selectors.
 pub const COUNTS: usize = 1024;

@@ -20,13 +20,18 @@ use crate::policy::{ActivePredicate, OnError};
 use crate::sandbox::wire::Status;
 use crate::sandbox::{self, Verdict};
 
-/// Whether verdicts that are kept are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    /// Yes, and what is evaluated is kept.
+/// Judges in the place of the policy's predicates: the predicate of this name, over the rows of a context.
+pub type Judge<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
+
+/// Where verdicts come from.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// From those that are kept; what is evaluated is kept.
     Store,
-    /// No, and nothing is kept.
+    /// From the predicates, and nothing is kept.
     Fresh,
+    /// From somebody else, and nothing is kept.
+    Other(&'a Judge<'a>),
 }
 
 /// One pod evaluated.
@@ -36,7 +41,7 @@ pub(super) struct Evaluated {
 }
 
 /// Evaluates one pod over the context's batch.
-pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>, source: Source) -> Evaluated {
+pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>, source: Source<'_>) -> Evaluated {
     let nodes = context.snapshot().node_count();
     let mut all_rows = None;
     let mut rulings = Vec::with_capacity(running.policy.predicates.len());
@@ -45,7 +50,8 @@ pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>
     let asked = running.policy.predicates.iter().enumerate();
     for (place, predicate) in asked.filter(|(_, predicate)| predicate.phases.contains(question.phase)) {
         let ruled = match source {
-            Source::Fresh => fresh(predicate, context, &mut all_rows).map(|ruling| (ruling, 0)),
+            Source::Fresh => fresh(predicate, None, context, &mut all_rows).map(|ruling| (ruling, 0)),
+            Source::Other(judge) => fresh(predicate, Some(judge), context, &mut all_rows).map(|ruling| (ruling, 0)),
             Source::Store => reused(running, place, predicate, context, &mut all_rows),
         };
         let (ruling, line) = ruled.unwrap_or_else(|fault| {
@@ -153,17 +159,21 @@ fn reused(
     // A few rows are cheaper to judge than all; what is kept is cheaper still.
     match running.store.known(place, predicate, &whole)? {
         Some(kept) => Ok(of(&kept)),
-        None => fresh(predicate, context, all_rows).map(|ruling| (ruling, 0)),
+        None => fresh(predicate, None, context, all_rows).map(|ruling| (ruling, 0)),
     }
 }
 
-/// Asks one predicate. A cluster-wide one is always asked about every row.
+/// Asks one predicate, or whoever judges in its place. A cluster-wide one is always asked about every row.
 fn fresh(
     predicate: &ActivePredicate,
+    judge: Option<&Judge<'_>>,
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
 ) -> Result<Ruling, Fault> {
-    let call = |context: &Arc<Context>| predicate.module.filter(Arc::clone(context) as _, context.rows());
+    let call = |context: &Arc<Context>| match judge {
+        Some(judge) => judge(&predicate.name, context),
+        None => predicate.module.filter(Arc::clone(context) as _, context.rows()),
+    };
     let Batch::Rows(rows) = context.batch() else {
         return Ok(ruling(predicate, call(context)?.into(), Scope::AllRows));
     };

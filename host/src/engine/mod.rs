@@ -22,6 +22,7 @@ use arc_swap::ArcSwap;
 
 pub use answer::{Answer, Code, Cycle, Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use context::{Batch, Context};
+pub use evaluate::Judge;
 pub use metrics::Metrics;
 pub use overlay::WhatIf;
 pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
@@ -157,6 +158,21 @@ impl Engine {
 
     /// Answers from a given snapshot, so that a caller can look up rows in the same one.
     pub fn answer_on(&self, snapshot: &Arc<Snapshot>, question: &Question) -> Result<Answer, Error> {
+        self.answer_with(snapshot, question, None)
+    }
+
+    /// Answers from the newest snapshot, with somebody else judging in the place of the predicates; everything around
+    /// them is as in [`Self::answer`] without reuse. So the sandbox can be measured against the same code outside of it.
+    pub fn answer_judged_by(&self, judge: &Judge<'_>, question: &Question) -> Result<Answer, Error> {
+        self.answer_with(&self.snapshot(), question, Some(judge))
+    }
+
+    fn answer_with(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        question: &Question,
+        judge: Option<&Judge<'_>>,
+    ) -> Result<Answer, Error> {
         let running = self.running.load();
         let batch = batch(snapshot, &question.nodes)?;
         let pods = question
@@ -166,7 +182,7 @@ impl Engine {
                 let subject = self.subject(pod)?;
                 let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, batch.clone());
                 let context = Arc::new(context.named(&subject.pod, &subject.uid));
-                self.answer_about(&running, question, subject.name, &context)
+                self.answer_about(&running, question, subject.name, &context, judge)
             })
             .collect::<Result<_, Error>>()?;
         Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
@@ -178,11 +194,17 @@ impl Engine {
         question: &Question,
         pod: String,
         context: &Arc<Context>,
+        judge: Option<&Judge<'_>>,
     ) -> Result<PodAnswer, Error> {
         // What is kept stands for generations of the cache. An overlay has the generation of what it lies over, and other
         // rows, so that it neither finds its verdicts there nor leaves any.
-        let is_kept = self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
-        let source = if is_kept { Source::Store } else { Source::Fresh };
+        let is_kept =
+            judge.is_none() && self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
+        let source = match judge {
+            Some(judge) => Source::Other(judge),
+            None if is_kept => Source::Store,
+            None => Source::Fresh,
+        };
         let evaluated = evaluate::pod(running, question, context, source);
         if is_kept && self.reuse == Reuse::Verified {
             let fresh = evaluate::pod(running, question, context, Source::Fresh);
