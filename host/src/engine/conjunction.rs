@@ -246,6 +246,29 @@ impl Outcome {
         Some(outcome)
     }
 
+    /// The outcome over some of the rows of one over every row.
+    pub(super) fn over(&self, rows: &Arc<[Row]>) -> Self {
+        let nodes = self.asked;
+        let mut words = vec![0_u64; nodes.div_ceil(64)];
+        for row in rows.iter() {
+            if let Some(word) = words.get_mut(row.index() / 64) {
+                *word |= 1 << (row.index() % 64);
+            }
+        }
+        let meant = RowSet::of_words(words);
+        let groups =
+            self.groups.iter().map(|group| Group { rows: Arc::new(group.rows.among(&meant, nodes)), ..group.clone() });
+        let mut outcome = Self {
+            asked: rows.len(),
+            feasible: Arc::new(self.feasible.among(&meant, nodes)),
+            groups: groups.filter(|group| !group.rows.is_empty()).collect(),
+            message: None,
+            ..self.clone()
+        };
+        outcome.finish(&Batch::Rows(Arc::clone(rows)));
+        outcome
+    }
+
     /// What follows from the rulings and the groups.
     fn finish(&mut self, batch: &Batch) {
         let failure = |group: &Group| {

@@ -20,18 +20,13 @@ use crate::policy::{ActivePredicate, OnError};
 use crate::sandbox::wire::Status;
 use crate::sandbox::{self, Verdict};
 
-/// Judges in the place of the policy's predicates: the predicate of this name, over the rows of a context.
-pub type Judge<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
-
-/// Where verdicts come from.
-#[derive(Clone, Copy)]
-pub(super) enum Source<'a> {
-    /// From those that are kept; what is evaluated is kept.
+/// Whether verdicts that are kept are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Yes, and what is evaluated is kept.
     Store,
-    /// From the predicates, and nothing is kept.
+    /// No, and nothing is kept.
     Fresh,
-    /// From somebody else, and nothing is kept.
-    Other(&'a Judge<'a>),
 }
 
 /// One pod evaluated.
@@ -41,7 +36,7 @@ pub(super) struct Evaluated {
 }
 
 /// Evaluates one pod over the context's batch.
-pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>, source: Source<'_>) -> Evaluated {
+pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>, source: Source) -> Evaluated {
     let nodes = context.snapshot().node_count();
     let mut all_rows = None;
     let mut rulings = Vec::with_capacity(running.policy.predicates.len());
@@ -50,8 +45,7 @@ pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>
     let asked = running.policy.predicates.iter().enumerate();
     for (place, predicate) in asked.filter(|(_, predicate)| predicate.phases.contains(question.phase)) {
         let ruled = match source {
-            Source::Fresh => fresh(predicate, None, context, &mut all_rows).map(|ruling| (ruling, 0)),
-            Source::Other(judge) => fresh(predicate, Some(judge), context, &mut all_rows).map(|ruling| (ruling, 0)),
+            Source::Fresh => fresh(predicate, context, &mut all_rows).map(|ruling| (ruling, 0)),
             Source::Store => reused(running, place, predicate, context, &mut all_rows),
         };
         let (ruling, line) = ruled.unwrap_or_else(|fault| {
@@ -66,6 +60,26 @@ pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>
         (Source::Store, Batch::All) => running.store.outcome(&lines, rulings, nodes),
         (_, batch) => Arc::new(Outcome::new(rulings, batch, nodes)),
     };
+    Evaluated { outcome, faults }
+}
+
+/// Judges in the place of the policy's predicates: the predicate of this name, over the rows of a context.
+pub type Judge<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
+
+/// Evaluates one pod over the context's batch, every row, afresh, with somebody else judging in the place of the predicates.
+pub(super) fn pod_by(judge: &Judge<'_>, running: &Running, question: &Question, context: &Arc<Context>) -> Evaluated {
+    let mut faults = Vec::new();
+    let asked = running.policy.predicates.iter().filter(|predicate| predicate.phases.contains(question.phase));
+    let ruled = asked.map(|predicate| {
+        let judgement = judge(&predicate.name, context).map(Judgement::from).unwrap_or_else(|fault| {
+            let (judgement, effect) = on_fault(predicate, &fault, context.rows() as usize);
+            faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+            judgement
+        });
+        ruling(predicate, judgement, Scope::AllRows)
+    });
+    let rulings = ruled.collect();
+    let outcome = Arc::new(Outcome::new(rulings, context.batch(), context.snapshot().node_count()));
     Evaluated { outcome, faults }
 }
 
@@ -86,6 +100,7 @@ impl Evaluated {
             message: outcome.message.clone(),
             cycle: outcome.cycle,
             faults: self.faults,
+            next: None,
         }
     }
 
@@ -133,8 +148,14 @@ impl Evaluated {
     }
 }
 
-fn ruling(predicate: &ActivePredicate, judgement: Judgement, scope: Scope) -> Ruling {
+pub(super) fn ruling(predicate: &ActivePredicate, judgement: Judgement, scope: Scope) -> Ruling {
     Ruling { predicate: Arc::clone(&predicate.name), judgement: Arc::new(judgement), scope }
+}
+
+/// What a kept verdict says.
+pub(super) fn ruling_of(predicate: &ActivePredicate, kept: &Kept) -> Ruling {
+    let judgement = Arc::clone(&kept.judgement);
+    Ruling { predicate: Arc::clone(&predicate.name), judgement, scope: Scope::AllRows }
 }
 
 /// The verdict that is kept, or one that is evaluated and kept; and the line of verdicts that it belongs to.
@@ -145,10 +166,7 @@ fn reused(
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
 ) -> Result<(Ruling, u64), Fault> {
-    let of = |kept: &Kept| {
-        let judgement = Arc::clone(&kept.judgement);
-        (Ruling { predicate: Arc::clone(&predicate.name), judgement, scope: Scope::AllRows }, kept.line)
-    };
+    let of = |kept: &Kept| (ruling_of(predicate, kept), kept.line);
     if matches!(context.batch(), Batch::All) {
         return running.store.judge(place, predicate, context).map(|kept| of(&kept));
     }
@@ -159,21 +177,17 @@ fn reused(
     // A few rows are cheaper to judge than all; what is kept is cheaper still.
     match running.store.known(place, predicate, &whole)? {
         Some(kept) => Ok(of(&kept)),
-        None => fresh(predicate, None, context, all_rows).map(|ruling| (ruling, 0)),
+        None => fresh(predicate, context, all_rows).map(|ruling| (ruling, 0)),
     }
 }
 
-/// Asks one predicate, or whoever judges in its place. A cluster-wide one is always asked about every row.
-fn fresh(
+/// Asks one predicate. A cluster-wide one is always asked about every row.
+pub(super) fn fresh(
     predicate: &ActivePredicate,
-    judge: Option<&Judge<'_>>,
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
 ) -> Result<Ruling, Fault> {
-    let call = |context: &Arc<Context>| match judge {
-        Some(judge) => judge(&predicate.name, context),
-        None => predicate.module.filter(Arc::clone(context) as _, context.rows()),
-    };
+    let call = |context: &Arc<Context>| predicate.module.filter(Arc::clone(context) as _, context.rows());
     let Batch::Rows(rows) = context.batch() else {
         return Ok(ruling(predicate, call(context)?.into(), Scope::AllRows));
     };
@@ -197,7 +211,7 @@ fn over_all_rows<'a>(context: &Context, all_rows: &'a mut Option<Arc<Context>>) 
 }
 
 /// What stands in for the verdict of a predicate that failed to answer.
-fn on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Judgement, FaultEffect) {
+pub(super) fn on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Judgement, FaultEffect) {
     match predicate.on_error {
         OnError::Ignore => (Judgement::FitsAll, FaultEffect::Ignored),
         OnError::Reject => {

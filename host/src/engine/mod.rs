@@ -1,7 +1,7 @@
 //! The engine: a question about pods and nodes in, an answer from one snapshot and one policy out. It does no I/O.
 //!
 //! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
-//! combines them, `context` offers a predicate its facts. `overlay` is for questions about the cluster as it is not,
+//! combines them, `context` offers a predicate its facts; `sample` ends where enough nodes fit. `overlay` is for questions about the cluster as it is not,
 //! `preemption` for how many pods have to go.
 
 mod answer;
@@ -15,6 +15,7 @@ mod preemption;
 mod question;
 mod reuse;
 mod rows;
+mod sample;
 
 use std::sync::Arc;
 
@@ -24,9 +25,9 @@ pub use answer::{Answer, Code, Cycle, Failure, FaultEffect, FaultReport, PodAnsw
 pub use context::{Batch, Context};
 pub use evaluate::Judge;
 pub use metrics::Metrics;
-pub use overlay::WhatIf;
+pub use overlay::{Supposed, WhatIf};
 pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
-pub use question::{Depth, Nodes, PodRef, Question};
+pub use question::{Depth, Nodes, PodRef, Question, Sample};
 pub use rows::RowSet;
 
 use crate::cache::{OverlayError, Reader, Row, Snapshot};
@@ -55,6 +56,14 @@ pub enum Error {
     /// What is supposed does not fit what there is.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
+    /// A part of what is supposed names what is not there.
+    #[error("{place}: {error}")]
+    Supposed {
+        /// Which part.
+        place: Supposed,
+        /// What is not there.
+        error: Box<Error>,
+    },
     /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
     #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
     Contradiction {
@@ -158,21 +167,6 @@ impl Engine {
 
     /// Answers from a given snapshot, so that a caller can look up rows in the same one.
     pub fn answer_on(&self, snapshot: &Arc<Snapshot>, question: &Question) -> Result<Answer, Error> {
-        self.answer_with(snapshot, question, None)
-    }
-
-    /// Answers from the newest snapshot, with somebody else judging in the place of the predicates; everything around
-    /// them is as in [`Self::answer`] without reuse. So the sandbox can be measured against the same code outside of it.
-    pub fn answer_judged_by(&self, judge: &Judge<'_>, question: &Question) -> Result<Answer, Error> {
-        self.answer_with(&self.snapshot(), question, Some(judge))
-    }
-
-    fn answer_with(
-        &self,
-        snapshot: &Arc<Snapshot>,
-        question: &Question,
-        judge: Option<&Judge<'_>>,
-    ) -> Result<Answer, Error> {
         let running = self.running.load();
         let batch = batch(snapshot, &question.nodes)?;
         let pods = question
@@ -182,7 +176,7 @@ impl Engine {
                 let subject = self.subject(pod)?;
                 let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, batch.clone());
                 let context = Arc::new(context.named(&subject.pod, &subject.uid));
-                self.answer_about(&running, question, subject.name, &context, judge)
+                self.answer_about(&running, question, subject.name, &context)
             })
             .collect::<Result<_, Error>>()?;
         Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
@@ -194,27 +188,37 @@ impl Engine {
         question: &Question,
         pod: String,
         context: &Arc<Context>,
-        judge: Option<&Judge<'_>>,
     ) -> Result<PodAnswer, Error> {
         // What is kept stands for generations of the cache. An overlay has the generation of what it lies over, and other
         // rows, so that it neither finds its verdicts there nor leaves any.
-        let is_kept =
-            judge.is_none() && self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
-        let source = match judge {
-            Some(judge) => Source::Other(judge),
-            None if is_kept => Source::Store,
-            None => Source::Fresh,
-        };
-        let evaluated = evaluate::pod(running, question, context, source);
+        let is_kept = self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
+        let source = if is_kept { Source::Store } else { Source::Fresh };
+        let judged = sample::judge(running, question, context, source);
         if is_kept && self.reuse == Reuse::Verified {
-            let fresh = evaluate::pod(running, question, context, Source::Fresh);
-            if let Some(difference) = evaluated.difference(&fresh, context) {
+            let fresh = sample::judge(running, question, context, Source::Fresh);
+            if let Some(difference) = judged.difference(&fresh) {
                 self.metrics.contradicted.inc();
                 tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
                 return Err(Error::Contradiction { pod, difference });
             }
         }
-        Ok(evaluated.answer(question, pod, context))
+        let answer = judged.evaluated.answer(question, pod, &judged.context);
+        Ok(PodAnswer { next: judged.next, ..answer })
+    }
+
+    /// Answers about every node of the newest snapshot, afresh, with somebody else judging in the place of the predicates;
+    /// all around them is as in [`Self::answer`]. So the sandbox can be measured against the same code outside of it.
+    pub fn answer_judged_by(&self, judge: &Judge<'_>, question: &Question) -> Result<Answer, Error> {
+        let (snapshot, running) = (self.snapshot(), self.running.load());
+        let answer = |pod: &PodRef| {
+            let subject = self.subject(pod)?;
+            let context = Context::new(Arc::clone(&snapshot), subject.facts, subject.node_name, Batch::All);
+            let context = Arc::new(context.named(&subject.pod, &subject.uid));
+            let evaluated = evaluate::pod_by(judge, &running, question, &context);
+            Ok(evaluated.answer(question, subject.name, &context))
+        };
+        let pods = question.pods.iter().map(answer).collect::<Result<_, Error>>()?;
+        Ok(Answer { snapshot, policy_generation: running.policy.generation, pods })
     }
 
     fn subject(&self, pod: &PodRef) -> Result<Subject, Error> {
@@ -239,7 +243,7 @@ impl Engine {
     }
 }
 
-/// The rows asked about; named ones each once, in the order of names.
+/// The rows asked about; named ones each once, in the order of names. Where enough are asked for, any may be.
 fn batch(snapshot: &Snapshot, nodes: &Nodes) -> Result<Batch, Error> {
     let Nodes::Named(names) = nodes else { return Ok(Batch::All) };
     let row = |name: &String| snapshot.node_row(name).ok_or_else(|| Error::UnknownNode { node: name.clone() });
