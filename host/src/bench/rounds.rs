@@ -65,7 +65,11 @@ mod tests {
     #[test]
     fn preparing_is_not_measured_and_a_failure_ends_the_rounds() {
         let mut ran = Vec::new();
-        let outcome = timed(5, Ok, |round| if round < 3 { Ok(ran.push(round)) } else { Err(round) });
-        assert_eq!((outcome, ran), (Err(3), vec![0, 1, 2]));
+        let run = |round| {
+            ran.push(round);
+            if round < 3 { Ok(()) } else { Err(round) }
+        };
+        let outcome = timed(5, Ok, run);
+        assert_eq!((outcome, ran), (Err(3), vec![0, 1, 2, 3]));
     }
 }

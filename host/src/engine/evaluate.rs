@@ -63,6 +63,20 @@ pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>
     Evaluated { outcome, faults }
 }
 
+/// What is kept about one pod over every row; none where anything would have to be judged or put together.
+pub(super) fn kept(running: &Running, question: &Question, context: &Context) -> Option<Evaluated> {
+    let (mut verdicts, mut lines) = (Vec::new(), Vec::new());
+    let asked = running.policy.predicates.iter().enumerate();
+    for (place, predicate) in asked.filter(|(_, predicate)| predicate.phases.contains(question.phase)) {
+        let kept = running.store.standing(place, predicate, context)?;
+        lines.push(kept.line);
+        verdicts.push(kept);
+    }
+    let outcome = running.store.known_outcome(&lines, &verdicts, context.snapshot().node_count())?;
+    running.store.count_kept(verdicts.len());
+    Some(Evaluated { outcome, faults: Vec::new() })
+}
+
 /// Judges in the place of the policy's predicates: the predicate of this name, over the rows of a context.
 pub type Judge<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
 

@@ -49,10 +49,14 @@ fn main() {
 }
 
 fn median(rounds: usize, mut run: impl FnMut()) -> Duration {
-    let times = timed(rounds, |_| Ok(()), |()| -> Result<(), Infallible> {
-        run();
-        Ok(())
-    });
+    let times = timed(
+        rounds,
+        |_| Ok(()),
+        |()| -> Result<(), Infallible> {
+            run();
+            Ok(())
+        },
+    );
     times.unwrap().median()
 }
 

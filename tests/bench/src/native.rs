@@ -16,7 +16,7 @@ pub type Filter = fn(usize) -> nodesift_sdk::Verdict;
 /// Makes a predicate of its type, without arguments, once a thread.
 macro_rules! filter {
     ($predicate:path) => {
-        |rows| {
+        |rows: usize| {
             use nodesift_sdk::Predicate as _;
             thread_local! {
                 static PREDICATE: $predicate = nodesift_sdk::configure("{}").expect("no arguments are needed");
@@ -29,7 +29,7 @@ macro_rules! filter {
 /// The predicate of this name; none where it is not built in.
 #[allow(clippy::expect_used, reason = "every built-in predicate runs without arguments")]
 pub fn filter(name: &str) -> Option<Filter> {
-    Some(match name {
+    let filter: Filter = match name {
         "InterPodAffinity" => filter!(nodesift_predicate_inter_pod_affinity::InterPodAffinity),
         "NodeAffinity" => filter!(nodesift_predicate_node_affinity::NodeAffinity),
         "NodeName" => filter!(nodesift_predicate_node_name::NodeName),
@@ -43,7 +43,8 @@ pub fn filter(name: &str) -> Option<Filter> {
         "VolumeRestrictions" => filter!(nodesift_predicate_volume_restrictions::VolumeRestrictions),
         "VolumeZone" => filter!(nodesift_predicate_volume_zone::VolumeZone),
         _ => return None,
-    })
+    };
+    Some(filter)
 }
 
 /// Judges in the place of the predicate of this name, as [`nodesift::engine::Engine::answer_judged_by`] wants it. A

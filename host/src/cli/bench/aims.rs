@@ -48,12 +48,9 @@ pub(super) fn of(shape: Shape) -> Aims {
             uds_p99: Some(400.0),
             pods_per_second: Some(15_000.0),
         },
-        Shape { nodes: 100_000, pods_per_node: 10, seed: SEED } => Aims {
-            cold: [Some(1_500.0), None, None, None],
-            warm: Some(15.0),
-            sandboxed_by_native: Some(1.5),
-            ..NONE
-        },
+        Shape { nodes: 100_000, pods_per_node: 10, seed: SEED } => {
+            Aims { cold: [Some(1_500.0), None, None, None], warm: Some(15.0), sandboxed_by_native: Some(1.5), ..NONE }
+        }
         _ => NONE,
     }
 }

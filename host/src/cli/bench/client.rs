@@ -103,7 +103,8 @@ async fn one_by_one(socket: &Path, uids: &[&str], requests: usize) -> anyhow::Re
 
 /// Batches over several connections, some under way on each; how many pods are answered a second.
 async fn in_batches(socket: &Path, uids: &[&str], batch: usize, time: Duration) -> anyhow::Result<u64> {
-    let batches: Vec<Vec<String>> = uids.chunks(batch).map(|uids| uids.iter().map(|uid| (*uid).to_owned()).collect()).collect();
+    let batches: Vec<Vec<String>> =
+        uids.chunks(batch).map(|uids| uids.iter().map(|uid| (*uid).to_owned()).collect()).collect();
     let mut askers = JoinSet::new();
     let started = Instant::now();
     for _ in 0..CONNECTIONS {
@@ -138,15 +139,11 @@ async fn in_batches(socket: &Path, uids: &[&str], batch: usize, time: Duration) 
 /// Asks which nodes fit, without why the others do not: what a core places by. The answer must be about all pods.
 async fn ask(client: &mut Client, uids: &[&str], table: &mut v1::Bitmaps) -> anyhow::Result<()> {
     let pods = uids.iter().map(|uid| v1::Pod { pod: Some(pod::Pod::Uid((*uid).to_owned())) }).collect();
-    let request = v1::FilterRequest {
-        pods,
-        detail: v1::Detail::Feasible.into(),
-        bitmaps: Some(*table),
-        ..Default::default()
-    };
+    let request =
+        v1::FilterRequest { pods, detail: v1::Detail::Feasible.into(), bitmaps: Some(*table), ..Default::default() };
     let response = client.filter(request).await?.into_inner();
     let is_bitmap = |pod: &v1::PodAnswer| {
-        let bits: u32 = pod.feasible_rows.iter().map(|byte| byte.count_ones()).sum();
+        let bits: u32 = pod.feasible_rows.iter().flatten().map(|byte| byte.count_ones()).sum();
         bits == pod.feasible_count && pod.nodes > 0
     };
     if response.pods.len() != uids.len() || !response.pods.iter().all(is_bitmap) {

@@ -18,8 +18,7 @@ use crate::cli::exit::Failure;
 const NAME: &str = "nodesift-native";
 
 /// What to do where it is not there.
-pub(super) const MISSING: &str =
-    "nodesift-native is not beside this program; `cargo build --release --workspace --bins` makes both, --native PATH names it";
+pub(super) const MISSING: &str = "nodesift-native is not beside this program; `cargo build --release --workspace --bins` makes both, --native PATH names it";
 
 /// The program.
 pub(super) struct Program(PathBuf);

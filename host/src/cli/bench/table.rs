@@ -26,7 +26,8 @@ pub(super) fn text(sizes: &[Size], paint: Paint) -> String {
 }
 
 fn by_pod(size: &Size, paint: Paint) -> String {
-    let header = ["pod", "nodes that fit", "afresh", "kept", "its like bound", "another bound", "natively", "sandboxed/native"];
+    let header =
+        ["pod", "nodes that fit", "afresh", "kept", "its like bound", "another bound", "natively", "sandboxed/native"];
     let mut drawing = table(paint, &header, &[1, 2, 3, 4, 5, 6, 7]);
     for (at, pod) in size.pods.iter().enumerate() {
         let of_pod = |aims: [Option<f64>; 4]| aims.get(at).copied().flatten();

@@ -13,7 +13,7 @@ use clap::Parser;
 use nodesift::bench::{Ground, NativeTimes, Times, pods};
 use nodesift::cache;
 use nodesift::cli::cluster;
-use nodesift::engine::{Answer, Engine, Reuse};
+use nodesift::engine::{Answer, Reuse};
 use nodesift::source::synthetic::Shape;
 use nodesift_bench::native;
 
