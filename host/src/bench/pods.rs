@@ -127,3 +127,55 @@ fn asked(engine: &Engine, question: &Question, rounds: usize) -> Result<Times, E
 fn ask(engine: &Engine, question: &Question) -> Result<(), Error> {
     engine.answer(question).map(|answer| drop(black_box(answer)))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::cache;
+    use crate::cli::cluster;
+    use crate::source::synthetic::Shape;
+
+    #[test]
+    fn a_kept_answer_is_there_once_it_was_given_and_until_it_may_be_another() {
+        let (writer, reader) = cache::new();
+        let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap();
+        let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
+        let ground = Ground::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+        for template in &ground.templates {
+            let question = question(template);
+            let kept = || engine.answer_kept(&engine.snapshot(), &question);
+            assert!(kept().is_none(), "pod {}: nobody has asked yet", template.name);
+            for time in 0..3 {
+                let answer = engine.answer(&question).unwrap();
+                let again = kept().unwrap();
+                let says = |answer: &crate::engine::Answer| {
+                    let pod = answer.pods.first().unwrap();
+                    (pod.pod.clone(), pod.feasible.clone(), pod.failures.clone(), pod.message.clone(), pod.cycle)
+                };
+                assert_eq!(says(&again), says(&answer), "pod {}", template.name);
+                // Its node has less room now: a row must be judged again, which is not done at once.
+                ground.bind(Some(template), time);
+                assert!(kept().is_none(), "pod {}: a node has changed", template.name);
+            }
+            ground.unbind();
+        }
+    }
+
+    #[test]
+    fn every_figure_is_measured_for_every_pod() {
+        let (writer, reader) = cache::new();
+        let policy = cluster::PolicyArgs::default();
+        let fresh = cluster::engine(reader.clone(), &policy).unwrap().reusing(crate::engine::Reuse::Off);
+        let keeping = cluster::engine(reader, &policy).unwrap();
+        let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
+        let ground = Ground::synthetic(writer, &fresh.policy().scheduler_names, shape, || ()).unwrap();
+        let rounds = Rounds { cold: 2, warm: 2, changed: 2 };
+        for template in &ground.templates {
+            let times = measure(&ground, &fresh, &keeping, template, rounds).unwrap();
+            let all = [times.cold, times.warm, times.row_changed, times.other_row_changed];
+            assert!(all.iter().all(|time| !time.is_zero()) && times.feasible > 0, "{times:?}");
+        }
+        assert_eq!(ground.reader.pods().len(), ground.pods + 4 * super::super::PODS_EACH, "all is as it was");
+    }
+}

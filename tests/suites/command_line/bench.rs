@@ -67,6 +67,7 @@ fn files_take_the_place_of_synthetic_clusters() {
 fn what_cannot_be_measured_is_said_before_anything_is() {
     let shop = Workshop::with_cluster();
     shop.fails_naming(64, &["bench", "--cluster", "cluster.json"], &["--pods"]);
+    shop.fails_naming(64, &["bench", "--cluster", "-", "--pods", "pods.json"], &["stdin"]);
     shop.fails_naming(64, &["bench", "--nodes", "10,20", "--pods-per-node", "1,2,3"], &["--pods-per-node"]);
     shop.fails_naming(64, &["bench", "--native", "not/there"], &["not/there"]);
     shop.fails_naming(66, &["bench", "--cluster", "cluster.json", "--pods", "absent.json"], &["absent.json"]);

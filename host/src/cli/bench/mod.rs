@@ -15,7 +15,7 @@ mod native;
 mod socket;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -74,6 +74,9 @@ fn clusters(args: &BenchArgs) -> Result<Vec<Cluster>, Failure> {
     if !args.cluster.cluster.is_empty() {
         if args.pods.is_empty() {
             return usage("which pods? give --pods FILE beside --cluster");
+        }
+        if args.cluster.cluster.iter().chain(&args.pods).any(|file| file == Path::new("-")) {
+            return usage("files are read more than once: stdin cannot be one of them");
         }
         return Ok(vec![Cluster::Files { cluster: args.cluster.cluster.clone(), pods: args.pods.clone() }]);
     }
