@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench bench-smoke readme e2e fmt lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme e2e fmt lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -27,9 +27,14 @@ test: toolchain ## Runs all tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 8 on two cores), most of it the wasm compiler'
 	@$(CARGO) test --workspace $(LOCKED)
 
-bench: toolchain ## Benchmarks predicates, whole answers, the cache's speed and memory
-	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'
+bench: toolchain ## Benchmarks everything: make figures, predicates, preemption, the cache's speed and memory
+	@$(MAKE) --no-print-directory figures ARGS=
 	@$(CARGO) bench --workspace $(LOCKED) --bench '*' -- $(ARGS)
+
+figures: toolchain ## Measures whole answers, natively and over the socket: a table, with the aims beside it
+	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'
+	@$(CARGO) build --workspace $(LOCKED) --release --bins
+	@exec "$${CARGO_TARGET_DIR:-target}/release/nodesift" bench $(ARGS)
 
 # In the profile of the tests, so that CI does not build everything twice: shows that it runs, measures nothing.
 bench-smoke: toolchain ## Runs every benchmark of the smallest cluster once, unmeasured

@@ -3,7 +3,8 @@
 //! The library behind the binary of the same name. Dependencies point one way, downwards:
 //!
 //! ```text
-//! cli ─┬─ api ──── engine ──┬── policy ── sandbox    wasmtime: linker, instances, limits, clock
+//! cli ─┬─ bench ── engine, source                    what is measured, and how
+//!      ├─ api ──── engine ──┬── policy ── sandbox    wasmtime: linker, instances, limits, clock
 //!      │                    └── cache                node table, pod records, columns, counts, snapshots
 //!      └─ source ────────────── cache ── metadata ── object
 //!      limits, fault, metrics: leaves that anyone may use
@@ -12,6 +13,7 @@
 //! Start with [`engine`] for what an answer is, [`cache`] for what is known, [`sandbox`] for how a predicate runs.
 
 pub mod api;
+pub mod bench;
 pub mod cache;
 pub mod cli;
 pub mod engine;

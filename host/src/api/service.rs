@@ -3,10 +3,11 @@
 //! [`Service::run`] is the only place where evaluation leaves the I/O threads; what runs inside sees the engine and may
 //! panic without being felt by another request. [`Service::write`] is the same for calls that change the cache.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use nodesift_api::v1::{Consistency, ExplainRequest, ExplainResponse, FilterRequest, FilterResponse};
+use nodesift_api::v1::{Consistency, ExplainRequest, ExplainResponse, FilterRequest, FilterResponse, pod};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -142,8 +143,26 @@ impl Service {
         if let Some(wanted) = Wanted::of(C::consistency(&request))? {
             wanted.wait(&self.reader).await?;
         }
+        if let Some(answer) = self.kept::<C>(&request) {
+            return answer;
+        }
         let staleness = self.staleness().clone();
         self.run(move |engine| C::answer(engine, &staleness, request)).await
+    }
+
+    /// Answers on the I/O thread where all of the answer is kept: handing it over would take longer than it takes. A slot must
+    /// be free, so that what is kept does not push itself before what is evaluated.
+    fn kept<C: Call>(&self, request: &C::Request) -> Option<Result<C::Response, Error>> {
+        let _slot = self.slots.try_enter()?;
+        let answer = || C::answer_kept(&self.engine, self.staleness(), request);
+        // A stream of answers is behind no guard that would contain a panic.
+        match catch_unwind(AssertUnwindSafe(answer)) {
+            Ok(answer) => answer.map(Ok),
+            Err(_) => {
+                tracing::error!("an answer that is kept ended abnormally");
+                Some(Err(Error::Internal))
+            }
+        }
     }
 
     /// Runs work that evaluates, off the I/O threads and at most one per core at a time.
@@ -211,6 +230,11 @@ pub(super) trait Call {
     /// What the request wants to have been seen.
     fn consistency(request: &Self::Request) -> Option<&Consistency>;
 
+    /// The answer from the newest snapshot, where all of it is kept and it is small.
+    fn answer_kept(_: &Engine, _: &Staleness, _: &Self::Request) -> Option<Self::Response> {
+        None
+    }
+
     /// The answer from the newest snapshot.
     fn answer(engine: &Engine, staleness: &Staleness, request: Self::Request) -> Result<Self::Response, Error>;
 }
@@ -225,6 +249,34 @@ impl Call for Filter {
 
     fn consistency(request: &FilterRequest) -> Option<&Consistency> {
         request.consistency.as_ref()
+    }
+
+    fn answer_kept(engine: &Engine, staleness: &Staleness, request: &FilterRequest) -> Option<FilterResponse> {
+        // Names of nodes are many and long; whole pods have to be decoded and compiled.
+        let is_small = request.bitmaps.is_some()
+            && request.overlay.is_none()
+            && request.nodes.is_none()
+            && request.limit == 0
+            && !request.pending
+            && request.pods.len() <= limits::KEPT_PODS
+            && request.pods.iter().all(|pod| matches!(pod.pod, Some(pod::Pod::Uid(_) | pod::Pod::Name(_))));
+        if !is_small {
+            return None;
+        }
+        let asked = request::Asked {
+            pods: request.pods.clone(),
+            pending: false,
+            phase: request.phase,
+            nodes: None,
+            limit: 0,
+            start: request.start,
+            depth: Depth::FirstFailure,
+        };
+        let snapshot = engine.snapshot();
+        let detail = request::detail(request.detail).ok()?;
+        let question = asked.into_question(engine, &snapshot).ok()?;
+        let answer = engine.answer_kept(&snapshot, &question)?;
+        Some(response::filter(&answer, staleness.age(), detail, request.bitmaps.as_ref()))
     }
 
     fn answer(engine: &Engine, staleness: &Staleness, request: FilterRequest) -> Result<FilterResponse, Error> {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::Error;
@@ -56,6 +56,11 @@ impl Slots {
         })?;
         let pace = Arc::clone(&self.pace);
         Ok(Slot { _permit: permit, _counted: Counted::new(&metrics.evaluations), since: Instant::now(), pace })
+    }
+
+    /// Takes a slot for a moment that is too short to tell anything about the pace; none where all are taken.
+    pub(super) fn try_enter(&self) -> Option<SemaphorePermit<'_>> {
+        self.free.try_acquire().ok()
     }
 
     async fn wait(&self) -> Result<OwnedSemaphorePermit, Error> {

@@ -50,6 +50,8 @@ pub(super) enum Command {
     Filter(AskArgs),
     /// Run every predicate alone over every node, and say what follows
     Explain(AskArgs),
+    /// Measure how fast it is on this machine
+    Bench(BenchArgs),
     /// Make clusters to try things on
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -241,6 +243,33 @@ pub(super) struct AskArgs {
     /// How to print the answer
     #[arg(long, short, value_enum, default_value_t)]
     pub(super) output: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct BenchArgs {
+    /// Nodes of the synthetic clusters, one after the other [default: 5000,100000; with --quick: 5000]
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) nodes: Vec<u32>,
+    /// Pods on each node: one number, or one for each size [default: 30, and 10 from 50,000 nodes on]
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    pub(super) pods_per_node: Vec<u32>,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+    /// The pods to ask about, none of them assumed placed [default: the pods a to d of the synthetic clusters]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "cluster")]
+    pub(super) pods: Vec<PathBuf>,
+    /// Measure less: enough to see that it works, and about what comes out
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// The program that evaluates the same natively [default: nodesift-native beside this program]
+    #[arg(long, value_name = "PATH")]
+    pub(super) native: Option<PathBuf>,
+    /// How to print the figures
+    #[arg(long, short, value_enum, default_value_t)]
+    pub(super) output: Format,
+    /// Play the client of a run, over this socket
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(super) client: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

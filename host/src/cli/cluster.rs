@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::args::PolicyArgs;
+pub use super::args::PolicyArgs;
 use super::exit::Failure;
 use super::report::plain;
-use crate::cache::{self, SharedWriter};
+use crate::cache::{self, Reader, SharedWriter};
 use crate::engine::Engine;
 use crate::object::Pod;
 use crate::policy::{ActivePolicy, Policy};
@@ -55,20 +55,25 @@ pub struct GivenPod {
 /// Reads the cluster and compiles the policy. All that is wrong with them is reported here, before anything is served.
 pub fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<Opened> {
     // The policy first: it is small, and it says whose pods are foreign.
-    let policy = policy_of(policy).map_err(Failure::Policy)?;
-    let runtime = Runtime::start(compiled_modules_folder().as_deref())?;
-    let active =
-        ActivePolicy::load(&policy, FIRST_GENERATION, &runtime).map_err(|error| Failure::Policy(error.into()))?;
+    let (mut writer, reader) = cache::new();
+    let engine = engine(reader, policy)?;
     let contents = match origin {
         Origin::Files(files) => files::read(files),
         Origin::Sample => files::read_bytes("the built-in sample", SAMPLE),
         Origin::Live => Ok(files::Contents::default()),
     };
     let contents = contents.map_err(|error| Failure::Data(error.into()))?;
-    let (mut writer, reader) = cache::new();
-    source::load(&contents.objects, &policy.scheduler_names, &mut writer);
-    let engine = Engine::new(reader, active, runtime);
+    source::load(&contents.objects, &engine.policy().scheduler_names, &mut writer);
     Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), skipped: contents.skipped })
+}
+
+/// An engine with the policy that the command line chooses, over a cache.
+pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
+    let policy = policy_of(policy).map_err(Failure::Policy)?;
+    let runtime = Runtime::start(compiled_modules_folder().as_deref())?;
+    let active =
+        ActivePolicy::load(&policy, FIRST_GENERATION, &runtime).map_err(|error| Failure::Policy(error.into()))?;
+    Ok(Engine::new(reader, active, runtime))
 }
 
 /// The generation of the policy that a process starts with.

@@ -1,10 +1,11 @@
-//! The command line: `nodesift serve`, `filter`, `explain`, `cluster synth`.
+//! The command line: `nodesift serve`, `filter`, `explain`, `bench`, `cluster synth`.
 //!
 //! ```text
 //! args      what can be typed, with its help          exit     what the process ends with
 //! serve     the sidecar, until a signal               cluster  files → engine
 //! ask       filter and explain: pods in, answers out  log      diagnostics on stderr
 //!   local · remote   the engine in this process, or a sidecar's
+//! bench     how fast, in one run
 //! report    answers → table, JSON, JSON lines, YAML     synth    synthetic clusters → files
 //! ```
 //!
@@ -12,6 +13,7 @@
 
 mod args;
 mod ask;
+mod bench;
 pub mod cluster;
 pub mod exit;
 mod log;
@@ -47,6 +49,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(serve) => serve::run(&serve),
         Command::Filter(filter) => ask::filter(&filter),
         Command::Explain(explain) => ask::explain(&explain),
+        Command::Bench(bench) => bench::run(&bench),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
     };
     match outcome {

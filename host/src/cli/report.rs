@@ -23,7 +23,8 @@ use serde::Serialize;
 use super::args::Format;
 use super::ask::Batch;
 use super::exit::Failure;
-use paint::Paint;
+pub(super) use paint::Paint;
+pub(super) use table::{drawn, table};
 
 /// An answer about one pod that can be printed.
 pub(super) trait Reported: Clone {
@@ -106,6 +107,12 @@ impl<A: Reported> Report<A> {
         text.push_str(&A::table(&shapes, paint));
         text
     }
+}
+
+/// Prints an answer that is text already.
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(unwritable)
 }
 
 /// `1 pod`, `2 pods`.

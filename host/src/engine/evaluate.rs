@@ -63,6 +63,40 @@ pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>
     Evaluated { outcome, faults }
 }
 
+/// What is kept about one pod over every row; none where anything would have to be judged or put together.
+pub(super) fn kept(running: &Running, question: &Question, context: &Context) -> Option<Evaluated> {
+    let (mut verdicts, mut lines) = (Vec::new(), Vec::new());
+    let asked = running.policy.predicates.iter().enumerate();
+    for (place, predicate) in asked.filter(|(_, predicate)| predicate.phases.contains(question.phase)) {
+        let kept = running.store.standing(place, predicate, context)?;
+        lines.push(kept.line);
+        verdicts.push(kept);
+    }
+    let outcome = running.store.known_outcome(&lines, &verdicts, context.snapshot().node_count())?;
+    running.store.count_kept(verdicts.len());
+    Some(Evaluated { outcome, faults: Vec::new() })
+}
+
+/// Judges in the place of the policy's predicates: the predicate of this name, over the rows of a context.
+pub type Judge<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
+
+/// Evaluates one pod over the context's batch, every row, afresh, with somebody else judging in the place of the predicates.
+pub(super) fn pod_by(judge: &Judge<'_>, running: &Running, question: &Question, context: &Arc<Context>) -> Evaluated {
+    let mut faults = Vec::new();
+    let asked = running.policy.predicates.iter().filter(|predicate| predicate.phases.contains(question.phase));
+    let ruled = asked.map(|predicate| {
+        let judgement = judge(&predicate.name, context).map(Judgement::from).unwrap_or_else(|fault| {
+            let (judgement, effect) = on_fault(predicate, &fault, context.rows() as usize);
+            faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+            judgement
+        });
+        ruling(predicate, judgement, Scope::AllRows)
+    });
+    let rulings = ruled.collect();
+    let outcome = Arc::new(Outcome::new(rulings, context.batch(), context.snapshot().node_count()));
+    Evaluated { outcome, faults }
+}
+
 impl Evaluated {
     /// The answer, saying as much as asked.
     pub(super) fn answer(self, question: &Question, name: String, context: &Context) -> PodAnswer {

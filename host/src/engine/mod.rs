@@ -24,6 +24,7 @@ use arc_swap::ArcSwap;
 
 pub use answer::{Answer, Code, Cycle, Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use context::{Batch, Context};
+pub use evaluate::Judge;
 pub use metrics::Metrics;
 pub use overlay::{Supposed, WhatIf};
 pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
@@ -36,7 +37,7 @@ use crate::metadata::{self, PodFacts, PodRecord};
 use crate::policy::ActivePolicy;
 pub use crate::policy::Phase;
 use crate::sandbox::Runtime;
-use evaluate::Source;
+use evaluate::{Evaluated, Source};
 use reuse::Store;
 
 /// Why a question has no answer.
@@ -209,10 +210,14 @@ impl Engine {
         // rows, so that it neither finds its verdicts there nor leaves any.
         let is_kept = self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
         let source = if is_kept { Source::Store } else { Source::Fresh };
+        // Looked for before anything is judged: afterwards all of it is there.
+        let is_compared = is_kept && self.reuse == Reuse::Verified;
+        let at_once = (is_compared && question.nodes == Nodes::All).then(|| evaluate::kept(running, question, context));
         let judged = sample::judge(running, question, context, source);
-        if is_kept && self.reuse == Reuse::Verified {
+        if is_compared {
             let fresh = sample::judge(running, question, context, Source::Fresh);
-            if let Some(difference) = judged.difference(&fresh) {
+            let differs = |kept: Evaluated| kept.difference(&fresh.evaluated, context);
+            if let Some(difference) = judged.difference(&fresh).or_else(|| at_once.flatten().and_then(differs)) {
                 self.metrics.contradicted.inc();
                 tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
                 return Err(Error::Contradiction { pod, difference });
@@ -220,6 +225,40 @@ impl Engine {
         }
         let answer = judged.evaluated.answer(question, pod, &judged.context);
         Ok(PodAnswer { next: judged.next, ..answer })
+    }
+
+    /// The answer, where all of it is kept and stands as it is: some microseconds a pod, no predicate is called. None where
+    /// anything else is to do, be it to say what is wrong with the question.
+    pub fn answer_kept(&self, snapshot: &Arc<Snapshot>, question: &Question) -> Option<Answer> {
+        let every_row = question.nodes == Nodes::All && snapshot.overlaid_rows().is_none();
+        if self.reuse != Reuse::On || !every_row || question.depth != Depth::FirstFailure {
+            return None;
+        }
+        let running = self.running.load();
+        let answer = |pod: &PodRef| {
+            let subject = self.subject(pod).ok()?;
+            let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, Batch::All);
+            let context = context.named(&subject.pod, &subject.uid);
+            let evaluated = evaluate::kept(&running, question, &context)?;
+            Some(evaluated.answer(question, subject.name, &context))
+        };
+        let pods = question.pods.iter().map(answer).collect::<Option<_>>()?;
+        Some(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
+    }
+
+    /// Answers about every node of the newest snapshot, afresh, with somebody else judging in the place of the predicates;
+    /// all around them is as in [`Self::answer`]. So the sandbox can be measured against the same code outside of it.
+    pub fn answer_judged_by(&self, judge: &Judge<'_>, question: &Question) -> Result<Answer, Error> {
+        let (snapshot, running) = (self.snapshot(), self.running.load());
+        let answer = |pod: &PodRef| {
+            let subject = self.subject(pod)?;
+            let context = Context::new(Arc::clone(&snapshot), subject.facts, subject.node_name, Batch::All);
+            let context = Arc::new(context.named(&subject.pod, &subject.uid));
+            let evaluated = evaluate::pod_by(judge, &running, question, &context);
+            Ok(evaluated.answer(question, subject.name, &context))
+        };
+        let pods = question.pods.iter().map(answer).collect::<Result<_, Error>>()?;
+        Ok(Answer { snapshot, policy_generation: running.policy.generation, pods })
     }
 
     fn subject(&self, pod: &PodRef) -> Result<Subject, Error> {

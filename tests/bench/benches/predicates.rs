@@ -3,7 +3,7 @@
 //!
 //! Start at [`CASES`]. `cargo bench -p nodesift-bench --bench predicates -- --quick` gives a rough answer fast; a word
 //! after `--` chooses cases by name.
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a benchmark")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -25,42 +25,28 @@ use nodesift_sdk::native;
 /// Nodes, and pods on each, as busy clusters of that size have them.
 const SIZES: [(u32, u32); 3] = [(1_000, 30), (5_000, 30), (100_000, 10)];
 
-/// A predicate, the name of the pod it judges, and the same predicate compiled natively.
+/// A predicate, and the name of the pod it judges.
 struct Case {
     predicate: &'static str,
     pod: &'static str,
-    native: fn(usize) -> nodesift_sdk::Verdict,
 }
 
-/// Makes a case of a predicate's type.
-macro_rules! case {
-    ($predicate:path, $name:literal, $pod:literal) => {
-        Case {
-            predicate: $name,
-            pod: $pod,
-            native: |rows| {
-                use nodesift_sdk::Predicate as _;
-                thread_local! {
-                    static PREDICATE: $predicate = nodesift_sdk::configure("{}").expect("no arguments are needed");
-                }
-                PREDICATE.with(|predicate| predicate.filter(rows))
-            },
-        }
-    };
+const fn case(predicate: &'static str, pod: &'static str) -> Case {
+    Case { predicate, pod }
 }
 
 /// Pod `b` asks for resources, a node selector, node affinity and has a toleration; `port` asks for a host port that
 /// half the nodes have in use, `name` for one node by name. `c` is spread over zones and nodes, `d` also keeps away
 /// from its like.
 const CASES: [Case; 8] = [
-    case!(nodesift_predicate_node_unschedulable::NodeUnschedulable, "NodeUnschedulable", "b"),
-    case!(nodesift_predicate_node_name::NodeName, "NodeName", "name"),
-    case!(nodesift_predicate_taint_toleration::TaintToleration, "TaintToleration", "b"),
-    case!(nodesift_predicate_node_affinity::NodeAffinity, "NodeAffinity", "b"),
-    case!(nodesift_predicate_node_ports::NodePorts, "NodePorts", "port"),
-    case!(nodesift_predicate_node_resources_fit::NodeResourcesFit, "NodeResourcesFit", "b"),
-    case!(nodesift_predicate_pod_topology_spread::PodTopologySpread, "PodTopologySpread", "c"),
-    case!(nodesift_predicate_inter_pod_affinity::InterPodAffinity, "InterPodAffinity", "d"),
+    case("NodeUnschedulable", "b"),
+    case("NodeName", "name"),
+    case("TaintToleration", "b"),
+    case("NodeAffinity", "b"),
+    case("NodePorts", "port"),
+    case("NodeResourcesFit", "b"),
+    case("PodTopologySpread", "c"),
+    case("InterPodAffinity", "d"),
 ];
 
 fn main() {
@@ -112,9 +98,10 @@ fn measure(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case, snapshot: &Arc
     group.bench_function(BenchmarkId::new(case.predicate, "sandbox"), |bencher| {
         bencher.iter(|| module.filter(Arc::clone(&context) as _, rows).unwrap());
     });
+    let filter = nodesift_bench::native::filter(case.predicate).unwrap();
     let facts: Rc<dyn native::Facts> = Rc::new(Bridge(context));
     group.bench_function(BenchmarkId::new(case.predicate, "native"), |bencher| {
-        bencher.iter(|| native::with_facts(Rc::clone(&facts), || (case.native)(rows as usize)));
+        bencher.iter(|| native::with_facts(Rc::clone(&facts), || filter(rows as usize)));
     });
 }
 

@@ -3,6 +3,7 @@
 
 pub mod fleet;
 pub mod load;
+pub mod native;
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod bad_input;
+mod bench;
 mod default_spread;
 mod formats;
 mod policies;

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod agreement;
+mod at_once;
 mod bad_requests;
 mod bitmaps;
 mod consistency;

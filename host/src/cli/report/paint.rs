@@ -13,7 +13,7 @@ pub(in crate::cli) struct Paint {
 
 impl Paint {
     /// As stdout wants it.
-    pub(super) fn for_stdout() -> Self {
+    pub(in crate::cli) fn for_stdout() -> Self {
         let terminal = std::io::stdout().is_terminal();
         let refused = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -22,31 +22,31 @@ impl Paint {
 
     /// Plain text of no particular width, as a pipe wants it.
     #[cfg(test)]
-    pub(super) const PLAIN: Self = Self { colour: false, terminal: false };
+    pub(in crate::cli) const PLAIN: Self = Self { colour: false, terminal: false };
 
     /// Whether lines must fit a terminal's width.
-    pub(super) fn is_terminal(self) -> bool {
+    pub(in crate::cli) fn is_terminal(self) -> bool {
         self.terminal
     }
 
-    pub(super) fn bold(self, text: &str) -> String {
+    pub(in crate::cli) fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
-    pub(super) fn dim(self, text: &str) -> String {
+    pub(in crate::cli) fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
 
-    pub(super) fn good(self, text: &str) -> String {
+    pub(in crate::cli) fn good(self, text: &str) -> String {
         self.with("32", text)
     }
 
-    pub(super) fn bad(self, text: &str) -> String {
+    pub(in crate::cli) fn bad(self, text: &str) -> String {
         self.with("1;31", text)
     }
 
     /// A cell in a colour.
-    pub(super) fn cell(self, text: impl std::fmt::Display, colour: Color) -> Cell {
+    pub(in crate::cli) fn cell(self, text: impl std::fmt::Display, colour: Color) -> Cell {
         let cell = Cell::new(text);
         if self.colour { cell.fg(colour) } else { cell }
     }

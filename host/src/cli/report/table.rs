@@ -37,7 +37,7 @@ impl Reported for v1::PodAnswer {
     }
 
     fn table(shapes: &[Shape<Self>], paint: Paint) -> String {
-        let mut table = table(paint, &["pods", "nodes that fit", "why not the others"], 1);
+        let mut table = table(paint, &["pods", "nodes that fit", "why not the others"], &[1]);
         let mut faults = String::new();
         for shape in shapes {
             let answer = &shape.answer;
@@ -100,7 +100,7 @@ fn explanation(shape: &Shape<v1::PodExplanation>, paint: Paint) -> String {
     }
     text.push_str(&fault_lines(&together.faults, paint));
 
-    let mut table = table(paint, &["predicate", "nodes rejected", "code", "reasons"], 1);
+    let mut table = table(paint, &["predicate", "nodes rejected", "code", "reasons"], &[1]);
     for alone in &shape.answer.predicates {
         for failure in &alone.failures {
             let resolvable = failure.code == "Unschedulable";
@@ -146,13 +146,13 @@ fn fault_lines(faults: &[v1::Fault], paint: Paint) -> String {
     faults.iter().map(line).collect()
 }
 
-/// An empty table with a header and a rule under it; the column `numbers` is set right.
-fn table(paint: Paint, header: &[&str], numbers: usize) -> Table {
+/// An empty table with a header and a rule under it; the columns `numbers` are set right.
+pub(in crate::cli) fn table(paint: Paint, header: &[&str], numbers: &[usize]) -> Table {
     let rule = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(rule));
     table.set_header(header.iter().enumerate().map(|(at, &title)| {
-        let alignment = if at == numbers { CellAlignment::Right } else { CellAlignment::Left };
+        let alignment = if numbers.contains(&at) { CellAlignment::Right } else { CellAlignment::Left };
         Cell::new(title).set_alignment(alignment)
     }));
     // The border between columns takes a blank already.
@@ -167,7 +167,8 @@ fn table(paint: Paint, header: &[&str], numbers: usize) -> Table {
     table
 }
 
-fn drawn(table: &Table) -> String {
+/// The table as text, without a line break at its end.
+pub(in crate::cli) fn drawn(table: &Table) -> String {
     // Without a right border, what fills a column up is trailing blanks.
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

@@ -102,6 +102,33 @@ impl Store {
         }
     }
 
+    /// The verdict, where one is kept that stands as it is: nothing is judged for it. Counted by [`Self::count_kept`].
+    pub(super) fn standing(&self, place: usize, predicate: &ActivePredicate, context: &Context) -> Option<Arc<Kept>> {
+        let slot = self.trees.get(place)?.read().find(context).map(Arc::clone)?;
+        let is_cluster_wide = predicate.module.is_cluster_wide();
+        let stands = |kept: &Arc<Kept>| matches!(kept.standing(context, is_cluster_wide), Standing::Stands);
+        let kept = slot.verdicts().into_iter().flatten().find(stands)?;
+        slot.touch(self.now());
+        Some(kept)
+    }
+
+    /// What verdicts of these lines together say over every row, where it is known of just these verdicts.
+    pub(super) fn known_outcome(&self, lines: &[u64], kept: &[Arc<Kept>], nodes: usize) -> Option<Arc<Outcome>> {
+        let answered = self.outcomes.read().get(lines).map(Arc::clone)?;
+        let last = Arc::clone(&answered.outcome.lock());
+        let same = |(ruling, kept): (&Ruling, &Arc<Kept>)| Arc::ptr_eq(&ruling.judgement, &kept.judgement);
+        if last.asked != nodes || !last.rulings.iter().zip(kept).all(same) {
+            return None;
+        }
+        answered.used.store(self.now(), Ordering::Relaxed);
+        Some(last)
+    }
+
+    /// Counts verdicts that stood as they were kept.
+    pub(super) fn count_kept(&self, verdicts: usize) {
+        self.metrics.kept.inc_by(u64::try_from(verdicts).unwrap_or(u64::MAX));
+    }
+
     fn find(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Found {
         let Some(tree) = self.trees.get(place) else { return Found::Nothing(None) };
         let Some(slot) = tree.read().find(context).map(Arc::clone) else { return Found::Nothing(None) };

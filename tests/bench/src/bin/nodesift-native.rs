@@ -1,0 +1,86 @@
+//! What `nodesift bench` asks for native figures: whole answers of the default policy about the same cluster, evaluated in
+//! the sandbox and natively by turns, so that both meet the same machine. Prints one line of JSON per pod.
+//!
+//! Fails where the two do not answer alike. Everything around the predicates is the engine's own in both.
+#![allow(clippy::print_stdout, reason = "it prints figures")]
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use clap::Parser;
+use nodesift::bench::{Ground, NativeTimes, Times, pods};
+use nodesift::cache;
+use nodesift::cli::cluster;
+use nodesift::engine::{Answer, Reuse};
+use nodesift::source::synthetic::Shape;
+use nodesift_bench::native;
+
+/// Measures the predicates in the sandbox and natively
+#[derive(Debug, Parser)]
+struct Args {
+    /// Nodes of a synthetic cluster
+    #[arg(long, default_value_t = 5_000)]
+    nodes: u32,
+    /// Pods on each of its nodes
+    #[arg(long, default_value_t = 30)]
+    pods_per_node: u32,
+    /// Its seed
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Files of a cluster instead of a synthetic one
+    #[arg(long, num_args = 1.., requires = "pods")]
+    cluster: Vec<PathBuf>,
+    /// Files of the pods to ask about
+    #[arg(long, num_args = 1.., requires = "cluster")]
+    pods: Vec<PathBuf>,
+    /// How often each is measured
+    #[arg(long, default_value_t = 400)]
+    rounds: usize,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let (writer, reader) = cache::new();
+    let engine = cluster::engine(reader, &cluster::PolicyArgs::default())?.reusing(Reuse::Off);
+    let own = engine.policy().scheduler_names.clone();
+    let ground = if args.cluster.is_empty() {
+        let shape = Shape { nodes: args.nodes, pods_per_node: args.pods_per_node, seed: args.seed };
+        Ground::synthetic(writer, &own, shape, || ())?
+    } else {
+        Ground::of_files(writer, &own, &args.cluster, &args.pods)?.0
+    };
+    for template in &ground.templates {
+        let question = pods::question(template);
+        let feasible = pods::settle(&ground, &engine, &question)?;
+        let natively = || engine.answer_judged_by(&native::judge, &question);
+        check(&engine.answer(&question)?, &natively()?).with_context(|| format!("pod {}", template.name))?;
+        let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
+        for _ in 0..args.rounds {
+            let started = Instant::now();
+            drop(black_box(engine.answer(&question)?));
+            sandboxed_times.push(started.elapsed());
+            let started = Instant::now();
+            drop(black_box(natively()?));
+            native_times.push(started.elapsed());
+        }
+        let nanos = |times| u64::try_from(Times::of(times).median().as_nanos());
+        let (sandboxed_ns, native_ns) = (nanos(sandboxed_times)?, nanos(native_times)?);
+        let times = NativeTimes { pod: template.name.clone(), feasible, sandboxed_ns, native_ns };
+        println!("{}", serde_json::to_string(&times)?);
+    }
+    Ok(())
+}
+
+/// Whether both answers say the same of every node.
+fn check(sandboxed: &Answer, native: &Answer) -> anyhow::Result<()> {
+    for (sandboxed, native) in sandboxed.pods.iter().zip(&native.pods) {
+        ensure!(sandboxed.faults.is_empty(), "a predicate failed in the sandbox: {:?}", sandboxed.faults);
+        ensure!(native.faults.is_empty(), "a predicate failed natively: {:?}", native.faults);
+        ensure!(sandboxed.feasible == native.feasible, "other nodes fit natively");
+        ensure!(sandboxed.failures == native.failures, "nodes fail for other reasons natively");
+        ensure!(sandboxed.message == native.message, "the message is another one natively");
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! The built-in predicates compiled natively, by name, and whole answers made of them: what the sandbox is measured against.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use nodesift::engine::Context;
+use nodesift::fault::{Fault, FaultKind};
+use nodesift::sandbox::{self, wire};
+use nodesift_sdk::native;
+
+use crate::Bridge;
+
+/// Judges a batch of so many rows with the facts of the running [`native::with_facts`].
+pub type Filter = fn(usize) -> nodesift_sdk::Verdict;
+
+/// Makes a predicate of its type, without arguments, once a thread.
+macro_rules! filter {
+    ($predicate:path) => {
+        |rows: usize| {
+            use nodesift_sdk::Predicate as _;
+            thread_local! {
+                static PREDICATE: $predicate = nodesift_sdk::configure("{}").expect("no arguments are needed");
+            }
+            PREDICATE.with(|predicate| predicate.filter(rows))
+        }
+    };
+}
+
+/// The predicate of this name; none where it is not built in.
+#[allow(clippy::expect_used, reason = "every built-in predicate runs without arguments")]
+pub fn filter(name: &str) -> Option<Filter> {
+    let filter: Filter = match name {
+        "InterPodAffinity" => filter!(nodesift_predicate_inter_pod_affinity::InterPodAffinity),
+        "NodeAffinity" => filter!(nodesift_predicate_node_affinity::NodeAffinity),
+        "NodeName" => filter!(nodesift_predicate_node_name::NodeName),
+        "NodePorts" => filter!(nodesift_predicate_node_ports::NodePorts),
+        "NodeResourcesFit" => filter!(nodesift_predicate_node_resources_fit::NodeResourcesFit),
+        "NodeUnschedulable" => filter!(nodesift_predicate_node_unschedulable::NodeUnschedulable),
+        "NodeVolumeLimits" => filter!(nodesift_predicate_node_volume_limits::NodeVolumeLimits),
+        "PodTopologySpread" => filter!(nodesift_predicate_pod_topology_spread::PodTopologySpread),
+        "TaintToleration" => filter!(nodesift_predicate_taint_toleration::TaintToleration),
+        "VolumeBinding" => filter!(nodesift_predicate_volume_binding::VolumeBinding),
+        "VolumeRestrictions" => filter!(nodesift_predicate_volume_restrictions::VolumeRestrictions),
+        "VolumeZone" => filter!(nodesift_predicate_volume_zone::VolumeZone),
+        _ => return None,
+    };
+    Some(filter)
+}
+
+/// Judges in the place of the predicate of this name, as [`nodesift::engine::Engine::answer_judged_by`] wants it. A
+/// predicate that is not built in is a fault.
+///
+/// # Errors
+///
+/// Where there is no such predicate.
+pub fn judge(name: &str, context: &Arc<Context>) -> Result<sandbox::Verdict, Fault> {
+    let missing = || Fault { kind: FaultKind::Configure, detail: format!("{name} is not built in") };
+    let filter = filter(name).ok_or_else(missing)?;
+    let rows = context.rows() as usize;
+    let verdict = native::with_facts(Rc::new(Bridge(Arc::clone(context))), || filter(rows));
+    Ok(as_checked(verdict))
+}
+
+/// The verdict in the form in which the host has it once it has been checked.
+fn as_checked(verdict: nodesift_sdk::Verdict) -> sandbox::Verdict {
+    let by_row = |outcome: nodesift_sdk::Outcome, named| sandbox::Verdict::ByRow {
+        codes: outcome.codes,
+        failures: outcome.failures.into_iter().map(failure).collect(),
+        named,
+    };
+    match verdict {
+        nodesift_sdk::Verdict::FitsAll => sandbox::Verdict::FitsAll,
+        nodesift_sdk::Verdict::FitsNone(rejected) => sandbox::Verdict::FitsNone(failure(rejected)),
+        nodesift_sdk::Verdict::ByRow(outcome) => by_row(outcome, None),
+        nodesift_sdk::Verdict::Named((outcome, mut rows)) => {
+            rows.sort_unstable();
+            rows.dedup();
+            by_row(outcome, Some(rows))
+        }
+    }
+}
+
+fn failure(failure: nodesift_sdk::Failure) -> sandbox::Failure {
+    let status = match failure.status {
+        nodesift_sdk::Status::Unschedulable => wire::Status::Unschedulable,
+        nodesift_sdk::Status::UnschedulableAndUnresolvable => wire::Status::UnschedulableAndUnresolvable,
+        nodesift_sdk::Status::Error => wire::Status::Error,
+    };
+    let mut reasons = failure.reasons;
+    reasons.sort_unstable();
+    sandbox::Failure { status, reasons }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use nodesift::bench::{Ground, pods};
+    use nodesift::cache;
+    use nodesift::cli::cluster;
+    use nodesift::engine::{PodAnswer, Reuse};
+    use nodesift::source::synthetic::Shape;
+
+    use super::*;
+
+    #[test]
+    fn whole_answers_are_the_same_natively() {
+        let (writer, reader) = cache::new();
+        let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap().reusing(Reuse::Off);
+        let shape = Shape { nodes: 700, pods_per_node: 10, seed: 3 };
+        let ground = Ground::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+        for template in &ground.templates {
+            let question = pods::question(template);
+            let says = |pod: &PodAnswer| (Arc::clone(&pod.feasible), Arc::clone(&pod.failures), pod.faults.len());
+            let sandboxed = engine.answer(&question).unwrap();
+            let natively = engine.answer_judged_by(&judge, &question).unwrap();
+            let [sandboxed, natively] = [sandboxed, natively].map(|answer| says(answer.pods.first().unwrap()));
+            assert_eq!(sandboxed, natively, "pod {}", template.name);
+            assert!(!sandboxed.0.is_empty() && !sandboxed.1.is_empty() && sandboxed.2 == 0, "{sandboxed:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `nodesift bench`: a small run prints every figure, in every format, for synthetic clusters and for files.
+
+use serde_json::Value;
+
+use crate::workshop::{Workshop, lines};
+
+/// Of every object about one pod.
+const OF_POD: [&str; 4] = ["cold_ns", "warm_ns", "row_changed_ns", "other_row_changed_ns"];
+/// Of the object about the cluster.
+const OF_CLUSTER: [&str; 8] = [
+    "uds_p50_ns",
+    "uds_p99_ns",
+    "uds_requests",
+    "pods_per_second",
+    "batch_pods",
+    "connections",
+    "preemption_ns",
+    "pod_event_ns",
+];
+
+/// Checks the objects of one size: the pods by name, then the cluster.
+fn check(objects: &[Value], pods: &[&str], nodes: u64, bound: u64) {
+    let names: Vec<&str> = objects.iter().filter_map(|object| object["pod"].as_str()).collect();
+    assert_eq!(names, pods);
+    assert_eq!(objects.len(), pods.len() + 1);
+    for (object, fields) in objects.iter().zip(std::iter::repeat_n(&OF_POD[..], pods.len()).chain([&OF_CLUSTER[..]])) {
+        assert_eq!((object["nodes"].as_u64(), object["pods"].as_u64()), (Some(nodes), Some(bound)), "{object}");
+        for field in fields {
+            assert!(object[field].as_u64().is_some_and(|figure| figure > 0), "{field} in {object}");
+        }
+    }
+    for pod in &objects[..pods.len()] {
+        let feasible = pod["feasible"].as_u64().unwrap();
+        assert!(feasible > 0 && feasible < nodes, "{pod}");
+        assert!(pod["warm_ns"].as_u64() < pod["cold_ns"].as_u64(), "what is kept is not evaluated again: {pod}");
+        // Numbers where the native program has been built, null where it has not.
+        let native = ["native_ns", "sandboxed_ns", "sandboxed_by_native"].map(|field| pod.get(field).unwrap());
+        assert!(native.iter().all(|field| field.is_number()) || native.iter().all(|field| field.is_null()), "{pod}");
+    }
+}
+
+#[test]
+fn a_quick_run_prints_every_figure_of_every_pod_and_cluster() {
+    let shop = Workshop::new();
+    let json = shop.answer(&["bench", "--quick", "--nodes", "100,60", "--pods-per-node", "3", "-o", "json"]);
+    let objects: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let (first, second) = objects.split_at(5);
+    check(first, &["a", "b", "c", "d"], 100, 300);
+    check(second, &["a", "b", "c", "d"], 60, 180);
+}
+
+#[test]
+fn files_take_the_place_of_synthetic_clusters() {
+    let shop = Workshop::new();
+    let synth = ["cluster", "synth", "--nodes", "80", "--pods-per-node", "2", "--out", "cluster.json.gz", "--pods"];
+    shop.answer(&[&synth[..], &["pods.json"]].concat());
+    let files = ["bench", "--quick", "--cluster", "cluster.json.gz", "--pods", "pods.json"];
+    check(&lines(&shop.answer(&[&files[..], &["-o", "jsonl"]].concat())), &["a", "b", "c", "d"], 80, 160);
+    let table = shop.answer(&files);
+    for part in ["80 nodes, 160 pods", "Unix socket", "pods a second"] {
+        assert!(table.contains(part), "{part:?} is not in\n{table}");
+    }
+    assert!(!table.contains("met"), "files have no aims:\n{table}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_said_before_anything_is() {
+    let shop = Workshop::with_cluster();
+    shop.fails_naming(64, &["bench", "--cluster", "cluster.json"], &["--pods"]);
+    shop.fails_naming(64, &["bench", "--cluster", "-", "--pods", "pods.json"], &["stdin"]);
+    shop.fails_naming(64, &["bench", "--nodes", "10,20", "--pods-per-node", "1,2,3"], &["--pods-per-node"]);
+    shop.fails_naming(64, &["bench", "--native", "not/there"], &["not/there"]);
+    shop.fails_naming(66, &["bench", "--cluster", "cluster.json", "--pods", "absent.json"], &["absent.json"]);
+}
