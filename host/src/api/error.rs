@@ -128,7 +128,7 @@ impl Error {
             Self::Malformed { .. } | Self::InvalidField { .. } | Self::BodyBroken { .. } => {
                 (Code::InvalidArgument, StatusCode::BAD_REQUEST)
             }
-            Self::BodyTooLarge { .. } | Self::TooMuch { .. } => {
+            Self::BodyTooLarge { .. } | Self::TooMuch { .. } | Self::Engine(engine::Error::TooManyNominated { .. }) => {
                 (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE)
             }
             Self::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),

@@ -13,12 +13,14 @@
 //!   staleness    how old what is known may be
 //!   yunikorn     YuniKorn's calls, in its own words
 //!   assume       what a core has decided → the cache's writer
+//!   ahead        pending pods that appear → the engine, before anybody asks
 //!   response     engine::Answer → nodesift.v1 messages
 //! error     the one place that maps failures to gRPC and HTTP statuses
 //! ```
 //!
 //! Start with [`service`], then [`server`].
 
+pub mod ahead;
 pub mod assume;
 pub mod consistency;
 pub mod error;

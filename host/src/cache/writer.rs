@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::watch;
 
 use super::allocations::{AllocationChange, Allocations};
+use super::arrivals::Arriving;
 use super::assumed::{Assumed, End};
 use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
@@ -60,6 +61,7 @@ pub fn new() -> (Writer, Reader) {
         nominated: Arc::default(),
         assumed: Assumed::default(),
         allocations: Allocations::default(),
+        arriving: Arriving::default(),
     };
     writer.publish();
     let reader = writer.reader();
@@ -97,6 +99,7 @@ pub struct Writer {
     nominated: Arc<Nominated>,
     pub(super) assumed: Assumed,
     pub(super) allocations: Allocations,
+    pub(super) arriving: Arriving,
 }
 
 impl Writer {
@@ -128,6 +131,7 @@ impl Writer {
         }));
         self.allocations.publish(self.generation);
         self.published.send_replace(self.generation);
+        self.arriving.publish();
     }
 
     /// Adds a node, or replaces what is known of the node of that name.
@@ -212,6 +216,9 @@ impl Writer {
             Some(earlier) if unchanged => self.replace_on_node(&earlier, pod),
             earlier => {
                 self.generation.0 += 1;
+                if earlier.is_none() {
+                    self.arriving.record(&pod);
+                }
                 if let Some(earlier) = earlier {
                     self.leave_node(&earlier);
                 }

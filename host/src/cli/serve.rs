@@ -16,6 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::args::ServeArgs;
 use super::cluster::{self, Opened, Origin};
 use super::exit::Failure;
+use crate::api::ahead::{self, Ahead};
 use crate::api::guard::BodyLimit;
 use crate::api::server::{Drained, Server};
 use crate::api::tls::Tls;
@@ -92,6 +93,7 @@ async fn serve(
     feed.register(&mut registry);
     let retried = feed.clone();
     readiness.remark(move || retried.remark());
+    let mut ahead = Ahead::of(&writer, ahead::Metrics::register(&mut registry));
     // Readiness waits for every kind before anybody can ask.
     let (_following, kinds, list) = match &connection {
         Some(connection) => live::follow(connection, &engine, &feed, &readiness, &freshness, &mut registry),
@@ -103,6 +105,7 @@ async fn serve(
     let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
     let settings = Settings { assume_ttl: args.assume_ttl, staleness };
     let service = Service::new(engine, writer, readiness.clone(), settings);
+    ahead.start(&service).context("cannot start threads")?;
     let mut server =
         Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
     server.listen(unix, None);
@@ -113,6 +116,7 @@ async fn serve(
 
     let first = signals.next().await;
     tracing::info!(signal = first, "shutting down");
+    ahead.stop();
     tokio::select! {
         drained = server.drain() => if drained == Drained::CutShort {
             tracing::warn!(grace_s = limits::DRAIN_GRACE.as_secs(), "requests were cut short: the grace ran out");

@@ -1,8 +1,9 @@
 //! The engine: a question about pods and nodes in, an answer from one snapshot and one policy out. It does no I/O.
 //!
 //! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
-//! combines them, `context` offers a predicate its facts. `overlay` is for questions about the cluster as it is not,
-//! `preemption` for how many pods have to go.
+//! combines them, `nominated` makes way for pods that others make room for, `context` offers a predicate its facts.
+//! `overlay` is for questions about the cluster as it is not, `preemption` for how many pods have to go, `prepare` for
+//! questions that nobody has asked yet.
 
 mod answer;
 mod conjunction;
@@ -10,8 +11,10 @@ mod context;
 mod evaluate;
 mod judgement;
 mod metrics;
+mod nominated;
 mod overlay;
 mod preemption;
+mod prepare;
 mod question;
 mod reuse;
 mod rows;
@@ -25,15 +28,18 @@ pub use context::{Batch, Context};
 pub use metrics::Metrics;
 pub use overlay::WhatIf;
 pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
+pub use prepare::Prepared;
 pub use question::{Depth, Nodes, PodRef, Question};
 pub use rows::RowSet;
 
 use crate::cache::{OverlayError, Reader, Row, Snapshot};
+use crate::limits::{NOMINATED_ROWS, REUSE_BYTES};
 use crate::metadata::{self, PodFacts, PodRecord};
 use crate::policy::ActivePolicy;
 pub use crate::policy::Phase;
 use crate::sandbox::Runtime;
 use evaluate::Source;
+use nominated::{Budget, Claim, Spent};
 use reuse::Store;
 
 /// Why a question has no answer.
@@ -54,6 +60,17 @@ pub enum Error {
     /// What is supposed does not fit what there is.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
+    /// There are more nodes with nominated pods than one question may judge again.
+    #[error(
+        "pod {pod}: nodes with nominated pods have to be judged again with these, which takes more than {limit} rows in \
+         this request: ask about fewer pods or nodes at once"
+    )]
+    TooManyNominated {
+        /// `namespace/name`.
+        pod: String,
+        /// [`crate::limits::NOMINATED_ROWS`].
+        limit: usize,
+    },
     /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
     #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
     Contradiction {
@@ -82,6 +99,7 @@ pub struct Engine {
     cache: Reader,
     running: ArcSwap<Running>,
     reuse: Reuse,
+    kept_bytes: usize,
     metrics: Metrics,
     /// Keeps the clock of all deadlines running.
     _runtime: Runtime,
@@ -95,9 +113,9 @@ struct Running {
 }
 
 impl Running {
-    fn new(policy: ActivePolicy, metrics: Metrics) -> Self {
-        let store = Store::new(policy.predicates.len(), metrics);
-        Self { policy: Arc::new(policy), store }
+    fn new(policy: Arc<ActivePolicy>, kept_bytes: usize, metrics: Metrics) -> Self {
+        let store = Store::new(policy.predicates.len(), kept_bytes, metrics);
+        Self { policy, store }
     }
 }
 
@@ -109,6 +127,8 @@ struct Subject {
     pod: Arc<str>,
     /// As in the object; empty where it has none.
     uid: Arc<str>,
+    /// `spec.priority`; 0 where absent.
+    priority: i32,
     node_name: Option<Arc<str>>,
     facts: Arc<PodFacts>,
 }
@@ -117,8 +137,9 @@ impl Engine {
     /// An engine over a cache, with its first policy and the run time that loaded it.
     pub fn new(cache: Reader, policy: ActivePolicy, runtime: Runtime) -> Self {
         let metrics = Metrics::default();
-        let running = ArcSwap::from_pointee(Running::new(policy, metrics.clone()));
-        Self { cache, running, reuse: Reuse::default(), metrics, _runtime: runtime }
+        let kept_bytes = REUSE_BYTES;
+        let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), kept_bytes, metrics.clone()));
+        Self { cache, running, reuse: Reuse::default(), kept_bytes, metrics, _runtime: runtime }
     }
 
     /// Says what becomes of verdicts between questions.
@@ -130,9 +151,19 @@ impl Engine {
     /// Counts in these metrics from here on. What is kept is forgotten.
     #[must_use]
     pub fn counting(self, metrics: Metrics) -> Self {
-        let policy = self.policy();
-        let store = Store::new(policy.predicates.len(), metrics.clone());
-        Self { running: ArcSwap::from_pointee(Running { policy, store }), metrics, ..self }
+        Self { metrics, ..self }.afresh()
+    }
+
+    /// Keeps verdicts of so many bytes at most from here on. What is kept is forgotten.
+    #[must_use]
+    pub fn keeping_at_most(self, bytes: usize) -> Self {
+        Self { kept_bytes: bytes, ..self }.afresh()
+    }
+
+    /// With nothing kept.
+    fn afresh(self) -> Self {
+        let running = Running::new(self.policy(), self.kept_bytes, self.metrics.clone());
+        Self { running: ArcSwap::from_pointee(running), ..self }
     }
 
     /// The newest snapshot.
@@ -159,14 +190,16 @@ impl Engine {
     pub fn answer_on(&self, snapshot: &Arc<Snapshot>, question: &Question) -> Result<Answer, Error> {
         let running = self.running.load();
         let batch = batch(snapshot, &question.nodes)?;
+        let mut budget = Budget::default();
         let pods = question
             .pods
             .iter()
             .map(|pod| {
                 let subject = self.subject(pod)?;
+                let claims = nominated::claims(snapshot, &batch, &subject);
                 let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, batch.clone());
                 let context = Arc::new(context.named(&subject.pod, &subject.uid));
-                self.answer_about(&running, question, subject.name, &context)
+                self.answer_about(&running, question, subject.name, &claims, &context, &mut budget)
             })
             .collect::<Result<_, Error>>()?;
         Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
@@ -177,15 +210,27 @@ impl Engine {
         running: &Running,
         question: &Question,
         pod: String,
+        claims: &[Claim],
         context: &Arc<Context>,
+        budget: &mut Budget,
     ) -> Result<PodAnswer, Error> {
         // What is kept stands for generations of the cache. An overlay has the generation of what it lies over, and other
         // rows, so that it neither finds its verdicts there nor leaves any.
         let is_kept = self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
         let source = if is_kept { Source::Store } else { Source::Fresh };
-        let evaluated = evaluate::pod(running, question, context, source);
+        let evaluate = |source: Source, budget: &mut Budget| {
+            let evaluated = evaluate::pod(running, question, context, source);
+            if claims.is_empty() {
+                return Ok(evaluated);
+            }
+            let predicates: Vec<_> = evaluate::asked(running, question).map(|(_, predicate)| predicate).collect();
+            let judged = nominated::judge(evaluated, &predicates, claims, context, question.depth, budget);
+            judged.map_err(|Spent| Error::TooManyNominated { pod: pod.clone(), limit: NOMINATED_ROWS })
+        };
+        let mut again = budget.clone();
+        let evaluated = evaluate(source, budget)?;
         if is_kept && self.reuse == Reuse::Verified {
-            let fresh = evaluate::pod(running, question, context, Source::Fresh);
+            let fresh = evaluate(Source::Fresh, &mut again)?;
             if let Some(difference) = evaluated.difference(&fresh, context) {
                 self.metrics.contradicted.inc();
                 tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
@@ -202,6 +247,7 @@ impl Engine {
                 name: pod.key(),
                 pod: Arc::from(pod.metadata.name.as_str()),
                 uid: Arc::from(pod.metadata.uid.as_str()),
+                priority: pod.spec.priority.unwrap_or(0),
                 node_name,
                 facts: Arc::new(metadata::pod(pod)),
             });
@@ -211,6 +257,7 @@ impl Engine {
             name: format!("{}/{}", record.namespace, record.name),
             pod: Arc::clone(&record.name),
             uid: Arc::from(record.object_uid()),
+            priority: record.priority,
             node_name: record.node_name.clone(),
             facts: record.whole_facts(),
         })

@@ -9,6 +9,7 @@ use super::{Engine, Error};
 use crate::cache::{Overlay, Snapshot};
 use crate::metadata::{self, PodRecord};
 use crate::object::Node;
+use crate::sandbox::Interface;
 
 /// What is supposed for one question.
 #[derive(Debug, Default)]
@@ -66,4 +67,16 @@ impl Engine {
         };
         record.ok_or(Error::UnknownPod { pod: asked })
     }
+}
+
+/// The interfaces whose answers change when some of these pods come to a node or leave it.
+pub(super) fn changed_by(pods: &[&PodRecord]) -> Vec<Interface> {
+    let some = |changes: fn(&PodRecord) -> bool| pods.iter().any(|pod| changes(pod));
+    let is_changed = |interface: &Interface| match interface {
+        Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
+        Interface::ClusterAffinity => some(|pod| !pod.facts.anti_affinity_terms.is_empty()),
+        Interface::ClusterVolumeUse | Interface::ClusterAttachments => some(|pod| !pod.facts.volumes.is_empty()),
+        _ => some(|_| true),
+    };
+    Interface::ALL.into_iter().filter(|interface| interface.is_about_pods_on_nodes()).filter(is_changed).collect()
 }

@@ -9,6 +9,7 @@ mod decisions;
 mod extender;
 mod faults;
 mod lifecycle;
+mod nominated;
 mod running;
 mod state;
 mod tls;

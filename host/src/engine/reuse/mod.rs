@@ -28,7 +28,7 @@ use super::context::Batch;
 use super::metrics::Metrics;
 use crate::cache::Row;
 use crate::fault::Fault;
-use crate::limits::{REUSE_BYTES, REUSE_PATCH_SHARE};
+use crate::limits::REUSE_PATCH_SHARE;
 use crate::policy::ActivePredicate;
 
 pub(super) use kept::Kept;
@@ -65,15 +65,15 @@ enum Found {
 }
 
 impl Store {
-    /// An empty store for a policy of so many predicates.
-    pub(super) fn new(predicates: usize, metrics: Metrics) -> Self {
+    /// An empty store for a policy of so many predicates, with room for so many bytes.
+    pub(super) fn new(predicates: usize, limit_bytes: usize, metrics: Metrics) -> Self {
         Self {
             trees: (0..predicates).map(|_| RwLock::default()).collect(),
             outcomes: RwLock::default(),
             clock: AtomicU64::new(0),
             lines: AtomicU64::new(0),
             bytes: AtomicIsize::new(0),
-            limit_bytes: REUSE_BYTES,
+            limit_bytes,
             metrics,
         }
     }
@@ -118,7 +118,7 @@ impl Store {
                 Standing::StandsBut(rows) => {
                     if let Some(patched) = patch(predicate, context, &kept, rows)? {
                         let patched = Arc::new(patched);
-                        slot.keep(&patched);
+                        self.keep(&slot, &patched);
                         self.metrics.patched.inc();
                         return Ok(Found::Stands(patched));
                     }
@@ -152,11 +152,15 @@ impl Store {
         if let Some(tree) = self.trees.get(place).filter(|_| !is_cut) {
             let slot = tree.write().place(kept.reads_about_pod(), context);
             slot.touch(self.now());
-            let before = slot.bytes();
-            slot.keep(&kept);
-            self.grow(before, slot.bytes());
+            self.keep(&slot, &kept);
         }
         Ok(kept)
+    }
+
+    fn keep(&self, slot: &Slot, kept: &Arc<Kept>) {
+        let before = slot.bytes();
+        slot.keep(kept);
+        self.grow(before, slot.bytes());
     }
 
     /// What verdicts of these lines together say over every row.
@@ -201,13 +205,7 @@ impl Store {
 
     /// Drops what was used longest ago, so that a quarter of the room is free: to look for it takes longer than to drop it.
     fn make_room(&self) {
-        let mut uses: Vec<(u64, usize)> = Vec::new();
-        for tree in &self.trees {
-            tree.read().for_each(&mut |slot: &Slot| uses.push((slot.used(), slot.bytes())));
-        }
-        let outcomes = self.outcomes.read();
-        uses.extend(outcomes.values().map(|answered| (answered.used.load(Ordering::Relaxed), answered.bytes())));
-        drop(outcomes);
+        let mut uses = self.uses();
         uses.sort_unstable_by(|a, b| b.cmp(a));
         let room = self.limit_bytes / 4 * 3;
         let mut bytes = 0;
@@ -228,7 +226,20 @@ impl Store {
             }
         }
         self.outcomes.write().retain(|_, answered| answered.used.load(Ordering::Relaxed) >= oldest);
+        let bytes: usize = self.uses().iter().map(|(_, size)| size).sum();
         self.bytes.store(bytes.cast_signed(), Ordering::Relaxed);
+        self.metrics.kept_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// When each verdict and each answer was last used, and the bytes that it takes.
+    fn uses(&self) -> Vec<(u64, usize)> {
+        let mut uses: Vec<(u64, usize)> = Vec::new();
+        for tree in &self.trees {
+            tree.read().for_each(&mut |slot: &Slot| uses.push((slot.used(), slot.bytes())));
+        }
+        let outcomes = self.outcomes.read();
+        uses.extend(outcomes.values().map(|answered| (answered.used.load(Ordering::Relaxed), answered.bytes())));
+        uses
     }
 }
 
