@@ -188,6 +188,13 @@ pub const REQUEST_PAIRS: usize = 2_000_000;
 /// Victims of one preemption question, over all its nodes: kube-scheduler tries 10 % of the nodes, some hundred of them, and
 /// a node holds 110 pods unless configured otherwise.
 pub const REQUEST_VICTIMS: usize = 100_000;
+/// Pods that one request may suppose to be gone: those of a hundred full nodes. Each costs a few microseconds.
+pub const OVERLAY_REMOVED_PODS: usize = 10_000;
+/// Pods that one request may suppose to be on a node. Each costs a few microseconds.
+pub const OVERLAY_ADDED_PODS: usize = 10_000;
+/// Nodes that one request may suppose: a large group that an autoscaler adds at once. Each one that exists is changed in
+/// every column; those that do not are looked for once among all pods.
+pub const OVERLAY_NODES: usize = 1_000;
 /// Bytes of an error's text: it may quote what a client sent, and a gRPC status travels in a header.
 pub const ERROR_BYTES: usize = 1024;
 /// Time that a request waits for one of the evaluation slots (one per core) before it is refused: an evaluation takes
@@ -207,8 +214,11 @@ pub const WRITES: usize = 16;
 pub const STATE_DUMPS: usize = 4;
 /// Chunks of a dump that are made before the reader has taken the first.
 pub const STATE_CHUNKS: usize = 4;
-/// Streams of events at once.
+/// Streams of events, and of changes of the table of rows, at once.
 pub const STREAMS: usize = 16;
+/// Rows of the table of rows in one message of its stream: at 253 bytes, the longest name, it stays below the 4 MiB that
+/// gRPC clients accept unless told otherwise.
+pub const ROW_TABLE_PART: usize = 10_000;
 /// Bytes of a dump or a stream that are sent in one piece.
 pub const STREAM_CHUNK: usize = 64 * 1024;
 /// Time after which a stream without events says that it still lives; also finds readers that are gone.
@@ -328,6 +338,20 @@ pub const KUBE_REFUSAL_BYTES: usize = 64 << 10;
 pub const KUBE_MESSAGE_CHARS: usize = 300;
 /// Least time between two log lines about unreadable objects of one kind; those between are counted.
 pub const UNREADABLE_LOG_PERIOD: Duration = Duration::from_secs(10);
+
+// Enough nodes (`engine::sample`).
+
+/// Rows that are judged at once, to begin with, where fewer are enough: a call costs as much as some hundred rows.
+pub const SAMPLE_ROWS: usize = 256;
+
+// Questions about the cluster as it is not (`engine::overlay`).
+
+/// Tries of an overlay that names a pod of which the newest snapshot does not show yet what the cache has learnt.
+pub const OVERLAY_TRIES: usize = 20;
+
+/// Time between two of them: snapshots are published every [`FEED_GATHER`] while there is anything new, so that all of
+/// them last ten times as long.
+pub const OVERLAY_PAUSE: Duration = Duration::from_millis(1);
 
 // Verdict reuse (`engine::reuse`).
 

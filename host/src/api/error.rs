@@ -99,14 +99,22 @@ pub enum Error {
     /// The engine has no answer.
     #[error(transparent)]
     Engine(#[from] engine::Error),
+    /// The engine has no answer because of one field.
+    #[error("{field}: {error}")]
+    Field {
+        /// Path of the field in the request.
+        field: String,
+        /// Why.
+        error: Box<engine::Error>,
+    },
     /// A bug of ours ended this request, and no other.
     #[error("this request ended in an internal error; the log says more")]
     Internal,
     /// There is nothing at this path.
     #[error(
         "there is nothing at {path}; POST /v1/filter, POST /v1/explain, POST /v1/assume, POST /v1/forget, \
-         POST /v1/predicates, POST /v1/prefilterpredicates, GET /v1/state, GET /v1/events, POST /extender/filter, \
-         POST /extender/preempt, GET /livez, GET /readyz"
+         POST /v1/predicates, POST /v1/prefilterpredicates, POST /v1/preemptionpredicates, GET /v1/state, GET /v1/events, \
+         POST /extender/filter, POST /extender/preempt, GET /livez, GET /readyz"
     )]
     UnknownPath {
         /// As the request named it.
@@ -144,18 +152,9 @@ impl Error {
             Self::Overloaded | Self::TooMany { .. } | Self::Assume(AssumeError::Full) => {
                 (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
             }
-            Self::Engine(engine::Error::UnknownPod { .. } | engine::Error::UnknownNode { .. }) => {
-                (Code::NotFound, StatusCode::NOT_FOUND)
-            }
-            Self::Engine(engine::Error::Overlay(error)) => match error {
-                OverlayError::UnknownPod { .. } | OverlayError::UnknownNode { .. } => {
-                    (Code::NotFound, StatusCode::NOT_FOUND)
-                }
-                OverlayError::Unsettled { .. } => (Code::Aborted, StatusCode::CONFLICT),
-            },
-            Self::Internal | Self::Engine(engine::Error::Contradiction { .. }) => {
-                (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR)
-            }
+            Self::Engine(error) => status_of(error),
+            Self::Field { error, .. } => status_of(error),
+            Self::Internal => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
             Self::UnknownPath { .. } => (Code::Unimplemented, StatusCode::NOT_FOUND),
             Self::WrongMethod { .. } => (Code::Unimplemented, StatusCode::METHOD_NOT_ALLOWED),
         }
@@ -169,6 +168,21 @@ impl Error {
     /// The answer in the dialect of the request: a gRPC status for gRPC, else JSON.
     pub fn into_response_for(self, grpc: bool) -> Response {
         if grpc { tonic::Status::from(self).into_http() } else { self.into_response() }
+    }
+}
+
+/// The gRPC code and the HTTP status where the engine has no answer.
+fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
+    use tonic::Code;
+    match error {
+        engine::Error::UnknownPod { .. }
+        | engine::Error::UnknownNode { .. }
+        | engine::Error::Overlay(OverlayError::UnknownPod { .. } | OverlayError::UnknownNode { .. }) => {
+            (Code::NotFound, StatusCode::NOT_FOUND)
+        }
+        engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
+        engine::Error::Supposed { error, .. } => status_of(error),
+        engine::Error::Contradiction { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
     }
 }
 

@@ -10,15 +10,16 @@ use nodesift_api::v1::filter_stream_response::Outcome;
 use nodesift_api::v1::nodesift_server::{Nodesift, NodesiftServer};
 use nodesift_api::v1::{
     AssumeRequest, AssumeResponse, CallError, ExplainRequest, ExplainResponse, FilterRequest, FilterResponse,
-    FilterStreamRequest, FilterStreamResponse, ForgetRequest, ForgetResponse, PreFilterPredicatesRequest,
-    PreFilterPredicatesResponse, PredicatesRequest, PredicatesResponse,
+    FilterStreamRequest, FilterStreamResponse, ForgetRequest, ForgetResponse, NodeIndexRequest, NodeIndexResponse,
+    PreFilterPredicatesRequest, PreFilterPredicatesResponse, PredicatesRequest, PredicatesResponse,
+    PreemptionPredicatesRequest, PreemptionPredicatesResponse,
 };
 use tonic::{Request, Response, Status, Streaming};
 
 use super::Error;
 use super::error::code_name;
 use super::service::{self, Service};
-use super::yunikorn;
+use super::{row_table, yunikorn};
 use crate::limits;
 
 /// The path of the one call whose requests go on for as long as the client wants.
@@ -68,6 +69,13 @@ impl Nodesift for Calls {
         Ok(Response::new(Box::pin(answers.buffered(limits::STREAM_REQUESTS))))
     }
 
+    type NodeIndexStream = Pin<Box<dyn Stream<Item = Result<NodeIndexResponse, Status>> + Send>>;
+
+    async fn node_index(&self, request: Request<NodeIndexRequest>) -> Result<Response<Self::NodeIndexStream>, Status> {
+        let changes = row_table::follow(&self.service, Reached::by(request))?;
+        Ok(Response::new(Box::pin(changes.map(Ok))))
+    }
+
     async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
         let request = Reached::by(request);
         Ok(Response::new(self.service.call::<service::Explain>(request).await?))
@@ -84,6 +92,14 @@ impl Nodesift for Calls {
     ) -> Result<Response<PreFilterPredicatesResponse>, Status> {
         let request = Reached::by(request);
         Ok(Response::new(self.service.call::<yunikorn::PreFilterPredicates>(request).await?))
+    }
+
+    async fn preemption_predicates(
+        &self,
+        request: Request<PreemptionPredicatesRequest>,
+    ) -> Result<Response<PreemptionPredicatesResponse>, Status> {
+        let request = Reached::by(request);
+        Ok(Response::new(self.service.call::<yunikorn::PreemptionPredicates>(request).await?))
     }
 
     async fn assume(&self, request: Request<AssumeRequest>) -> Result<Response<AssumeResponse>, Status> {

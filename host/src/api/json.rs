@@ -43,6 +43,15 @@ pub(super) async fn pre_filter_predicates(
     call::<yunikorn::PreFilterPredicates>(&service, &headers, body).await
 }
 
+/// POST /v1/preemptionpredicates.
+pub(super) async fn preemption_predicates(
+    State(service): State<Service>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    call::<yunikorn::PreemptionPredicates>(&service, &headers, body).await
+}
+
 /// POST /v1/assume.
 pub(super) async fn assume(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
     change(&service, &headers, body, Service::assume_now).await
@@ -196,10 +205,11 @@ mod tests {
         let answer = v1::FilterResponse {
             version: Some(v1::Version { generation: 7, policy_generation: 1, ..Default::default() }),
             pods: vec![v1::PodAnswer { pod: "a/b".into(), nodes: 3, ..Default::default() }],
+            rows: None,
         };
         let expected = concat!(
             r#"{"version":{"generation":"7","policyGeneration":"1","nodesResourceVersion":"","podsResourceVersion":"","stale":false},"#,
-            r#""pods":[{"pod":"a/b","feasible":[],"failures":[],"faults":[],"nodes":3,"cycle":"CYCLE_UNSPECIFIED"}]}"#,
+            r#""pods":[{"pod":"a/b","feasible":[],"failures":[],"faults":[],"nodes":3,"cycle":"CYCLE_UNSPECIFIED","feasibleCount":0}]}"#,
         );
         assert_eq!(String::from_utf8(encode(&answer).unwrap()).unwrap(), expected);
     }

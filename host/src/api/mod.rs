@@ -9,9 +9,11 @@
 //!   state · events                       dumps and streams for operators, plain JSON
 //! service   readiness, evaluation slots: the one place where evaluation runs
 //!   request      nodesift.v1 messages → engine::Question
+//!   overlay      what a request supposes → the snapshot that would be
 //!   consistency  what a request wants to have been seen, and the wait for it
 //!   staleness    how old what is known may be
 //!   yunikorn     YuniKorn's calls, in its own words
+//!   row_table    which node is in which row, for answers as bitmaps; the stream that follows it
 //!   assume       what a core has decided → the cache's writer
 //!   ahead        pending pods that appear → the engine, before anybody asks
 //!   response     engine::Answer → nodesift.v1 messages
@@ -32,10 +34,12 @@ pub mod health;
 pub mod json;
 pub mod listen;
 mod metrics;
+mod overlay;
 pub mod patience;
 pub mod request;
 pub mod response;
 pub mod router;
+mod row_table;
 pub mod server;
 pub mod service;
 mod staleness;

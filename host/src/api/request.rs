@@ -2,13 +2,16 @@
 //!
 //! Start at [`Asked::into_question`].
 
+use std::num::NonZero;
+
 use nodesift_api::v1::{self, pod};
 use nodesift_api::wkt;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Error;
 use crate::cache::Snapshot;
-use crate::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
+use crate::engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Sample};
 use crate::limits;
 use crate::object::Pod;
 
@@ -23,6 +26,10 @@ pub struct Asked {
     pub phase: i32,
     /// Absent: all nodes.
     pub nodes: Option<v1::NodeSubset>,
+    /// How many nodes are enough; 0: all.
+    pub limit: u32,
+    /// The row to begin at; only with a limit.
+    pub start: u32,
     /// How much is evaluated.
     pub depth: Depth,
 }
@@ -42,13 +49,15 @@ impl Asked {
             let place = |at: usize| format!("pods[{at}]");
             self.pods.into_iter().enumerate().map(|(at, pod)| pod_ref(&place(at), pod)).collect::<Result<_, _>>()?
         };
-        let nodes = match self.nodes {
-            Some(subset) => Nodes::Named(subset.names),
-            None => Nodes::All,
+        let nodes = match (self.nodes, enough(self.limit, self.start)?) {
+            (Some(_), Some(_)) => return Err(invalid("limit", "give either nodes or limit, not both")),
+            (Some(subset), None) => Nodes::Named(subset.names),
+            (None, Some(sample)) => Nodes::Enough(sample),
+            (None, None) => Nodes::All,
         };
         at_most("pods", pods.len(), limits::REQUEST_PODS)?;
         let rows = match &nodes {
-            Nodes::All => snapshot.node_count(),
+            Nodes::All | Nodes::Enough(_) => snapshot.node_count(),
             Nodes::Named(names) => names.len(),
         };
         at_most("pairs of pod and node", pods.len().saturating_mul(rows), limits::REQUEST_PAIRS)?;
@@ -62,6 +71,17 @@ pub fn detail(detail: i32) -> Result<v1::Detail, Error> {
         Ok(v1::Detail::Unspecified) => Ok(v1::Detail::Failures),
         Ok(detail) => Ok(detail),
         Err(unknown) => Err(invalid("detail", &unknown.to_string())),
+    }
+}
+
+/// How many nodes are enough, and where to begin; none where all are asked about.
+fn enough(limit: u32, start: u32) -> Result<Option<Sample>, Error> {
+    // Rows are u32, and a usize holds those.
+    let in_rows = |rows: u32| usize::try_from(rows).unwrap_or(usize::MAX);
+    match NonZero::new(in_rows(limit)) {
+        Some(limit) => Ok(Some(Sample::new(in_rows(start), limit))),
+        None if start > 0 => Err(invalid("start", "goes with a limit only")),
+        None => Ok(None),
     }
 }
 
@@ -83,26 +103,37 @@ pub(super) fn pod_ref(place: &str, pod: v1::Pod) -> Result<PodRef, Error> {
         Some(pod::Pod::Name(name)) if name.namespace.is_empty() => Ok(named("default".to_owned(), name.name)),
         Some(pod::Pod::Name(name)) => Ok(named(name.namespace, name.name)),
         Some(pod::Pod::Json(text)) => {
-            let mut json = serde_json::Deserializer::from_str(&text);
-            let pod: Pod = decoded(&field("json"), serde_path_to_error::deserialize(&mut json))?;
-            json.end().map_err(|error| invalid(&field("json"), &error.to_string()))?;
+            let pod: Pod = from_text(&field("json"), &text)?;
             Ok(PodRef::Whole(Box::new(pod)))
         }
         Some(pod::Pod::Object(object)) => {
-            let value = Value::Object(object.fields.into_iter().map(|(key, value)| (key, plain(value))).collect());
-            let pod = decoded(&field("object"), serde_path_to_error::deserialize(value))?;
+            let pod: Pod = from_struct(&field("object"), object)?;
             Ok(PodRef::Whole(Box::new(pod)))
         }
         None => Err(invalid(place, "give one of uid, name, json, object")),
     }
 }
 
-/// Names the field of a pod given whole that does not decode.
+/// A whole object as JSON text.
+pub(super) fn from_text<T: DeserializeOwned>(field: &str, text: &str) -> Result<T, Error> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let object = decoded(field, serde_path_to_error::deserialize(&mut json))?;
+    json.end().map_err(|error| invalid(field, &error.to_string()))?;
+    Ok(object)
+}
+
+/// A whole object as a `google.protobuf.Struct`.
+pub(super) fn from_struct<T: DeserializeOwned>(field: &str, object: wkt::Struct) -> Result<T, Error> {
+    let value = Value::Object(object.fields.into_iter().map(|(key, value)| (key, plain(value))).collect());
+    decoded(field, serde_path_to_error::deserialize(value))
+}
+
+/// Names the field of an object given whole that does not decode.
 pub(super) fn decoded<T>(
     field: &str,
-    pod: Result<T, serde_path_to_error::Error<serde_json::Error>>,
+    object: Result<T, serde_path_to_error::Error<serde_json::Error>>,
 ) -> Result<T, Error> {
-    pod.map_err(|error| {
+    object.map_err(|error| {
         let path = error.path().to_string();
         // serde_path_to_error calls the document itself ".".
         let field = if path == "." { field.to_owned() } else { format!("{field}.{path}") };

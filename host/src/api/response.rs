@@ -2,21 +2,44 @@
 
 use nodesift_api::v1;
 
+use super::row_table::row_table;
 use super::staleness::Age;
 use crate::cache::Snapshot;
 use crate::engine::{Answer, Cycle, Failure, FaultReport, PodAnswer, RowSet};
 
-/// The answer of `Filter`, saying as much as asked.
-pub fn filter(answer: &Answer, age: Age, detail: v1::Detail) -> v1::FilterResponse {
+/// The answer of `Filter`, saying as much as asked; with bitmaps, the table of rows is told as what differs from theirs.
+pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1::Bitmaps>) -> v1::FilterResponse {
+    let snapshot = &*answer.snapshot;
+    let naming = if bitmaps.is_some() { Naming::Rows } else { Naming::Names(snapshot) };
     v1::FilterResponse {
-        version: Some(version(&answer.snapshot, answer.policy_generation, age)),
-        pods: answer.pods.iter().map(|pod| pod_answer(&answer.snapshot, pod, detail)).collect(),
+        version: Some(version(snapshot, answer.policy_generation, age)),
+        pods: answer.pods.iter().map(|pod| pod_answer(naming, pod, detail)).collect(),
+        rows: bitmaps.map(|known| row_table(snapshot, known)),
+    }
+}
+
+/// How an answer says which nodes.
+#[derive(Debug, Clone, Copy)]
+enum Naming<'a> {
+    /// By their names, sorted.
+    Names(&'a Snapshot),
+    /// As bitmaps over rows.
+    Rows,
+}
+
+impl Naming<'_> {
+    /// Names or a bitmap, and nothing of the other.
+    fn nodes(self, rows: &RowSet) -> (Vec<String>, Option<Vec<u8>>) {
+        match self {
+            Self::Names(snapshot) => (names(snapshot, rows), None),
+            Self::Rows => (Vec::new(), Some(rows.to_bytes())),
+        }
     }
 }
 
 /// The answer of `Explain`.
 pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
-    let snapshot = &*answer.snapshot;
+    let naming = Naming::Names(&answer.snapshot);
     let pods = answer.pods.iter().map(|pod| v1::PodExplanation {
         pod: pod.pod.clone(),
         predicates: pod
@@ -24,10 +47,10 @@ pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
             .iter()
             .map(|alone| v1::PredicateAnswer {
                 predicate: alone.predicate.to_string(),
-                failures: alone.failures.iter().map(|failure| group(snapshot, failure, true)).collect(),
+                failures: alone.failures.iter().map(|failure| group(naming, failure, true)).collect(),
             })
             .collect(),
-        conjunction: Some(pod_answer(snapshot, pod, v1::Detail::Failures)),
+        conjunction: Some(pod_answer(naming, pod, v1::Detail::Failures)),
     });
     let version = version(&answer.snapshot, answer.policy_generation, age);
     v1::ExplainResponse { version: Some(version), pods: pods.collect() }
@@ -45,21 +68,22 @@ pub(super) fn version(snapshot: &Snapshot, policy_generation: u64, age: Age) -> 
     }
 }
 
-fn pod_answer(snapshot: &Snapshot, pod: &PodAnswer, detail: v1::Detail) -> v1::PodAnswer {
+fn pod_answer(naming: Naming<'_>, pod: &PodAnswer, detail: v1::Detail) -> v1::PodAnswer {
     let (failures, message) = match detail {
         v1::Detail::Feasible => (Vec::new(), None),
         _ => {
             let with_nodes = detail == v1::Detail::Nodes;
-            let groups = pod.failures.iter().map(|failure| group(snapshot, failure, with_nodes));
+            let groups = pod.failures.iter().map(|failure| group(naming, failure, with_nodes));
             (groups.collect(), pod.message.as_deref().map(str::to_owned))
         }
     };
+    let (feasible, feasible_rows) = naming.nodes(&pod.feasible);
     v1::PodAnswer {
         pod: pod.pod.clone(),
-        feasible: feasible(snapshot, pod),
+        feasible,
         failures,
         message,
-        faults: faults(pod),
+        faults: faults(&pod.faults),
         nodes: count(pod.nodes),
         cycle: match pod.cycle {
             Cycle::EachNode => v1::Cycle::EachNode,
@@ -68,6 +92,9 @@ fn pod_answer(snapshot: &Snapshot, pod: &PodAnswer, detail: v1::Detail) -> v1::P
             Cycle::Aborted => v1::Cycle::Aborted,
         }
         .into(),
+        feasible_rows,
+        feasible_count: count(pod.feasible.len()),
+        next_start: pod.next.map(|row| row.0),
     }
 }
 
@@ -77,23 +104,25 @@ pub(super) fn feasible(snapshot: &Snapshot, pod: &PodAnswer) -> Vec<String> {
 }
 
 /// Predicates that failed to answer.
-pub(super) fn faults(pod: &PodAnswer) -> Vec<v1::Fault> {
+pub(super) fn faults(reports: &[FaultReport]) -> Vec<v1::Fault> {
     let fault = |report: &FaultReport| v1::Fault {
         predicate: report.predicate.to_string(),
         fault: report.fault.kind.name().to_owned(),
         detail: report.fault.detail.clone(),
         effect: report.effect.name().to_owned(),
     };
-    pod.faults.iter().map(fault).collect()
+    reports.iter().map(fault).collect()
 }
 
-fn group(snapshot: &Snapshot, failure: &Failure, with_nodes: bool) -> v1::Failure {
+fn group(naming: Naming<'_>, failure: &Failure, with_nodes: bool) -> v1::Failure {
+    let (nodes, node_rows) = if with_nodes { naming.nodes(&failure.rows) } else { Default::default() };
     v1::Failure {
         predicate: failure.predicate.to_string(),
         code: failure.code.name().to_owned(),
         reasons: failure.reasons.to_vec(),
         count: count(failure.rows.len()),
-        nodes: if with_nodes { names(snapshot, &failure.rows) } else { Vec::new() },
+        nodes,
+        node_rows,
     }
 }
 

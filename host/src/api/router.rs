@@ -22,6 +22,7 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         .route("/v1/forget", post(json::forget))
         .route("/v1/predicates", post(json::predicates))
         .route("/v1/prefilterpredicates", post(json::pre_filter_predicates))
+        .route("/v1/preemptionpredicates", post(json::preemption_predicates))
         .route("/v1/state", get(state::state))
         .route("/v1/events", get(events::events))
         .route("/extender/filter", post(extender::filter))

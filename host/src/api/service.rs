@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::consistency::Wanted;
 use super::health::Readiness;
 use super::staleness::Staleness;
-use super::{Error, request, response};
+use super::{Error, overlay, request, response};
 use crate::cache::{Reader, SharedWriter};
 use crate::engine::{Depth, Engine};
 use crate::limits;
@@ -114,9 +114,9 @@ impl Service {
         permit(&self.dumps, "dumps of the state", limits::STATE_DUMPS)
     }
 
-    /// A place for a stream of events.
+    /// A place for a stream that goes on for as long as the client wants.
     pub(super) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        permit(&self.streams, "streams of events", limits::STREAMS)
+        permit(&self.streams, "streams", limits::STREAMS)
     }
 
     /// Refuses before the first sync, and where what is known is too old and the configuration says to refuse then.
@@ -226,11 +226,15 @@ impl Call for Filter {
             pending: request.pending,
             phase: request.phase,
             nodes: request.nodes,
+            limit: request.limit,
+            start: request.start,
             depth: Depth::FirstFailure,
         };
-        let snapshot = engine.snapshot();
+        let what_if = overlay::what_if(request.overlay)?;
+        let snapshot = overlay::snapshot(engine, &what_if, request.bitmaps.is_some())?;
         let question = asked.into_question(engine, &snapshot)?;
-        Ok(response::filter(&engine.answer_on(&snapshot, &question)?, staleness.age(), detail))
+        let answer = engine.answer_on(&snapshot, &question)?;
+        Ok(response::filter(&answer, staleness.age(), detail, request.bitmaps.as_ref()))
     }
 }
 
@@ -252,9 +256,12 @@ impl Call for Explain {
             pending: request.pending,
             phase: request.phase,
             nodes: request.nodes,
+            limit: 0,
+            start: 0,
             depth: Depth::Each,
         };
-        let snapshot = engine.snapshot();
+        let what_if = overlay::what_if(request.overlay)?;
+        let snapshot = overlay::snapshot(engine, &what_if, false)?;
         let question = asked.into_question(engine, &snapshot)?;
         Ok(response::explain(&engine.answer_on(&snapshot, &question)?, staleness.age()))
     }

@@ -3,12 +3,17 @@
 
 use nodesift_api::v1::{
     Consistency, PreFilterPredicatesRequest, PreFilterPredicatesResponse, PredicatesRequest, PredicatesResponse,
+    PreemptionPredicatesRequest, PreemptionPredicatesResponse,
 };
 
+use super::request::{at_most, invalid};
 use super::service::Call;
 use super::staleness::Staleness;
 use super::{Error, response};
-use crate::engine::{self, Answer, Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Question};
+use crate::engine::{
+    self, Answer, Candidate, Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Preemption, PreemptionOutcome, Question,
+};
+use crate::limits;
 
 /// What YuniKorn's shim says of a pod that it does not know.
 const NO_POD: &str = "predicates were not run because pod was not found in cache";
@@ -45,7 +50,7 @@ impl Call for Predicates {
             fits: pod.is_some_and(|pod| !pod.feasible.is_empty()),
             error: pod.and_then(failed_plugin).unwrap_or_default(),
             version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
-            faults: pod.map(response::faults).unwrap_or_default(),
+            faults: pod.map(|pod| response::faults(&pod.faults)).unwrap_or_default(),
         })
     }
 }
@@ -81,7 +86,47 @@ impl Call for PreFilterPredicates {
             feasible_nodes,
             error: pod.and_then(|pod| pod.message.as_deref()).unwrap_or_default().to_owned(),
             version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
-            faults: pod.map(response::faults).unwrap_or_default(),
+            faults: pod.map(|pod| response::faults(&pod.faults)).unwrap_or_default(),
+        })
+    }
+}
+
+/// `PreemptionPredicates`: one pod on one node, without the first of its pods.
+#[derive(Debug)]
+pub(super) struct PreemptionPredicates;
+
+impl Call for PreemptionPredicates {
+    type Request = PreemptionPredicatesRequest;
+    type Response = PreemptionPredicatesResponse;
+
+    fn consistency(request: &PreemptionPredicatesRequest) -> Option<&Consistency> {
+        request.consistency.as_ref()
+    }
+
+    fn answer(
+        engine: &Engine,
+        staleness: &Staleness,
+        request: PreemptionPredicatesRequest,
+    ) -> Result<PreemptionPredicatesResponse, Error> {
+        // The shim does not look: it would end there with a panic.
+        let start = usize::try_from(request.start_index).map_err(|_| invalid("start_index", "is negative"))?;
+        let victims = request.preempt_allocation_keys;
+        at_most("victims", victims.len(), limits::REQUEST_VICTIMS)?;
+        let candidates = vec![Candidate { node: request.node_id, victims, start }];
+        let question = Preemption { pod: PodRef::Uid(request.allocation_key), candidates };
+        let nowhere = PreemptionPredicatesResponse { index: -1, ..PreemptionPredicatesResponse::default() };
+        let answer = match engine.preempt(&question) {
+            Ok(answer) => answer,
+            Err(error) => return Ok(PreemptionPredicatesResponse { error: missing(error)?.to_owned(), ..nowhere }),
+        };
+        let index = answer.outcomes.first().and_then(|PreemptionOutcome { index, .. }| *index);
+        let index = index.and_then(|index| i32::try_from(index).ok());
+        Ok(PreemptionPredicatesResponse {
+            success: index.is_some(),
+            index: index.unwrap_or(nowhere.index),
+            version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
+            faults: response::faults(&answer.faults),
+            ..nowhere
         })
     }
 }

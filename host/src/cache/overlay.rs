@@ -11,7 +11,7 @@ mod twin;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::counts::{CountView, PodChange, PodClass};
 use super::nominated::{self, Nominated};
@@ -71,8 +71,9 @@ impl Snapshot {
     ///
     /// Where the overlay names what is not there, or what is changing.
     pub fn with(&self, pods: &PodIndex, overlay: &Overlay) -> Result<Self, OverlayError> {
-        let mut changing = Changing { pods, hypothesis: Hypothesis::of(self), moved: FxHashMap::default() };
-        overlay.nodes.iter().for_each(|node| changing.set_node(node));
+        let hypothesis = Hypothesis::of(self);
+        let mut changing = Changing { pods, hypothesis, moved: FxHashMap::default(), placed: FxHashMap::default() };
+        changing.set_nodes(&overlay.nodes);
         overlay.removed.iter().try_for_each(|uid| changing.remove(uid))?;
         overlay.added.iter().try_for_each(|(pod, node)| changing.add(pod, node))?;
         Ok(changing.hypothesis.snapshot())
@@ -90,22 +91,33 @@ struct Changing<'a> {
     pods: &'a PodIndex,
     hypothesis: Hypothesis,
     moved: FxHashMap<Arc<str>, Whereabouts>,
+    /// By namespace and name, the UIDs of those that are on a node now.
+    placed: FxHashMap<(Arc<str>, Arc<str>), Arc<str>>,
 }
 
 impl Changing<'_> {
-    /// Sets a node; one that is new gets the pods that wait for it.
-    fn set_node(&mut self, node: &NodeFacts) {
-        let is_new = self.hypothesis.nodes.row(&node.name).is_none();
-        let row = self.hypothesis.set_node(node);
-        if !is_new {
+    /// Sets nodes; those that are new get the pods that wait for them.
+    fn set_nodes(&mut self, nodes: &[NodeFacts]) {
+        let is_new = |node: &&NodeFacts| self.hypothesis.nodes.row(&node.name).is_none();
+        let new: FxHashSet<&str> = nodes.iter().filter(is_new).map(|node| &*node.name).collect();
+        for node in nodes {
+            self.hypothesis.set_node(node);
+        }
+        if new.is_empty() {
             return;
         }
-        for (pod, since) in self.pods.counted_on(&node.name) {
-            if since <= self.hypothesis.base.generation {
-                self.hypothesis.add(row, &pod);
-                self.moved.insert(Arc::clone(&pod.uid), Some((pod, row)));
+        for (pod, since) in self.pods.counted_on(|node| new.contains(node)) {
+            let row = pod.node_name.as_ref().and_then(|node| self.hypothesis.nodes.row(node));
+            if let Some(row) = row.filter(|_| since <= self.hypothesis.base.generation) {
+                self.put(row, &pod);
             }
         }
+    }
+
+    fn put(&mut self, row: Row, pod: &Arc<PodRecord>) {
+        self.hypothesis.add(row, pod);
+        self.moved.insert(Arc::clone(&pod.uid), Some((Arc::clone(pod), row)));
+        self.placed.insert((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), Arc::clone(&pod.uid));
     }
 
     fn remove(&mut self, uid: &Arc<str>) -> Result<(), OverlayError> {
@@ -122,16 +134,14 @@ impl Changing<'_> {
     fn add(&mut self, pod: &Arc<PodRecord>, node: &Arc<str>) -> Result<(), OverlayError> {
         let unknown = || OverlayError::UnknownNode { node: Arc::clone(node) };
         let row = self.hypothesis.nodes.row(node).ok_or_else(unknown)?;
-        let same_name = |known: &Arc<PodRecord>| known.namespace == pod.namespace && known.name == pod.name;
-        let moved = self.moved.values().flatten().map(|(known, _)| known).filter(|known| same_name(known));
-        let known = self.pods.by_name(&pod.namespace, &pod.name);
-        let namesakes: Vec<Arc<str>> = moved.chain(&known).map(|known| Arc::clone(&known.uid)).collect();
-        for uid in namesakes.iter().chain([&pod.uid]) {
+        let name = (Arc::clone(&pod.namespace), Arc::clone(&pod.name));
+        let placed = self.placed.get(&name).map(Arc::clone);
+        let known = self.pods.by_name(&pod.namespace, &pod.name).map(|known| Arc::clone(&known.uid));
+        for uid in placed.iter().chain(&known).chain([&pod.uid]) {
             let found = self.find(uid)?;
             self.take_away(uid, found);
         }
-        self.hypothesis.add(row, pod);
-        self.moved.insert(Arc::clone(&pod.uid), Some((Arc::clone(pod), row)));
+        self.put(row, pod);
         Ok(())
     }
 

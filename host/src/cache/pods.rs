@@ -87,12 +87,12 @@ impl PodIndex {
         self.by_uid.shard(uid).read().get(uid).map(|found| (Arc::clone(&found.pod), found.since))
     }
 
-    /// As [`Self::counted`], all pods of a node, whether the node is known or not. Looks through all pods.
-    pub(super) fn counted_on(&self, node: &str) -> Vec<(Arc<PodRecord>, Generation)> {
+    /// As [`Self::counted`], all pods of some nodes, whether those are known or not. Looks through all pods.
+    pub(super) fn counted_on(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(Arc<PodRecord>, Generation)> {
         let mut pods = Vec::new();
         for shard in &self.by_uid.shards {
             let shard = shard.read();
-            let on_node = shard.iter().filter(|found| found.pod.node_name.as_deref() == Some(node));
+            let on_node = shard.iter().filter(|found| found.pod.node_name.as_deref().is_some_and(&is_meant));
             pods.extend(on_node.map(|found| (Arc::clone(&found.pod), found.since)));
         }
         pods

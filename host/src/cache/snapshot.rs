@@ -8,6 +8,7 @@ use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{CountKey, Namespaces};
 use super::labels::LabelColumn;
 use super::nominated::Nominated;
+use super::row_table::Epoch;
 use super::storage::StorageTable;
 use super::storage::attachments::Attachments;
 use super::storage::usage::VolumeUse;
@@ -21,6 +22,7 @@ use crate::object::node::Taint;
 /// Everything known about the nodes at one generation. A copy costs reference counts.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
+    pub(super) epoch: Epoch,
     pub(super) generation: Generation,
     pub(super) nodes: NodeTable,
     pub(super) storage: StorageTable,

@@ -18,6 +18,7 @@ use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
 use super::nominated::{self, Nominated};
 use super::pods::{Displaced, PodIndex, Reader};
+use super::row_table::Epoch;
 use super::sets::Sets;
 use super::storage::StorageTable;
 use super::table::{NodeTable, PortUse, UserChange, change_port_use};
@@ -36,7 +37,9 @@ pub type SharedWriter = Arc<Mutex<Writer>>;
 pub fn new() -> (Writer, Reader) {
     let (taints, ports) = (Sets::new(), Sets::new());
     let nodes = NodeTable::default();
+    let epoch = Epoch::random();
     let mut writer = Writer {
+        epoch,
         generation: Generation(0),
         nodes,
         storage: StorageTable::default(),
@@ -55,7 +58,7 @@ pub fn new() -> (Writer, Reader) {
         changes: Arc::default(),
         nodes_resource_version: Arc::default(),
         pods_resource_version: Arc::default(),
-        latest: Arc::new(ArcSwap::from_pointee(Snapshot::empty())),
+        latest: Arc::new(ArcSwap::from_pointee(Snapshot::empty(epoch))),
         published: watch::Sender::new(Generation(0)),
         pods: Arc::default(),
         nominated: Arc::default(),
@@ -71,6 +74,7 @@ pub fn new() -> (Writer, Reader) {
 /// Changes the cache. There is one writer; readers see its changes once they are published.
 #[derive(Debug)]
 pub struct Writer {
+    epoch: Epoch,
     pub(super) generation: Generation,
     pub(super) nodes: NodeTable,
     pub(super) storage: StorageTable,
@@ -117,6 +121,7 @@ impl Writer {
         self.nodes.classes = self.classes.values();
         self.nodes.counts = self.counts.publish(&self.nodes.population());
         self.latest.store(Arc::new(Snapshot {
+            epoch: self.epoch,
             generation: self.generation,
             nodes: self.nodes.clone(),
             storage: self.storage.clone(),
@@ -544,8 +549,9 @@ impl Writer {
 }
 
 impl Snapshot {
-    fn empty() -> Self {
+    fn empty(epoch: Epoch) -> Self {
         Self {
+            epoch,
             generation: Generation(0),
             nodes: NodeTable::default(),
             storage: StorageTable::default(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::rows::RowSet;
-use crate::cache::Snapshot;
+use crate::cache::{Row, Snapshot};
 use crate::fault::Fault;
 
 /// Answers for all pods of a question, from one snapshot and one policy.
@@ -37,6 +37,9 @@ pub struct PodAnswer {
     pub cycle: Cycle,
     /// Predicates that failed to answer, and what their failure policy did.
     pub faults: Vec<FaultReport>,
+    /// Where the question asked for enough nodes: the row after the last one judged, at which the next such question goes
+    /// on.
+    pub next: Option<Row>,
 }
 
 /// How far kube-scheduler's own cycle gets with a pod.

@@ -244,9 +244,6 @@ impl Outcome {
         }
         outcome.groups.retain(|group| !group.rows.is_empty());
         outcome.finish(batch);
-        if rejected.iter().any(|rejection| rejection.reason.code == Code::Error) {
-            outcome.cycle = outcome.cycle.max(Cycle::Aborted);
-        }
         outcome
     }
 
@@ -279,6 +276,29 @@ impl Outcome {
         }
     }
 
+    /// The outcome over some of the rows of one over every row.
+    pub(super) fn over(&self, rows: &Arc<[Row]>) -> Self {
+        let nodes = self.asked;
+        let mut words = vec![0_u64; nodes.div_ceil(64)];
+        for row in rows.iter() {
+            if let Some(word) = words.get_mut(row.index() / 64) {
+                *word |= 1 << (row.index() % 64);
+            }
+        }
+        let meant = RowSet::of_words(words);
+        let groups =
+            self.groups.iter().map(|group| Group { rows: Arc::new(group.rows.among(&meant, nodes)), ..group.clone() });
+        let mut outcome = Self {
+            asked: rows.len(),
+            feasible: Arc::new(self.feasible.among(&meant, nodes)),
+            groups: groups.filter(|group| !group.rows.is_empty()).collect(),
+            message: None,
+            ..self.clone()
+        };
+        outcome.finish(&Batch::Rows(Arc::clone(rows)));
+        outcome
+    }
+
     /// What follows from the rulings and the groups.
     fn finish(&mut self, batch: &Batch) {
         let failure = |group: &Group| {
@@ -292,7 +312,9 @@ impl Outcome {
         };
         self.failures = self.groups.iter().map(failure).collect();
         let whole = Whole::of(&self.rulings, batch);
-        self.cycle = whole.cycle;
+        // What no ruling names may be an error too.
+        let aborts = self.groups.iter().any(|group| group.reason.code == Code::Error);
+        self.cycle = if aborts { whole.cycle.max(Cycle::Aborted) } else { whole.cycle };
         if self.feasible.is_empty() {
             self.message = Some(whole.message(self.asked, &self.failures).into());
         }

@@ -106,6 +106,7 @@ impl Evaluated {
             message: outcome.message.clone(),
             cycle: outcome.cycle,
             faults: self.faults,
+            next: None,
         }
     }
 
@@ -154,8 +155,14 @@ impl Evaluated {
     }
 }
 
-fn ruling(predicate: &ActivePredicate, judgement: Judgement, scope: Scope) -> Ruling {
+pub(super) fn ruling(predicate: &ActivePredicate, judgement: Judgement, scope: Scope) -> Ruling {
     Ruling { predicate: Arc::clone(&predicate.name), judgement: Arc::new(judgement), scope }
+}
+
+/// What a kept verdict says.
+pub(super) fn ruling_of(predicate: &ActivePredicate, kept: &Kept) -> Ruling {
+    let judgement = Arc::clone(&kept.judgement);
+    Ruling { predicate: Arc::clone(&predicate.name), judgement, scope: Scope::AllRows }
 }
 
 /// The verdict that is kept, or one that is evaluated and kept; and the line of verdicts that it belongs to.
@@ -166,10 +173,7 @@ pub(super) fn reused(
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
 ) -> Result<(Ruling, u64), Fault> {
-    let of = |kept: &Kept| {
-        let judgement = Arc::clone(&kept.judgement);
-        (Ruling { predicate: Arc::clone(&predicate.name), judgement, scope: Scope::AllRows }, kept.line)
-    };
+    let of = |kept: &Kept| (ruling_of(predicate, kept), kept.line);
     if matches!(context.batch(), Batch::All) {
         return running.store.judge(place, predicate, context).map(|kept| of(&kept));
     }
@@ -185,7 +189,7 @@ pub(super) fn reused(
 }
 
 /// Asks one predicate. A cluster-wide one is always asked about every row.
-fn fresh(
+pub(super) fn fresh(
     predicate: &ActivePredicate,
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
@@ -214,7 +218,7 @@ fn over_all_rows<'a>(context: &Context, all_rows: &'a mut Option<Arc<Context>>) 
 }
 
 /// What stands in for the verdict of a predicate that failed to answer.
-fn on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Judgement, FaultEffect) {
+pub(super) fn on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Judgement, FaultEffect) {
     match predicate.on_error {
         OnError::Ignore => (Judgement::FitsAll, FaultEffect::Ignored),
         OnError::Reject => {

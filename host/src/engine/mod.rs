@@ -1,9 +1,9 @@
 //! The engine: a question about pods and nodes in, an answer from one snapshot and one policy out. It does no I/O.
 //!
 //! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
-//! combines them, `nominated` makes way for pods that others make room for, `context` offers a predicate its facts.
-//! `overlay` is for questions about the cluster as it is not, `preemption` for how many pods have to go, `prepare` for
-//! questions that nobody has asked yet.
+//! combines them, `nominated` makes way for pods that others make room for, `sample` ends where enough nodes fit, `context`
+//! offers a predicate its facts. `overlay` is for questions about the cluster as it is not, `preemption` for how many pods
+//! have to go, `prepare` for questions that nobody has asked yet.
 
 mod answer;
 mod conjunction;
@@ -18,6 +18,7 @@ mod prepare;
 mod question;
 mod reuse;
 mod rows;
+mod sample;
 
 use std::sync::Arc;
 
@@ -26,10 +27,10 @@ use arc_swap::ArcSwap;
 pub use answer::{Answer, Code, Cycle, Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use context::{Batch, Context};
 pub use metrics::Metrics;
-pub use overlay::WhatIf;
+pub use overlay::{Supposed, WhatIf};
 pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
 pub use prepare::Prepared;
-pub use question::{Depth, Nodes, PodRef, Question};
+pub use question::{Depth, Nodes, PodRef, Question, Sample};
 pub use rows::RowSet;
 
 use crate::cache::{OverlayError, Reader, Row, Snapshot};
@@ -70,6 +71,14 @@ pub enum Error {
         pod: String,
         /// [`crate::limits::NOMINATED_ROWS`].
         limit: usize,
+    },
+    /// A part of what is supposed names what is not there.
+    #[error("{place}: {error}")]
+    Supposed {
+        /// Which part.
+        place: Supposed,
+        /// What is not there.
+        error: Box<Error>,
     },
     /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
     #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
@@ -218,26 +227,22 @@ impl Engine {
         // rows, so that it neither finds its verdicts there nor leaves any.
         let is_kept = self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
         let source = if is_kept { Source::Store } else { Source::Fresh };
-        let evaluate = |source: Source, budget: &mut Budget| {
-            let evaluated = evaluate::pod(running, question, context, source);
-            if claims.is_empty() {
-                return Ok(evaluated);
-            }
-            let predicates: Vec<_> = evaluate::asked(running, question).map(|(_, predicate)| predicate).collect();
-            let judged = nominated::judge(evaluated, &predicates, claims, context, question.depth, budget);
+        let mut again = budget.clone();
+        let judge = |source: Source, budget: &mut Budget| {
+            let judged = sample::judge(running, question, context, source, claims, budget);
             judged.map_err(|Spent| Error::TooManyNominated { pod: pod.clone(), limit: NOMINATED_ROWS })
         };
-        let mut again = budget.clone();
-        let evaluated = evaluate(source, budget)?;
+        let judged = judge(source, budget)?;
         if is_kept && self.reuse == Reuse::Verified {
-            let fresh = evaluate(Source::Fresh, &mut again)?;
-            if let Some(difference) = evaluated.difference(&fresh, context) {
+            let fresh = judge(Source::Fresh, &mut again)?;
+            if let Some(difference) = judged.difference(&fresh) {
                 self.metrics.contradicted.inc();
                 tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
                 return Err(Error::Contradiction { pod, difference });
             }
         }
-        Ok(evaluated.answer(question, pod, context))
+        let answer = judged.evaluated.answer(question, pod, &judged.context);
+        Ok(PodAnswer { next: judged.next, ..answer })
     }
 
     fn subject(&self, pod: &PodRef) -> Result<Subject, Error> {
@@ -264,7 +269,7 @@ impl Engine {
     }
 }
 
-/// The rows asked about; named ones each once, in the order of names.
+/// The rows asked about; named ones each once, in the order of names. Where enough are asked for, any may be.
 fn batch(snapshot: &Snapshot, nodes: &Nodes) -> Result<Batch, Error> {
     let Nodes::Named(names) = nodes else { return Ok(Batch::All) };
     let row = |name: &String| snapshot.node_row(name).ok_or_else(|| Error::UnknownNode { node: name.clone() });

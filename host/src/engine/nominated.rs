@@ -9,7 +9,6 @@
 //! judged again, and [`judge`] judges them: all rows at once by predicates that look at the node alone, row by row by
 //! cluster-wide ones, and never by a predicate that no pod on a node can change. Nothing of that is kept.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Subject;
@@ -26,11 +25,11 @@ use crate::policy::ActivePredicate;
 use crate::sandbox::Verdict;
 
 /// A row with the nominated pods that the pod in question must leave room for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Claim {
     /// Where the row is in the batch.
     place: usize,
-    row: Row,
+    pub(super) row: Row,
     pods: Vec<Arc<PodRecord>>,
 }
 
@@ -134,7 +133,6 @@ pub(super) fn judge(
         });
     }
     let mut rejected: Vec<Rejection> = Vec::new();
-    let mut alone = BTreeMap::new();
     for (at, claim) in claims.iter().enumerate() {
         let mut around: Option<Arc<Context>> = None;
         let mut found: Option<(usize, Reason)> = None;
@@ -164,7 +162,7 @@ pub(super) fn judge(
             };
             let Some(reason) = reason else { continue };
             if depth == Depth::Each {
-                alone.insert((number, claim.row), reason.clone());
+                evaluated.alone.insert((number, claim.row), reason.clone());
             }
             found.get_or_insert((number, reason));
             if depth == Depth::FirstFailure {
@@ -178,7 +176,6 @@ pub(super) fn judge(
             rejected.push(Rejection { place: claim.place, row: claim.row, predicate, reason });
         }
     }
-    evaluated.alone = alone;
     if !rejected.is_empty() {
         let nodes = context.snapshot().node_count();
         evaluated.outcome = Arc::new(evaluated.outcome.rejecting(&rejected, context.batch(), nodes));

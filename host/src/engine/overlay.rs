@@ -2,12 +2,15 @@
 //!
 //! [`Engine::supposing`] makes the snapshot that would be, which [`Engine::answer_on`] answers from like from any other.
 
+use std::fmt;
 use std::sync::Arc;
+use std::thread;
 
 use super::question::PodRef;
 use super::{Engine, Error};
-use crate::cache::{Overlay, Snapshot};
-use crate::metadata::{self, PodRecord};
+use crate::cache::{Overlay, OverlayError, Snapshot};
+use crate::limits::{OVERLAY_PAUSE, OVERLAY_TRIES};
+use crate::metadata::{self, NodeFacts, PodRecord};
 use crate::object::Node;
 use crate::sandbox::Interface;
 
@@ -22,6 +25,27 @@ pub struct WhatIf {
     pub added: Vec<(PodRef, String)>,
 }
 
+/// The part of a [`WhatIf`] that names what is not there, by its place in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Supposed {
+    /// A pod of `removed`.
+    Removed(usize),
+    /// A pod of `added`.
+    Added(usize),
+    /// The node of a pod of `added`.
+    NodeOfAdded(usize),
+}
+
+impl fmt::Display for Supposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Removed(at) => write!(f, "removed[{at}]"),
+            Self::Added(at) => write!(f, "added[{at}]"),
+            Self::NodeOfAdded(at) => write!(f, "added[{at}].node"),
+        }
+    }
+}
+
 impl WhatIf {
     /// Whether nothing is supposed.
     pub fn is_empty(&self) -> bool {
@@ -32,25 +56,51 @@ impl WhatIf {
 impl Engine {
     /// The newest snapshot as it would be. Nothing else ever sees it.
     ///
+    /// What changes this moment, so that the cache knows more of it than the newest snapshot shows, is looked at again a
+    /// few times: the next snapshot is some milliseconds away.
+    ///
     /// # Errors
     ///
-    /// Where something that is named is not in the cache, or is changing this moment.
+    /// Where something that is named is not in the cache, or does not stop changing.
     pub fn supposing(&self, what_if: &WhatIf) -> Result<Arc<Snapshot>, Error> {
-        let snapshot = self.snapshot();
         if what_if.is_empty() {
-            return Ok(snapshot);
+            return Ok(self.snapshot());
         }
-        let uid = |pod: &PodRef| match pod {
+        let nodes: Vec<NodeFacts> = what_if.nodes.iter().map(metadata::node).collect();
+        let mut tries = 1;
+        loop {
+            let snapshot = self.snapshot();
+            let overlay = self.overlay(what_if, nodes.clone())?;
+            match snapshot.with(self.cache.pods(), &overlay) {
+                Ok(supposed) => return Ok(Arc::new(supposed)),
+                Err(OverlayError::Unsettled { .. }) if tries < OVERLAY_TRIES => tries += 1,
+                Err(error) => return Err(placed(error, &overlay)),
+            }
+            thread::sleep(OVERLAY_PAUSE);
+        }
+    }
+
+    /// Looks up what is named.
+    fn overlay(&self, what_if: &WhatIf, nodes: Vec<NodeFacts>) -> Result<Overlay, Error> {
+        let removed = what_if.removed.iter().enumerate().map(|(at, pod)| match pod {
             PodRef::Uid(uid) => Ok(Arc::from(uid.as_str())),
-            other => self.record(other).map(|pod| Arc::clone(&pod.uid)),
-        };
-        let placed = |(pod, node): &(PodRef, String)| Ok((self.record(pod)?, Arc::from(node.as_str())));
-        let overlay = Overlay {
-            nodes: what_if.nodes.iter().map(metadata::node).collect(),
-            removed: what_if.removed.iter().map(uid).collect::<Result<_, Error>>()?,
-            added: what_if.added.iter().map(placed).collect::<Result<_, Error>>()?,
-        };
-        Ok(Arc::new(snapshot.with(self.cache.pods(), &overlay)?))
+            other => match self.record(other) {
+                Ok(pod) => Ok(Arc::clone(&pod.uid)),
+                Err(error) => Err(at_place(Supposed::Removed(at), error)),
+            },
+        });
+        let added = what_if.added.iter().enumerate().map(|(at, (pod, node))| {
+            let pod = self.record(pod).map_err(|error| at_place(Supposed::Added(at), error))?;
+            let node: Arc<str> = Arc::from(node.as_str());
+            let is_there = pod.node_name.as_ref() == Some(&node);
+            let pod = if is_there { pod } else { Arc::new(pod.on_node(Some(Arc::clone(&node)))) };
+            Ok((pod, node))
+        });
+        Ok(Overlay {
+            nodes,
+            removed: removed.collect::<Result<_, Error>>()?,
+            added: added.collect::<Result<_, Error>>()?,
+        })
     }
 
     /// What the cache keeps of a pod, or would keep of one that is given whole.
@@ -79,4 +129,26 @@ pub(super) fn changed_by(pods: &[&PodRecord]) -> Vec<Interface> {
         _ => some(|_| true),
     };
     Interface::ALL.into_iter().filter(|interface| interface.is_about_pods_on_nodes()).filter(is_changed).collect()
+}
+
+/// Says which part of the overlay does not fit.
+fn placed(error: OverlayError, overlay: &Overlay) -> Error {
+    let place = match &error {
+        OverlayError::UnknownPod { uid } => {
+            overlay.removed.iter().position(|removed| removed == uid).map(Supposed::Removed)
+        }
+        OverlayError::UnknownNode { node } => {
+            overlay.added.iter().position(|(_, of_added)| of_added == node).map(Supposed::NodeOfAdded)
+        }
+        OverlayError::Unsettled { .. } => None,
+    };
+    let error = Error::from(error);
+    match place {
+        Some(place) => at_place(place, error),
+        None => error,
+    }
+}
+
+fn at_place(place: Supposed, error: Error) -> Error {
+    Error::Supposed { place, error: Box::new(error) }
 }

@@ -1,5 +1,8 @@
 //! What the engine is asked: pods, nodes, phase, depth.
 
+use std::num::NonZero;
+
+use crate::limits::SAMPLE_ROWS;
 use crate::object::Pod;
 use crate::policy::Phase;
 
@@ -39,6 +42,28 @@ pub enum Nodes {
     All,
     /// Nodes by name; repeated names count once, an unknown name is an error.
     Named(Vec<String>),
+    /// Nodes of the snapshot, row after row, until enough fit.
+    Enough(Sample),
+}
+
+/// As many nodes as are enough, as kube-scheduler samples them: every pod of the question begins at the same row, goes on
+/// behind the last row at the first, and ends with the row that makes it enough. The answer is that of a question about just
+/// the rows that were judged; where they are not enough, these are all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// The row to begin at; the first one where there is no such row.
+    pub start: usize,
+    /// How many nodes are enough.
+    pub limit: NonZero<usize>,
+    /// How many rows are judged at once, to begin with.
+    pub step: usize,
+}
+
+impl Sample {
+    /// From a row on, until so many fit.
+    pub fn new(start: usize, limit: NonZero<usize>) -> Self {
+        Self { start, limit, step: SAMPLE_ROWS }
+    }
 }
 
 /// How much is evaluated.

@@ -87,12 +87,36 @@ impl RowSet {
 
     /// All rows, in order.
     pub fn iter(&self) -> impl Iterator<Item = Row> {
+        self.iter_from(Row(0))
+    }
+
+    /// The rows from one on, in order.
+    pub(super) fn iter_from(&self, first: Row) -> impl Iterator<Item = Row> {
         let (few, many): (&[Row], &[u64]) = match &self.form {
             Form::Few(rows) => (rows, &[]),
             Form::Many(words, _) => (&[], words),
         };
-        let bits = many.iter().zip((0_u32..).step_by(WORD)).flat_map(|(word, base)| Bits { word: *word, base });
-        few.iter().copied().chain(bits)
+        let few = few.get(few.partition_point(|row| *row < first)..).unwrap_or_default();
+        let bases = (0_u32..).step_by(WORD).skip(first.index() / WORD);
+        let words = many.iter().skip(first.index() / WORD).zip(bases).map(move |(word, base)| {
+            let before = first.0.saturating_sub(base);
+            Bits { word: if before == 0 { *word } else { word >> before << before }, base }
+        });
+        few.iter().copied().chain(words.flatten())
+    }
+
+    /// Those of the rows that are among others, out of `all` rows.
+    pub(super) fn among(&self, others: &Self, all: usize) -> Self {
+        match &self.form {
+            Form::Few(rows) => {
+                let rows = rows.iter().copied().filter(|row| others.contains(*row));
+                Self { form: Form::Few(rows.collect()) }
+            }
+            Form::Many(words, _) => {
+                let others = others.bitmap(all);
+                Self::of_words(words.iter().zip(&others).map(|(word, other)| word & other).collect())
+            }
+        }
     }
 
     /// All rows, by node name.
@@ -116,6 +140,24 @@ impl RowSet {
             rows.iter().for_each(|row| set_bit(&mut words, *row));
         }
         words
+    }
+
+    /// A bitmap in bytes: bit `row % 8`, from the lowest, of byte `row / 8`; without bytes at the end in which none is set.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = match &self.form {
+            Form::Few(rows) => {
+                let mut bytes = vec![0_u8; rows.last().map_or(0, |last| last.index() / 8 + 1)];
+                for row in rows {
+                    if let Some(byte) = bytes.get_mut(row.index() / 8) {
+                        *byte |= 1 << (row.index() % 8);
+                    }
+                }
+                bytes
+            }
+            Form::Many(words, _) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+        };
+        bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+        bytes
     }
 
     /// Bytes that the set takes, about.
@@ -244,6 +286,16 @@ mod tests {
             assert_eq!(set.len(), twin.len());
             assert_eq!(set, twin.iter().copied().collect());
             assert_eq!(RowSet::of_words(set.bitmap(all)), set);
+            let first = Row(random.usize(0..all + 70) as u32);
+            assert!(set.iter_from(first).eq(twin.range(first..).copied()), "from {first:?}");
+            let other: BTreeSet<Row> = (0..all).filter(|_| random.bool()).map(|row| Row(row as u32)).collect();
+            for other_set in [other.iter().copied().collect(), RowSet::of(other.iter().copied().collect(), all)] {
+                assert!(set.among(&other_set, all).iter().eq(twin.intersection(&other).copied()));
+            }
+            let bytes = set.to_bytes();
+            let is_set = |row: usize| bytes.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1);
+            assert!((0..all.max(bytes.len() * 8)).all(|row| is_set(row) == twin.contains(&Row(row as u32))));
+            assert_ne!(bytes.last(), Some(&0), "nothing is sent that says nothing");
             assert!(set.bytes() <= all.div_ceil(WORD) * 8 || set.len() * 4 <= all.div_ceil(WORD) * 8);
         }
     }

@@ -116,7 +116,7 @@ fn a_subset_of_nodes_is_judged_alone() {
     assert_eq!(feasible(&all) + rejected(&all), nodes.len());
 }
 
-fn named(pods: &[(String, String)]) -> Vec<Pod> {
+pub(crate) fn named(pods: &[(String, String)]) -> Vec<Pod> {
     let pod = |(namespace, name): &(String, String)| {
         let name = PodName { namespace: namespace.clone(), name: name.clone() };
         Pod { pod: Some(pod::Pod::Name(name)) }

@@ -4,12 +4,16 @@
 
 mod agreement;
 mod bad_requests;
+mod bitmaps;
 mod consistency;
 mod decisions;
 mod extender;
 mod faults;
 mod lifecycle;
+mod limit;
+mod node_index;
 mod nominated;
+mod overlay;
 mod running;
 mod state;
 mod tls;

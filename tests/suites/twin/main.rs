@@ -1,6 +1,7 @@
 //! The engine against the slow twin: random clusters with histories, applied to the cache event by event, and after every
 //! few events the verdicts of all predicates for several pods, both ways; in [`preemption`] how many pods have to go, in
-//! [`overlay`] what would be if the cluster were another, in [`nominated`] whom to leave room for.
+//! [`overlay`] what would be if the cluster were another, in [`nominated`] whom to leave room for. Two ways of asking the
+//! same are compared in [`reuse`], [`sample`] and [`bitmaps`].
 //!
 //! [`mirror`] brings the twin's objects into the cache; [`comparison`] says where two answers differ. The clusters of a run
 //! are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_TWIN_CLUSTERS` (300) of them. A difference names its
@@ -8,12 +9,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
+mod bitmaps;
 mod comparison;
 mod mirror;
 mod nominated;
 mod overlay;
 mod preemption;
 mod reuse;
+mod sample;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,13 +3,14 @@
 //! it is, before and after: what is kept of those answers must neither serve an overlay nor come from one.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question, WhatIf};
 use nodesift_twin::cluster::is_over;
 use nodesift_twin::json::{key, name, text};
 use nodesift_twin::random::{Event, History};
 use nodesift_twin::{Cluster, explain, filters};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::comparison::{self, Answered};
 use crate::mirror::{self, Mirror};
@@ -23,6 +24,10 @@ const ROUNDS: usize = 4;
 
 /// Pods asked about under each overlay.
 const PODS: usize = 3;
+
+/// Pods that never stop changing, and overlays that name some of them.
+const CHANGING_PODS: usize = 200;
+const CHANGING_OVERLAYS: usize = 500;
 
 #[test]
 fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
@@ -74,6 +79,48 @@ fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
     println!("nodes, pods removed, pods added: {supposed:?}");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert!(count < CLUSTERS || supposed.iter().all(|count| *count > 0), "overlays of every kind");
+}
+
+#[test]
+fn an_overlay_waits_for_what_is_changing_this_moment() {
+    let policy = default_policy();
+    let object = |pod: usize, round: usize| {
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": format!("p{pod}"), "namespace": "ns", "uid": format!("uid-{pod}")},
+            "spec": {"nodeName": format!("n{}", (pod + round) % 2), "containers": [
+                {"name": "c", "resources": {"requests": {"cpu": format!("{}m", round % 7 + 1)}}}]}})
+    };
+    let mut mirror = Mirror::new(policy.scheduler_names.clone());
+    let nodes: Vec<Value> = (0..2)
+        .map(|node| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{node}")}}))
+        .collect();
+    let pods: Vec<Value> = (0..CHANGING_PODS).map(|pod| object(pod, 0)).collect();
+    mirror.load(nodes.iter().chain(&pods));
+    let engine = engine(&policy, &mirror);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Each round changes some of the pods and publishes behind the last of them.
+            for round in 1.. {
+                let some = (0..CHANGING_PODS).filter(|pod| pod % 4 == round % 4);
+                let events: Vec<Event> = some.map(|pod| Event::Apply(Box::new(object(pod, round)))).collect();
+                mirror.follow(&events);
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let mut random = fastrand::Rng::new();
+        for _ in 0..CHANGING_OVERLAYS {
+            let removed = (0..8).map(|_| PodRef::Uid(format!("uid-{}", random.usize(0..CHANGING_PODS)))).collect();
+            let supposed = engine.supposing(&WhatIf { removed, ..WhatIf::default() });
+            if supposed.is_err() {
+                is_over.store(true, Ordering::Relaxed);
+            }
+            supposed.expect("an overlay of pods that are always there");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
 
 fn ask(engine: &Engine, what_if: &WhatIf, pod: &Value, depth: Depth) -> Answered {

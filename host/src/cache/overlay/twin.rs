@@ -286,7 +286,8 @@ fn a_strip_is_the_node_with_one_pod_fewer_in_every_row() {
         let (_, reader) = cache(&history);
         let snapshot = reader.snapshot();
         for row in (0..snapshot.node_count() as u32).map(Row) {
-            let on_node = reader.pods().counted_on(snapshot.node_name(row)).into_iter().map(|(pod, _)| Some(pod));
+            let here = |node: &str| node == snapshot.node_name(row);
+            let on_node = reader.pods().counted_on(here).into_iter().map(|(pod, _)| Some(pod));
             let mut victims: Vec<Option<Arc<PodRecord>>> = on_node.chain([None]).collect();
             random.shuffle(&mut victims);
             victims.truncate(random.usize(0..=victims.len()));

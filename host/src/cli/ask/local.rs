@@ -26,7 +26,7 @@ impl Answered for v1::PodAnswer {
     const DEPTH: Depth = Depth::FirstFailure;
 
     fn batch(answer: &engine::Answer) -> Batch<Self> {
-        let response = response::filter(answer, Age::default(), v1::Detail::Failures);
+        let response = response::filter(answer, Age::default(), v1::Detail::Failures, None);
         Batch { version: response.version.unwrap_or_default(), answers: response.pods }
     }
 }

@@ -39,7 +39,7 @@ impl Answered for v1::PodAnswer {
             phase: asked.phase.into(),
             nodes: asked.nodes,
             detail: v1::Detail::Failures.into(),
-            consistency: None,
+            ..v1::FilterRequest::default()
         };
         let response = client.filter(request).await?.into_inner();
         Ok(Batch { version: response.version.unwrap_or_default(), answers: response.pods })
@@ -53,7 +53,7 @@ impl Answered for v1::PodExplanation {
             pending: asked.pending,
             phase: asked.phase.into(),
             nodes: asked.nodes,
-            consistency: None,
+            ..v1::ExplainRequest::default()
         };
         let response = client.explain(request).await?.into_inner();
         Ok(Batch { version: response.version.unwrap_or_default(), answers: response.pods })

@@ -179,7 +179,7 @@ mod tests {
 
     fn failure(predicate: &str, code: &str, reasons: &[&str], count: u32) -> v1::Failure {
         let reasons = reasons.iter().map(|&reason| reason.to_owned()).collect();
-        v1::Failure { predicate: predicate.into(), code: code.into(), reasons, count, nodes: vec![] }
+        v1::Failure { predicate: predicate.into(), code: code.into(), reasons, count, ..v1::Failure::default() }
     }
 
     fn unplaceable(pod: &str) -> v1::PodExplanation {

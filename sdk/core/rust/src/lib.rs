@@ -2,7 +2,7 @@
 //!
 //! Everything in [`v1`] is generated from `sdk/core/proto`; read the proto file for what a field means. The messages
 //! also implement serde's traits in the protobuf JSON mapping (camelCase out, camelCase and snake_case in, unknown
-//! fields refused), which is how they travel over plain HTTP.
+//! fields refused), which is how they travel over plain HTTP. [`RowNames`] reads answers that come as bitmaps.
 //!
 //! ```no_run
 //! use nodesift_api::v1::nodesift_client::NodesiftClient;
@@ -19,6 +19,10 @@
 //! # Ok(())
 //! # }
 //! ```
+
+mod rows;
+
+pub use rows::RowNames;
 
 /// The types of `google.protobuf` that messages carry, with their JSON mapping.
 pub use pbjson_types as wkt;

@@ -2,10 +2,11 @@
 //! again, and pending pods of the cluster. Beside what [`History`] makes up, pods are assumed and forgotten, and services
 //! and controllers come and go, whose selectors spread constraints by default are made of.
 
+use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nodesift::engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question, Reuse};
+use nodesift::engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question, Reuse, Sample};
 use nodesift::object::Pod;
 use nodesift::policy::{ActivePolicy, Policy};
 use nodesift::sandbox::Runtime;
@@ -161,13 +162,17 @@ impl World {
         if is_gone { Event::Remove(Box::new(object)) } else { Event::Apply(Box::new(object)) }
     }
 
-    /// About a pod of the pool or a pending one of the cluster, all nodes or some, in any phase.
+    /// About a pod of the pool or a pending one of the cluster, all nodes, some, or enough, in any phase.
     pub(super) fn question(&mut self) -> Question {
         let random = &mut self.random;
         let nodes = match random.u8(0..4) {
             0 => {
                 let names = self.history.cluster.nodes().map(|node| name(node).to_owned());
                 Nodes::Named(names.filter(|_| random.u8(0..3) == 0).collect())
+            }
+            1 => {
+                let sample = Sample::new(random.usize(0..20), NonZero::new(random.usize(1..6)).expect("at least one"));
+                Nodes::Enough(Sample { step: random.usize(1..4), ..sample })
             }
             _ => Nodes::All,
         };
