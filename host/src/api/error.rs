@@ -136,7 +136,7 @@ impl Error {
             Self::Malformed { .. } | Self::InvalidField { .. } | Self::BodyBroken { .. } => {
                 (Code::InvalidArgument, StatusCode::BAD_REQUEST)
             }
-            Self::BodyTooLarge { .. } | Self::TooMuch { .. } | Self::Engine(engine::Error::TooManyNominated { .. }) => {
+            Self::BodyTooLarge { .. } | Self::TooMuch { .. } => {
                 (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE)
             }
             Self::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),
@@ -182,6 +182,7 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         }
         engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
         engine::Error::Supposed { error, .. } => status_of(error),
+        engine::Error::TooManyNominated { .. } => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
         engine::Error::Contradiction { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
     }
 }
