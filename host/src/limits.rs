@@ -251,7 +251,7 @@ pub const COUNTS: usize = 1024;
 pub const COUNTS_BYTES: usize = 256 << 20;
 
 /// Rows that cluster-wide predicates judge again in one question for nominated pods: each of their nodes takes a call over
-/// all rows, some 50 ns a row, so that this is a second. At 5,000 nodes 4,000 such nodes may have nominated pods that a pod
+/// all rows for every such predicate. At 5,000 nodes 4,000 such nodes may have nominated pods that a pod
 /// must yield to, at 100,000 nodes 200; beyond it the question is refused, since an answer without them would be wrong.
 pub const NOMINATED_ROWS: usize = 20_000_000;
 
@@ -365,14 +365,13 @@ pub const REUSE_READS: usize = 256;
 /// Verdicts kept for pods that read the same about themselves, where the cluster answers them differently.
 pub const REUSE_VARIANTS: usize = 4;
 
-/// Pending pods that wait to be evaluated ahead, each of another template: more than a second's work for any sensible share
-/// of a core. What comes beyond them is evaluated when somebody asks.
+/// Pending pods that wait to be evaluated ahead, each of another template: more would wait too long to be of use. What comes beyond them is evaluated when somebody asks.
 pub const AHEAD_PODS: usize = 256;
 
 /// The share of one core that evaluating ahead takes at most, in percent: it must never be felt by requests.
 pub const AHEAD_PERCENT: u32 = 10;
 
-/// Between two looks whether evaluating ahead may go on: a request takes a millisecond at most where nothing is amiss.
+/// Between two looks whether evaluating ahead may go on: long enough to cost nothing, short beside what a core waits.
 pub const AHEAD_LOOK: Duration = Duration::from_millis(2);
 
 /// Time that evaluating ahead waits for its turn in the middle of a pod before it gives that pod up: on a machine this busy

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::mirror::Mirror;
 use crate::{SHOWN, ask_and_compare, default_policy, engine, from_environment};
 
-/// How many cases where nothing is said: half a minute of two cores.
+/// How many cases where nothing is said.
 const CASES: u64 = 3_000;
 
 /// Rounds of events in each cluster's history.
