@@ -282,6 +282,11 @@ pub const COUNTS_PER_PUBLICATION: usize = 8;
 /// hundred bytes, and a pod's may be a megabyte: [`COUNTS`] of this size are 16 MiB.
 pub const COUNT_KEY_BYTES: usize = 16 << 10;
 
+/// Rows that cluster-wide predicates judge again in one question for nominated pods: each of their nodes takes a call over
+/// all rows for every such predicate. At 5,000 nodes 4,000 such nodes may have nominated pods that a pod
+/// must yield to, at 100,000 nodes 200; beyond it the question is refused, since an answer without them would be wrong.
+pub const NOMINATED_ROWS: usize = 20_000_000;
+
 /// Bytes of one policy document: hundreds of predicates with their arguments are less than 100 KB.
 pub const POLICY_FILE_BYTES: u64 = 1 << 20;
 
@@ -399,6 +404,19 @@ pub const REUSE_QUESTION_BYTES: usize = 128 << 10;
 
 /// Verdicts kept for pods that read the same about themselves, where the cluster answers them differently.
 pub const REUSE_VARIANTS: usize = 4;
+
+/// Pending pods that wait to be evaluated ahead, each of another template: more would wait too long to be of use. What comes beyond them is evaluated when somebody asks.
+pub const AHEAD_PODS: usize = 256;
+
+/// The share of one core that evaluating ahead takes at most, in percent: it must never be felt by requests.
+pub const AHEAD_PERCENT: u32 = 10;
+
+/// Between two looks whether evaluating ahead may go on: long enough to cost nothing, short beside what a core waits.
+pub const AHEAD_LOOK: Duration = Duration::from_millis(2);
+
+/// Time that evaluating ahead waits for its turn in the middle of a pod before it gives that pod up: on a machine this busy
+/// the core asks sooner.
+pub const AHEAD_WAIT: Duration = Duration::from_millis(200);
 
 /// Reasons that may pile up in a kept verdict, beyond those it began with, before every row is judged again.
 pub const REUSE_STALE_REASONS: usize = 64;

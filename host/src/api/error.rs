@@ -196,6 +196,7 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
         engine::Error::Supposed { error, .. } => status_of(error),
         engine::Error::Overlaid => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
+        engine::Error::TooManyNominated { .. } => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
         engine::Error::Contradiction { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
     }
 }

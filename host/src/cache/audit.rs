@@ -91,7 +91,7 @@ impl Writer {
         let mut found = Vec::new();
         if rows.start == 0 {
             let is_unknown = |node: &&Arc<str>| self.nodes.row(node).is_none();
-            let named = self.nominated.keys().chain(self.pods_by_node.keys());
+            let named = self.nominated.by_node().map(|(node, _)| node).chain(self.pods_by_node.keys());
             let unknown: Vec<Arc<str>> = named.filter(is_unknown).cloned().collect();
             found.extend(unknown.iter().flat_map(|node| self.drop_strangers(node)));
         }
@@ -159,7 +159,7 @@ impl Writer {
             let known = self.pods.by_uid(&pod.uid);
             known.is_some_and(|known| known.node_name.is_none() && known.nominated_node == pod.nominated_node)
         };
-        let nominated = self.nominated.get(node).into_iter().flat_map(|pods| pods.iter());
+        let nominated = self.nominated.of(node).iter();
         let strangers: Vec<Arc<PodRecord>> =
             resident.chain(nominated.filter(|pod| !is_nominated(pod))).map(Arc::clone).collect();
         let mut found = Vec::new();

@@ -150,7 +150,17 @@ impl Snapshot {
 
     /// Pending pods for which room is being made on the node of this name, in no order.
     pub fn nominated(&self, node: &str) -> &[Arc<PodRecord>] {
-        self.nominated.get(node).map_or(&[], |pods| pods)
+        self.nominated.of(node)
+    }
+
+    /// Nodes for which pending pods are nominated, with these pods; some of the nodes may not exist.
+    pub fn nominated_nodes(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &[Arc<PodRecord>])> {
+        self.nominated.by_node()
+    }
+
+    /// The highest priority of a nominated pod; none where no pod is nominated.
+    pub fn highest_nominated(&self) -> Option<i32> {
+        self.nominated.highest()
     }
 
     /// Index of each node's set of host ports in use.

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::watch;
 
 use super::allocations::Allocations;
+use super::arrivals::Arriving;
 use super::assumed::{Assumed, End};
 use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
@@ -65,6 +66,7 @@ pub fn new() -> (Writer, Reader) {
         nominated: Arc::default(),
         assumed: Assumed::default(),
         allocations: Allocations::default(),
+        arriving: Arriving::default(),
     };
     writer.publish();
     let reader = writer.reader();
@@ -106,6 +108,7 @@ pub struct Writer {
     pub(super) nominated: Arc<Nominated>,
     pub(super) assumed: Assumed,
     pub(super) allocations: Allocations,
+    pub(super) arriving: Arriving,
 }
 
 impl Writer {
@@ -141,6 +144,7 @@ impl Writer {
         }));
         self.allocations.publish(self.generation);
         self.published.send_replace(self.generation);
+        self.arriving.publish();
     }
 
     /// Adds a node, or replaces what is known of the node of that name.

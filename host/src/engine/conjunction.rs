@@ -1,7 +1,7 @@
 //! The AND over predicates: per row the first that rejects it, in policy order, as in a scheduling cycle.
 //!
 //! [`Outcome::new`] looks at every row; [`Outcome::patched`] at those on which the verdicts differ from those of an outcome
-//! that is known.
+//! that is known. [`Outcome::rejecting`] is for rows whose rejection no ruling names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,6 +55,17 @@ struct Group {
     predicate: usize,
     reason: Reason,
     rows: Arc<RowSet>,
+}
+
+/// A row that is rejected by something else than the rulings say.
+#[derive(Debug)]
+pub(super) struct Rejection {
+    /// Where the row is in the batch.
+    pub(super) place: usize,
+    pub(super) row: Row,
+    /// The number of the predicate.
+    pub(super) predicate: usize,
+    pub(super) reason: Reason,
 }
 
 /// What is said about the pod and not about rows.
@@ -214,37 +225,56 @@ impl Outcome {
         }
         let mut outcome = Self { rulings: rulings.to_vec(), message: None, ..self.clone() };
         for row in rows {
-            let (before, after) = (first(&self.rulings, row), first(&outcome.rulings, row));
-            if before == after {
-                continue;
-            }
-            match before {
-                None => Arc::make_mut(&mut outcome.feasible).remove(row),
-                Some(key) => {
-                    if let Ok(at) = position(&outcome.groups, key)
-                        && let Some(group) = outcome.groups.get_mut(at)
-                    {
-                        Arc::make_mut(&mut group.rows).remove(row);
-                    }
-                }
-            }
-            match after {
-                None => Arc::make_mut(&mut outcome.feasible).insert(row, nodes),
-                Some((predicate, reason)) => {
-                    let at = position(&outcome.groups, (predicate, reason)).unwrap_or_else(|at| {
-                        let group = Group { predicate, reason: reason.clone(), rows: Arc::default() };
-                        outcome.groups.insert(at, group);
-                        at
-                    });
-                    if let Some(group) = outcome.groups.get_mut(at) {
-                        Arc::make_mut(&mut group.rows).insert(row, nodes);
-                    }
-                }
-            }
+            let (before, after) =
+                (first(&self.rulings, row.index(), row), first(&outcome.rulings, row.index(), row).map(cloned));
+            outcome.move_row(row, before, after, nodes);
         }
         outcome.groups.retain(|group| !group.rows.is_empty());
         outcome.finish(&Batch::All);
         Some(outcome)
+    }
+
+    /// The outcome over the same batch where some rows, each named once, are rejected by something else than the rulings
+    /// say.
+    pub(super) fn rejecting(&self, rejected: &[Rejection], batch: &Batch, nodes: usize) -> Self {
+        let mut outcome = Self { message: None, ..self.clone() };
+        for rejection in rejected {
+            let before = first(&self.rulings, rejection.place, rejection.row);
+            let after = Some((rejection.predicate, rejection.reason.clone()));
+            outcome.move_row(rejection.row, before, after, nodes);
+        }
+        outcome.groups.retain(|group| !group.rows.is_empty());
+        outcome.finish(batch);
+        outcome
+    }
+
+    /// Takes a row from the group that it is in, or from those that fit, and puts it where it belongs now.
+    fn move_row(&mut self, row: Row, before: Option<(usize, &Reason)>, after: Option<(usize, Reason)>, nodes: usize) {
+        if before == after.as_ref().map(|(predicate, reason)| (*predicate, reason)) {
+            return;
+        }
+        match before {
+            None => Arc::make_mut(&mut self.feasible).remove(row),
+            Some(key) => {
+                if let Ok(at) = position(&self.groups, key)
+                    && let Some(group) = self.groups.get_mut(at)
+                {
+                    Arc::make_mut(&mut group.rows).remove(row);
+                }
+            }
+        }
+        match after {
+            None => Arc::make_mut(&mut self.feasible).insert(row, nodes),
+            Some((predicate, reason)) => {
+                let at = position(&self.groups, (predicate, &reason)).unwrap_or_else(|at| {
+                    self.groups.insert(at, Group { predicate, reason, rows: Arc::default() });
+                    at
+                });
+                if let Some(group) = self.groups.get_mut(at) {
+                    Arc::make_mut(&mut group.rows).insert(row, nodes);
+                }
+            }
+        }
     }
 
     /// The outcome over some of the rows of one over every row.
@@ -283,7 +313,9 @@ impl Outcome {
         };
         self.failures = self.groups.iter().map(failure).collect();
         let whole = Whole::of(&self.rulings, batch);
-        self.cycle = whole.cycle;
+        // What no ruling names may be an error too.
+        let aborts = self.groups.iter().any(|group| group.reason.code == Code::Error);
+        self.cycle = if aborts { whole.cycle.max(Cycle::Aborted) } else { whole.cycle };
         if self.feasible.is_empty() {
             self.message = Some(whole.message(self.asked, &self.failures).into());
         }
@@ -312,12 +344,13 @@ fn position(groups: &[Group], (predicate, reason): (usize, &Reason)) -> Result<u
     groups.binary_search_by(|group| (group.predicate, &group.reason).cmp(&(predicate, reason)))
 }
 
-/// The first predicate that rejects a row, and why.
-fn first(rulings: &[Ruling], row: Row) -> Option<(usize, &Reason)> {
-    rulings
-        .iter()
-        .enumerate()
-        .find_map(|(at, ruling)| ruling.judgement.reason_at(row.index()).map(|reason| (at, reason)))
+/// The first predicate that rejects a row, by its number, and why.
+pub(super) fn first(rulings: &[Ruling], place: usize, row: Row) -> Option<(usize, &Reason)> {
+    rulings.iter().enumerate().find_map(|(at, ruling)| ruling.reason(place, row).map(|reason| (at, reason)))
+}
+
+fn cloned((predicate, reason): (usize, &Reason)) -> (usize, Reason) {
+    (predicate, reason.clone())
 }
 
 /// Adds the rows on which two judgements over every row differ; none where they cannot be told apart by rows.

@@ -57,7 +57,12 @@ impl Context {
 
     /// The facts for the same pod about other rows.
     pub(super) fn over(&self, batch: Batch) -> Self {
-        let context = Self::new(Arc::clone(&self.snapshot), Arc::clone(&self.pod), self.node_name.clone(), batch);
+        self.against(Arc::clone(&self.snapshot), batch)
+    }
+
+    /// The facts for the same pod about another state of the cluster.
+    pub(super) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
+        let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
         Self { owner: self.owner.clone(), ..context }
     }
 

@@ -33,6 +33,9 @@ pub(super) enum Source {
 pub(super) struct Evaluated {
     pub(super) outcome: Arc<Outcome>,
     pub(super) faults: Vec<FaultReport>,
+    /// Where a predicate, by its number, rejects a row only for the pods that are nominated for it, or for another reason
+    /// then; only where the question wants each predicate alone.
+    pub(super) alone: BTreeMap<(usize, Row), Reason>,
 }
 
 /// Evaluates one pod over the context's batch.
@@ -42,8 +45,7 @@ pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>
     let mut rulings = Vec::with_capacity(running.policy.predicates.len());
     let mut lines = Vec::with_capacity(running.policy.predicates.len());
     let mut faults = Vec::new();
-    let asked = running.policy.predicates.iter().enumerate();
-    for (place, predicate) in asked.filter(|(_, predicate)| predicate.phases.contains(question.phase)) {
+    for (place, predicate) in asked(running, question) {
         let ruled = match source {
             Source::Fresh => fresh(predicate, context, &mut all_rows).map(|ruling| (ruling, 0)),
             Source::Store => reused(running, place, predicate, context, &mut all_rows),
@@ -60,21 +62,29 @@ pub(super) fn pod(running: &Running, question: &Question, context: &Arc<Context>
         (Source::Store, Batch::All) => running.store.outcome(&lines, rulings, nodes),
         (_, batch) => Arc::new(Outcome::new(rulings, batch, nodes)),
     };
-    Evaluated { outcome, faults }
+    Evaluated { outcome, faults, alone: BTreeMap::new() }
+}
+
+/// The predicates that a question asks, in policy order, each with its place there.
+pub(super) fn asked<'a>(
+    running: &'a Running,
+    question: &Question,
+) -> impl Iterator<Item = (usize, &'a ActivePredicate)> + use<'a> {
+    let phase = question.phase;
+    running.policy.predicates.iter().enumerate().filter(move |(_, predicate)| predicate.phases.contains(phase))
 }
 
 /// What is kept about one pod over every row; none where anything would have to be judged or put together.
 pub(super) fn kept(running: &Running, question: &Question, context: &Context) -> Option<Evaluated> {
     let (mut verdicts, mut lines) = (Vec::new(), Vec::new());
-    let asked = running.policy.predicates.iter().enumerate();
-    for (place, predicate) in asked.filter(|(_, predicate)| predicate.phases.contains(question.phase)) {
+    for (place, predicate) in asked(running, question) {
         let kept = running.store.standing(place, predicate, context)?;
         lines.push(kept.line);
         verdicts.push(kept);
     }
     let outcome = running.store.known_outcome(&lines, &verdicts, context.snapshot().node_count())?;
     running.store.count_kept(verdicts.len());
-    Some(Evaluated { outcome, faults: Vec::new() })
+    Some(Evaluated { outcome, faults: Vec::new(), alone: BTreeMap::new() })
 }
 
 /// Judges in the place of the policy's predicates: the predicate of this name, over the rows of a context.
@@ -83,8 +93,7 @@ pub type Judge<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
 /// Evaluates one pod over the context's batch, every row, afresh, with somebody else judging in the place of the predicates.
 pub(super) fn pod_by(judge: &Judge<'_>, running: &Running, question: &Question, context: &Arc<Context>) -> Evaluated {
     let mut faults = Vec::new();
-    let asked = running.policy.predicates.iter().filter(|predicate| predicate.phases.contains(question.phase));
-    let ruled = asked.map(|predicate| {
+    let ruled = asked(running, question).map(|(_, predicate)| {
         let judgement = judge(&predicate.name, context).map(Judgement::from).unwrap_or_else(|fault| {
             let (judgement, effect) = on_fault(predicate, &fault, context.rows() as usize);
             faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
@@ -94,15 +103,30 @@ pub(super) fn pod_by(judge: &Judge<'_>, running: &Running, question: &Question, 
     });
     let rulings = ruled.collect();
     let outcome = Arc::new(Outcome::new(rulings, context.batch(), context.snapshot().node_count()));
-    Evaluated { outcome, faults }
+    Evaluated { outcome, faults, alone: BTreeMap::new() }
 }
 
 impl Evaluated {
+    /// Whether a predicate has failed to answer before.
+    pub(super) fn has_fault_of(&self, predicate: &ActivePredicate) -> bool {
+        self.faults.iter().any(|report| Arc::ptr_eq(&report.predicate, &predicate.name))
+    }
+
+    /// What stands in for the verdict over so many rows of a predicate that failed to answer.
+    pub(super) fn fail(&mut self, predicate: &ActivePredicate, fault: Fault, rows: usize) -> Judgement {
+        let (judgement, effect) = on_fault(predicate, &fault, rows);
+        self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+        judgement
+    }
+
     /// The answer, saying as much as asked.
     pub(super) fn answer(self, question: &Question, name: String, context: &Context) -> PodAnswer {
         let outcome = &self.outcome;
         let predicates = match question.depth {
-            Depth::Each => outcome.rulings.iter().map(|ruling| alone(ruling, context)).collect(),
+            Depth::Each => {
+                let rulings = outcome.rulings.iter().enumerate();
+                rulings.map(|(number, ruling)| alone(number, ruling, &self.alone, context)).collect()
+            }
             Depth::FirstFailure => Vec::new(),
         };
         PodAnswer {
@@ -154,7 +178,8 @@ impl Evaluated {
                 .iter()
                 .map(|failure| (failure.clone(), failure.rows.iter().collect::<Vec<Row>>()))
                 .collect();
-            (outcome.asked, Arc::clone(&outcome.feasible), failures, outcome.cycle, outcome.message.clone())
+            let alone = evaluated.alone.clone();
+            (outcome.asked, Arc::clone(&outcome.feasible), failures, outcome.cycle, outcome.message.clone(), alone)
         };
         let any_fault = !self.faults.is_empty() || !other.faults.is_empty();
         (!any_fault && said(self) != said(other))
@@ -173,7 +198,7 @@ pub(super) fn ruling_of(predicate: &ActivePredicate, kept: &Kept) -> Ruling {
 }
 
 /// The verdict that is kept, or one that is evaluated and kept; and the line of verdicts that it belongs to.
-fn reused(
+pub(super) fn reused(
     running: &Running,
     place: usize,
     predicate: &ActivePredicate,
@@ -238,11 +263,17 @@ pub(super) fn on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) 
     }
 }
 
-/// One predicate by itself: equal failures together, sorted.
-fn alone(ruling: &Ruling, context: &Context) -> PredicateAnswer {
+/// One predicate by itself: equal failures together, sorted. A row with nominated pods fails where the predicate rejects it
+/// with them on it, or else without.
+fn alone(
+    number: usize,
+    ruling: &Ruling,
+    with_nominated: &BTreeMap<(usize, Row), Reason>,
+    context: &Context,
+) -> PredicateAnswer {
     let mut groups: BTreeMap<&Reason, Vec<Row>> = BTreeMap::new();
     context.for_each_row(|place, row| {
-        if let Some(reason) = ruling.reason(place, row) {
+        if let Some(reason) = with_nominated.get(&(number, row)).or_else(|| ruling.reason(place, row)) {
             groups.entry(reason).or_default().push(row);
         }
     });

@@ -1,8 +1,9 @@
 //! The engine: a question about pods and nodes in, an answer from one snapshot and one policy out. It does no I/O.
 //!
 //! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
-//! combines them, `context` offers a predicate its facts; `sample` ends where enough nodes fit. `overlay` is for questions about the cluster as it is not,
-//! `preemption` for how many pods have to go.
+//! combines them, `nominated` makes way for pods that others make room for, `sample` ends where enough nodes fit, `context`
+//! offers a predicate its facts. `overlay` is for questions about the cluster as it is not, `preemption` for how many pods
+//! have to go, `prepare` for questions that nobody has asked yet.
 
 mod answer;
 mod conjunction;
@@ -10,8 +11,10 @@ mod context;
 mod evaluate;
 mod judgement;
 mod metrics;
+mod nominated;
 mod overlay;
 mod preemption;
+mod prepare;
 mod question;
 mod reuse;
 mod rows;
@@ -28,16 +31,18 @@ pub use evaluate::Judge;
 pub use metrics::Metrics;
 pub use overlay::{Supposed, WhatIf};
 pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
+pub use prepare::Prepared;
 pub use question::{Depth, Nodes, PodRef, Question, Sample};
 pub use rows::RowSet;
 
 use crate::cache::{OverlayError, Reader, Row, Snapshot};
-use crate::limits::REUSE_BYTES;
+use crate::limits::{NOMINATED_ROWS, REUSE_BYTES};
 use crate::metadata::{self, PodFacts, PodRecord};
 use crate::policy::ActivePolicy;
 pub use crate::policy::Phase;
 use crate::sandbox::Runtime;
 use evaluate::{Evaluated, Source};
+use nominated::{Budget, Claim, Spent};
 use reuse::Store;
 
 /// Why a question has no answer.
@@ -58,6 +63,17 @@ pub enum Error {
     /// What is supposed does not fit what there is.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
+    /// There are more nodes with nominated pods than one question may judge again.
+    #[error(
+        "pod {pod}: nodes with nominated pods have to be judged again with these, which takes more than {limit} rows in \
+         this request: ask about fewer pods or nodes at once"
+    )]
+    TooManyNominated {
+        /// `namespace/name`.
+        pod: String,
+        /// [`crate::limits::NOMINATED_ROWS`].
+        limit: usize,
+    },
     /// A part of what is supposed names what is not there.
     #[error("{place}: {error}")]
     Supposed {
@@ -125,6 +141,8 @@ struct Subject {
     pod: Arc<str>,
     /// As in the object; empty where it has none.
     uid: Arc<str>,
+    /// `spec.priority`; 0 where absent.
+    priority: i32,
     node_name: Option<Arc<str>>,
     facts: Arc<PodFacts>,
 }
@@ -186,14 +204,16 @@ impl Engine {
     pub fn answer_on(&self, snapshot: &Arc<Snapshot>, question: &Question) -> Result<Answer, Error> {
         let running = self.running.load();
         let batch = batch(snapshot, &question.nodes)?;
+        let mut budget = Budget::default();
         let pods = question
             .pods
             .iter()
             .map(|pod| {
                 let subject = self.subject(pod)?;
+                let claims = nominated::claims(snapshot, &batch, &subject);
                 let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, batch.clone());
                 let context = Arc::new(context.named(&subject.pod, &subject.uid));
-                self.answer_about(&running, question, subject.name, &context)
+                self.answer_about(&running, question, subject.name, &claims, &context, &mut budget)
             })
             .collect::<Result<_, Error>>()?;
         Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
@@ -204,7 +224,9 @@ impl Engine {
         running: &Running,
         question: &Question,
         pod: String,
+        claims: &[Claim],
         context: &Arc<Context>,
+        budget: &mut Budget,
     ) -> Result<PodAnswer, Error> {
         // What is kept stands for generations of the cache. An overlay has the generation of what it lies over, and other
         // rows, so that it neither finds its verdicts there nor leaves any.
@@ -212,10 +234,16 @@ impl Engine {
         let source = if is_kept { Source::Store } else { Source::Fresh };
         // Looked for before anything is judged: afterwards all of it is there.
         let is_compared = is_kept && self.reuse == Reuse::Verified;
-        let at_once = (is_compared && question.nodes == Nodes::All).then(|| evaluate::kept(running, question, context));
-        let judged = sample::judge(running, question, context, source);
+        let is_whole = is_compared && question.nodes == Nodes::All && claims.is_empty();
+        let at_once = is_whole.then(|| evaluate::kept(running, question, context));
+        let mut again = budget.clone();
+        let judge = |source: Source, budget: &mut Budget| {
+            let judged = sample::judge(running, question, context, source, claims, budget);
+            judged.map_err(|Spent| Error::TooManyNominated { pod: pod.clone(), limit: NOMINATED_ROWS })
+        };
+        let judged = judge(source, budget)?;
         if is_compared {
-            let fresh = sample::judge(running, question, context, Source::Fresh);
+            let fresh = judge(Source::Fresh, &mut again)?;
             let differs = |kept: Evaluated| kept.difference(&fresh.evaluated, context);
             if let Some(difference) = judged.difference(&fresh).or_else(|| at_once.flatten().and_then(differs)) {
                 self.metrics.contradicted.inc();
@@ -237,6 +265,9 @@ impl Engine {
         let running = self.running.load();
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod).ok()?;
+            if !nominated::claims(snapshot, &Batch::All, &subject).is_empty() {
+                return None;
+            }
             let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, Batch::All);
             let context = context.named(&subject.pod, &subject.uid);
             let evaluated = evaluate::kept(&running, question, &context)?;
@@ -268,6 +299,7 @@ impl Engine {
                 name: pod.key(),
                 pod: Arc::from(pod.metadata.name.as_str()),
                 uid: Arc::from(pod.metadata.uid.as_str()),
+                priority: pod.spec.priority.unwrap_or(0),
                 node_name,
                 facts: Arc::new(metadata::pod(pod)),
             });
@@ -277,6 +309,7 @@ impl Engine {
             name: format!("{}/{}", record.namespace, record.name),
             pod: Arc::clone(&record.name),
             uid: Arc::from(record.object_uid()),
+            priority: record.priority,
             node_name: record.node_name.clone(),
             facts: record.whole_facts(),
         })

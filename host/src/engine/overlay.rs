@@ -12,6 +12,7 @@ use crate::cache::{Overlay, OverlayError, Snapshot};
 use crate::limits::{OVERLAY_PAUSE, OVERLAY_TRIES};
 use crate::metadata::{self, NodeFacts, PodRecord};
 use crate::object::Node;
+use crate::sandbox::Interface;
 
 /// What is supposed for one question.
 #[derive(Debug, Default)]
@@ -117,6 +118,18 @@ impl Engine {
         };
         record.ok_or(Error::UnknownPod { pod: asked })
     }
+}
+
+/// The interfaces whose answers change when some of these pods come to a node or leave it.
+pub(super) fn changed_by(pods: &[&PodRecord]) -> Vec<Interface> {
+    let some = |changes: fn(&PodRecord) -> bool| pods.iter().any(|pod| changes(pod));
+    let is_changed = |interface: &Interface| match interface {
+        Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
+        Interface::ClusterAffinity => some(|pod| !pod.facts.anti_affinity_terms.is_empty()),
+        Interface::ClusterVolumeUse | Interface::ClusterAttachments => some(|pod| !pod.facts.volumes.is_empty()),
+        _ => some(|_| true),
+    };
+    Interface::ALL.into_iter().filter(|interface| interface.is_about_pods_on_nodes()).filter(is_changed).collect()
 }
 
 /// Says which part of the overlay does not fit.

@@ -3,7 +3,9 @@
 //! Start with [`Engine::preempt`]. Most predicates answer once: those that no victim can change are asked about the node
 //! as it is, and those that look at the node alone are asked about a strip of it, row by row with one pod fewer.
 //! Cluster-wide ones that the victims can change are asked last, about the cluster without the first victims, and only
-//! for those numbers of victims that everything else takes: spread and affinity come out as if the pods were gone.
+//! for those numbers of victims that everything else takes: spread and affinity come out as if the pods were gone. Where
+//! pods are nominated for the node that are at least as important, the pod has to fit with them there, and without, as it
+//! does in kube-scheduler's own dry run.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,6 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::answer::{FaultEffect, FaultReport};
 use super::context::{Batch, Context};
+use super::overlay::changed_by;
 use super::question::PodRef;
 use super::{Engine, Error, Subject};
 use crate::cache::{Hypothesis, OverlayError, Row, Snapshot};
@@ -164,55 +167,86 @@ struct Trial<'a> {
 type Answered = Option<Verdict>;
 
 impl Trial<'_> {
-    /// The first of the tries from `start` on that every predicate takes.
+    /// The first of the tries from `start` on that every predicate takes, with the pods that are nominated for the node on
+    /// it, and without.
     fn first_fit(&mut self, row: Row, victims: &[Option<Arc<PodRecord>>], start: usize) -> Option<usize> {
         let tries = victims.len().checked_sub(start).filter(|tries| *tries > 0)?;
-        let changed = changed_by(victims);
-        let reads = |predicate: &ActivePredicate| predicate.module.imports().iter().any(|read| changed.contains(read));
-        let places = 0..self.predicates.len();
+        let gone: Vec<&PodRecord> = victims.iter().flatten().map(|pod| &**pod).collect();
+        let changed = changed_by(&gone);
         let (changing, constant): (Vec<usize>, Vec<usize>) =
-            places.partition(|place| self.predicates.get(*place).is_some_and(|predicate| reads(predicate)));
+            (0..self.predicates.len()).partition(|place| self.reads(*place, &changed));
         let (one_by_one, at_once): (Vec<usize>, Vec<usize>) = changing
             .into_iter()
             .partition(|place| self.predicates.get(*place).is_some_and(|one| needs_the_cluster(one)));
+        let as_it_is = Arc::clone(&self.snapshot);
+        let claimed = self.claimed(row);
 
         // The cheapest first: whoever rejects the node whatever goes ends it.
-        let snapshot = Arc::clone(&self.snapshot);
-        if !constant.iter().all(|place| self.is_cluster_wide(*place) || self.fits(*place, row, &snapshot)) {
+        if !constant.iter().all(|place| self.is_cluster_wide(*place) || self.fits(*place, row, &as_it_is)) {
             return None;
         }
-        let fits = self.strip(&at_once, row, victims, start, tries);
+        let mut fits = self.strip(&at_once, &as_it_is, row, victims, start, tries);
+        if let Some((claimed, changed)) = &claimed {
+            if !constant.iter().all(|place| !self.reads(*place, changed) || self.fits(*place, row, claimed)) {
+                return None;
+            }
+            let with_claims = self.strip(&at_once, claimed, row, victims, start, tries);
+            fits.iter_mut().zip(with_claims).for_each(|(fits, with_claims)| *fits &= with_claims);
+        }
         if !fits.contains(&true) {
             return None;
         }
         if !constant.iter().all(|place| !self.is_cluster_wide(*place) || self.fits_as_it_is(*place, row)) {
             return None;
         }
-        let mut hypothesis = Hypothesis::of(&snapshot);
+        let grounds = [Some(&as_it_is), claimed.as_ref().map(|(claimed, _)| claimed)];
+        let mut hypotheses: Vec<Hypothesis> =
+            grounds.into_iter().flatten().map(|ground| Hypothesis::of(ground)).collect();
         for (index, victim) in victims.iter().enumerate() {
             if let Some(victim) = victim {
-                hypothesis.remove(row, victim);
+                hypotheses.iter_mut().for_each(|hypothesis| hypothesis.remove(row, victim));
             }
             // Where nobody goes, nothing is different from the try before.
             let is_try = index == start || (index > start && victim.is_some());
             if !is_try || fits.get(index - start) != Some(&true) {
                 continue;
             }
-            if one_by_one.is_empty() {
-                return Some(index);
-            }
-            let without = Arc::new(hypothesis.snapshot());
-            if one_by_one.iter().all(|place| self.fits(*place, row, &without)) {
+            let all_fit = one_by_one.is_empty()
+                || hypotheses.iter().all(|hypothesis| {
+                    let without = Arc::new(hypothesis.snapshot());
+                    one_by_one.iter().all(|place| self.fits(*place, row, &without))
+                });
+            if all_fit {
                 return Some(index);
             }
         }
         None
     }
 
+    /// Whether a predicate reads any of these interfaces.
+    fn reads(&self, place: usize, changed: &[Interface]) -> bool {
+        let predicate = self.predicates.get(place);
+        predicate.is_some_and(|predicate| predicate.module.imports().iter().any(|read| changed.contains(read)))
+    }
+
+    /// The snapshot with the nominated pods on a node that the pod must leave room for, and what that changes; none where
+    /// there are none.
+    fn claimed(&self, row: Row) -> Option<(Arc<Snapshot>, Vec<Interface>)> {
+        let pods = self.subject.ahead_of_it(&self.snapshot, self.snapshot.node_name(row));
+        if pods.is_empty() {
+            return None;
+        }
+        let mut hypothesis = Hypothesis::of(&self.snapshot);
+        pods.iter().for_each(|pod| hypothesis.add(row, pod));
+        let pods: Vec<&PodRecord> = pods.iter().map(|pod| &**pod).collect();
+        Some((Arc::new(hypothesis.snapshot()), changed_by(&pods)))
+    }
+
     /// Per try, whether every predicate that looks at the node alone takes it.
     fn strip(
         &mut self,
         places: &[usize],
+        snapshot: &Snapshot,
         row: Row,
         victims: &[Option<Arc<PodRecord>>],
         start: usize,
@@ -222,7 +256,7 @@ impl Trial<'_> {
         if places.is_empty() {
             return fits;
         }
-        let strip = Arc::new(self.snapshot.without_one_by_one(row, victims, start));
+        let strip = Arc::new(snapshot.without_one_by_one(row, victims, start));
         let context = Arc::new(self.context(&strip, Batch::All));
         for place in places {
             let answered = self.ask(*place, &context);
@@ -281,18 +315,6 @@ impl Trial<'_> {
         }
         answered
     }
-}
-
-/// The interfaces whose answers change when some of these pods go.
-fn changed_by(victims: &[Option<Arc<PodRecord>>]) -> Vec<Interface> {
-    let some = |changes: fn(&PodRecord) -> bool| victims.iter().flatten().any(|pod| changes(pod));
-    let is_changed = |interface: &Interface| match interface {
-        Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
-        Interface::ClusterAffinity => some(|pod| !pod.facts.anti_affinity_terms.is_empty()),
-        Interface::ClusterVolumeUse | Interface::ClusterAttachments => some(|pod| !pod.facts.volumes.is_empty()),
-        _ => some(|_| true),
-    };
-    Interface::ALL.into_iter().filter(|interface| interface.is_about_pods_on_nodes()).filter(is_changed).collect()
 }
 
 /// Whether a predicate cannot be asked about a strip: it reads the cluster, or looks nodes up by name, of which a strip

@@ -2,10 +2,12 @@
 //!
 //! The answer is that of a question about just the rows judged. Verdicts that are known for every row, kept ones and those
 //! of cluster-wide predicates, are used as they are; where all are, nothing is left to judge. The others are asked about
-//! one range after the other, each twice as long as the one before, and no row twice. Start at [`judge`].
+//! one range after the other, each twice as long as the one before, and no row twice. Where rows have to be judged again
+//! for nominated pods, all rows are judged first, and again only those that are come to. Start at [`judge`].
 
 mod gathered;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::gathered::Gathered;
@@ -14,6 +16,7 @@ use super::answer::FaultReport;
 use super::conjunction::{Outcome, Ruling, Scope};
 use super::context::{Batch, Context};
 use super::evaluate::{self, Evaluated, Source};
+use super::nominated::{self, Budget, Claim, Spent};
 use super::question::{Nodes, Question, Sample};
 use crate::cache::Row;
 use crate::fault::Fault;
@@ -42,16 +45,52 @@ impl Judged {
     }
 }
 
-/// Evaluates one pod over the context's batch, or over as much of it as gives enough nodes.
-pub(super) fn judge(running: &Running, question: &Question, context: &Arc<Context>, source: Source) -> Judged {
+/// Evaluates one pod over the context's batch, or over as much of it as gives enough nodes; `claims` are rows of the batch
+/// for which other pods are nominated.
+///
+/// # Errors
+///
+/// Where there are more of these than one question may judge.
+pub(super) fn judge(
+    running: &Running,
+    question: &Question,
+    context: &Arc<Context>,
+    source: Source,
+    claims: &[Claim],
+    budget: &mut Budget,
+) -> Result<Judged, Spent> {
+    let mut leave_room = |evaluated: Evaluated, claims: &[Claim]| {
+        if claims.is_empty() {
+            return Ok(evaluated);
+        }
+        let predicates: Vec<_> = evaluate::asked(running, question).map(|(_, predicate)| predicate).collect();
+        nominated::judge(evaluated, &predicates, claims, context, question.depth, budget)
+    };
+    let all = || evaluate::pod(running, question, context, source);
     let Nodes::Enough(sample) = &question.nodes else {
-        let evaluated = evaluate::pod(running, question, context, source);
-        return Judged { evaluated, context: Arc::clone(context), next: None };
+        return Ok(Judged { evaluated: leave_room(all(), claims)?, context: Arc::clone(context), next: None });
     };
     let order = Order::of(sample, context.snapshot().node_count());
     if sample.limit.get() >= order.nodes {
-        let evaluated = evaluate::pod(running, question, context, source);
-        return Judged { evaluated, context: Arc::clone(context), next: Some(order.row(0)) };
+        let evaluated = leave_room(all(), claims)?;
+        return Ok(Judged { evaluated, context: Arc::clone(context), next: Some(order.row(0)) });
+    }
+    if !claims.is_empty() {
+        let (mut evaluated, mut open) = (all(), claims.to_vec());
+        let judged = loop {
+            let judged = order.until(&evaluated.outcome.feasible, sample.limit.get());
+            let (reached, beyond): (Vec<Claim>, Vec<Claim>) =
+                open.into_iter().partition(|claim| order.place(claim.row) < judged);
+            if reached.is_empty() {
+                break judged;
+            }
+            open = beyond;
+            evaluated = leave_room(evaluated, &reached)?;
+        };
+        if judged < order.nodes {
+            evaluated.outcome = Arc::new(evaluated.outcome.over(&order.first(judged)));
+        }
+        return Ok(order.judged(evaluated, context, judged));
     }
     let mut trial = Trial::begin(running, question, context, source);
     let (judged, outcome) = match trial.whole_outcome(order.nodes) {
@@ -66,11 +105,8 @@ pub(super) fn judge(running: &Running, question: &Question, context: &Arc<Contex
             (judged, Arc::new(Outcome::new(trial.rulings(judged), &rows, order.nodes)))
         }
     };
-    Judged {
-        evaluated: Evaluated { outcome, faults: trial.faults },
-        context: Arc::new(context.over(Batch::Rows(order.first(judged)))),
-        next: Some(order.row(judged)),
-    }
+    let evaluated = Evaluated { outcome, faults: trial.faults, alone: BTreeMap::new() };
+    Ok(order.judged(evaluated, context, judged))
 }
 
 /// The order in which rows are judged: from one on, and behind the last one from the first.
@@ -91,6 +127,18 @@ impl Order {
         let row = if row >= self.nodes { row - self.nodes } else { row };
         // A cluster never comes near 2^32 nodes.
         Row(u32::try_from(row.min(self.nodes)).unwrap_or(u32::MAX))
+    }
+
+    /// The place of a row.
+    fn place(&self, row: Row) -> usize {
+        let after = row.index() + if row.index() < self.start { self.nodes } else { 0 };
+        after - self.start
+    }
+
+    /// What was evaluated about the rows at the first places.
+    fn judged(&self, evaluated: Evaluated, context: &Context, places: usize) -> Judged {
+        let context = Arc::new(context.over(Batch::Rows(self.first(places))));
+        Judged { evaluated, context, next: Some(self.row(places)) }
     }
 
     /// The rows at these places, in their order.

@@ -13,6 +13,7 @@ mod faults;
 mod lifecycle;
 mod limit;
 mod node_index;
+mod nominated;
 mod overlay;
 mod running;
 mod state;

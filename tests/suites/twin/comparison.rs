@@ -71,11 +71,8 @@ pub(super) fn differences(found: &Answered, twin: &Explanation, nodes: &[String]
     }
 
     let first = |node: &String| {
-        let fails = |(name, outcome): &(&'static str, nodesift_twin::Outcome)| {
-            let failure = outcome.failures.get(node)?;
-            Some((node.clone(), (name.to_string(), failure.code.name(), failure.reasons.clone())))
-        };
-        twin.alone.iter().find_map(fails)
+        let (filter, failure) = twin.together.first.get(node)?;
+        Some((node.clone(), ((*filter).to_owned(), failure.code.name(), failure.reasons.clone())))
     };
     let expected_first: BTreeMap<_, _> = nodes.iter().filter_map(first).collect();
     if found.first != expected_first {

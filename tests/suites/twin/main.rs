@@ -1,7 +1,7 @@
 //! The engine against the slow twin: random clusters with histories, applied to the cache event by event, and after every
 //! few events the verdicts of all predicates for several pods, both ways; in [`preemption`] how many pods have to go, in
-//! [`overlay`] what would be if the cluster were another. Two ways of asking the same are compared in [`reuse`], [`sample`]
-//! and [`bitmaps`].
+//! [`overlay`] what would be if the cluster were another, in [`nominated`] whom to leave room for. Two ways of asking the
+//! same are compared in [`reuse`], [`sample`] and [`bitmaps`].
 //!
 //! [`mirror`] brings the twin's objects into the cache; [`comparison`] says where two answers differ. The clusters of a run
 //! are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_TWIN_CLUSTERS` (300) of them. A difference names its
@@ -12,6 +12,7 @@
 mod bitmaps;
 mod comparison;
 mod mirror;
+mod nominated;
 mod overlay;
 mod preemption;
 mod reuse;
@@ -147,7 +148,7 @@ fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: 
         for pod in &pods {
             let explanation = explain(&history.cluster, pod, filters);
             tally.count(history.cluster.nodes().count(), &explanation);
-            let found = ask_and_compare(&engine, &history, pod, &explanation);
+            let found = ask_and_compare(&engine, &history, pod, Phase::Allocate, &explanation);
             if !found.is_empty() {
                 let found = found.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect::<String>();
                 differences.push(format!("seed {seed}, round {round}, {}:{found}\n  pod {pod}", explanation.pod));
@@ -159,13 +160,19 @@ fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: 
 }
 
 /// Every predicate alone over all nodes, the cycle over all nodes, and both over some nodes.
-fn ask_and_compare(engine: &Engine, history: &History, pod: &Value, explanation: &Explanation) -> Vec<String> {
+fn ask_and_compare(
+    engine: &Engine,
+    history: &History,
+    pod: &Value,
+    phase: Phase,
+    explanation: &Explanation,
+) -> Vec<String> {
     let names: Vec<String> = history.cluster.nodes().map(|node| nodesift_twin::json::name(node).to_owned()).collect();
     let step = names.len() / SOME_NODES + 1;
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {
         let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
-        let question = Question { pods: vec![pod], nodes, phase: Phase::Allocate, depth };
+        let question = Question { pods: vec![pod], nodes, phase, depth };
         Answered::new(&engine.answer(&question).expect("an answer"))
     };
     let mut differences = Vec::new();

@@ -27,6 +27,11 @@ impl Mirror {
         self.reader.clone()
     }
 
+    /// Changes the cache beside what objects say; [`Self::follow`] publishes.
+    pub(super) fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+
     /// Brings a new cluster's objects in, as a source does.
     pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
         let objects: Vec<Object> = objects.filter_map(decode).collect();

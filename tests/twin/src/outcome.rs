@@ -90,6 +90,8 @@ impl Outcome {
 pub struct Conjunction {
     /// Nodes that no filter rejects.
     pub feasible: Vec<String>,
+    /// Each other node under the first filter that rejects it.
+    pub first: BTreeMap<String, (&'static str, Failure)>,
     /// How many nodes each reason counts for, each node under all reasons of the first filter that rejects it; only
     /// where nothing is feasible.
     pub message: Option<String>,
@@ -108,16 +110,44 @@ pub struct Explanation {
     pub together: Conjunction,
 }
 
+/// By node with nominated pods, what each filter says with them on it.
+pub type WithNominated = BTreeMap<String, Vec<Option<Failure>>>;
+
 impl Explanation {
-    /// Puts the filters' outcomes together.
-    pub fn new<'a>(pod: String, nodes: impl Iterator<Item = &'a str>, alone: Vec<(&'static str, Outcome)>) -> Self {
+    /// Puts the filters' outcomes together. A node with nominated pods must fit with them and without, and fails for what
+    /// is found first, with them; so it is for each filter alone, and for all of them, each time in their order.
+    pub fn new<'a>(
+        pod: String,
+        nodes: impl Iterator<Item = &'a str>,
+        mut alone: Vec<(&'static str, Outcome)>,
+        with_nominated: &WithNominated,
+    ) -> Self {
         let nodes: BTreeSet<&str> = nodes.collect();
-        let first_failure = |node: &&str| alone.iter().find_map(|(_, outcome)| outcome.failures.get(*node));
-        let feasible: Vec<String> =
-            nodes.iter().filter(|node| first_failure(node).is_none()).map(|node| (*node).to_owned()).collect();
+        let mut cycle = alone.iter().map(|(_, outcome)| outcome.cycle).max().unwrap_or(Cycle::EachNode);
+        let mut first: BTreeMap<String, (&'static str, Failure)> = BTreeMap::new();
+        for node in &nodes {
+            let without = alone.iter().map(|(filter, outcome)| (*filter, outcome.failures.get(*node)));
+            let names = alone.iter().map(|(filter, _)| *filter);
+            let with = with_nominated.get(*node).into_iter().flatten().map(Option::as_ref);
+            let found = names.zip(with).chain(without).find_map(|(filter, failure)| Some((filter, failure?.clone())));
+            if let Some((filter, failure)) = found {
+                if failure.code == Code::Error {
+                    cycle = cycle.max(Cycle::Aborted);
+                }
+                first.insert((*node).to_owned(), (filter, failure));
+            }
+        }
+        let feasible = nodes.iter().filter(|node| !first.contains_key(**node)).map(|node| (*node).to_owned()).collect();
+        for (node, failures) in with_nominated {
+            for ((_, outcome), failure) in alone.iter_mut().zip(failures) {
+                if let Some(failure) = failure {
+                    outcome.failures.insert(node.clone(), failure.clone());
+                }
+            }
+        }
 
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for reason in nodes.iter().filter_map(first_failure).flat_map(|failure| &failure.reasons) {
+        for reason in first.values().flat_map(|(_, failure)| &failure.reasons) {
             *counts.entry(reason).or_default() += 1;
         }
         let mut parts: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
@@ -126,10 +156,8 @@ impl Explanation {
             0 => "no nodes available to schedule pods".to_owned(),
             count => format!("0/{count} nodes are available: {}.", parts.join(", ")),
         };
-
-        let cycle = alone.iter().map(|(_, outcome)| outcome.cycle).max().unwrap_or(Cycle::EachNode);
-        let message = feasible.is_empty().then_some(message);
-        let together = Conjunction { feasible, message, cycle };
+        let message = first.len().eq(&nodes.len()).then_some(message);
+        let together = Conjunction { feasible, first, message, cycle };
         Self { pod, alone, together }
     }
 

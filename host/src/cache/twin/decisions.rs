@@ -156,6 +156,9 @@ impl Twin {
             recount.sort_unstable();
             assert_eq!(found, recount, "{node}");
         }
+        let nominated = |pod: &&PodRecord| pod.node_name.is_none() && pod.nominated_node.is_some();
+        let highest = self.pods.values().filter(nominated).map(|pod| pod.priority).max();
+        assert_eq!(snapshot.highest_nominated(), highest);
     }
 
     /// Which pod counts on which node that is known.

@@ -55,6 +55,7 @@ pub(crate) struct Shape {
     spread: usize,
     node_affinity: usize,
     taints: usize,
+    nominated: usize,
     /// How often a pod asks for something that an API server would refuse.
     refused: usize,
 }
@@ -73,6 +74,7 @@ impl History {
             spread: level(&mut dice),
             node_affinity: level(&mut dice),
             taints: level(&mut dice),
+            nominated: *dice.pick(&[0, 0, 30, 60]),
             refused: 0,
         };
         let refused = *dice.pick(&[0, 0, 0, 3]);
@@ -135,15 +137,31 @@ impl History {
     /// A new pod to be judged, which is not in the cluster. It may name a node.
     pub fn asked_pod(&mut self) -> Value {
         self.shape.refused = self.refused;
-        let pod = self.pending_pod();
+        let pod = self.unbound_pod();
         self.shape.refused = 0;
         pod
     }
 
-    fn pending_pod(&mut self) -> Value {
+    fn unbound_pod(&mut self) -> Value {
         let number = self.next_pod;
         self.next_pod += 1;
         pods::pending(&mut self.dice, &self.shape, number)
+    }
+
+    fn pending_pod(&mut self) -> Value {
+        let pod = self.unbound_pod();
+        self.perhaps_nominated(pod)
+    }
+
+    /// Room is being made for the pod on a node, existing or not; or no longer.
+    fn perhaps_nominated(&mut self, mut pod: Value) -> Value {
+        if !self.dice.chance(self.shape.nominated) {
+            pod["status"]["nominatedNodeName"] = json!("");
+            return pod;
+        }
+        pod["status"]["nominatedNodeName"] = json!(self.dice.pick(&self.shape.nodes));
+        // It may come to count as a pod on a node.
+        self.with_own_claims(pod)
     }
 
     fn placed_pod(&mut self) -> Value {
@@ -177,7 +195,8 @@ impl History {
             6..=7 => {
                 let Some(mut pod) = self.some("Pod") else { return Vec::new() };
                 pods::change(&mut self.dice, &mut pod);
-                apply(pod)
+                let is_pending = text(&pod, "spec.nodeName").is_empty() && !is_over(&pod);
+                apply(if is_pending && self.dice.chance(40) { self.perhaps_nominated(pod) } else { pod })
             }
             8..=10 => self.some("Pod").map_or_else(Vec::new, |pod| vec![Event::Remove(Box::new(pod))]),
             11 => self.some("Pod").map_or_else(Vec::new, |pod| self.replace(pod)),

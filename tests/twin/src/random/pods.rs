@@ -99,6 +99,9 @@ fn pod(dice: &mut Dice, shape: &Shape, number: usize) -> Value {
         pod["spec"]["containers"][0]["restartPolicyRules"] = json!([{"action": "RestartAllContainers"}]);
     }
     if dice.chance(40) {
+        pod["spec"]["priority"] = json!(dice.pick(&[-10, 0, 5, 100]));
+    }
+    if dice.chance(40) {
         pod["spec"]["tolerations"] = tolerations(dice);
     }
     affinity::add(dice, shape, &mut pod);

@@ -1,0 +1,79 @@
+//! What an answer allocates: how often, and how many bytes, for pods a–d over the default policy; cold (nothing kept,
+//! counts and label columns there), and warm (everything kept). Two sizes, so that what grows with the rows is seen.
+//!
+//! `cargo bench --workspace --bench allocations`
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
+
+use allocation_counter::{AllocationInfo, measure};
+use nodesift::cache::{self, Reader, Writer};
+use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Reuse};
+use nodesift::metadata;
+use nodesift::object::{Node, Pod};
+use nodesift::policy::{ActivePolicy, Policy};
+use nodesift::sandbox::Runtime;
+use nodesift::source::synthetic::{PENDING, Shape};
+
+/// Questions asked before one is measured: guests grow their memory, columns and counts are built.
+const WARM_UP: usize = 5;
+
+fn main() {
+    // Without `--bench` cargo only wants to see it run.
+    let is_measured = std::env::args().any(|argument| argument == "--bench");
+    let sizes: &[u32] = if is_measured { &[1_000, 5_000] } else { &[100] };
+    println!("{:>8}  {:<4} {:>18} {:>18} {:>18} {:>18}", "nodes", "pod", "cold", "cold bytes", "warm", "warm bytes");
+    for &nodes in sizes {
+        let shape = Shape { nodes, pods_per_node: 30, seed: 1 };
+        let (mut writer, reader) = cluster(shape);
+        for (name, json) in PENDING {
+            let question = question(json);
+            let [cold, warm] = [Reuse::Off, Reuse::On].map(|reuse| {
+                let engine = engine(&reader).reusing(reuse);
+                (0..WARM_UP).for_each(|_| {
+                    engine.answer(&question).unwrap();
+                    // The writer takes over what readers asked for.
+                    writer.publish();
+                });
+                once(&engine, &question)
+            });
+            println!(
+                "{nodes:>8}  {name:<4} {:>18} {:>18} {:>18} {:>18}",
+                cold.count_total, cold.bytes_total, warm.count_total, warm.bytes_total
+            );
+        }
+    }
+}
+
+fn once(engine: &Engine, question: &Question) -> AllocationInfo {
+    measure(|| drop(std::hint::black_box(engine.answer(question).unwrap())))
+}
+
+fn cluster(shape: Shape) -> (Writer, Reader) {
+    let (mut writer, reader) = cache::new();
+    for json in shape.nodes() {
+        writer.apply_node(&metadata::node(&serde_json::from_str::<Node>(&json).unwrap()));
+    }
+    let ours = ["default-scheduler".to_owned()];
+    for json in shape.pods() {
+        writer.apply_pod(metadata::pod_record(&serde_json::from_str::<Pod>(&json).unwrap(), &ours));
+    }
+    writer.publish();
+    (writer, reader)
+}
+
+fn engine(reader: &Reader) -> Engine {
+    let runtime = Runtime::start(None).unwrap();
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "default", "".as_ref(), &builtins).unwrap();
+    let active = ActivePolicy::load(&policy, 1, &runtime).unwrap();
+    Engine::new(reader.clone(), active, runtime)
+}
+
+fn question(json: &str) -> Question {
+    let pod: Pod = serde_json::from_str(json).unwrap();
+    Question {
+        pods: vec![PodRef::Whole(Box::new(pod))],
+        nodes: Nodes::All,
+        phase: Phase::Allocate,
+        depth: Depth::FirstFailure,
+    }
+}
