@@ -65,7 +65,7 @@ fn refused(mut wire: Wire, form: Form, packed: &[u8]) -> u16 {
         }
         Form::Packed => {
             wire.send(format!("{HEAD}content-encoding: gzip\r\ncontent-length: {}\r\n\r\n", packed.len())).unwrap();
-            wire.send(packed).unwrap();
+            let _ = wire.send(packed);
         }
     }
     wire.answer().unwrap().status
