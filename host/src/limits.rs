@@ -211,9 +211,10 @@ pub const ERROR_BYTES: usize = 1024;
 /// Time that a request waits for one of the evaluation slots (one per core) before it is refused: an evaluation takes
 /// microseconds to milliseconds, so a longer queue means that the work does not get done anyway.
 pub const QUEUE_TIME: Duration = Duration::from_secs(1);
-/// Wait for a slot at which a request is refused at once, going by how long evaluations take at the moment: half of
-/// [`QUEUE_TIME`], so that where the guess is wrong by as much again the request is still answered in time.
-pub const QUEUE_EXPECTED: Duration = Duration::from_millis(500);
+/// Wait for a slot at which a request is refused at once, going by how long evaluations take at the moment: a fifth of
+/// [`QUEUE_TIME`], so that where the guess is wrong by as much again, as when a load has just begun, the request is still
+/// answered in time.
+pub const QUEUE_EXPECTED: Duration = Duration::from_millis(200);
 /// Time that a request waits for what it wants to have been seen, where it does not say: a watch is a few milliseconds
 /// behind, so that whoever waits longer should know.
 pub const CONSISTENCY_WAIT: Duration = Duration::from_secs(1);

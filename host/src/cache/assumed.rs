@@ -199,7 +199,7 @@ impl Writer {
         }
         let node = self.nodes.names.get(row).map_or_else(|| Arc::from(node), Arc::clone);
         self.assumed.insert(&pod.uid, Assumption { node: Arc::clone(&node), until, truth });
-        self.put_pod(Arc::new(pod.on_node(Some(node))));
+        self.put_pod(&Arc::new(pod.on_node(Some(node))));
         Ok(placed)
     }
 
@@ -241,7 +241,7 @@ impl Writer {
     fn revert(&mut self, uid: &str, reason: Reason) -> bool {
         let Some(assumption) = self.assumed.end(uid, reason) else { return false };
         match assumption.truth {
-            Some(truth) => self.put_pod(truth),
+            Some(truth) => self.put_pod(&truth),
             None => self.take_pod(uid),
         }
         true

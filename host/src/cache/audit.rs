@@ -129,7 +129,7 @@ impl Writer {
             found.push(Difference::of_pod(home, pod, "not counted", "known"));
             self.generation.0 += 1;
             self.pods.count_from(&pod.uid, self.generation);
-            self.enter_node(Arc::clone(pod));
+            self.enter_node(pod);
             // Some of it may have been counted already.
             if let Some(row) = pod.node_name.as_ref().and_then(|node| self.nodes.row(node)) {
                 found.extend(self.audit_row(row));

@@ -20,16 +20,16 @@ use crate::metadata::{HostPort, PodRecord};
 
 impl Writer {
     /// Adds a pod as it is to count, or replaces what counts of it.
-    pub(super) fn put_pod(&mut self, pod: Arc<PodRecord>) {
+    pub(super) fn put_pod(&mut self, pod: &Arc<PodRecord>) {
         // Whatever it changes, the next snapshot is of this generation or a later one.
         let since = Generation(self.generation.0 + 1);
-        let Displaced { earlier, unchanged, namesake } = self.pods.insert(&pod, since);
+        let Displaced { earlier, unchanged, namesake } = self.pods.insert(pod, since);
         // The usual update: a status that nobody here reads.
-        let is_known = unchanged && earlier.as_ref().is_some_and(|earlier| self.replace_on_node(earlier, &pod));
+        let is_known = unchanged && earlier.as_ref().is_some_and(|earlier| self.replace_on_node(earlier, pod));
         if is_known && namesake.is_none() {
             return;
         }
-        let begun = self.begin([&pod].into_iter().chain(&earlier).chain(&namesake).filter_map(|pod| pod.home()));
+        let begun = self.begin([pod].into_iter().chain(&earlier).chain(&namesake).filter_map(|pod| pod.home()));
         step();
         if let Some(namesake) = namesake {
             self.assumed.end(&namesake.uid, End::Conflict);
@@ -39,7 +39,7 @@ impl Writer {
         if !is_known {
             self.generation.0 += 1;
             if earlier.is_none() {
-                self.arriving.record(&pod);
+                self.arriving.record(pod);
             }
             if let Some(earlier) = earlier {
                 self.leave_node(&earlier);
@@ -80,18 +80,18 @@ impl Writer {
         self.unfinished.truncate(begun);
     }
 
-    pub(super) fn enter_node(&mut self, pod: Arc<PodRecord>) {
-        nominated::change(&mut self.nominated, &pod, true);
+    pub(super) fn enter_node(&mut self, pod: &Arc<PodRecord>) {
+        nominated::change(&mut self.nominated, pod, true);
         let Some(node) = &pod.node_name else { return };
         match self.pods_by_node.get_mut(node) {
-            Some(pods) => pods.push(Arc::clone(&pod)),
+            Some(pods) => pods.push(Arc::clone(pod)),
             None => {
-                self.pods_by_node.insert(Arc::clone(node), vec![Arc::clone(&pod)]);
+                self.pods_by_node.insert(Arc::clone(node), vec![Arc::clone(pod)]);
             }
         }
         step();
         if let Some(row) = self.nodes.row(node) {
-            self.change_usage(row, &pod, UserChange::More);
+            self.change_usage(row, pod, UserChange::More);
         }
     }
 

@@ -449,27 +449,6 @@ fn a_dictionary_of_ever_new_texts_is_compacted() {
 }
 
 #[test]
-fn classes_of_devices_are_part_of_node_resources() {
-    let (mut writer, reader) = new();
-    writer.apply_node(&random_node(&mut fastrand::Rng::with_seed(5), "n"));
-    writer.publish();
-    let before = reader.snapshot();
-    writer.apply_device_class("gpu", &[text("example.com/gpu")]);
-    writer.publish();
-    let after = reader.snapshot();
-    assert!(!before.device_class_serves("example.com/gpu") && after.device_class_serves("example.com/gpu"));
-    assert_eq!(after.rows_changed(NodeInterface::Resources, before.generation()), Some(vec![Row(0)]));
-    writer.apply_device_class("other", &[text("example.com/gpu"), text("example.com/fpga")]);
-    writer.remove_device_class("gpu");
-    writer.publish();
-    let shared = reader.snapshot();
-    assert!(shared.device_class_serves("example.com/gpu"), "another class still serves it");
-    writer.remove_device_class("other");
-    writer.publish();
-    assert!(!reader.snapshot().device_class_serves("example.com/gpu"));
-}
-
-#[test]
 fn classes_of_devices_raise_the_generation_though_there_is_no_node() {
     let (mut writer, reader) = new();
     let before = reader.snapshot();

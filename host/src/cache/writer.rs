@@ -221,7 +221,7 @@ impl Writer {
     /// assumption about the pod ends where it is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
         let pod = self.settle(pod.into());
-        self.put_pod(pod);
+        self.put_pod(&pod);
     }
 
     /// Removes a pod: deleted, or terminated, which takes no room either.

@@ -29,7 +29,7 @@ type Kind = (&'static str, &'static str, u64, fn(usize) -> String);
 
 const KINDS: [Kind; 16] = [
     ("zeros in a pod's object", "/v1/filter", 45, |bytes| in_object(&list(bytes, "0"))),
-    ("lists in a pod's object", "/v1/filter", 25, |bytes| in_object(&list(bytes, "[]"))),
+    ("lists in a pod's object", "/v1/filter", 45, |bytes| in_object(&list(bytes, "[]"))),
     ("spaces", "/v1/filter", 10, |bytes| " ".repeat(bytes)),
     ("pods that nobody knows", "/v1/filter", 10, |bytes| {
         format!(r#"{{"pods":[{}]}}"#, list(bytes.min(14_000), r#"{"uid":"a"}"#))

@@ -140,5 +140,5 @@ pub(crate) fn percentile(times: &mut [Duration], percent: usize) -> Duration {
 
 /// Bytes as text for people.
 pub(crate) fn mib(bytes: u64) -> String {
-    format!("{}.{} MiB", bytes >> 20, (bytes % (1 << 20)) * 10 >> 20)
+    format!("{}.{} MiB", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20)
 }

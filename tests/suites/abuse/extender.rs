@@ -90,6 +90,7 @@ fn preempt(answer: &Answer, on_node: impl Fn(&str, &str) -> bool) -> Result<BTre
     Ok(nodes)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a literal reads better")]
 fn node(name: &str, cpu: &str, spec: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
            "spec": spec, "status": {"allocatable": {"cpu": cpu, "pods": "10"}}})

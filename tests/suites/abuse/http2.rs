@@ -162,7 +162,8 @@ fn a08_whoever_never_reads_is_cut_off() {
     let id = arena.sidecar.id();
     let before = process::open_files(id);
     // What is written back fills the buffers between; then nothing more is read either, and the clock runs.
-    let floods: [(&str, fn(usize) -> Vec<u8>); 3] = [
+    type Flood = fn(usize) -> Vec<u8>;
+    let floods: [(&str, Flood); 3] = [
         ("SETTINGS", |_| frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 100])),
         ("PING", |at| frame(PING, 0, 0, &(at as u64).to_be_bytes())),
         ("answers", |at| get(stream(at), "/metrics")),

@@ -20,7 +20,7 @@ fn come_and_leave(arena: &Arena, at: usize, question: &str) {
     let head = format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", question.len());
     let (half_head, half_body) = (&head[..head.len() / 2], &question[..question.len() / 2]);
     // TCP for some: each leaves its port in use for a while.
-    let mut wire = if at % 8 == 0 { arena.tcp_wire() } else { arena.wire() };
+    let mut wire = if at.is_multiple_of(8) { arena.tcp_wire() } else { arena.wire() };
     let sent = match at % 5 {
         0 => half_head.to_owned(),
         1 => format!("{head}{half_body}"),

@@ -137,7 +137,9 @@ fn ask(engine: &Engine, what_if: &WhatIf, pod: &Value, depth: Depth) -> Answered
 /// Whether an overlay can say what an event says.
 fn is_hypothetical(event: &Event) -> bool {
     match event {
-        Event::Apply(object) => matches!(text(object, "kind"), "Pod" | "Node"),
+        // That a pod is nominated is nothing that an overlay can say.
+        Event::Apply(object) if text(object, "kind") == "Pod" => !text(object, "spec.nodeName").is_empty(),
+        Event::Apply(object) => text(object, "kind") == "Node",
         Event::Remove(object) => text(object, "kind") == "Pod",
     }
 }

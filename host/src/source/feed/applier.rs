@@ -140,7 +140,7 @@ impl<A: Apply> Applier<A> {
         target: &mut A,
         now: Instant,
     ) {
-        let broken_off = self.retries.replace(kind, version);
+        let mut broken_off = self.retries.replace(kind, version);
         let origin = if ledger.is_newest_list(kind, version) { Origin::List } else { Origin::Event };
         let mut failed = FxHashSet::default();
         let mut unreadable: FxHashSet<Arc<str>> = FxHashSet::default();
@@ -157,13 +157,17 @@ impl<A: Apply> Applier<A> {
                 }
                 continue;
             }
-            let work = if broken_off.contains(&uid) { Work::Healed(object) } else { Work::Applied(object) };
+            let work = if broken_off.remove(&uid).is_some() { Work::Healed(object) } else { Work::Applied(object) };
             if !self.take(work, origin, ledger, target, now) {
                 failed.insert(uid);
             }
         }
         let gone = unlisted(kind, version, &listed, ledger, target);
-        for gone in gone.into_iter().filter(|gone| !unreadable.contains(&gone.key)) {
+        // What broke off and is not there any more may be half there.
+        let half = broken_off.into_values().map(|identity| Identity { version: Arc::clone(version), ..identity });
+        let uids: FxHashSet<Arc<str>> = gone.iter().map(|gone| Arc::clone(&gone.uid)).collect();
+        let half = half.filter(|half| !uids.contains(&half.uid) && !listed.contains(&half.uid));
+        for gone in gone.iter().cloned().chain(half).filter(|gone| !unreadable.contains(&gone.key)) {
             self.attempt(Work::Gone(gone), 0, origin, ledger, target, now);
         }
         ledger.set_listed(kind, version);
@@ -208,6 +212,12 @@ impl<A: Apply> Applier<A> {
                 if failures > 0 {
                     self.no_longer_missing(&work.id());
                 }
+                // Another object has its name by now; it does not come back all the same.
+                if let Work::Gone(gone) = &work
+                    && displaced.is_some()
+                {
+                    ledger.removed(gone);
+                }
                 return true;
             }
             Judgement::Unordered => {
@@ -215,8 +225,11 @@ impl<A: Apply> Applier<A> {
             }
             Judgement::Newer => {}
         }
+        // A list may show very many pods that ended long ago and were never held; a list needs no tombstones anyway. What has
+        // failed before may have been an event.
+        let buries = origin == Origin::Event || failures > 0;
         let started = Instant::now();
-        let tried = catch_unwind(AssertUnwindSafe(|| perform(&work, origin, displaced, ledger, target)));
+        let tried = catch_unwind(AssertUnwindSafe(|| perform(&work, buries, displaced, ledger, target)));
         self.metrics.duration.observe(started.elapsed().as_secs_f64());
         let error = match tried {
             Ok(Ok(())) => {
@@ -338,7 +351,7 @@ fn judge<A: Apply>(work: &Work, origin: Origin, ledger: &Ledger, target: &A) -> 
 
 fn perform<A: Apply>(
     work: &Work,
-    origin: Origin,
+    buries: bool,
     displaced: Option<Arc<str>>,
     ledger: &mut Ledger,
     target: &mut A,
@@ -347,12 +360,12 @@ fn perform<A: Apply>(
         Work::Applied(object) | Work::Healed(object) => {
             let identity = &object.identity;
             let ended = matches!(object.record, Record::EndedPod);
-            // A list may show very many pods that ended long ago and were never held; a list needs no tombstones anyway.
-            let buried = ended && (origin == Origin::Event || target.pod(&identity.uid, "").is_some());
-            target.apply(object)?;
+            let buried = ended && (buries || target.pod(&identity.uid, "").is_some());
+            // Before it is applied: should that break off, the next try finds nothing displaced any more.
             if let Some(uid) = displaced.filter(|_| !ended) {
                 ledger.removed(&Identity { uid, ..identity.clone() });
             }
+            target.apply(object)?;
             if buried {
                 ledger.removed(identity);
             } else if !ended {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::queue::{Merged, ObjectId, Work, merge};
 use crate::limits::{FEED_RETRY_FIRST, FEED_RETRY_MOST};
 use crate::object::Kind;
 use crate::object::version::is_newer;
+use crate::source::change::Identity;
 
 #[derive(Debug)]
 struct Waiting {
@@ -60,12 +61,13 @@ impl Retries {
             .collect()
     }
 
-    /// A whole list stands for what waits of its kind and is not newer than the list. Returns the UIDs of what must be
-    /// applied although its version may be held.
-    pub(super) fn replace(&mut self, kind: Kind, version: &str) -> FxHashSet<Arc<str>> {
+    /// A whole list stands for what waits of its kind and is not newer than the list. Returns, by UID, what
+    /// must be applied although its version may be held.
+    pub(super) fn replace(&mut self, kind: Kind, version: &str) -> FxHashMap<Arc<str>, Identity> {
         let is_newer = |work: &Work| work.identity().is_some_and(|identity| is_newer(&identity.version, version));
         let replaced = self.waiting.extract_if(|(of, _), waiting| *of == kind && !is_newer(&waiting.work));
-        replaced.filter(|(_, waiting)| matches!(waiting.work, Work::Healed(_))).map(|((_, uid), _)| uid).collect()
+        let broken_off = replaced.filter(|(_, waiting)| matches!(waiting.work, Work::Healed(_)));
+        broken_off.filter_map(|((_, uid), waiting)| Some((uid, waiting.work.identity()?.clone()))).collect()
     }
 
     /// Puts work back that has failed once more; returns for how long it waits.

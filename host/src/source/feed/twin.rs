@@ -342,23 +342,32 @@ fn deliver(twin: &mut Twin, (key, state, deleted): &(Key, State, bool)) {
     }
 }
 
+/// How many histories of each sort.
+fn rounds() -> u64 {
+    std::env::var("NODESIFT_FEED_HISTORIES").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(200)
+}
+
+fn seed() -> u64 {
+    std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..))
+}
+
 #[test]
 fn random_histories_with_duplicates_old_news_and_lists_end_in_what_is_newest() {
-    let seed = fastrand::u64(..);
+    let seed = seed();
     println!("seed {seed}");
-    (0..200).for_each(|round| history(seed.wrapping_add(round), 0, When::Before));
+    (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 0, When::Before));
 }
 
 #[test]
 fn random_histories_with_errors_and_panics_end_in_what_is_newest() {
-    let seed = fastrand::u64(..);
+    let seed = seed();
     println!("seed {seed}");
-    (0..200).for_each(|round| history(seed.wrapping_add(round), 20, When::Before));
+    (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 20, When::Before));
 }
 
 #[test]
 fn random_histories_with_panics_halfway_end_in_what_is_newest() {
-    let seed = fastrand::u64(..);
+    let seed = seed();
     println!("seed {seed}");
-    (0..200).for_each(|round| history(seed.wrapping_add(round), 40, When::Halfway));
+    (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 40, When::Halfway));
 }
