@@ -134,11 +134,16 @@ fn ask(engine: &Engine, what_if: &WhatIf, pod: &Value, depth: Depth) -> Answered
     Answered::new(&engine.answer_on(&snapshot, &question).expect("an answer"))
 }
 
+/// Whether a pod is neither on a node nor over.
+fn is_waiting(pod: &Value) -> bool {
+    text(pod, "spec.nodeName").is_empty() && !is_over(pod)
+}
+
 /// Whether an overlay can say what an event says.
 fn is_hypothetical(event: &Event) -> bool {
     match event {
         // That a pod is nominated is nothing that an overlay can say.
-        Event::Apply(object) if text(object, "kind") == "Pod" => !text(object, "spec.nodeName").is_empty(),
+        Event::Apply(object) if text(object, "kind") == "Pod" => !is_waiting(object),
         Event::Apply(object) => text(object, "kind") == "Node",
         Event::Remove(object) => text(object, "kind") == "Pod",
     }
@@ -164,7 +169,7 @@ fn what_if(before: &Cluster, after: &Cluster, events: &[Event]) -> WhatIf {
         nodes: changed_nodes.values().map(|node| mirror::node(node)).collect(),
         removed: old
             .iter()
-            .filter(|(uid, pod)| new.get(*uid) != Some(*pod))
+            .filter(|(uid, pod)| new.get(*uid).is_none_or(|now| now != *pod && !is_waiting(now)))
             .map(|(uid, _)| PodRef::Uid(uid.clone()))
             .collect(),
         added: new
