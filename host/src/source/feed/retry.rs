@@ -66,7 +66,8 @@ impl Retries {
     pub(super) fn replace(&mut self, kind: Kind, version: &str) -> FxHashMap<Arc<str>, Identity> {
         let is_newer = |work: &Work| work.identity().is_some_and(|identity| is_newer(&identity.version, version));
         let replaced = self.waiting.extract_if(|(of, _), waiting| *of == kind && !is_newer(&waiting.work));
-        let broken_off = replaced.filter(|(_, waiting)| matches!(waiting.work, Work::Healed(_)));
+        // What was to go may be half there as well, and nobody else knows of it.
+        let broken_off = replaced.filter(|(_, waiting)| matches!(waiting.work, Work::Healed(_) | Work::Gone(_)));
         broken_off.filter_map(|((_, uid), waiting)| Some((uid, waiting.work.identity()?.clone()))).collect()
     }
 

@@ -367,8 +367,7 @@ fn random_histories_with_errors_and_panics_end_in_what_is_newest() {
 
 #[test]
 fn random_histories_with_panics_halfway_end_in_what_is_newest() {
-    // The same ones each time: of some ten thousand one is known to leave a node that broke off and is gone since.
-    let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1_u64);
+    let seed = seed();
     println!("seed {seed}");
     (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 40, When::Halfway));
 }
