@@ -64,6 +64,21 @@ impl Guest {
         }
     }
 
+    /// A predicate that asks for so many labels of the pod, with keys of so many bytes each.
+    pub fn asking(bytes: u32, labels: u32) -> Self {
+        Self::healthy()
+            .imports(r#"(import "nodesift:predicate/pod-labels@0.1.0" "label" (func $label (param i32 i32 i32)))"#)
+            .filter(format!(
+                "(drop (memory.grow (i32.const 30)))
+                 (loop $next
+                   (i32.store (i32.const 131072) (local.get $i))
+                   (call $label (i32.const 131072) (i32.const {bytes}) (i32.const 2064))
+                   (local.set $i (i32.add (local.get $i) (i32.const 1)))
+                   (br_if $next (i32.lt_u (local.get $i) (i32.const {labels}))))
+                 (call $fits_all)"
+            ))
+    }
+
     /// Core imports: `(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func …))`.
     pub fn imports(mut self, imports: impl Into<String>) -> Self {
         self.imports = imports.into();

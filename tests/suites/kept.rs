@@ -121,21 +121,6 @@ fn random_histories_stay_within_the_limit() {
     assert!(evicted > 0, "nothing made room");
 }
 
-/// A predicate that asks for so many labels of the pod, with keys of so many bytes each.
-fn asking(bytes: u32, labels: u32) -> Guest {
-    Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/pod-labels@0.1.0" "label" (func $label (param i32 i32 i32)))"#)
-        .filter(format!(
-            "(drop (memory.grow (i32.const 30)))
-             (loop $next
-               (i32.store (i32.const 131072) (local.get $i))
-               (call $label (i32.const 131072) (i32.const {bytes}) (i32.const 2064))
-               (local.set $i (i32.add (local.get $i) (i32.const 1)))
-               (br_if $next (i32.lt_u (local.get $i) (i32.const {labels}))))
-             (call $fits_all)"
-        ))
-}
-
 fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
     let runtime = Runtime::start(None).unwrap();
     let grants = Grants {
@@ -162,7 +147,7 @@ fn texts_that_guests_ask_by_are_counted() {
         let (mut writer, reader) = cache::new();
         writer.publish();
         let mut registry = Registry::default();
-        let engine = engine_of(&asking(bytes, labels), reader, &mut registry);
+        let engine = engine_of(&Guest::asking(bytes, labels), reader, &mut registry);
         ask(&engine, pod());
         let (freed, counted) = forget(engine, &registry);
         println!("{labels} keys of {bytes} bytes: {freed} bytes freed, {counted} counted");

@@ -263,7 +263,7 @@ fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
 
 #[test]
 fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
-    let mut world = World::of_silver(&asking(1 << 20, 20));
+    let mut world = World::of_silver(&Guest::asking(1 << 20, 20));
     for question in 1..=3 {
         assert_eq!(world.fits().len(), NODES);
         assert_eq!(world.evaluated(), question);
@@ -272,25 +272,10 @@ fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
     let kept = world.counted("nodesift_verdicts_kept_bytes");
     assert!(kept < 16 << 10, "{kept} bytes are kept of what was not kept");
     // What is kept is counted with what it was asked by.
-    let world = World::of_silver(&asking(1 << 10, 40));
+    let world = World::of_silver(&Guest::asking(1 << 10, 40));
     world.fits();
     world.fits();
     assert_eq!(world.evaluated(), 1);
     let kept = world.counted("nodesift_verdicts_kept_bytes");
     assert!(kept > 40 << 10, "only {kept} bytes are counted");
-}
-
-/// A predicate that asks for so many labels of the pod, with keys of so many bytes each.
-fn asking(bytes: u32, labels: u32) -> Guest {
-    Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/pod-labels@0.1.0" "label" (func $label (param i32 i32 i32)))"#)
-        .filter(format!(
-            "(drop (memory.grow (i32.const 30)))
-             (loop $next
-               (i32.store (i32.const 131072) (local.get $i))
-               (call $label (i32.const 131072) (i32.const {bytes}) (i32.const 2064))
-               (local.set $i (i32.add (local.get $i) (i32.const 1)))
-               (br_if $next (i32.lt_u (local.get $i) (i32.const {labels}))))
-             (call $fits_all)"
-        ))
 }
