@@ -54,10 +54,24 @@ impl WhatIf {
 }
 
 impl Engine {
-    /// The newest snapshot as it would be. Nothing else ever sees it.
+    /// What is answered from the newest snapshot. Where the cache knows more of a pod by now than that snapshot shows, the
+    /// next one is some milliseconds away, and is asked instead, a few times over.
     ///
-    /// What changes this moment, so that the cache knows more of it than the newest snapshot shows, is looked at again a
-    /// few times: the next snapshot is some milliseconds away.
+    /// # Errors
+    ///
+    /// Those of the answer.
+    pub fn settled<T>(&self, mut answer: impl FnMut(&Arc<Snapshot>) -> Result<T, Error>) -> Result<T, Error> {
+        let mut tries = 1;
+        loop {
+            match answer(&self.snapshot()) {
+                Err(Error::Overlay(OverlayError::Unsettled { .. })) if tries < OVERLAY_TRIES => tries += 1,
+                answered => return answered,
+            }
+            thread::sleep(OVERLAY_PAUSE);
+        }
+    }
+
+    /// The newest snapshot as it would be. Nothing else ever sees it.
     ///
     /// # Errors
     ///
@@ -67,17 +81,10 @@ impl Engine {
             return Ok(self.snapshot());
         }
         let nodes: Vec<NodeFacts> = what_if.nodes.iter().map(metadata::node).collect();
-        let mut tries = 1;
-        loop {
-            let snapshot = self.snapshot();
+        self.settled(|snapshot| {
             let overlay = self.overlay(what_if, nodes.clone())?;
-            match snapshot.with(self.cache.pods(), &overlay) {
-                Ok(supposed) => return Ok(Arc::new(supposed)),
-                Err(OverlayError::Unsettled { .. }) if tries < OVERLAY_TRIES => tries += 1,
-                Err(error) => return Err(placed(error, &overlay)),
-            }
-            thread::sleep(OVERLAY_PAUSE);
-        }
+            snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
+        })
     }
 
     /// Looks up what is named.

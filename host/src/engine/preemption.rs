@@ -8,7 +8,6 @@
 //! does in kube-scheduler's own dry run.
 
 use std::sync::Arc;
-use std::thread;
 
 use rustc_hash::FxHashSet;
 
@@ -18,7 +17,6 @@ use super::overlay::changed_by;
 use super::question::PodRef;
 use super::{Engine, Error, Subject};
 use crate::cache::{Hypothesis, OverlayError, Row, Snapshot};
-use crate::limits::{OVERLAY_PAUSE, OVERLAY_TRIES};
 use crate::metadata::{Ownership, PodRecord};
 use crate::policy::{ActivePredicate, OnError, Phase};
 use crate::sandbox::{Interface, Verdict};
@@ -77,23 +75,6 @@ impl Engine {
     /// Where the pod or a node is not in the cache, or a victim does not stop changing.
     pub fn preempt(&self, question: &Preemption) -> Result<PreemptionAnswer, Error> {
         self.settled(|snapshot| self.preempt_on(snapshot, question))
-    }
-
-    /// What is answered from the newest snapshot. Where the cache knows more of a pod by now than that snapshot shows, the
-    /// next one is some milliseconds away, and is asked instead, a few times over.
-    ///
-    /// # Errors
-    ///
-    /// Those of the answer.
-    pub fn settled<T>(&self, mut answer: impl FnMut(&Arc<Snapshot>) -> Result<T, Error>) -> Result<T, Error> {
-        let mut tries = 1;
-        loop {
-            match answer(&self.snapshot()) {
-                Err(Error::Overlay(OverlayError::Unsettled { .. })) if tries < OVERLAY_TRIES => tries += 1,
-                answered => return answered,
-            }
-            thread::sleep(OVERLAY_PAUSE);
-        }
     }
 
     /// Answers from a given snapshot, so that a caller can look up nodes in the same one.
