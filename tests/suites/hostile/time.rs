@@ -27,7 +27,7 @@ fn is_interrupted(guest: &Guest) {
     let median = median_of_faults(&module);
     println!("median {median:?} of a budget of {FILTER_TIME_MIN:?}");
     assert!(median >= FILTER_TIME_MIN, "interrupted too early: {median:?}");
-    assert!(median < FILTER_TIME_MIN + OVERRUN, "interrupted too late: {median:?}");
+    assert!(median < FILTER_TIME_MIN + patience::within(OVERRUN), "interrupted too late: {median:?}");
 }
 
 /// The processor time that a call takes which runs out of its time, in the median of some runs. Processor time, for that
@@ -134,8 +134,8 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
     let used = start.elapsed();
     println!("{used:?} of a budget of {budget:?}");
     assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::Deadline));
-    // A dozen times its budget is what the host may add; without a bound it would be minutes.
-    assert!(used < 12 * budget + OVERRUN, "{used:?} of a budget of {budget:?}");
+    // The host may add ten times the budget, and end one costly question late; without a bound it would be minutes.
+    assert!(used < patience::within(20 * budget), "{used:?} of a budget of {budget:?}");
     healthy_answers_are_right();
 }
 
@@ -151,7 +151,7 @@ fn the_time_that_a_policy_grants_is_what_a_guest_gets() {
     for granted in [2, 40].map(Duration::from_millis) {
         let module = load(&guest.component(), Grants { time_per_call: Some(granted), ..default_grants() });
         let median = median_of_faults(&module);
-        assert!((granted..granted + OVERRUN).contains(&median), "{median:?} of {granted:?}");
+        assert!((granted..granted + patience::within(OVERRUN)).contains(&median), "{median:?} of {granted:?}");
     }
     healthy_answers_are_right();
 }
