@@ -3,7 +3,7 @@
 //! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
 //! combines them, `nominated` makes way for pods that others make room for, `sample` ends where enough nodes fit, `context`
 //! offers a predicate its facts. `overlay` is for questions about the cluster as it is not, `preemption` for how many pods
-//! have to go, `prepare` for questions that nobody has asked yet.
+//! have to go and `trial` for one node of that, `prepare` for questions that nobody has asked yet.
 
 mod answer;
 mod conjunction;
@@ -20,6 +20,7 @@ mod reuse;
 mod rows;
 mod sample;
 mod size;
+mod trial;
 
 use std::sync::Arc;
 
@@ -134,6 +135,7 @@ impl Running {
 }
 
 /// A pod as predicates see it.
+#[derive(Clone)]
 struct Subject {
     /// `namespace/name`.
     name: String,

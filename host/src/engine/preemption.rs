@@ -1,25 +1,19 @@
 //! Preemption: how many of a node's pods have to go until a pod fits there.
 //!
-//! Start with [`Engine::preempt`]. Most predicates answer once: those that no victim can change are asked about the node
-//! as it is, and those that look at the node alone are asked about a strip of it, row by row with one pod fewer.
-//! Cluster-wide ones that the victims can change are asked last, about the cluster without the first victims, and only
-//! for those numbers of victims that everything else takes: spread and affinity come out as if the pods were gone. Where
-//! pods are nominated for the node that are at least as important, the pod has to fit with them there, and without, as it
-//! does in kube-scheduler's own dry run.
+//! Start with [`Engine::preempt`]; [`super::trial`] tries one node. Where pods are nominated for the node that are at least
+//! as important, the pod has to fit with them there, and without, as it does in kube-scheduler's own dry run.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::answer::{FaultEffect, FaultReport};
-use super::context::{Batch, Context};
-use super::overlay::changed_by;
+use super::answer::FaultReport;
 use super::question::PodRef;
-use super::{Engine, Error, Subject};
-use crate::cache::{Hypothesis, OverlayError, Row, Snapshot};
+use super::reuse::Store;
+use super::trial::Trial;
+use super::{Engine, Error, Reuse};
+use crate::cache::{OverlayError, Row, Snapshot};
 use crate::metadata::{Ownership, PodRecord};
-use crate::policy::{ActivePredicate, OnError, Phase};
-use crate::sandbox::{Interface, Verdict};
 
 /// How many pods must go for one pod, on some nodes.
 #[derive(Debug)]
@@ -87,25 +81,36 @@ impl Engine {
         if snapshot.overlaid_rows().is_some() {
             return Err(Error::Overlaid);
         }
-        let policy = self.policy();
-        let allocating = policy.predicates.iter().filter(|predicate| predicate.phases.contains(Phase::Allocate));
-        let predicates: Vec<&ActivePredicate> = allocating.collect();
-        let mut trial = Trial {
-            whole: predicates.iter().map(|_| None).collect(),
-            predicates,
-            snapshot: Arc::clone(snapshot),
-            subject: self.subject(&question.pod)?,
-            faults: Vec::new(),
+        let subject = self.subject(&question.pod)?;
+        let nodes = question.candidates.iter().map(|candidate| self.node(snapshot, candidate));
+        let nodes: Vec<Node> = nodes.collect::<Result<_, Error>>()?;
+        let running = self.running.load();
+        let try_all = |store: Option<&Store>| {
+            let mut trial = Trial::new(&running.policy, store, snapshot, subject.clone());
+            let fits = nodes.iter().map(|node| trial.first_fit(node.row, &node.victims, node.start)).collect();
+            (fits, trial.into_faults())
         };
-        let mut outcomes = Vec::with_capacity(question.candidates.len());
-        for candidate in &question.candidates {
-            let unknown = || Error::UnknownNode { node: candidate.node.clone() };
-            let row = snapshot.node_row(&candidate.node).ok_or_else(unknown)?;
-            let (victims, stay) = self.victims(snapshot, candidate)?;
-            outcomes.push(PreemptionOutcome { index: trial.first_fit(row, &victims, candidate.start), stay });
+        let (indices, faults): (Vec<Option<usize>>, _) = try_all((self.reuse != Reuse::Off).then_some(&running.store));
+        if self.reuse == Reuse::Verified {
+            let (fresh, fresh_faults) = try_all(None);
+            if faults.is_empty() && fresh_faults.is_empty() && indices != fresh {
+                self.metrics.contradicted.inc();
+                let (pod, difference) = (subject.name, format!("victims that go: {indices:?}, fresh {fresh:?}"));
+                tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
+                return Err(Error::Contradiction { pod, difference });
+            }
         }
-        let (faults, policy_generation) = (trial.faults, policy.generation);
+        let outcomes = nodes.into_iter().zip(indices).map(|(node, index)| PreemptionOutcome { index, stay: node.stay });
+        let (outcomes, policy_generation) = (outcomes.collect(), running.policy.generation);
         Ok(PreemptionAnswer { snapshot: Arc::clone(snapshot), policy_generation, outcomes, faults })
+    }
+
+    /// Looks up what a candidate names.
+    fn node(&self, snapshot: &Snapshot, candidate: &Candidate) -> Result<Node, Error> {
+        let unknown = || Error::UnknownNode { node: candidate.node.clone() };
+        let row = snapshot.node_row(&candidate.node).ok_or_else(unknown)?;
+        let (victims, stay) = self.victims(snapshot, candidate)?;
+        Ok(Node { row, victims, stay, start: candidate.start })
     }
 
     /// The victims that leave something when they go, none in the place of each other one; and which of them stay.
@@ -130,184 +135,13 @@ impl Engine {
     }
 }
 
+/// A candidate, looked up.
+struct Node {
+    row: Row,
+    victims: Vec<Option<Arc<PodRecord>>>,
+    stay: Vec<usize>,
+    start: usize,
+}
+
 /// Pods that go, none in the place of each one that leaves nothing, and which ones stay, in order.
 type Victims = (Vec<Option<Arc<PodRecord>>>, Vec<usize>);
-
-/// One pod against one snapshot.
-struct Trial<'a> {
-    /// Those of the phase, in policy order.
-    predicates: Vec<&'a ActivePredicate>,
-    /// What cluster-wide ones said of the cluster as it is, once they were asked.
-    whole: Vec<Option<Answered>>,
-    snapshot: Arc<Snapshot>,
-    subject: Subject,
-    faults: Vec<FaultReport>,
-}
-
-/// A verdict; none where the predicate failed to answer and its failure policy makes that a rejection.
-type Answered = Option<Verdict>;
-
-impl Trial<'_> {
-    /// The first of the tries from `start` on that every predicate takes, with the pods that are nominated for the node on
-    /// it, and without.
-    fn first_fit(&mut self, row: Row, victims: &[Option<Arc<PodRecord>>], start: usize) -> Option<usize> {
-        let tries = victims.len().checked_sub(start).filter(|tries| *tries > 0)?;
-        let gone: Vec<&PodRecord> = victims.iter().flatten().map(|pod| &**pod).collect();
-        let changed = changed_by(&gone);
-        let (changing, constant): (Vec<usize>, Vec<usize>) =
-            (0..self.predicates.len()).partition(|place| self.reads(*place, &changed));
-        let (one_by_one, at_once): (Vec<usize>, Vec<usize>) = changing
-            .into_iter()
-            .partition(|place| self.predicates.get(*place).is_some_and(|one| needs_the_cluster(one)));
-        let as_it_is = Arc::clone(&self.snapshot);
-        let claimed = self.claimed(row);
-
-        // The cheapest first: whoever rejects the node whatever goes ends it.
-        if !constant.iter().all(|place| self.is_cluster_wide(*place) || self.fits(*place, row, &as_it_is)) {
-            return None;
-        }
-        let mut fits = self.strip(&at_once, &as_it_is, row, victims, start, tries);
-        if let Some((claimed, changed)) = &claimed {
-            if !constant.iter().all(|place| !self.reads(*place, changed) || self.fits(*place, row, claimed)) {
-                return None;
-            }
-            let with_claims = self.strip(&at_once, claimed, row, victims, start, tries);
-            fits.iter_mut().zip(with_claims).for_each(|(fits, with_claims)| *fits &= with_claims);
-        }
-        if !fits.contains(&true) {
-            return None;
-        }
-        if !constant.iter().all(|place| !self.is_cluster_wide(*place) || self.fits_as_it_is(*place, row)) {
-            return None;
-        }
-        let grounds = [Some(&as_it_is), claimed.as_ref().map(|(claimed, _)| claimed)];
-        let mut hypotheses: Vec<Hypothesis> =
-            grounds.into_iter().flatten().map(|ground| Hypothesis::of(ground)).collect();
-        for (index, victim) in victims.iter().enumerate() {
-            if let Some(victim) = victim {
-                hypotheses.iter_mut().for_each(|hypothesis| hypothesis.remove(row, victim));
-            }
-            // Where nobody goes, nothing is different from the try before.
-            let is_try = index == start || (index > start && victim.is_some());
-            if !is_try || fits.get(index - start) != Some(&true) {
-                continue;
-            }
-            let all_fit = one_by_one.is_empty()
-                || hypotheses.iter().all(|hypothesis| {
-                    let without = Arc::new(hypothesis.snapshot());
-                    one_by_one.iter().all(|place| self.fits(*place, row, &without))
-                });
-            if all_fit {
-                return Some(index);
-            }
-        }
-        None
-    }
-
-    /// Whether a predicate reads any of these interfaces.
-    fn reads(&self, place: usize, changed: &[Interface]) -> bool {
-        let predicate = self.predicates.get(place);
-        predicate.is_some_and(|predicate| predicate.module.imports().iter().any(|read| changed.contains(read)))
-    }
-
-    /// The snapshot with the nominated pods on a node that the pod must leave room for, and what that changes; none where
-    /// there are none.
-    fn claimed(&self, row: Row) -> Option<(Arc<Snapshot>, Vec<Interface>)> {
-        let pods = self.subject.ahead_of_it(&self.snapshot, self.snapshot.node_name(row));
-        if pods.is_empty() {
-            return None;
-        }
-        let mut hypothesis = Hypothesis::of(&self.snapshot);
-        pods.iter().for_each(|pod| hypothesis.add(row, pod));
-        let pods: Vec<&PodRecord> = pods.iter().map(|pod| &**pod).collect();
-        Some((Arc::new(hypothesis.snapshot()), changed_by(&pods)))
-    }
-
-    /// Per try, whether every predicate that looks at the node alone takes it.
-    fn strip(
-        &mut self,
-        places: &[usize],
-        snapshot: &Snapshot,
-        row: Row,
-        victims: &[Option<Arc<PodRecord>>],
-        start: usize,
-        tries: usize,
-    ) -> Vec<bool> {
-        let mut fits = vec![true; tries];
-        if places.is_empty() {
-            return fits;
-        }
-        let strip = Arc::new(snapshot.without_one_by_one(row, victims, start));
-        let context = Arc::new(self.context(&strip, Batch::All));
-        for place in places {
-            let answered = self.ask(*place, &context);
-            for (at, fits) in fits.iter_mut().enumerate() {
-                *fits &= fits_at(answered.as_ref(), at);
-            }
-        }
-        fits
-    }
-
-    fn is_cluster_wide(&self, place: usize) -> bool {
-        self.predicates.get(place).is_some_and(|predicate| predicate.module.is_cluster_wide())
-    }
-
-    /// Whether a cluster-wide predicate takes a node of the cluster as it is.
-    fn fits_as_it_is(&mut self, place: usize, row: Row) -> bool {
-        if self.whole.get(place).is_some_and(Option::is_none) {
-            let context = Arc::new(self.context(&self.snapshot, Batch::All));
-            let answered = self.ask(place, &context);
-            if let Some(whole) = self.whole.get_mut(place) {
-                *whole = Some(answered);
-            }
-        }
-        let answered = self.whole.get(place).and_then(Option::as_ref).and_then(Option::as_ref);
-        fits_at(answered, row.index())
-    }
-
-    /// Whether a predicate takes a node as a snapshot shows it.
-    fn fits(&mut self, place: usize, row: Row, snapshot: &Arc<Snapshot>) -> bool {
-        let (batch, at) = match self.is_cluster_wide(place) {
-            true => (Batch::All, row.index()),
-            false => (Batch::Rows([row].into()), 0),
-        };
-        let context = Arc::new(self.context(snapshot, batch));
-        fits_at(self.ask(place, &context).as_ref(), at)
-    }
-
-    fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
-        let subject = &self.subject;
-        let context = Context::new(Arc::clone(snapshot), Arc::clone(&subject.facts), subject.node_name.clone(), batch);
-        context.named(&subject.pod, &subject.uid)
-    }
-
-    fn ask(&mut self, place: usize, context: &Arc<Context>) -> Answered {
-        let predicate = self.predicates.get(place)?;
-        let fault = match predicate.module.filter(Arc::clone(context) as _, context.rows()) {
-            Ok(verdict) => return Some(verdict),
-            Err(fault) => fault,
-        };
-        let (answered, effect) = match predicate.on_error {
-            OnError::Ignore => (Some(Verdict::FitsAll), FaultEffect::Ignored),
-            OnError::Reject => (None, FaultEffect::Rejected),
-        };
-        if self.faults.iter().all(|known| known.predicate != predicate.name) {
-            self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-        }
-        answered
-    }
-}
-
-/// Whether a predicate cannot be asked about a strip: it reads the cluster, or looks nodes up by name, of which a strip
-/// has but one.
-fn needs_the_cluster(predicate: &ActivePredicate) -> bool {
-    predicate.module.is_cluster_wide() || predicate.module.imports().contains(&Interface::NodeIdentity)
-}
-
-fn fits_at(verdict: Option<&Verdict>, at: usize) -> bool {
-    match verdict {
-        Some(Verdict::FitsAll) => true,
-        Some(Verdict::FitsNone(_)) | None => false,
-        Some(Verdict::ByRow { codes, .. }) => codes.get(at) == Some(&0),
-    }
-}

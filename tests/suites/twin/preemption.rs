@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use nodesift::engine::{Candidate, Engine, PodRef, Preemption};
+use nodesift::engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Question, Reuse};
 use nodesift_twin::json::{key, list, name, text};
 use nodesift_twin::random::{Event, History};
 use nodesift_twin::{Cluster, Code, Explanation, Filter, explain, filters};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
 use crate::mirror::{self, Mirror};
@@ -59,7 +61,7 @@ fn preemption_agrees_with_a_recomputation_without_the_victims() {
     println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
     assert!(done.differences.is_empty(), "{} cases differ\n{}", done.differences.len(), done.differences.join("\n"));
     assert!(done.cases >= wanted, "cases");
-    let kinds = [done.none, done.at_start, done.later, done.made_room_around, done.no_ops];
+    let kinds = [done.none, done.at_start, done.later, done.made_room_around, done.no_ops, done.by_kept];
     assert!(wanted < CASES || kinds.iter().all(|count| *count > 0), "every kind of case occurs");
 }
 
@@ -75,6 +77,8 @@ struct Tally {
     made_room_around: u64,
     /// Victims that leave nothing: unknown ones, static ones, those of other nodes, repeated ones.
     no_ops: u64,
+    /// Cases in which verdicts that are kept were used.
+    by_kept: u64,
     differences: Vec<String>,
 }
 
@@ -86,6 +90,7 @@ impl Tally {
         self.later += other.later;
         self.made_room_around += other.made_room_around;
         self.no_ops += other.no_ops;
+        self.by_kept += other.by_kept;
         self.differences.extend(other.differences);
     }
 }
@@ -100,20 +105,27 @@ fn history(seed: u64) -> Tally {
     let mut history = History::new(seed);
     let mut mirror = Mirror::new(policy.scheduler_names.clone());
     mirror.load(history.cluster.objects());
-    let engine = engine(&policy, &mirror);
+    let mut registry = Registry::default();
+    let engine = engine(&policy, &mirror).reusing(Reuse::Verified).counting(Metrics::register(&mut registry));
     for round in 0..ROUNDS {
         mirror.follow(&history.advance());
         mirror.follow(&make_some_static(&mut random, &mut history.cluster));
         for number in 0..PODS + NEIGHBOURS {
             let pod = history.asked_pod();
             let before = explain(&history.cluster, &pod, &filters);
+            // As a core does: it asks how many must go once it knows that the pod fits nowhere. What is kept then is used.
+            if random.bool() {
+                engine.answer(&about(&pod)).expect("an answer");
+            }
             for node in nodes(&mut random, &history.cluster, &before, number >= PODS) {
                 let (victims, no_ops) = victims(&mut random, &history.cluster, &node);
                 let start = if random.bool() { 0 } else { random.usize(0..=victims.len().min(4)) };
                 let case = Case { pod: &pod, node: &node, victims: &victims, start };
                 let expected = case.recompute(&history.cluster, &filters);
+                let kept = kept(&registry);
                 let found = case.ask(&engine);
                 tally.cases += 1;
+                tally.by_kept += u64::from(kept < self::kept(&registry));
                 tally.no_ops += no_ops;
                 match expected {
                     None => tally.none += 1,
@@ -133,6 +145,19 @@ fn history(seed: u64) -> Tally {
         }
     }
     tally
+}
+
+/// How many verdicts were taken as they were kept.
+fn kept(registry: &Registry) -> u64 {
+    let mut text = String::new();
+    encode(&mut text, registry).expect("a string takes everything");
+    let count = text.lines().find_map(|line| line.strip_prefix("nodesift_verdicts_total{from=\"kept\"} "));
+    count.and_then(|count| count.parse().ok()).expect("it is counted")
+}
+
+fn about(pod: &Value) -> Question {
+    let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
+    Question { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
 }
 
 /// Some pods on nodes become those of their kubelet.

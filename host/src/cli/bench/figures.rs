@@ -53,7 +53,7 @@ pub(super) struct SizeFigures {
     pub(super) connections: usize,
     /// Batches under way on each connection.
     pub(super) in_flight: usize,
-    /// How many of a full node's 30 pods must go for the first pod.
+    /// How many of a full node's 30 pods must go for the first pod, whose answer is kept.
     pub(super) preemption_ns: u64,
     /// One pod added or removed, with 200 counts of pods kept up to date.
     pub(super) pod_event_ns: u64,

@@ -58,7 +58,7 @@ fn as_a_whole(size: &Size, paint: Paint) -> String {
     drawing.add_row([Cell::new(format!("{socket}: p50")), below(paint, micros(whole.uds_p50_ns), aims.uds_p50)]);
     drawing.add_row([Cell::new(format!("{socket}: p99")), below(paint, micros(whole.uds_p99_ns), aims.uds_p99)]);
     drawing.add_row([Cell::new(batches), above(paint, whole.pods_per_second, aims.pods_per_second)]);
-    let preemption = format!("which of 30 pods must go for pod {first}");
+    let preemption = format!("how many of 30 pods must go for pod {first}, its filter answer kept");
     drawing.add_row([Cell::new(preemption), below(paint, micros(whole.preemption_ns), aims.preemption)]);
     let event = "one pod event, 200 counts of pods alive";
     drawing.add_row([Cell::new(event), below(paint, micros(whole.pod_event_ns), None)]);

@@ -11,7 +11,7 @@ use crate::engine::Context;
 use crate::engine::judgement::{ByRow, Codes, Judgement, Reason};
 use crate::engine::size::{SHARED, Size as _};
 use crate::limits::{REUSE_QUESTION_BYTES, REUSE_READS, REUSE_STALE_REASONS};
-use crate::sandbox::Verdict;
+use crate::sandbox::{Interface, Verdict};
 
 /// A verdict over every row of a snapshot. It is never changed; a patched one is another one of the same line.
 #[derive(Debug)]
@@ -76,6 +76,18 @@ impl Kept {
             reasons,
             stands_at: AtomicU64::new(at.0),
         }
+    }
+
+    /// Whether anything was read for it that pods on nodes change by way of one of these interfaces. What was not written
+    /// down may have been anything.
+    pub(in crate::engine) fn has_read(&self, changed: &[Interface]) -> bool {
+        let reads = self.reads.iter().filter_map(|read| read.question.about_pods_on_nodes());
+        let columns = self.touched.iter().filter_map(|interface| match interface {
+            NodeInterface::Resources => Some(Interface::NodeResources),
+            NodeInterface::Ports => Some(Interface::NodePorts),
+            NodeInterface::Identity | NodeInterface::Labels | NodeInterface::Taints | NodeInterface::Features => None,
+        });
+        self.line == 0 || reads.chain(columns).any(|read| changed.contains(&read))
     }
 
     /// Reads about the pod, by whose answers the verdict is found.

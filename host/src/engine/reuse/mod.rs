@@ -33,6 +33,7 @@ use crate::cache::Row;
 use crate::fault::Fault;
 use crate::limits::REUSE_PATCH_SHARE;
 use crate::policy::ActivePredicate;
+use crate::sandbox::Interface;
 
 pub(super) use kept::Kept;
 
@@ -100,6 +101,22 @@ impl Store {
             Found::Stands(kept) => Some(kept),
             Found::Nothing(_) => None,
         }
+    }
+
+    /// The same, where nothing was read for the verdict that pods on nodes change by way of one of these interfaces; else
+    /// nothing is judged.
+    pub(super) fn known_without(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+        changed: &[Interface],
+    ) -> Option<Arc<Kept>> {
+        let slot = self.trees.get(place)?.read().find(context).map(Arc::clone)?;
+        let newest = slot.verdicts().into_iter().flatten().next()?;
+        // What is judged again has read no less.
+        let known = if newest.has_read(changed) { None } else { self.known(place, predicate, context) };
+        known.filter(|kept| !kept.has_read(changed))
     }
 
     /// The verdict, where one is kept that stands as it is: nothing is judged for it. Counted by [`Self::count_kept`].

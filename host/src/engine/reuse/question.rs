@@ -12,7 +12,7 @@ use crate::engine::Context;
 use crate::engine::size::{SHARED, Size, column, deep_column, label_column};
 use crate::metadata::{PodFacts, PodSelector};
 use crate::object::node::Taint;
-use crate::sandbox::{Facts as _, wire};
+use crate::sandbox::{Facts as _, Interface, wire};
 
 /// A fact that a predicate has asked for. Columns are those over all rows: a predicate that is pointwise asks for columns
 /// without being written down, see [`super::recorder`]. What it asks of the cluster as a whole is, [`Question::DeviceClassServes`]
@@ -231,6 +231,44 @@ impl Question {
                 | Self::DefaultSelector
                 | Self::MatchesThisPod(_)
         )
+    }
+
+    /// The interface of it, where pods that come to nodes or leave them can change the answer.
+    pub(super) fn about_pods_on_nodes(&self) -> Option<Interface> {
+        match self {
+            Self::Amounts(..) | Self::Tally(_) => Some(Interface::NodeResources),
+            Self::PortUse => Some(Interface::NodePorts),
+            Self::Count(_) => Some(Interface::ClusterPods),
+            Self::AntiAffinity => Some(Interface::ClusterAffinity),
+            Self::DiskUsers(..) | Self::ClaimUsers(_) => Some(Interface::ClusterVolumeUse),
+            Self::Used(_) | Self::RowsWith(_) | Self::Uncounted => Some(Interface::ClusterAttachments),
+            // What the pod itself would attach, and what nodes can.
+            Self::Wanted(_) | Self::Registered | Self::Limited | Self::Limit(_) => None,
+            Self::Part(_)
+            | Self::Label(_)
+            | Self::NodeName
+            | Self::Volumes
+            | Self::Owner
+            | Self::DefaultSelector
+            | Self::MatchesThisPod(_)
+            | Self::Names
+            | Self::RowOf(_)
+            | Self::Labels(_)
+            | Self::Unschedulable
+            | Self::TaintSets
+            | Self::TaintCodes
+            | Self::DeviceClassServes(_)
+            | Self::FeatureSets
+            | Self::FeatureCodes
+            | Self::Claim(_)
+            | Self::Volume(_)
+            | Self::VolumesFor(_)
+            | Self::Class(_)
+            | Self::DefaultClass
+            | Self::ReportsCapacity(_)
+            | Self::Capacities(_)
+            | Self::Migrated(_) => None,
+        }
     }
 
     /// Whether it is about the state of the cluster, and yet its answer depends on which pod asks.
