@@ -212,7 +212,7 @@ impl Guest {
         let text = self.wat();
         let mut module = wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let (resolve, world) = &*CONTRACT;
-        embed_component_metadata(&mut module, resolve, *world, StringEncoding::UTF8, false)
+        embed_component_metadata(&mut module, resolve, *world, StringEncoding::UTF8)
             .expect("the contract can be embedded");
         // What is odd about a guest is the host's to refuse, not the encoder's.
         let mut encoder = ComponentEncoder::default();
