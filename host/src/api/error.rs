@@ -60,6 +60,12 @@ pub enum Error {
         /// As the request named it.
         found: String,
     },
+    /// The answer is JSON, and the client takes none.
+    #[error("answers are application/json, which accept: {wanted:?} rules out")]
+    NotAcceptable {
+        /// As the request names what it takes.
+        wanted: String,
+    },
     /// The body is packed.
     #[error("send the body as it is, not with content-encoding: {found:?}")]
     ContentCoding {
@@ -154,6 +160,7 @@ impl Error {
             Self::MediaType { .. } | Self::ContentCoding { .. } | Self::NotGrpc => {
                 (Code::InvalidArgument, StatusCode::UNSUPPORTED_MEDIA_TYPE)
             }
+            Self::NotAcceptable { .. } => (Code::InvalidArgument, StatusCode::NOT_ACCEPTABLE),
             Self::NotReady { .. } | Self::Stale { .. } => (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
             Self::NotSeen { .. } => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
             Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. }) => {

@@ -17,6 +17,9 @@ use super::service::{self, Call, Service};
 use super::yunikorn;
 use crate::limits;
 
+/// The one media type of bodies and answers.
+const JSON: &str = "application/json";
+
 /// POST /v1/filter.
 pub(super) async fn filter(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
     call::<service::Filter>(&service, &headers, body).await
@@ -67,7 +70,7 @@ pub(super) async fn forget(State(service): State<Service>, headers: HeaderMap, b
 /// Decodes, evaluates and encodes in one go off the I/O threads: megabytes of JSON are work as well. Only a request that
 /// wants to have seen what is not there yet takes two goes, with the wait between them.
 async fn call<C: Call>(service: &Service, headers: &HeaderMap, body: Body) -> Result<Response, Error> {
-    check_media_type(headers)?;
+    check_media_types(headers)?;
     let body = read(body).await?;
     let staleness = service.staleness().clone();
     let first = service.run(move |engine| {
@@ -99,14 +102,14 @@ where
     Q: DeserializeOwned + 'static,
     A: Serialize + 'static,
 {
-    check_media_type(headers)?;
+    check_media_types(headers)?;
     let body = read(body).await?;
     Ok(reply(service.write(move |service| encode(&change(service, decode(&body)?)?)).await?))
 }
 
 /// A JSON body with its type.
 pub(super) fn reply(text: Vec<u8>) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], text).into_response()
 }
 
 /// Reads a body whole, within the bounds that `guard` put around it. One that comes in many small pieces takes no more
@@ -164,14 +167,37 @@ pub fn encode<T: Serialize>(answer: &T) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// JSON, or no type at all. A browser can send forms and plain text across sites without asking, but not JSON.
-fn check_media_type(headers: &HeaderMap) -> Result<(), Error> {
-    let Some(found) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
-    let essence = found.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
+/// What comes is JSON, or of no type at all: a browser can send forms and plain text across sites without asking, but not
+/// JSON. What goes back is JSON too, which the client must not have ruled out.
+fn check_media_types(headers: &HeaderMap) -> Result<(), Error> {
+    let is_json = |found: &HeaderValue| essence(found.to_str().unwrap_or_default()).eq_ignore_ascii_case(JSON);
+    if let Some(found) = headers.get(header::CONTENT_TYPE).filter(|found| !is_json(found)) {
+        return Err(Error::MediaType { found: String::from_utf8_lossy(found.as_bytes()).into_owned() });
+    }
+    let wanted: Vec<_> =
+        headers.get_all(header::ACCEPT).iter().map(|list| String::from_utf8_lossy(list.as_bytes())).collect();
+    if wanted.iter().all(|list| list.trim().is_empty())
+        || wanted.iter().flat_map(|list| list.split(',')).any(takes_json)
+    {
         return Ok(());
     }
-    Err(Error::MediaType { found: String::from_utf8_lossy(found.as_bytes()).into_owned() })
+    Err(Error::NotAcceptable { wanted: wanted.join(", ") })
+}
+
+/// Whether a part of an `Accept` header lets JSON through. How much a client would like what is not asked for: there is
+/// but one form, so that any weight above 0 will do.
+fn takes_json(range: &str) -> bool {
+    let is_ruled_out = |parameter: &str| {
+        let weight = parameter.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('='));
+        weight.is_some_and(|weight| weight.trim().parse() == Ok(0.0_f32))
+    };
+    let covers = [JSON, "application/*", "*/*"].iter().any(|known| essence(range).eq_ignore_ascii_case(known));
+    covers && !range.split(';').skip(1).any(is_ruled_out)
+}
+
+/// A media type or range without its parameters.
+fn essence(text: &str) -> &str {
+    text.split(';').next().unwrap_or_default().trim()
 }
 
 #[cfg(test)]
@@ -180,6 +206,40 @@ mod tests {
     use nodesift_api::v1;
 
     use super::*;
+
+    #[test]
+    fn what_a_client_takes_is_looked_at_as_http_says() {
+        let check = |accept: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for list in accept {
+                headers.append(header::ACCEPT, HeaderValue::from_static(list));
+            }
+            check_media_types(&headers).is_ok()
+        };
+        for fine in [
+            &[][..],
+            &["*/*"],
+            &["application/json"],
+            &["Application/JSON; charset=utf-8"],
+            &["text/html, application/xml;q=0.9, */*;q=0.8"],
+            &["application/*"],
+            &["text/html", "application/json;q=0.001"],
+            &["application/json;Q = 1"],
+            &[""],
+        ] {
+            assert!(check(fine), "{fine:?}");
+        }
+        for refused in [
+            &["text/html"][..],
+            &["x/y;q=0"],
+            &["application/json;q=0"],
+            &["*/*; q=0.0"],
+            &["application/jsonx"],
+            &[""],
+        ] {
+            assert!(!check(refused), "{refused:?}");
+        }
+    }
 
     fn refusal(text: &[u8]) -> String {
         let error = decode::<v1::FilterRequest>(text).unwrap_err();

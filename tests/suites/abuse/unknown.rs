@@ -102,12 +102,14 @@ fn a13_types_that_are_not_taken_are_415_and_any_may_be_wished_for() {
     for coding in ["gzip", "br", "deflate", "zstd", "identity, gzip", "x"] {
         assert_eq!(post(&format!("content-encoding: {coding}")), 415, "{coding}");
     }
+    for wanted in ["text/html", "x/y;q=0", "application/json;q=0"] {
+        assert_eq!(post(&format!("accept: {wanted}")), 406, "{wanted}");
+    }
     for fine in [
         "content-type: application/json; charset=utf-8",
         "content-type: APPLICATION/JSON",
         "content-encoding: identity",
-        "accept: text/html",
-        "accept: x/y;q=0",
+        "accept: text/html, */*;q=0.1",
         "accept-encoding: br",
     ] {
         assert_eq!(post(fine), 200, "{fine}");
