@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 products=${CARGO_TARGET_DIR:-target}/debug
 # How long the sidecar may take to be ready: with an empty cache it compiles every predicate.
-patience_seconds=${NODESIFT_PATIENCE_SECONDS:-60}
+patience_seconds=$((60 * ${NODESIFT_PATIENCE:-1}))
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 

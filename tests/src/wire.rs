@@ -104,6 +104,18 @@ impl Wire {
         }
     }
 
+    /// How long a read may take from now on; a write may take as long as before.
+    ///
+    /// # Errors
+    ///
+    /// Where the connection is gone.
+    pub fn read_at_most(&self, time: Duration) -> io::Result<()> {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.set_read_timeout(Some(time)),
+            Stream::Unix(stream) => stream.set_read_timeout(Some(time)),
+        }
+    }
+
     /// Sends bytes as they are.
     ///
     /// # Errors

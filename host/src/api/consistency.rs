@@ -129,7 +129,11 @@ mod tests {
     #[tokio::test]
     async fn a_wait_ends_with_the_snapshot_that_shows_what_is_wanted() {
         let (mut writer, reader) = cache::new();
-        let wanted = wanted(&v1::Consistency { min_nodes_resource_version: "10".into(), ..Default::default() });
+        let wanted = wanted(&v1::Consistency {
+            min_nodes_resource_version: "10".into(),
+            deadline_ms: Some(30_000),
+            ..Default::default()
+        });
         let waiting = tokio::spawn(async move { wanted.wait(&reader).await.map(|()| reader.snapshot().node_count()) });
         tokio::task::yield_now().await;
         shows(&mut writer, "a", "9");
@@ -180,7 +184,11 @@ mod tests {
         shows(&mut writer, "a", "9");
         writer.publish();
         let generation = reader.snapshot().generation();
-        let wanted = wanted(&v1::Consistency { min_nodes_resource_version: "11".into(), ..Default::default() });
+        let wanted = wanted(&v1::Consistency {
+            min_nodes_resource_version: "11".into(),
+            deadline_ms: Some(30_000),
+            ..Default::default()
+        });
         let reader = Arc::new(reader);
         let waiting = tokio::spawn({
             let reader = Arc::clone(&reader);

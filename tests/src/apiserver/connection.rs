@@ -37,9 +37,13 @@ pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Res
         // Before it is counted: whoever waits for a watch by its number can end or cut it from then on.
         let watched = request.is_watch().then_some(request.kind).filter(|kind| !kind.is_empty());
         let endings = watched.map_or(0, |kind| shared.store().endings(resource::place(kind)));
-        shared.watched(number, watched);
-        shared.record(request.clone());
-        let faults = shared.script().meet(request.kind, request.verb);
+        let faults = {
+            // At once: who sees that there is a watch may say what the next one is to meet.
+            let mut script = shared.script();
+            shared.watched(number, watched);
+            shared.record(request.clone());
+            script.meet(request.kind, request.verb)
+        };
         for fault in &faults {
             match fault {
                 Fault::Hang => return hang(shared, stream),

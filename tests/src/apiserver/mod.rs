@@ -134,6 +134,7 @@ impl ApiServer {
 
     /// Whether a watch of a kind is under way.
     pub fn is_watched(&self, kind: &str) -> bool {
+        let _script = self.shared.script();
         lock(&self.shared.connections).values().any(|connection| connection.watched == Some(kind))
     }
 

@@ -101,7 +101,8 @@ fn a_watch_tells_what_came_after_its_version_and_ends_in_time_with_a_bookmark() 
     let version = server.apply(pod("before"));
     server.apply(pod("a"));
     server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}));
-    let mut watch = watch(&server, &format!("resourceVersion={version}&timeoutSeconds=1"));
+    let time = patience::within(Duration::from_secs(1)).as_secs();
+    let mut watch = watch(&server, &format!("resourceVersion={version}&timeoutSeconds={time}"));
     is(&event(&mut watch), "ADDED", "a");
     server.apply(pod("a"));
     server.delete("Pod", "default/before");

@@ -25,9 +25,15 @@ const LIMIT: usize = nodesift::limits::BODY_BYTES;
 const AT_ONCE: usize = 100;
 /// What memory may grow by while they are there.
 const GROWTH: u64 = 8 << 20;
-/// The same where bodies do not say how long they are: some are read up to the limit before it is known that they are over
-/// it, as many at a time as the room for bodies holds; and the allocator keeps for a while what they leave.
-const GROWTH_UNDECLARED: u64 = nodesift::limits::BODIES_BYTES as u64 + (24 << 20);
+/// What memory grows by while nothing happens.
+const NOISE: u64 = 1 << 20;
+/// The same as [`GROWTH`] where bodies do not say how long they are: some are read up to the limit before it is known that they are over
+/// it, as many at a time as the room for bodies holds; and the allocator keeps for a while what they leave, for each thread
+/// by itself.
+fn growth_undeclared() -> u64 {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).max(2);
+    nodesift::limits::BODIES_BYTES as u64 + (threads as u64) * (14 << 20)
+}
 /// What is sent of bodies that have no declared end.
 const SENT: usize = LIMIT + (1 << 20);
 const PIECE: usize = 64 * 1024;
@@ -126,7 +132,7 @@ fn a01_a_hundred_bodies_over_the_limit_are_refused_and_not_held() {
             });
         });
         println!("{form:?}: +{} in {:?}", mib(grown), start.elapsed());
-        let bound = if matches!(form, Form::Chunked) { GROWTH_UNDECLARED } else { GROWTH };
+        let bound = if matches!(form, Form::Chunked) { growth_undeclared() } else { GROWTH };
         assert!(grown <= bound, "{form:?}: +{}", mib(grown));
     }
     arena.goes_on();
@@ -208,13 +214,13 @@ fn a01_the_same_over_http2_and_grpc() {
         });
     });
     println!("+{} in {:?}", mib(grown), start.elapsed());
-    assert!(grown <= GROWTH_UNDECLARED, "+{}", mib(grown));
+    assert!(grown <= growth_undeclared(), "+{}", mib(grown));
     arena.goes_on();
 }
 
 #[test]
 fn a01_a_body_in_tiny_chunks_takes_no_more_than_its_bytes() {
-    const BYTES: usize = 1 << 20;
+    const BYTES: usize = 1 << 18;
     let _alone = alone();
     let arena = Arena::new(&[]);
     warm_up(&arena);
@@ -233,7 +239,7 @@ fn a01_a_body_in_tiny_chunks_takes_no_more_than_its_bytes() {
         assert_eq!(wire.answer().unwrap().status, 400);
     });
     println!("+{} for {} in chunks of one byte", mib(grown), mib(BYTES as u64));
-    assert!(grown <= 4 * BYTES as u64, "+{}", mib(grown));
+    assert!(grown <= 4 * BYTES as u64 + NOISE, "+{}", mib(grown));
 }
 
 #[test]

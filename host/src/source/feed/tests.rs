@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use nodesift_tests::patience;
+
 use super::apply::Apply;
 use super::queue::{ObjectId, Step};
 use super::*;
@@ -445,7 +447,7 @@ impl Drop for Guard {
 }
 
 async fn until(condition: impl Fn() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + patience::wait();
     while !condition() {
         assert!(Instant::now() < patience, "it never happened");
         tokio::task::yield_now().await;
@@ -506,7 +508,7 @@ fn nobody_else_finds_a_part_of_what_was_queued_together() {
         feed.deliver(applied(&format!("u{version}"), version + 2));
     }
     drop(held_back);
-    let patience = Instant::now() + Duration::from_secs(60);
+    let patience = Instant::now() + patience::wait();
     loop {
         assert!(Instant::now() < patience, "it never ends");
         let found = target.lock().held.len();
@@ -591,7 +593,7 @@ fn a_guard_that_holds_the_last_feed_does_not_stop_its_thread_from_ending() {
     feed.hold_until_whole(KIND, Box::new(clone));
     feed.deliver(list(&[("a", 1)], 2));
     drop(feed);
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + patience::wait();
     while Arc::strong_count(&target) > 1 {
         assert!(Instant::now() < patience, "the thread never ended");
         thread::yield_now();
