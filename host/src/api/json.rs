@@ -229,14 +229,9 @@ mod tests {
         ] {
             assert!(check(fine), "{fine:?}");
         }
-        for refused in [
-            &["text/html"][..],
-            &["x/y;q=0"],
-            &["application/json;q=0"],
-            &["*/*; q=0.0"],
-            &["application/jsonx"],
-            &[""],
-        ] {
+        for refused in
+            [&["text/html"][..], &["x/y;q=0"], &["application/json;q=0"], &["*/*; q=0.0"], &["application/jsonx"]]
+        {
             assert!(!check(refused), "{refused:?}");
         }
     }
