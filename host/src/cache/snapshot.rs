@@ -15,10 +15,10 @@ use super::storage::StorageTable;
 use super::storage::attachments::Attachments;
 use super::storage::usage::VolumeUse;
 use super::table::{NodeTable, Resource};
-use super::terms::MatchedTerm;
+use super::terms::{self, MatchedTerm};
 use super::workloads::Workloads;
 use super::{Column, Generation, Row};
-use crate::metadata::{Amounts, Labels, PodRecord};
+use crate::metadata::{Amounts, Labels, PodFacts, PodRecord};
 use crate::object::node::Taint;
 
 /// Everything known about the nodes at one generation. A copy costs reference counts.
@@ -197,6 +197,11 @@ impl Snapshot {
     /// many such terms their pods carry.
     pub fn anti_affinity(&self, namespace: &str, labels: &Labels) -> Vec<MatchedTerm> {
         self.nodes.terms.matching(namespace, labels, &self.nodes.namespaces)
+    }
+
+    /// Whether some required anti-affinity of a pod, were it on a node, keeps away one of this namespace with these labels.
+    pub fn keeps_away(&self, pod: &PodFacts, namespace: &str, labels: &Labels) -> bool {
+        pod.anti_affinity_terms.iter().any(|term| terms::is_met_by(term, namespace, labels, &self.nodes.namespaces))
     }
 
     /// The generation at which required anti-affinity of pods on nodes, or what it matches, last changed.

@@ -73,13 +73,18 @@ impl Terms {
 
     /// The terms that match a pod, by topology key: rows with how many such terms their pods carry.
     pub(super) fn matching(&self, namespace: &str, labels: &Labels, namespaces: &Namespaces) -> Vec<MatchedTerm> {
-        // Unlike the terms of a pod that is being filtered, which list the namespaces there are, these are asked about one
-        // namespace; without an object it has no labels. Source: `GetNamespaceLabelsSnapshot`.
-        let labels_of = |namespace: &str| Some(namespaces.get(namespace).cloned().unwrap_or_default());
         self.carriers
             .iter()
-            .filter(|carriers| carriers.term.selector.matches(namespace, labels, labels_of))
+            .filter(|carriers| is_met_by(&carriers.term, namespace, labels, namespaces))
             .map(|carriers| (Arc::clone(&carriers.term.topology_key), Arc::clone(&carriers.rows)))
             .collect()
     }
+}
+
+/// Whether a term of a pod on a node keeps a pod with these labels away.
+pub(super) fn is_met_by(term: &AntiAffinityTerm, namespace: &str, labels: &Labels, namespaces: &Namespaces) -> bool {
+    // Unlike the terms of a pod that is being filtered, which list the namespaces there are, these are asked about one
+    // namespace; without an object it has no labels. Source: `GetNamespaceLabelsSnapshot`.
+    let labels_of = |namespace: &str| Some(namespaces.get(namespace).cloned().unwrap_or_default());
+    term.selector.matches(namespace, labels, labels_of)
 }

@@ -86,7 +86,7 @@ impl<'a> Trial<'a> {
     pub(super) fn first_fit(&mut self, row: Row, victims: &[Option<Arc<PodRecord>>], start: usize) -> Option<usize> {
         let tries = victims.len().checked_sub(start).filter(|tries| *tries > 0)?;
         let gone: Vec<&PodRecord> = victims.iter().flatten().map(|pod| &**pod).collect();
-        let changed = changed_by(&gone);
+        let changed = self.changed(&gone);
         let as_it_is = Ground::of(&self.snapshot, row);
         let claimed = self.claimed(row);
         let by_claims = claimed.as_ref().map(|(_, changed)| changed.as_slice()).unwrap_or_default();
@@ -207,7 +207,19 @@ impl<'a> Trial<'a> {
         let mut hypothesis = Hypothesis::of(&self.snapshot);
         pods.iter().for_each(|pod| hypothesis.add(row, pod));
         let pods: Vec<&PodRecord> = pods.iter().map(|pod| &**pod).collect();
-        Some((Ground::of(&Arc::new(hypothesis.snapshot()), row), changed_by(&pods)))
+        Some((Ground::of(&Arc::new(hypothesis.snapshot()), row), self.changed(&pods)))
+    }
+
+    /// The interfaces that tell the pod something else when these come to a node or leave it. Of the anti-affinity of pods
+    /// on nodes a pod is told what keeps it away itself, and nothing else.
+    fn changed(&self, pods: &[&PodRecord]) -> Vec<Interface> {
+        let mut changed = changed_by(pods);
+        let facts = &self.subject.facts;
+        let keeps_away = |pod: &&PodRecord| self.snapshot.keeps_away(&pod.facts, &facts.namespace, &facts.labels);
+        if !pods.iter().any(keeps_away) {
+            changed.retain(|interface| *interface != Interface::ClusterAffinity);
+        }
+        changed
     }
 
     /// Per try, whether every predicate that looks at the node alone takes it.
