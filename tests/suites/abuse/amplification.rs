@@ -116,6 +116,12 @@ fn first_node() -> &'static str {
     &FIRST
 }
 
+/// What the process may grow by at once without any request being dear: a thread that evaluates for the first time takes
+/// an arena of the allocator and an instance of every predicate.
+const JUMP: u64 = 8 << 20;
+/// How often that may be.
+const JUMPS: usize = 3;
+
 /// What a request took of the sidecar's memory and time, and of its client's time.
 struct Cost {
     memory: u64,
@@ -152,6 +158,7 @@ fn a11_a_thousand_odd_requests_cost_what_they_look_like() {
     }
     let mut worst: Vec<(&str, f64, Duration, u64)> =
         KINDS.iter().map(|(name, ..)| (*name, 0.0, Duration::ZERO, 0)).collect();
+    let mut jumps = 0;
     for _ in 0..REQUESTS {
         let kind = random.usize(..KINDS.len());
         let (name, path, factor, make) = KINDS[kind];
@@ -165,7 +172,11 @@ fn a11_a_thousand_odd_requests_cost_what_they_look_like() {
             (bytes, spent) = cost(&arena, &mut wire, path, || make(size));
         }
         let memory = factor * bytes as u64 + MEMORY_FREE;
-        assert!(spent.memory <= memory, "{name}: {bytes} bytes, +{}", mib(spent.memory));
+        if spent.memory > memory {
+            println!("{name}: {bytes} bytes, +{}", mib(spent.memory));
+            jumps += 1;
+        }
+        assert!(jumps <= JUMPS && spent.memory <= memory.max(JUMP), "{name}: {bytes} bytes, +{}", mib(spent.memory));
         let client = spent.client.max(CLIENT_LEAST);
         let factor = spent.work.as_secs_f64() / client.as_secs_f64();
         assert!(
