@@ -18,7 +18,7 @@ use super::yunikorn;
 use crate::limits;
 
 /// The one media type of bodies and answers.
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
 
 /// POST /v1/filter.
 pub(super) async fn filter(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {

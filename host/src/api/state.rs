@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State};
-use axum::http::{HeaderValue, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use tokio::sync::mpsc;
 
+use super::json::JSON;
 use super::request::invalid;
 use super::service::Service;
 use super::{Error, response};
@@ -61,7 +62,6 @@ pub(super) async fn state(State(service): State<Service>, RawQuery(query): RawQu
             None => Some((Err(io::Error::other("the dump ended early")), None)),
         }
     });
-    const JSON: HeaderValue = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, JSON)], Body::from_stream(chunks)).into_response())
 }
 

@@ -199,9 +199,10 @@ impl Snapshot {
         self.nodes.terms.matching(namespace, labels, &self.nodes.namespaces)
     }
 
-    /// Whether some required anti-affinity of a pod, were it on a node, keeps away one of this namespace with these labels.
-    pub fn keeps_away(&self, pod: &PodFacts, namespace: &str, labels: &Labels) -> bool {
-        pod.anti_affinity_terms.iter().any(|term| terms::is_met_by(term, namespace, labels, &self.nodes.namespaces))
+    /// Whether required anti-affinity of a pod, were it on a node, keeps another one away.
+    pub fn keeps_away(&self, pod: &PodFacts, other: &PodFacts) -> bool {
+        let namespaces = &self.nodes.namespaces;
+        pod.anti_affinity_terms.iter().any(|term| terms::is_met_by(term, &other.namespace, &other.labels, namespaces))
     }
 
     /// The generation at which required anti-affinity of pods on nodes, or what it matches, last changed.

@@ -149,6 +149,14 @@ struct Subject {
     facts: Arc<PodFacts>,
 }
 
+impl Subject {
+    /// The pod against some rows of a snapshot.
+    fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
+        let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
+        Context::new(snapshot, facts, self.node_name.clone(), batch).named(&self.pod, &self.uid)
+    }
+}
+
 impl Engine {
     /// An engine over a cache, with its first policy and the run time that loaded it.
     pub fn new(cache: Reader, policy: ActivePolicy, runtime: Runtime) -> Self {
@@ -213,8 +221,7 @@ impl Engine {
             .map(|pod| {
                 let subject = self.subject(pod)?;
                 let claims = nominated::claims(snapshot, &batch, &subject);
-                let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, batch.clone());
-                let context = Arc::new(context.named(&subject.pod, &subject.uid));
+                let context = Arc::new(subject.context(snapshot, batch.clone()));
                 self.answer_about(&running, question, subject.name, &claims, &context, &mut budget)
             })
             .collect::<Result<_, Error>>()?;
@@ -248,13 +255,18 @@ impl Engine {
             let fresh = judge(Source::Fresh, &mut again)?;
             let differs = |kept: Evaluated| kept.difference(&fresh.evaluated, context);
             if let Some(difference) = judged.difference(&fresh).or_else(|| at_once.flatten().and_then(differs)) {
-                self.metrics.contradicted.inc();
-                tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
-                return Err(Error::Contradiction { pod, difference });
+                return Err(self.contradicted(pod, difference));
             }
         }
         let answer = judged.evaluated.answer(question, pod, &judged.context);
         Ok(PodAnswer { next: judged.next, ..answer })
+    }
+
+    /// Counts and logs that what was kept is not what a fresh evaluation says.
+    fn contradicted(&self, pod: String, difference: String) -> Error {
+        self.metrics.contradicted.inc();
+        tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
+        Error::Contradiction { pod, difference }
     }
 
     /// The answer, where all of it is kept and stands as it is: some microseconds a pod, no predicate is called. None where
@@ -270,8 +282,7 @@ impl Engine {
             if !nominated::claims(snapshot, &Batch::All, &subject).is_empty() {
                 return None;
             }
-            let context = Context::new(Arc::clone(snapshot), subject.facts, subject.node_name, Batch::All);
-            let context = context.named(&subject.pod, &subject.uid);
+            let context = subject.context(snapshot, Batch::All);
             let evaluated = evaluate::kept(&running, question, &context)?;
             Some(evaluated.answer(question, subject.name, &context))
         };
@@ -285,8 +296,7 @@ impl Engine {
         let (snapshot, running) = (self.snapshot(), self.running.load());
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod)?;
-            let context = Context::new(Arc::clone(&snapshot), subject.facts, subject.node_name, Batch::All);
-            let context = Arc::new(context.named(&subject.pod, &subject.uid));
+            let context = Arc::new(subject.context(&snapshot, Batch::All));
             let evaluated = evaluate::pod_by(judge, &running, question, &context);
             Ok(evaluated.answer(question, subject.name, &context))
         };

@@ -115,7 +115,7 @@ pub(super) fn judge(
     budget: &mut Budget,
 ) -> Result<Evaluated, Spent> {
     let pods: Vec<&PodRecord> = claims.iter().flat_map(|claim| &claim.pods).map(|pod| &**pod).collect();
-    let changed = changed_by(&pods);
+    let changed = changed_by(&pods, context.pod(), context.snapshot());
     let mut together: Option<Arc<Context>> = None;
     let mut views: Vec<View> = Vec::with_capacity(predicates.len());
     for predicate in predicates {

@@ -10,7 +10,7 @@ use super::question::PodRef;
 use super::{Engine, Error};
 use crate::cache::{Overlay, OverlayError, Snapshot};
 use crate::limits::{OVERLAY_PAUSE, OVERLAY_TRIES};
-use crate::metadata::{self, NodeFacts, PodRecord};
+use crate::metadata::{self, NodeFacts, PodFacts, PodRecord};
 use crate::object::Node;
 use crate::sandbox::Interface;
 
@@ -127,12 +127,13 @@ impl Engine {
     }
 }
 
-/// The interfaces whose answers change when some of these pods come to a node or leave it.
-pub(super) fn changed_by(pods: &[&PodRecord]) -> Vec<Interface> {
+/// The interfaces that tell a pod something else about a cluster when some of these pods come to a node or leave it. Of
+/// the anti-affinity of pods on nodes a pod is told what keeps it away itself, and nothing else.
+pub(super) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapshot) -> Vec<Interface> {
     let some = |changes: fn(&PodRecord) -> bool| pods.iter().any(|pod| changes(pod));
     let is_changed = |interface: &Interface| match interface {
         Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
-        Interface::ClusterAffinity => some(|pod| !pod.facts.anti_affinity_terms.is_empty()),
+        Interface::ClusterAffinity => pods.iter().any(|other| snapshot.keeps_away(&other.facts, pod)),
         Interface::ClusterVolumeUse | Interface::ClusterAttachments => some(|pod| !pod.facts.volumes.is_empty()),
         _ => some(|_| true),
     };

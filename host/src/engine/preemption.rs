@@ -94,10 +94,8 @@ impl Engine {
         if self.reuse == Reuse::Verified {
             let (fresh, fresh_faults) = try_all(None);
             if faults.is_empty() && fresh_faults.is_empty() && indices != fresh {
-                self.metrics.contradicted.inc();
-                let (pod, difference) = (subject.name, format!("victims that go: {indices:?}, fresh {fresh:?}"));
-                tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
-                return Err(Error::Contradiction { pod, difference });
+                let difference = format!("victims that go: {indices:?}, fresh {fresh:?}");
+                return Err(self.contradicted(subject.name, difference));
             }
         }
         let outcomes = nodes.into_iter().zip(indices).map(|(node, index)| PreemptionOutcome { index, stay: node.stay });

@@ -71,7 +71,7 @@ impl<'a> Trial<'a> {
         let asked = |(place, predicate)| Asked { place, predicate, whole: Whole::Unasked };
         let all = policy.predicates.iter().enumerate();
         let allocating = all.filter(|(_, predicate)| predicate.phases.contains(Phase::Allocate));
-        let whole = Arc::new(context(&subject, snapshot, Batch::All));
+        let whole = Arc::new(subject.context(snapshot, Batch::All));
         let (predicates, snapshot) = (allocating.map(asked).collect(), Arc::clone(snapshot));
         Self { predicates, store, snapshot, subject, whole, faults: Vec::new() }
     }
@@ -86,7 +86,7 @@ impl<'a> Trial<'a> {
     pub(super) fn first_fit(&mut self, row: Row, victims: &[Option<Arc<PodRecord>>], start: usize) -> Option<usize> {
         let tries = victims.len().checked_sub(start).filter(|tries| *tries > 0)?;
         let gone: Vec<&PodRecord> = victims.iter().flatten().map(|pod| &**pod).collect();
-        let changed = self.changed(&gone);
+        let changed = changed_by(&gone, &self.subject.facts, &self.snapshot);
         let as_it_is = Ground::of(&self.snapshot, row);
         let claimed = self.claimed(row);
         let by_claims = claimed.as_ref().map(|(_, changed)| changed.as_slice()).unwrap_or_default();
@@ -207,19 +207,8 @@ impl<'a> Trial<'a> {
         let mut hypothesis = Hypothesis::of(&self.snapshot);
         pods.iter().for_each(|pod| hypothesis.add(row, pod));
         let pods: Vec<&PodRecord> = pods.iter().map(|pod| &**pod).collect();
-        Some((Ground::of(&Arc::new(hypothesis.snapshot()), row), self.changed(&pods)))
-    }
-
-    /// The interfaces that tell the pod something else when these come to a node or leave it. Of the anti-affinity of pods
-    /// on nodes a pod is told what keeps it away itself, and nothing else.
-    fn changed(&self, pods: &[&PodRecord]) -> Vec<Interface> {
-        let mut changed = changed_by(pods);
-        let facts = &self.subject.facts;
-        let keeps_away = |pod: &&PodRecord| self.snapshot.keeps_away(&pod.facts, &facts.namespace, &facts.labels);
-        if !pods.iter().any(keeps_away) {
-            changed.retain(|interface| *interface != Interface::ClusterAffinity);
-        }
-        changed
+        let changed = changed_by(&pods, &self.subject.facts, &self.snapshot);
+        Some((Ground::of(&Arc::new(hypothesis.snapshot()), row), changed))
     }
 
     /// Per try, whether every predicate that looks at the node alone takes it.
@@ -237,7 +226,7 @@ impl<'a> Trial<'a> {
             return fits;
         }
         let strip = Arc::new(snapshot.without_one_by_one(row, victims, start));
-        let context = Arc::new(context(&self.subject, &strip, Batch::All));
+        let context = Arc::new(self.subject.context(&strip, Batch::All));
         for at in places {
             let answered = self.ask(*at, &context);
             for (place, fits) in fits.iter_mut().enumerate() {
@@ -303,12 +292,12 @@ impl<'a> Trial<'a> {
     fn fits(&mut self, at: usize, ground: &Ground) -> bool {
         match self.is_cluster_wide(at) {
             true => {
-                let context = ground.all.get_or_init(|| Arc::new(context(&self.subject, &ground.snapshot, Batch::All)));
+                let context = ground.all.get_or_init(|| Arc::new(self.subject.context(&ground.snapshot, Batch::All)));
                 fits_at(self.ask(at, context).as_ref(), ground.row.index())
             }
             false => {
                 let batch = || Batch::Rows([ground.row].into());
-                let context = ground.here.get_or_init(|| Arc::new(context(&self.subject, &ground.snapshot, batch())));
+                let context = ground.here.get_or_init(|| Arc::new(self.subject.context(&ground.snapshot, batch())));
                 fits_at(self.ask(at, context).as_ref(), 0)
             }
         }
@@ -341,11 +330,6 @@ impl Ground {
     fn of(snapshot: &Arc<Snapshot>, row: Row) -> Self {
         Self { snapshot: Arc::clone(snapshot), row, here: OnceCell::new(), all: OnceCell::new() }
     }
-}
-
-fn context(subject: &Subject, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
-    let context = Context::new(Arc::clone(snapshot), Arc::clone(&subject.facts), subject.node_name.clone(), batch);
-    context.named(&subject.pod, &subject.uid)
 }
 
 /// What stands in for the verdict of a predicate that failed to answer, which is reported once.

@@ -1,5 +1,6 @@
 //! How long a preemption question takes in process, on one thread: the default policy, a full node with 30 victims, in a
-//! cluster of 5,000 nodes and 150,000 pods, after a filter request for the same pod, for each pod and for one, half and all of the victims tried. Prints medians.
+//! cluster of 5,000 nodes and 150,000 pods, after a filter request for the same pod; for each pod, and for one, half and all
+//! of the victims tried. Prints medians.
 //!
 //! `cargo bench --workspace --bench preemption`
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]

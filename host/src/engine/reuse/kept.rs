@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::carried::LabelTexts;
-use super::question::Read;
+use super::question::{About, Read};
 use super::recorder::{Touched, Trace};
 use crate::cache::{Generation, NodeInterface, Row, Snapshot};
 use crate::engine::Context;
@@ -81,7 +81,10 @@ impl Kept {
     /// Whether anything was read for it that pods on nodes change by way of one of these interfaces. What was not written
     /// down may have been anything.
     pub(in crate::engine) fn has_read(&self, changed: &[Interface]) -> bool {
-        let reads = self.reads.iter().filter_map(|read| read.question.about_pods_on_nodes());
+        let reads = self.reads.iter().filter_map(|read| match read.question.about() {
+            About::PodsOnNodes(interface) => Some(interface),
+            About::Pod | About::Cluster => None,
+        });
         let columns = self.touched.iter().filter_map(|interface| match interface {
             NodeInterface::Resources => Some(Interface::NodeResources),
             NodeInterface::Ports => Some(Interface::NodePorts),

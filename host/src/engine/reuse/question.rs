@@ -63,6 +63,17 @@ pub(super) enum Question {
     Migrated(Arc<str>),
 }
 
+/// What a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// The pod: by the answers the verdicts of different pods are found. Of all others the last answer is kept.
+    Pod,
+    /// The state of the cluster, and pods that come to nodes or leave them do not change it.
+    Cluster,
+    /// What these change, by way of the interface.
+    PodsOnNodes(Interface),
+}
+
 /// A part of [`PodFacts`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -218,40 +229,25 @@ pub(super) fn ask(question: &Question, context: &Context) -> Answer {
 }
 
 impl Question {
-    /// Whether it is about the pod, so that the verdicts of different pods are found by its answers. All others are about
-    /// the state of the cluster, and of their answers the last one is kept.
-    pub(super) fn is_about_pod(&self) -> bool {
-        matches!(
-            self,
-            Self::Part(_)
-                | Self::Label(_)
-                | Self::NodeName
-                | Self::Volumes
-                | Self::Owner
-                | Self::DefaultSelector
-                | Self::MatchesThisPod(_)
-        )
-    }
-
-    /// The interface of it, where pods that come to nodes or leave them can change the answer.
-    pub(super) fn about_pods_on_nodes(&self) -> Option<Interface> {
+    /// What it is about.
+    pub(super) fn about(&self) -> About {
         match self {
-            Self::Amounts(..) | Self::Tally(_) => Some(Interface::NodeResources),
-            Self::PortUse => Some(Interface::NodePorts),
-            Self::Count(_) => Some(Interface::ClusterPods),
-            Self::AntiAffinity => Some(Interface::ClusterAffinity),
-            Self::DiskUsers(..) | Self::ClaimUsers(_) => Some(Interface::ClusterVolumeUse),
-            Self::Used(_) | Self::RowsWith(_) | Self::Uncounted => Some(Interface::ClusterAttachments),
-            // What the pod itself would attach, and what nodes can.
-            Self::Wanted(_) | Self::Registered | Self::Limited | Self::Limit(_) => None,
             Self::Part(_)
             | Self::Label(_)
             | Self::NodeName
             | Self::Volumes
             | Self::Owner
             | Self::DefaultSelector
-            | Self::MatchesThisPod(_)
-            | Self::Names
+            | Self::MatchesThisPod(_) => About::Pod,
+            Self::Amounts(..) | Self::Tally(_) => About::PodsOnNodes(Interface::NodeResources),
+            Self::PortUse => About::PodsOnNodes(Interface::NodePorts),
+            Self::Count(_) => About::PodsOnNodes(Interface::ClusterPods),
+            Self::AntiAffinity => About::PodsOnNodes(Interface::ClusterAffinity),
+            Self::DiskUsers(..) | Self::ClaimUsers(_) => About::PodsOnNodes(Interface::ClusterVolumeUse),
+            Self::Used(_) | Self::RowsWith(_) | Self::Uncounted => About::PodsOnNodes(Interface::ClusterAttachments),
+            // What the pod itself would attach, and what nodes can.
+            Self::Wanted(_) | Self::Registered | Self::Limited | Self::Limit(_) => About::Cluster,
+            Self::Names
             | Self::RowOf(_)
             | Self::Labels(_)
             | Self::Unschedulable
@@ -267,8 +263,13 @@ impl Question {
             | Self::DefaultClass
             | Self::ReportsCapacity(_)
             | Self::Capacities(_)
-            | Self::Migrated(_) => None,
+            | Self::Migrated(_) => About::Cluster,
         }
+    }
+
+    /// Whether the verdicts of different pods are found by its answers.
+    pub(super) fn is_about_pod(&self) -> bool {
+        self.about() == About::Pod
     }
 
     /// Whether it is about the state of the cluster, and yet its answer depends on which pod asks.

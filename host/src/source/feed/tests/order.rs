@@ -1,0 +1,138 @@
+//! What comes later stands, whatever the order of arrival; a list stands for all that it has.
+
+use super::*;
+
+#[test]
+fn events_of_one_object_merge_and_keep_the_place_of_the_first() {
+    let mut bench = Bench::new();
+    bench.push([applied("a", 1), applied("b", 2), applied("a", 3), applied("c", 4), applied("a", 5)]);
+    assert_eq!(bench.queue.depth(), 3);
+    bench.turn();
+    assert_eq!(bench.tried(), ["a", "b", "c"]);
+    assert_eq!(bench.held(), held(&[("a", 5), ("b", 2), ("c", 4)]));
+    assert_eq!(bench.target.lock().published, 1);
+}
+
+#[test]
+fn the_queue_is_bounded_by_objects_however_many_events_there_are() {
+    let mut bench = Bench::new();
+    for version in 0..100_000 {
+        bench.push([applied(&format!("u{}", version % 7), version + 1)]);
+    }
+    assert_eq!(bench.queue.depth(), 7);
+    let drained = bench.queue.drain();
+    assert_eq!(drained.steps.len(), 7);
+}
+
+#[test]
+fn an_older_event_never_takes_the_place_of_a_newer_one_in_the_queue_or_after_it() {
+    let mut bench = Bench::new();
+    bench.push([applied("a", 5), applied("a", 4)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[("a", 5)]));
+    bench.push([applied("a", 3)]);
+    bench.turn();
+    bench.push([applied("a", 5)]);
+    bench.turn();
+    assert_eq!(bench.tried(), ["a"], "neither the older nor the same version is applied");
+}
+
+#[test]
+fn a_deletion_stays_one_unless_something_newer_follows() {
+    let mut bench = Bench::new();
+    bench.push([applied("a", 1), gone("a", 2), applied("b", 3), gone("b", 4), applied("b", 3), applied("c", 5)]);
+    bench.push([gone("c", 6), applied("c", 7)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[("c", 7)]));
+    bench.push([applied("a", 2), applied("b", 1)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[("c", 7)]), "what was deleted does not come back");
+}
+
+#[test]
+fn a_list_replaces_what_is_not_newer_and_is_published_as_one() {
+    let mut bench = Bench::new();
+    bench.push([applied("a", 1), applied("b", 2), applied("late", 12)]);
+    bench.turn();
+    bench.push([applied("a", 8), applied("later", 13), list(&[("a", 5), ("c", 6)], 10), applied("d", 11)]);
+    let published = bench.target.lock().published;
+    bench.turn();
+    assert_eq!(bench.target.lock().published, published + 1);
+    assert_eq!(bench.held(), held(&[("a", 5), ("c", 6), ("d", 11), ("late", 12), ("later", 13)]));
+}
+
+#[test]
+fn another_object_of_the_same_name_is_gone_even_where_the_new_one_cannot_be_read() {
+    let unreadable = |uid: &str| {
+        let identity = Identity { key: Arc::from("a"), ..identity(uid, 9) };
+        Compiled { identity, record: Record::Unreadable }
+    };
+    let list = |uid| Change::Replaced { kind: KIND, objects: vec![unreadable(uid)], version: Arc::from("10") };
+    for (uid, expected) in [("recreated", held(&[])), ("a", held(&[("a", 1)]))] {
+        let mut bench = Bench::new();
+        bench.push([applied("a", 1)]);
+        bench.turn();
+        bench.push([list(uid)]);
+        bench.turn();
+        assert_eq!(bench.held(), expected, "{uid}");
+    }
+}
+
+#[test]
+fn the_later_of_two_lists_stands_for_both() {
+    let mut bench = Bench::new();
+    bench.push([list(&[("a", 1), ("b", 2)], 5), applied("b", 6), list(&[("a", 7)], 9)]);
+    assert_eq!(bench.queue.depth(), 1);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[("a", 7)]));
+    bench.push([list(&[("a", 7), ("b", 2)], 5)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[("a", 7)]), "a list that lags brings nothing back");
+}
+
+#[test]
+fn versions_that_are_no_numbers_fall_back_to_the_order_of_arrival() {
+    let mut bench = Bench::new();
+    let odd = |version: &str| {
+        let mut object = object("a", 0);
+        object.identity.version = Arc::from(version);
+        Change::Applied(object)
+    };
+    bench.push([odd("x9")]);
+    bench.turn();
+    bench.push([odd("x1")]);
+    bench.turn();
+    assert_eq!(bench.held(), [("a".to_owned(), "x1".to_owned())]);
+    assert_eq!(bench.applier_metrics().unordered.get(), 1);
+}
+
+#[test]
+fn healing_replaces_what_is_held_at_the_same_version_and_nothing_newer() {
+    let mut bench = Bench::new();
+    bench.push([applied("a", 5), applied("b", 6)]);
+    bench.turn();
+    bench.tried();
+    for healed in [object("a", 5), object("b", 5), object("lost", 1)] {
+        bench.queue.push_work(Work::Healed(healed), bench.now);
+    }
+    bench.turn();
+    assert_eq!(bench.tried(), ["a", "lost"]);
+    bench.queue.push_work(Work::Healed(object("a", 5)), bench.now);
+    bench.push([applied("a", 5)]);
+    assert!(matches!(bench.queue.drain().steps.as_slice(), [Step::Object(Work::Healed(_))]));
+}
+
+#[test]
+fn what_was_seen_is_said_once_all_of_it_is_applied_deletions_included() {
+    let mut bench = Bench::new();
+    bench.push([applied("a", 1), applied("b", 2), applied("a", 7)]);
+    bench.turn();
+    // Up to the last try nothing had been said: "b" came after the newest of "a".
+    assert_eq!(bench.observed(), [("b".to_owned(), "7".to_owned())]);
+    bench.push([applied("c", 8), gone("b", 9)]);
+    bench.turn();
+    assert_eq!(bench.observed(), [("b".to_owned(), "9".to_owned())]);
+    bench.push([list(&[("a", 7), ("c", 8)], 12), applied("d", 13)]);
+    bench.turn();
+    assert_eq!(bench.observed(), [("d".to_owned(), "13".to_owned())]);
+}

@@ -1,0 +1,104 @@
+//! The feed with its thread: tests wait for what they want to see.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nodesift_tests::patience;
+
+use super::*;
+
+/// Drops with a trace.
+struct Guard(Arc<AtomicBool>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    let patience = Instant::now() + patience::wait();
+    while !condition() {
+        assert!(Instant::now() < patience, "it never happened");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_guard_is_held_until_the_list_is_published_and_a_waiter_is_told_of_its_object_alone() {
+    let target = Arc::<Mutex<Faulty>>::default();
+    let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
+    let dropped = Arc::new(AtomicBool::new(false));
+    feed.hold_until_whole(KIND, Box::new(Guard(Arc::clone(&dropped))));
+    let b = feed.changed(KIND, "b");
+    let a = feed.changed(KIND, "a");
+    feed.deliver(applied("a", 1));
+    assert_eq!(a.await, Ok(()));
+    assert!(target.lock().published > 0);
+    assert!(!dropped.load(Ordering::SeqCst));
+    feed.deliver(list(&[("a", 1), ("b", 2)], 3));
+    assert_eq!(b.await, Ok(()));
+    until(|| dropped.load(Ordering::SeqCst)).await;
+    let late = Arc::new(AtomicBool::new(false));
+    feed.hold_until_whole(KIND, Box::new(Guard(Arc::clone(&late))));
+    assert!(late.load(Ordering::SeqCst));
+    let never = feed.changed(KIND, "never");
+    drop(feed);
+    assert_eq!(never.await, Err(Untold));
+}
+
+#[tokio::test]
+async fn the_thread_retries_by_itself_and_says_so_meanwhile() {
+    let target = Arc::<Mutex<Faulty>>::default();
+    target.lock().faults.insert(Arc::from("bad"), Fault::Panic);
+    let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
+    feed.deliver(applied("bad", 1));
+    until(|| feed.remark().is_some()).await;
+    assert_eq!(feed.remark().unwrap(), "1 object is retried: Namespace bad");
+    let healed = feed.changed(KIND, "bad");
+    target.lock().faults.clear();
+    assert_eq!(healed.await, Ok(()));
+    until(|| feed.remark().is_none()).await;
+    assert_eq!(feed.backlog().objects, 0);
+}
+
+#[test]
+fn nobody_else_finds_a_part_of_what_was_queued_together() {
+    const OBJECTS: u32 = 2_000;
+    let target = Arc::<Mutex<Faulty>>::default();
+    let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
+    let mut held_back = target.lock();
+    held_back.pace = Duration::from_micros(10);
+    feed.deliver(applied("first", 1));
+    // The feed has taken the first one out and waits for its target; what comes now is the next turn, all of it.
+    while feed.shared.intake.lock().queue.depth() > 0 {
+        thread::yield_now();
+    }
+    for version in 0..OBJECTS {
+        feed.deliver(applied(&format!("u{version}"), version + 2));
+    }
+    drop(held_back);
+    let patience = Instant::now() + patience::wait();
+    loop {
+        assert!(Instant::now() < patience, "it never ends");
+        let found = target.lock().held.len();
+        if found == 1 + OBJECTS as usize {
+            break;
+        }
+        assert!(found <= 1, "{found} objects of a turn that is not over");
+    }
+}
+
+#[test]
+fn a_guard_that_holds_the_last_feed_does_not_stop_its_thread_from_ending() {
+    let target = Arc::<Mutex<Faulty>>::default();
+    let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
+    let clone = feed.clone();
+    feed.hold_until_whole(KIND, Box::new(clone));
+    feed.deliver(list(&[("a", 1)], 2));
+    drop(feed);
+    let patience = Instant::now() + patience::wait();
+    while Arc::strong_count(&target) > 1 {
+        assert!(Instant::now() < patience, "the thread never ended");
+        thread::yield_now();
+    }
+}
