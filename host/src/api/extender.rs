@@ -174,8 +174,7 @@ fn reply<'a>(
 
 fn whole_pod(raw: Option<&RawValue>) -> Result<Pod, Error> {
     let raw = raw.ok_or_else(|| invalid("Pod", "is missing"))?;
-    let mut json = serde_json::Deserializer::from_str(raw.get());
-    request::decoded("Pod", serde_path_to_error::deserialize(&mut json))
+    request::from_text("Pod", raw.get())
 }
 
 /// The names of the candidates, in the request's order; where whole nodes were sent, one per item.
@@ -195,9 +194,8 @@ fn node_names<'a>(args: &'a Args<'_>) -> Result<Cow<'a, [String]>, Error> {
             .iter()
             .enumerate()
             .map(|(at, item)| {
-                let mut json = serde_json::Deserializer::from_str(item.get());
-                let node = serde_path_to_error::deserialize(&mut json);
-                request::decoded::<Node>(&format!("Nodes.items[{at}]"), node).map(|node| node.metadata.name)
+                let node: Result<Node, Error> = request::from_text(&format!("Nodes.items[{at}]"), item.get());
+                node.map(|node| node.metadata.name)
             })
             .collect(),
         (None, None) => Err(invalid("NodeNames", "is missing, and so is Nodes")),

@@ -151,9 +151,7 @@ fn uid(field: &str, pod: &RawValue) -> Result<String, Error> {
         namespace: String,
         name: String,
     }
-    let mut json = serde_json::Deserializer::from_str(pod.get());
-    let Metadata { uid, namespace, name } =
-        request::decoded::<Pod>(field, serde_path_to_error::deserialize(&mut json))?.metadata;
+    let Metadata { uid, namespace, name } = request::from_text::<Pod>(field, pod.get())?.metadata;
     Ok(if uid.is_empty() { format!("{namespace}/{name}") } else { uid })
 }
 
