@@ -9,6 +9,8 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
 ARGS ?=
+# What runs in earnest, and is measured, has jemalloc; what is built to try and to test need not wait for it.
+RELEASE ?= --features jemalloc
 # CI builds exactly what Cargo.lock says.
 LOCKED ?=
 
@@ -29,11 +31,11 @@ test: toolchain ## Runs all tests
 
 bench: toolchain ## Benchmarks everything: make figures, predicates, preemption, the cache's speed and memory
 	@$(MAKE) --no-print-directory figures ARGS=
-	@$(CARGO) bench --workspace $(LOCKED) --bench '*' -- $(ARGS)
+	@$(CARGO) bench --workspace $(LOCKED) $(RELEASE) --bench '*' -- $(ARGS)
 
 figures: toolchain ## Measures whole answers, natively and over the socket: a table, with the aims beside it
 	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'
-	@$(CARGO) build --workspace $(LOCKED) --release --bins
+	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@exec "$${CARGO_TARGET_DIR:-target}/release/nodesift" bench $(ARGS)
 
 # In the profile of the tests, so that CI does not build everything twice: shows that it runs, measures nothing.

@@ -6,6 +6,7 @@
 //! `cargo bench --workspace --bench footprint` measures everything, a word after `--` only the rows of that name.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a benchmark")]
 
+#[cfg(not(feature = "jemalloc"))]
 use std::alloc::System;
 use std::process::Command;
 
@@ -15,7 +16,14 @@ use nodesift::object::Kind;
 use nodesift::source::change::{Compiled, Compiler};
 use nodesift_bench::fleet::{Fleet, Stage};
 use nodesift_bench::load::{BATCH, PAGE, apply_all, compile_page, load};
+#[cfg(feature = "jemalloc")]
+use tikv_jemallocator::Jemalloc;
 
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: Cap<Jemalloc> = Cap::new(Jemalloc, usize::MAX);
+
+#[cfg(not(feature = "jemalloc"))]
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 

@@ -19,6 +19,10 @@ use nodesift::source::change::{Compiled, Compiler};
 use nodesift_bench::fleet::{Fleet, Stage};
 use nodesift_bench::load::{BATCH, PAGE, apply, apply_all, compile_page, load};
 
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Threads that decode pages.
 const DECODERS: usize = 2;
 

@@ -17,6 +17,10 @@ use nodesift::engine::{Answer, Reuse};
 use nodesift::source::synthetic::Shape;
 use nodesift_bench::native;
 
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Measures the predicates in the sandbox and natively
 #[derive(Debug, Parser)]
 struct Args {
