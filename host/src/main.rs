@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Objects come and go by the million, small and of all ages: what the system's allocator makes of that is slower by half.
+/// Objects come and go by the million, small and of all ages: the system's allocator makes
+/// events take up to half as long again.
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
