@@ -154,14 +154,9 @@ impl Writer {
 
     /// Takes away the pods that are on a node, or nominated for it, and are not those that are known.
     pub(super) fn drop_strangers(&mut self, node: &Arc<str>) -> Vec<Difference> {
-        let resident = self.pods_by_node.get(node).into_iter().flatten().filter(|pod| !self.pods.holds(pod));
-        let is_nominated = |pod: &PodRecord| {
-            let known = self.pods.by_uid(&pod.uid);
-            known.is_some_and(|known| known.node_name.is_none() && known.nominated_node == pod.nominated_node)
-        };
-        let nominated = self.nominated.of(node).iter();
-        let strangers: Vec<Arc<PodRecord>> =
-            resident.chain(nominated.filter(|pod| !is_nominated(pod))).map(Arc::clone).collect();
+        let resident = self.pods_by_node.get(node).into_iter().flatten();
+        let all = resident.chain(self.nominated.of(node));
+        let strangers: Vec<Arc<PodRecord>> = all.filter(|pod| !self.pods.holds(pod)).map(Arc::clone).collect();
         let mut found = Vec::new();
         for pod in strangers {
             found.push(Difference::of_pod(node, &pod, "counted", "unknown"));
@@ -292,6 +287,7 @@ impl Writer {
             }
             held.iter().for_each(|code| self.classes.release(*code));
             self.nodes.pod_classes.set(row, Arc::new(codes));
+            self.counts.pods_changed();
         }
         let codes = self.nodes.pod_classes.get(row).map(Arc::clone).unwrap_or_default();
         for (held, counted) in self.counts.heal(row, &codes) {

@@ -343,6 +343,11 @@ impl Counts {
         self.maintained.iter_mut().for_each(|count| count.rows.swap_remove(row));
     }
 
+    /// The pods of a row are others than was known: what readers have counted does not hold any more.
+    pub(super) fn pods_changed(&mut self) {
+        self.changed = true;
+    }
+
     /// Counts the pods of a row once more, given by their classes; returns what was held and what was counted where that
     /// differs.
     pub(super) fn heal(&mut self, row: Row, pods: &[u32]) -> Vec<(u32, u32)> {

@@ -40,22 +40,32 @@ impl Nominated {
     }
 }
 
-/// Whether a pod is where it is nominated; a pod that is nominated nowhere is.
-pub(super) fn holds(nominated: &Nominated, pod: &PodRecord) -> bool {
-    let Some(node) = pod.nominated_node.as_ref().filter(|_| pod.node_name.is_none()) else { return true };
-    nominated.of(node).iter().any(|known| known.uid == pod.uid)
+/// The node for which a pod is nominated; none where it is on a node already.
+fn node_of(pod: &PodRecord) -> Option<&Arc<str>> {
+    pod.nominated_node.as_ref().filter(|_| pod.node_name.is_none())
 }
 
-/// Adds a pod where it is nominated (`more`), or takes it away.
+/// Whether this very record is where its pod is nominated; a pod that is nominated nowhere is.
+pub(super) fn holds(nominated: &Nominated, pod: &Arc<PodRecord>) -> bool {
+    let Some(node) = node_of(pod) else { return true };
+    nominated.of(node).iter().any(|known| Arc::ptr_eq(known, pod))
+}
+
+/// Puts a pod in the place of an earlier state of it that is nominated for the same node; false where that is not there.
+pub(super) fn replace(nominated: &mut Arc<Nominated>, earlier: &Arc<PodRecord>, pod: &Arc<PodRecord>) -> bool {
+    let is_there = holds(nominated, earlier);
+    if is_there {
+        change(nominated, pod, true);
+    }
+    is_there
+}
+
+/// Adds a pod where it is nominated (`more`), in the place of any other state of it, or takes it away.
 pub(super) fn change(nominated: &mut Arc<Nominated>, pod: &Arc<PodRecord>, more: bool) {
-    let Some(node) = pod.nominated_node.as_ref().filter(|_| pod.node_name.is_none()) else { return };
+    let Some(node) = node_of(pod) else { return };
     let nominated = Arc::make_mut(nominated);
     let others = nominated.of(node).iter().filter(|known| known.uid != pod.uid).cloned();
     let pods: Arc<[_]> = others.chain(more.then(|| Arc::clone(pod))).collect();
     nominated.set(node, pods);
-    if more {
-        nominated.highest = nominated.highest.max(Some(pod.priority));
-    } else {
-        nominated.highest = nominated.by_node.values().flat_map(|pods| pods.iter()).map(|pod| pod.priority).max();
-    }
+    nominated.highest = nominated.by_node.values().flat_map(|pods| pods.iter()).map(|pod| pod.priority).max();
 }

@@ -113,7 +113,7 @@ impl Writer {
 
     /// Puts a pod in the place of an earlier state of it that takes the same; false where that is not in its place.
     fn replace_on_node(&mut self, earlier: &Arc<PodRecord>, pod: &Arc<PodRecord>) -> bool {
-        let Some(node) = &pod.node_name else { return nominated::holds(&self.nominated, pod) };
+        let Some(node) = &pod.node_name else { return nominated::replace(&mut self.nominated, earlier, pod) };
         let mut pods = self.pods_by_node.get_mut(node).into_iter().flatten();
         let Some(known) = pods.find(|known| Arc::ptr_eq(known, earlier)) else { return false };
         *known = Arc::clone(pod);
