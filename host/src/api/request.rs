@@ -115,39 +115,32 @@ pub(super) fn pod_ref(place: &str, pod: v1::Pod) -> Result<PodRef, Error> {
     }
 }
 
-/// A whole object as JSON text. Only one that is wrong is read with an eye on where.
+/// A whole object as JSON text.
 pub(super) fn from_text<T: DeserializeOwned>(field: &str, text: &str) -> Result<T, Error> {
-    if let Ok(object) = serde_json::from_str(text) {
-        return Ok(object);
-    }
-    let mut json = serde_json::Deserializer::from_str(text);
-    let object = decoded(field, serde_path_to_error::deserialize(&mut json), ToString::to_string)?;
-    json.end().map_err(|error| invalid(field, &error.to_string()))?;
-    Ok(object)
+    read(field, text, ToString::to_string)
 }
 
 /// A whole object as a `google.protobuf.Struct`. It is read as the text that it stands for: one way to read an object is
 /// enough. A position in that text would tell its sender nothing.
 pub(super) fn from_struct<T: DeserializeOwned>(field: &str, object: wkt::Struct) -> Result<T, Error> {
-    let text = Value::Object(object.fields.into_iter().map(|(key, value)| (key, plain(value))).collect()).to_string();
-    serde_json::from_str(&text).or_else(|_| {
-        let mut json = serde_json::Deserializer::from_str(&text);
-        decoded(field, serde_path_to_error::deserialize(&mut json), without_position)
-    })
+    let object = object.fields.into_iter().map(|(key, value)| (key, plain(value))).collect();
+    read(field, &Value::Object(object).to_string(), without_position)
 }
 
-/// Names the field of an object given whole that does not decode; the words are those for the error itself.
-fn decoded<T>(
-    field: &str,
-    object: Result<T, serde_path_to_error::Error<serde_json::Error>>,
-    words: impl Fn(&serde_json::Error) -> String,
-) -> Result<T, Error> {
-    object.map_err(|error| {
+/// Reads an object; only one that is wrong is read with an eye on where, and named with the words for the error itself.
+fn read<T: DeserializeOwned>(field: &str, text: &str, words: fn(&serde_json::Error) -> String) -> Result<T, Error> {
+    if let Ok(object) = serde_json::from_str(text) {
+        return Ok(object);
+    }
+    let mut json = serde_json::Deserializer::from_str(text);
+    let object = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
         // serde_path_to_error calls the document itself ".".
         let field = if path == "." { field.to_owned() } else { format!("{field}.{path}") };
         invalid(&field, &words(error.inner()))
-    })
+    })?;
+    json.end().map_err(|error| invalid(field, &words(&error)))?;
+    Ok(object)
 }
 
 /// A `google.protobuf.Value` as JSON. Its numbers are doubles; whole ones are integers in a Kubernetes object.
