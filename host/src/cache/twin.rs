@@ -321,7 +321,10 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 }
                 4..9 => {
                     let bound = (random.u8(0..4) > 0).then(|| text(&node_name));
-                    let pod = random_pod(&mut random, &pod_name, bound);
+                    let mut pod = random_pod(&mut random, &pod_name, bound);
+                    if random.u8(0..8) == 0 {
+                        twin.bind_as_decided(&mut random, &mut pod);
+                    }
                     twin.apply_pod(pod.clone());
                     writer.apply_pod(pod);
                 }

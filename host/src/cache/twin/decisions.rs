@@ -48,6 +48,16 @@ impl Twin {
         self.recount();
     }
 
+    /// Makes a pod one that a core has decided on, bound as it decided; of random pods hardly one ever is.
+    pub(super) fn bind_as_decided(&self, random: &mut fastrand::Rng, pod: &mut PodRecord) {
+        let Some((uid, decision)) = self.decisions.iter().nth(random.usize(0..self.decisions.len().max(1))) else {
+            return;
+        };
+        let (name, _) = uid.split_once('-').unwrap();
+        (pod.uid, pod.name) = (text(uid), text(name));
+        (pod.node_name, pod.nominated_node) = (Some(text(&decision.node)), None);
+    }
+
     pub(super) fn remove_pod(&mut self, uid: &str) {
         self.shown.retain(|_, pod| *pod.uid != *uid);
         self.decisions.remove(uid);
