@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme e2e fmt lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme e2e fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -53,8 +53,10 @@ e2e: build ## Runs the sidecar beside a real etcd and a real kube-apiserver
 fmt: ## Formats
 	$(CARGO) fmt --all
 
-lint: toolchain ## Formatting and clippy, warnings refused
+style:
 	$(CARGO) fmt --all --check
+
+lint: style toolchain ## Formatting and clippy, warnings refused
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
 
 deny: ## Licences, sources and advisories of dependencies, where cargo-deny is installed
@@ -64,9 +66,11 @@ deny: ## Licences, sources and advisories of dependencies, where cargo-deny is i
 		echo 'cargo-deny is not installed, dependencies are not checked; to install it: cargo install --locked cargo-deny'; \
 	fi
 
-# The tests come last: how they end is what one looks for at the end of the output.
+# Clippy comes along with every compilation, warnings refused. The tests come last: how they end is what one looks for at
+# the end of the output.
 ci: LOCKED = --locked
-ci: lint deny readme bench-smoke test ## All that CI checks
+ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
+ci: style deny readme bench-smoke test ## All that CI checks
 
 toolchain: ## Obtains what compiles predicates to wasm, if it is not there
 	@.ci/toolchain
