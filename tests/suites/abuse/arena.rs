@@ -90,7 +90,7 @@ impl Arena {
 }
 
 /// Asks again as long as a predicate ran out of its time: on a busy machine a core may be away for all of a call's 10 ms.
-fn in_time(mut ask: impl FnMut() -> Value) -> Value {
+pub(crate) fn in_time(mut ask: impl FnMut() -> Value) -> Value {
     let answer = patience::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
     answer.expect("an answer within every predicate's time")
 }

@@ -3,7 +3,7 @@
 use nodesift_tests::{http, patience};
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, about, beside_others, pending_objects};
+use crate::arena::{Arena, about, beside_others, in_time, pending_objects};
 
 /// Distinct names that are asked about.
 const NAMES: usize = 100_000;
@@ -76,7 +76,8 @@ fn a14_as_many_reasons_as_nodes_leave_no_series() {
     let (arena, _folder) = Arena::on((0..NODES).map(node).collect());
     let before = series(&arena);
     let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"resources": {"requests": devices(None)}}]}});
-    let answer = arena.wire().post("/v1/filter", about(&[json!({"object": pod})]).to_string()).unwrap().json();
+    let question = about(&[json!({"object": pod})]).to_string();
+    let answer = in_time(|| arena.wire().post("/v1/filter", question.clone()).unwrap().json());
     let failures = answer["pods"][0]["failures"].as_array().unwrap();
     assert_eq!(failures.len(), NODES, "each node with a reason of its own: {answer}");
     let after = series(&arena);

@@ -4,7 +4,7 @@
 //! same are compared in [`reuse`], [`sample`] and [`bitmaps`].
 //!
 //! [`mirror`] brings the twin's objects into the cache; [`comparison`] says where two answers differ. The clusters of a run
-//! are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_TWIN_CLUSTERS` (300) of them. A difference names its
+//! are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_TWIN_CLUSTERS` (150) of them. A difference names its
 //! seed: the same seed alone makes it again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
@@ -34,8 +34,8 @@ use serde_json::Value;
 use comparison::Answered;
 use mirror::Mirror;
 
-/// How many clusters where nothing is said: half a minute of two cores.
-const CLUSTERS: u64 = 300;
+/// How many clusters where nothing is said: a quarter of a minute of two cores.
+const CLUSTERS: u64 = 150;
 
 /// Rounds of events in each cluster's history; the pods are judged before the first and after each.
 const ROUNDS: usize = 4;

@@ -3,7 +3,7 @@
 //! keeps with a fresh evaluation, about all nodes and some, in both phases, in both depths.
 //!
 //! A case is a pod and a node for which pods are nominated that it must leave room for. There are at least
-//! `NODESIFT_NOMINATED_CASES` (3,000) of them, in clusters of the seeds from `NODESIFT_TWIN_SEED` (0) on. A difference
+//! `NODESIFT_NOMINATED_CASES` (1,500) of them, in clusters of the seeds from `NODESIFT_TWIN_SEED` (0) on. A difference
 //! names its seed: the same seed makes it again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use crate::mirror::Mirror;
 use crate::{SHOWN, ask_and_compare, default_policy, engine, from_environment};
 
 /// How many cases where nothing is said.
-const CASES: u64 = 3_000;
+const CASES: u64 = 1_500;
 
 /// Rounds of events in each cluster's history.
 const ROUNDS: usize = 3;
