@@ -16,6 +16,9 @@ use crate::cache::Row;
 /// What kube-scheduler says where there is no node at all.
 const NO_NODES: &str = "no nodes available to schedule pods";
 
+/// Rows in one word of a bitmap.
+const WORD: usize = u64::BITS as usize;
+
 /// Where more than one row in so many differs, all rows are looked at again.
 const PATCH_BELOW: usize = 8;
 
@@ -153,59 +156,62 @@ impl Outcome {
 
     /// Puts rows into groups, by what was found first on each.
     fn group(&mut self, first: &[u32], bases: &[u32], reasons: usize, batch: &Batch, nodes: usize) {
-        let mut counts = vec![0_usize; reasons + 1];
-        for first in first {
-            if let Some(count) = counts.get_mut(*first as usize) {
-                *count += 1;
+        let mut feasible: Vec<u64> = vec![0; nodes.div_ceil(WORD)];
+        // By number of the reason.
+        let mut rows_of: Vec<Vec<Row>> = vec![Vec::new(); reasons + 1];
+        let mut fail = |row: Row, first: u32| {
+            if let Some(rows) = rows_of.get_mut(first as usize) {
+                rows.push(row);
+            }
+        };
+        match batch {
+            // Word by word: what fits is a bit, and only what does not is looked at row by row.
+            Batch::All => {
+                let words = feasible.iter_mut().zip((0_u32..).step_by(WORD)).zip(first.chunks(WORD));
+                for ((word, base), first) in words {
+                    let fits = zeros(first);
+                    *word = fits;
+                    let mut failing = !fits & (u64::MAX >> (WORD - first.len()));
+                    while failing != 0 {
+                        let bit = failing.trailing_zeros();
+                        fail(Row(base + bit), first.get(bit as usize).copied().unwrap_or(0));
+                        failing &= failing - 1;
+                    }
+                }
+            }
+            Batch::Rows(rows) => {
+                for (row, first) in rows.iter().zip(first) {
+                    match feasible.get_mut(row.index() / WORD) {
+                        Some(word) if *first == 0 => *word |= 1 << (row.index() % WORD),
+                        _ => fail(*row, *first),
+                    }
+                }
             }
         }
-        // By number of the reason its group; a verdict may list equal reasons twice, an answer does not.
-        let mut group_of: Vec<usize> = vec![usize::MAX; reasons + 1];
-        let mut keys: Vec<(usize, &Reason, usize)> = Vec::new();
+        let mut groups = Vec::new();
         for (predicate, (ruling, base)) in self.rulings.iter().zip(bases).enumerate() {
             let reasons: &[Reason] = match &*ruling.judgement {
                 Judgement::FitsAll => &[],
                 Judgement::FitsNone(reason) => std::slice::from_ref(reason),
                 Judgement::ByRow(by_row) => &by_row.reasons,
             };
-            let mut sorted: BTreeMap<&Reason, Vec<usize>> = BTreeMap::new();
+            // A verdict may list equal reasons twice, an answer does not.
+            let mut sorted: BTreeMap<&Reason, Vec<Row>> = BTreeMap::new();
             for (number, reason) in (*base as usize + 1..).zip(reasons) {
-                if counts.get(number).is_some_and(|count| *count > 0) {
-                    sorted.entry(reason).or_default().push(number);
+                let rows = rows_of.get_mut(number).map(std::mem::take).unwrap_or_default();
+                if !rows.is_empty() {
+                    sorted.entry(reason).or_default().extend(rows);
                 }
             }
-            for (reason, numbers) in sorted {
-                let mut rows = 0;
-                for number in numbers {
-                    rows += counts.get(number).copied().unwrap_or(0);
-                    if let Some(group) = group_of.get_mut(number) {
-                        *group = keys.len();
-                    }
+            for (reason, mut rows) in sorted {
+                // The rows of a subset are in the order of names, those of equal reasons behind each other.
+                if !rows.is_sorted() {
+                    rows.sort_unstable();
                 }
-                keys.push((predicate, reason, rows));
+                groups.push(Group { predicate, reason: reason.clone(), rows: Arc::new(RowSet::of(rows, nodes)) });
             }
         }
-        let mut rows_of: Vec<Vec<Row>> = keys.iter().map(|(_, _, rows)| Vec::with_capacity(*rows)).collect();
-        let mut feasible: Vec<u64> = vec![0; nodes.div_ceil(64)];
-        let mut put = |row: Row, first: u32| {
-            if first == 0 {
-                if let Some(word) = feasible.get_mut(row.index() / 64) {
-                    *word |= 1 << (row.index() % 64);
-                }
-            } else if let Some(rows) = group_of.get(first as usize).and_then(|group| rows_of.get_mut(*group)) {
-                rows.push(row);
-            }
-        };
-        match batch {
-            Batch::All => (0..).map(Row).zip(first).for_each(|(row, first)| put(row, *first)),
-            Batch::Rows(rows) => rows.iter().zip(first).for_each(|(row, first)| put(*row, *first)),
-        }
-        let group = |((predicate, reason, _), mut rows): ((usize, &Reason, usize), Vec<Row>)| {
-            // The rows of a subset are in the order of names.
-            rows.sort_unstable();
-            Group { predicate, reason: reason.clone(), rows: Arc::new(RowSet::of(rows, nodes)) }
-        };
-        self.groups = keys.into_iter().zip(rows_of).map(group).collect();
+        self.groups = groups;
         self.feasible = Arc::new(RowSet::of_words(feasible));
     }
 
@@ -337,6 +343,14 @@ impl Outcome {
             + judgements.sum::<usize>()
             + groups.sum::<usize>()
     }
+}
+
+/// A bit for each of at most a word's numbers, set where that is 0. Four parts go side by side: bits that are added to one
+/// word wait for each other.
+fn zeros(numbers: &[u32]) -> u64 {
+    let bits = |part: &[u32]| part.iter().rev().fold(0_u64, |bits, number| bits << 1 | u64::from(*number == 0));
+    let parts = (0..).step_by(WORD / 4).zip(numbers.chunks(WORD / 4));
+    parts.fold(0, |word, (at, part)| word | bits(part) << at)
 }
 
 /// Where the group of a predicate and reason is, or would be.
