@@ -25,9 +25,12 @@ build: toolchain
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 10 on two cores), most of it the wasm compiler'
 	@$(CARGO) build --workspace $(LOCKED)
 
+# As plain `cargo test` does; but the suite `watch` waits more than it works, and runs more of its tests at a time.
 test: toolchain ## Runs all tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 12 on two cores), most of it the wasm compiler'
-	@$(CARGO) test --workspace $(LOCKED)
+	@$(CARGO) test --workspace $(LOCKED) --lib --bins --test '[!w]*'
+	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} $(CARGO) test --workspace $(LOCKED) --test watch
+	@$(CARGO) test --workspace $(LOCKED) --doc
 
 bench: toolchain ## Benchmarks everything: make figures, predicates, preemption, the cache's speed and memory
 	@$(MAKE) --no-print-directory figures ARGS=
