@@ -127,7 +127,7 @@ pub(super) fn from_struct<T: DeserializeOwned>(field: &str, object: wkt::Struct)
     read(field, &Value::Object(object).to_string(), without_position)
 }
 
-/// Reads an object; only one that is wrong is read with an eye on where, and named with the words for the error itself.
+/// Reads an object. One that is wrong is read once more to find the field; `words` words the error.
 fn read<T: DeserializeOwned>(field: &str, text: &str, words: fn(&serde_json::Error) -> String) -> Result<T, Error> {
     if let Ok(object) = serde_json::from_str(text) {
         return Ok(object);

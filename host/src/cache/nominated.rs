@@ -52,6 +52,7 @@ pub(super) fn holds(nominated: &Nominated, pod: &Arc<PodRecord>) -> bool {
 }
 
 /// Puts a pod in the place of an earlier state of it that is nominated for the same node; false where that is not there.
+/// A pod that is nominated nowhere needs no place.
 pub(super) fn replace(nominated: &mut Arc<Nominated>, earlier: &Arc<PodRecord>, pod: &Arc<PodRecord>) -> bool {
     let is_there = holds(nominated, earlier);
     if is_there {
@@ -64,8 +65,14 @@ pub(super) fn replace(nominated: &mut Arc<Nominated>, earlier: &Arc<PodRecord>, 
 pub(super) fn change(nominated: &mut Arc<Nominated>, pod: &Arc<PodRecord>, more: bool) {
     let Some(node) = node_of(pod) else { return };
     let nominated = Arc::make_mut(nominated);
+    let before = nominated.of(node).len();
     let others = nominated.of(node).iter().filter(|known| known.uid != pod.uid).cloned();
     let pods: Arc<[_]> = others.chain(more.then(|| Arc::clone(pod))).collect();
+    let only_added = pods.len() > before;
     nominated.set(node, pods);
-    nominated.highest = nominated.by_node.values().flat_map(|pods| pods.iter()).map(|pod| pod.priority).max();
+    nominated.highest = if only_added {
+        nominated.highest.max(Some(pod.priority))
+    } else {
+        nominated.by_node.values().flat_map(|pods| pods.iter()).map(|pod| pod.priority).max()
+    };
 }

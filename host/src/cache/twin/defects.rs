@@ -150,3 +150,43 @@ fn a_change_that_broke_off_anywhere_is_put_right_and_can_be_made_again() {
     }
     assert!(broken_off > 1_000, "only {broken_off} changes broke off");
 }
+
+/// Makes a change that breaks off after some steps, and then makes it again, as a feed does.
+fn make_twice(writer: &mut Writer, steps: u32, change: impl Fn(&mut Writer)) {
+    panic_after(Some(steps));
+    let made = catch_unwind(AssertUnwindSafe(|| change(writer)));
+    panic_after(None);
+    assert!(made.is_err(), "there are fewer steps");
+    change(writer);
+    writer.publish();
+}
+
+#[test]
+fn a_nominated_pod_whose_change_broke_off_has_its_new_priority() {
+    let (mut writer, reader) = new();
+    let pending = random_pod(&mut fastrand::Rng::with_seed(1), "p", None);
+    let of = |priority: i32| PodRecord { nominated_node: Some(text("n")), priority, ..pending.clone() };
+    writer.apply_pod(of(2));
+    writer.publish();
+    // It is known by then, and its earlier state is still where it was nominated.
+    make_twice(&mut writer, 0, |writer| writer.apply_pod(of(1)));
+    assert_eq!(reader.snapshot().highest_nominated(), Some(1));
+    assert_eq!(reader.snapshot().nominated("n"), [Arc::new(of(1))]);
+}
+
+#[test]
+fn a_count_that_was_just_asked_for_includes_a_pod_whose_coming_broke_off() {
+    let (mut writer, reader) = new();
+    let mut random = fastrand::Rng::with_seed(1);
+    writer.apply_node(&random_node(&mut random, "n"));
+    let first = random_pod(&mut random, "p", Some(text("n")));
+    writer.apply_pod(first.clone());
+    writer.publish();
+    let all = PodSelector { namespaces: vec![text("ns")], namespace_requirements: None, requirements: Vec::new() };
+    let key = CountKey { selectors: vec![all], terminating: true };
+    assert_eq!(counts_of(&reader.snapshot(), &key), [("n".to_owned(), 1)].into());
+    let second = PodRecord { uid: text("q"), name: text("q"), ..first };
+    // It is on its node by then, and nothing is counted of it.
+    make_twice(&mut writer, 2, |writer| writer.apply_pod(second.clone()));
+    assert_eq!(counts_of(&reader.snapshot(), &key), [("n".to_owned(), 2)].into());
+}
