@@ -25,12 +25,9 @@ build: toolchain
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 10 on two cores), most of it the wasm compiler'
 	@$(CARGO) build --workspace $(LOCKED)
 
-# As plain `cargo test` does; but the suite `watch` waits more than it works, and runs more of its tests at a time.
 test: toolchain ## Runs all tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 12 on two cores), most of it the wasm compiler'
-	@$(CARGO) test --workspace $(LOCKED) --lib --bins --test '[!w]*'
-	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} $(CARGO) test --workspace $(LOCKED) --test watch
-	@$(CARGO) test --workspace $(LOCKED) --doc
+	@$(CARGO) test --workspace $(LOCKED)
 
 bench: toolchain ## Benchmarks everything: make figures, predicates, preemption, the cache's speed and memory
 	@$(MAKE) --no-print-directory figures ARGS=
@@ -72,6 +69,8 @@ deny: ## Licences, sources and advisories of dependencies, where cargo-deny is i
 # Clippy comes along with every compilation, warnings refused. The tests come last: how they end is what one looks for at
 # the end of the output.
 ci: LOCKED = --locked
+# Two passes over a crate cannot share what is kept for the next build.
+ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
 ci: style deny readme bench-smoke test ## All that CI checks
 
