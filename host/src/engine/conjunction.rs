@@ -9,15 +9,12 @@ use std::sync::Arc;
 use super::answer::{Code, Cycle, Failure};
 use super::context::Batch;
 use super::judgement::{Judgement, Reason};
-use super::rows::RowSet;
+use super::rows::{Bits, RowSet, WORD, set_bit};
 use super::size::{SHARED, Size as _};
 use crate::cache::Row;
 
 /// What kube-scheduler says where there is no node at all.
 const NO_NODES: &str = "no nodes available to schedule pods";
-
-/// Rows in one word of a bitmap.
-const WORD: usize = u64::BITS as usize;
 
 /// Where more than one row in so many differs, all rows are looked at again.
 const PATCH_BELOW: usize = 8;
@@ -169,21 +166,17 @@ impl Outcome {
             Batch::All => {
                 let words = feasible.iter_mut().zip((0_u32..).step_by(WORD)).zip(first.chunks(WORD));
                 for ((word, base), first) in words {
-                    let fits = zeros(first);
-                    *word = fits;
-                    let mut failing = !fits & (u64::MAX >> (WORD - first.len()));
-                    while failing != 0 {
-                        let bit = failing.trailing_zeros();
-                        fail(Row(base + bit), first.get(bit as usize).copied().unwrap_or(0));
-                        failing &= failing - 1;
-                    }
+                    *word = zeros(first);
+                    let failing = Bits { word: !*word & (u64::MAX >> (WORD - first.len())), base };
+                    failing.for_each(|row| fail(row, first.get(row.index() % WORD).copied().unwrap_or(0)));
                 }
             }
             Batch::Rows(rows) => {
                 for (row, first) in rows.iter().zip(first) {
-                    match feasible.get_mut(row.index() / WORD) {
-                        Some(word) if *first == 0 => *word |= 1 << (row.index() % WORD),
-                        _ => fail(*row, *first),
+                    if *first == 0 {
+                        set_bit(&mut feasible, *row);
+                    } else {
+                        fail(*row, *first);
                     }
                 }
             }
@@ -286,12 +279,8 @@ impl Outcome {
     /// The outcome over some of the rows of one over every row.
     pub(super) fn over(&self, rows: &Arc<[Row]>) -> Self {
         let nodes = self.asked;
-        let mut words = vec![0_u64; nodes.div_ceil(64)];
-        for row in rows.iter() {
-            if let Some(word) = words.get_mut(row.index() / 64) {
-                *word |= 1 << (row.index() % 64);
-            }
-        }
+        let mut words = vec![0_u64; nodes.div_ceil(WORD)];
+        rows.iter().for_each(|row| set_bit(&mut words, *row));
         let meant = RowSet::of_words(words);
         let groups =
             self.groups.iter().map(|group| Group { rows: Arc::new(group.rows.among(&meant, nodes)), ..group.clone() });

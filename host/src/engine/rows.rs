@@ -23,7 +23,7 @@ impl Default for Form {
 }
 
 /// Rows in one word of a bitmap.
-const WORD: usize = u64::BITS as usize;
+pub(super) const WORD: usize = u64::BITS as usize;
 
 /// Below one row in so many nodes, sorting the rows by name is cheaper than walking the names of all nodes.
 const SORT_BELOW: usize = 16;
@@ -208,16 +208,17 @@ impl RowSet {
 }
 
 /// Sets the bit of a row that the bitmap has room for.
-fn set_bit(words: &mut [u64], row: Row) {
+pub(super) fn set_bit(words: &mut [u64], row: Row) {
     if let Some(word) = words.get_mut(row.index() / WORD) {
         *word |= 1 << (row.index() % WORD);
     }
 }
 
 /// The rows of one word of a bitmap.
-struct Bits {
-    word: u64,
-    base: u32,
+pub(super) struct Bits {
+    pub(super) word: u64,
+    /// The row of its lowest bit.
+    pub(super) base: u32,
 }
 
 impl Iterator for Bits {
