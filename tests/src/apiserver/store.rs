@@ -199,16 +199,17 @@ impl Store {
         self.compacted = self.version;
     }
 
-    /// Compacts, and frees the memory: [`Self::objects_at`] knows no version before this any more.
-    pub fn truncate(&mut self) {
-        self.compact();
-        let version = self.version;
-        self.history.clear();
-        for (place, objects) in self.objects.iter().enumerate() {
-            let added =
-                |stored: &Arc<Stored>| Entry { version, place, event: Event::Added(Arc::clone(stored)), lost: true };
-            self.history.extend(objects.values().map(added));
+    /// Forgets how things came to be as they were at a version, and frees the memory; what came later is kept, so that a
+    /// watch which has heard of that version goes on, or begins again, without a gap.
+    pub fn truncate(&mut self, version: Version) {
+        self.compacted = self.compacted.max(version);
+        let mut history = Vec::new();
+        for place in 0..self.objects.len() {
+            let added = |stored| Entry { version, place, event: Event::Added(stored), lost: true };
+            history.extend(self.at(place, version).into_values().map(added));
         }
+        history.extend(self.history.drain(..).filter(|entry| entry.version > version));
+        self.history = history;
     }
 
     /// The oldest version that a watch can begin at.
@@ -331,6 +332,22 @@ mod tests {
         let pods = resource::place("Pod");
         assert_eq!(store.after(pods, first, 9).len(), 1, "the end of the pod is not told");
         assert_eq!(store.objects()[0]["kind"], "Node");
+    }
+
+    #[test]
+    fn a_truncated_history_tells_what_came_later_and_knows_what_was_there() {
+        let mut store = Store::default();
+        store.apply(pod("gone", "1"));
+        store.apply(pod("stays", "1"));
+        let heard = store.delete("Pod", "default/gone");
+        let later = store.apply(pod("new", "2"));
+        let pods = resource::place("Pod");
+        let names = |store: &Store, version| store.at(pods, version).into_keys().collect::<Vec<_>>();
+        let before = (names(&store, heard), names(&store, later));
+        store.truncate(heard);
+        assert_eq!((names(&store, heard), names(&store, later)), before);
+        let told: Vec<Version> = store.after(pods, heard, 9).iter().map(|entry| entry.version).collect();
+        assert_eq!((told, store.compacted()), (vec![later], heard));
     }
 
     #[test]
