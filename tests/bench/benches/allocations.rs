@@ -4,6 +4,8 @@
 //! `cargo bench --workspace --bench allocations`
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
+use std::path::Path;
+
 use allocation_counter::{AllocationInfo, measure};
 use nodesift::cache::{self, Reader, Writer};
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Reuse};
@@ -24,16 +26,16 @@ fn main() {
     for &nodes in sizes {
         let shape = Shape { nodes, pods_per_node: 30, seed: 1 };
         let (mut writer, reader) = cluster(shape);
+        let engines = [Reuse::Off, Reuse::On].map(|reuse| engine(&reader).reusing(reuse));
         for (name, json) in PENDING {
             let question = question(json);
-            let [cold, warm] = [Reuse::Off, Reuse::On].map(|reuse| {
-                let engine = engine(&reader).reusing(reuse);
+            let [cold, warm] = engines.each_ref().map(|engine| {
                 (0..WARM_UP).for_each(|_| {
                     engine.answer(&question).unwrap();
                     // The writer takes over what readers asked for.
                     writer.publish();
                 });
-                once(&engine, &question)
+                once(engine, &question)
             });
             println!(
                 "{nodes:>8}  {name:<4} {:>18} {:>18} {:>18} {:>18}",
@@ -61,7 +63,7 @@ fn cluster(shape: Shape) -> (Writer, Reader) {
 }
 
 fn engine(reader: &Reader) -> Engine {
-    let runtime = Runtime::start(None).unwrap();
+    let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "default", "".as_ref(), &builtins).unwrap();
     let active = ActivePolicy::load(&policy, 1, &runtime).unwrap();

@@ -5,7 +5,8 @@
 //! after `--` chooses cases by name.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
-use std::path::PathBuf;
+use std::cell::LazyCell;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,12 +52,13 @@ const CASES: [Case; 8] = [
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
-    let runtime = Runtime::start(None).unwrap();
+    let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
     for (nodes, pods_per_node) in SIZES {
-        let snapshot = cluster(nodes, pods_per_node);
+        // Of what the arguments leave out nothing is built.
+        let snapshot = LazyCell::new(|| cluster(nodes, pods_per_node));
         let mut group = criterion.benchmark_group(nodes.to_string());
         for case in &CASES {
-            measure(&mut group, case, &snapshot, &load(&runtime, case.predicate));
+            measure(&mut group, case, &snapshot, &runtime);
         }
         group.finish();
     }
@@ -90,18 +92,28 @@ fn load(runtime: &Runtime, predicate: &str) -> Module {
     runtime.load(builtin.bytes, grants).unwrap()
 }
 
-fn measure(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case, snapshot: &Arc<Snapshot>, module: &Module) {
-    let pod = Arc::new(metadata::pod(&pod(case.pod)));
-    let node_name = (case.pod == "name").then(|| snapshot.names().flat()[snapshot.node_count() / 2].clone());
-    let context = Arc::new(Context::new(Arc::clone(snapshot), pod, node_name, Batch::All));
-    let rows = context.rows();
+fn measure(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    case: &Case,
+    snapshot: &LazyCell<Arc<Snapshot>, impl FnOnce() -> Arc<Snapshot>>,
+    runtime: &Runtime,
+) {
+    let context = LazyCell::new(|| {
+        let pod = Arc::new(metadata::pod(&pod(case.pod)));
+        let node_name = (case.pod == "name").then(|| snapshot.names().flat()[snapshot.node_count() / 2].clone());
+        Arc::new(Context::new(Arc::clone(snapshot), pod, node_name, Batch::All))
+    });
+    let module = LazyCell::new(|| load(runtime, case.predicate));
     group.bench_function(BenchmarkId::new(case.predicate, "sandbox"), |bencher| {
-        bencher.iter(|| module.filter(Arc::clone(&context) as _, rows).unwrap());
+        let (context, module): (&Arc<Context>, &Module) = (&context, &module);
+        let rows = context.rows();
+        bencher.iter(|| module.filter(Arc::clone(context) as _, rows).unwrap());
     });
     let filter = nodesift_bench::native::filter(case.predicate).unwrap();
-    let facts: Rc<dyn native::Facts> = Rc::new(Bridge(context));
     group.bench_function(BenchmarkId::new(case.predicate, "native"), |bencher| {
-        bencher.iter(|| native::with_facts(Rc::clone(&facts), || filter(rows as usize)));
+        let rows = context.rows() as usize;
+        let facts: Rc<dyn native::Facts> = Rc::new(Bridge(Arc::clone(&context)));
+        bencher.iter(|| native::with_facts(Rc::clone(&facts), || filter(rows)));
     });
 }
 
