@@ -25,7 +25,7 @@ struct Twin {
     /// What a core has assumed, by UID.
     decisions: BTreeMap<String, decisions::Decision>,
     /// Outcomes of assuming that were met.
-    met: BTreeSet<String>,
+    met: BTreeMap<String, u32>,
     namespaces: BTreeMap<String, Labels>,
 }
 
@@ -296,7 +296,7 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
 fn random_histories_leave_the_cache_equal_to_a_recount() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
-    let (mut met, metrics) = (BTreeSet::new(), Metrics::default());
+    let (mut met, metrics) = (BTreeMap::new(), Metrics::default());
     for round in 0..40 {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
@@ -381,7 +381,9 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 kept.push((snapshot, twin.views()));
             }
         }
-        met.append(&mut twin.met);
+        for (outcome, times) in twin.met {
+            *met.entry(outcome).or_default() += times;
+        }
         writer.publish();
         let last = reader.snapshot();
         for (snapshot, views) in &kept {
