@@ -10,6 +10,8 @@
 //!      limits, fault, metrics: leaves that anyone may use
 //! ```
 //!
+//! `object` is a crate of its own.
+//!
 //! Start with [`engine`] for what an answer is, [`cache`] for what is known, [`sandbox`] for how a predicate runs.
 
 pub mod api;
@@ -21,7 +23,8 @@ pub mod fault;
 pub mod limits;
 pub mod metadata;
 pub mod metrics;
-pub mod object;
 pub mod policy;
 pub mod sandbox;
 pub mod source;
+
+pub use nodesift_object as object;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn pod(spec: Value, status: Value) -> Pod {
-    serde_json::from_value(json!({"metadata": {"name": "p"}, "spec": spec, "status": status})).unwrap()
+    serde_json::from_str(&json!({"metadata": {"name": "p"}, "spec": spec, "status": status}).to_string()).unwrap()
 }
 
 fn listed(requests: &Requests) -> Vec<(&str, i64)> {
@@ -213,10 +213,10 @@ fn a_report_on_the_pod_as_a_whole_counts_where_the_pod_requests_as_a_whole() {
 
 #[test]
 fn a_node_gives_what_is_allocatable_and_never_its_capacity() {
-    let node: Node = serde_json::from_value(json!({"metadata": {"name": "n"}, "status": {
+    let node = json!({"metadata": {"name": "n"}, "status": {
         "allocatable": {"cpu": "1930m", "memory": "1000500m", "pods": "110e0", "example.com/gpu": 4, "storage": "1Gi"},
-        "capacity": {"cpu": "64", "ephemeral-storage": "1Gi"}}}))
-    .unwrap();
+        "capacity": {"cpu": "64", "ephemeral-storage": "1Gi"}}});
+    let node: Node = serde_json::from_str(&node.to_string()).unwrap();
     assert_eq!(listed(&allocatable(&node)), [("cpu", 1930), ("example.com/gpu", 4), ("memory", 1001), ("pods", 110)]);
     assert_eq!(allocatable(&node).get(EPHEMERAL_STORAGE), 0);
 }

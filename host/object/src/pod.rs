@@ -1,13 +1,13 @@
-//! Pods: identity and spec. What the kubelet reports about them is in [`super::status`].
+//! Pods: identity and spec. What the kubelet reports about them is in [`crate::status`].
 
 use serde::{Deserialize, Deserializer};
 
-use super::affinity::{Affinity, TopologySpreadConstraint};
-use super::field::{name, null_is_default, presence, text_enum};
-use super::node::TaintEffect;
-use super::status::PodStatus;
-use super::storage::{AzureDisk, GcePersistentDisk, InTreeSource, VolumeId};
-use super::{Labels, ResourceList};
+use crate::affinity::{Affinity, TopologySpreadConstraint};
+use crate::field::{name, null_is_default, presence, text_enum};
+use crate::node::TaintEffect;
+use crate::status::PodStatus;
+use crate::storage::{AzureDisk, GcePersistentDisk, InTreeSource, VolumeId};
+use crate::{Labels, ResourceList};
 
 /// The namespace of a pod that names none.
 pub const DEFAULT_NAMESPACE: &str = "default";

@@ -1,13 +1,13 @@
 //! Storage objects: claims, volumes, classes, and what CSI drivers say of themselves and of nodes.
 //!
 //! Start with [`StorageObject`]. Of a volume's source only what can keep a pod from a node is read: the CSI driver and
-//! the in-tree kinds that CSI drivers have replaced. Volumes of pods are in [`super::pod`].
+//! the in-tree kinds that CSI drivers have replaced. Volumes of pods are in [`crate::pod`].
 
 use serde::Deserialize;
 
-use super::field::{self, null_is_default, presence};
-use super::selector::LabelSelector;
-use super::{Kind, Labels, Map, Quantity, ResourceList};
+use crate::field::{self, null_is_default, presence};
+use crate::selector::LabelSelector;
+use crate::{Kind, Labels, Map, Quantity, ResourceList};
 
 /// The name under which storage stands in requests and capacities.
 pub const STORAGE: &str = "storage";
@@ -120,7 +120,7 @@ impl Metadata {
 
     /// The namespace of an object that is in one.
     pub fn namespace_or_default(&self) -> &str {
-        if self.namespace.is_empty() { super::pod::DEFAULT_NAMESPACE } else { &self.namespace }
+        if self.namespace.is_empty() { crate::pod::DEFAULT_NAMESPACE } else { &self.namespace }
     }
 
     /// The UID of the owner that manages the object.
@@ -214,7 +214,7 @@ impl PersistentVolumeSpec {
 pub struct VolumeNodeAffinity {
     /// The nodes that can mount the volume; none: every node.
     #[serde(default)]
-    pub required: Option<super::selector::NodeSelector>,
+    pub required: Option<crate::selector::NodeSelector>,
 }
 
 /// `spec.csi` of a PersistentVolume.
@@ -331,7 +331,7 @@ pub struct PersistentVolumeClaimSpec {
     pub access_modes: Vec<String>,
     /// How much is asked for, under [`STORAGE`].
     #[serde(default, deserialize_with = "null_is_default")]
-    pub resources: super::pod::Resources,
+    pub resources: crate::pod::Resources,
     /// `Filesystem` or `Block`; none means `Filesystem`.
     #[serde(default)]
     pub volume_mode: Option<String>,

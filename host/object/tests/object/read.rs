@@ -4,12 +4,12 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::affinity::{NodeInclusionPolicy, WhenUnsatisfiable};
-use super::node::TaintEffect;
-use super::pod::{RestartPolicy, TolerationOperator};
-use super::selector::Operator;
-use super::status::Phase;
-use super::*;
+use nodesift_object::affinity::{NodeInclusionPolicy, WhenUnsatisfiable};
+use nodesift_object::node::TaintEffect;
+use nodesift_object::pod::{RestartPolicy, TolerationOperator};
+use nodesift_object::selector::Operator;
+use nodesift_object::status::Phase;
+use nodesift_object::*;
 
 fn read<T: DeserializeOwned>(value: &Value) -> T {
     read_text(&value.to_string()).unwrap_or_else(|error| panic!("{error}"))

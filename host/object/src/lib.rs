@@ -1,4 +1,5 @@
-//! Kubernetes objects, with only the fields that a predicate of kube-scheduler reads. A leaf that every room may use.
+//! Kubernetes objects, with only the fields that a predicate of kube-scheduler reads. A leaf that every room of the host may
+//! use; a crate of its own, because the library and its tests would each compile it.
 //!
 //! The types are what serde makes of an object's JSON; nothing is kept that is not named here, unknown fields are
 //! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
@@ -192,6 +193,3 @@ impl Object {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -81,7 +81,7 @@ impl Quantity {
     }
 
     /// The amount as it is held: equal amounts of different notations differ, and so may what they round to.
-    pub(crate) const fn notation(&self) -> (i128, i32, bool) {
+    pub const fn notation(&self) -> (i128, i32, bool) {
         (self.unscaled, self.scale, self.big)
     }
 
@@ -394,6 +394,3 @@ fn pow10(places: i64) -> Option<i128> {
 fn low_bits(number: i128) -> i64 {
     number as i64
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,7 +6,7 @@
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use serde_path_to_error::Track;
 
-use super::{Kind, Object, StorageObject, Workload};
+use crate::{Kind, Object, StorageObject, Workload};
 
 /// Why an object cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -97,7 +97,7 @@ impl<'de, V: Deserialize<'de> + Default> Deserialize<'de> for Map<V> {
 const PREALLOCATE_ENTRIES: usize = 64;
 
 /// Reads a field of which `null` means the same as absence.
-pub(super) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + Default,
@@ -106,12 +106,12 @@ where
 }
 
 /// Reads any field as whether it is there and not `null`.
-pub(super) fn presence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+pub(crate) fn presence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(Option::<IgnoredAny>::deserialize(deserializer)?.is_some())
 }
 
 /// Reads a `metadata.name`, without which an object cannot be told from others.
-pub(super) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(crate) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
     if name.is_empty() { Err(D::Error::custom("is empty: every object has a name")) } else { Ok(name) }
 }
@@ -158,4 +158,4 @@ macro_rules! text_enum {
     };
 }
 
-pub(super) use text_enum;
+pub(crate) use text_enum;

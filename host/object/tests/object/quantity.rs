@@ -11,7 +11,7 @@
     clippy::cast_sign_loss
 )]
 
-use super::*;
+use nodesift_object::Quantity;
 
 fn quantity(text: &str) -> Quantity {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -3,10 +3,10 @@
 
 use serde::Deserialize;
 
-use super::field::null_is_default;
-use super::pod::Metadata;
-use super::selector::LabelSelector;
-use super::{Kind, Labels};
+use crate::field::null_is_default;
+use crate::pod::Metadata;
+use crate::selector::LabelSelector;
+use crate::{Kind, Labels};
 
 /// A v1 Service or ReplicationController: its selector is a set of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::ResourceList;
-use super::field::{null_is_default, text_enum};
+use crate::ResourceList;
+use crate::field::{null_is_default, text_enum};
 
 text_enum! {
     /// `status.phase`.

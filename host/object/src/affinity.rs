@@ -4,8 +4,8 @@
 
 use serde::Deserialize;
 
-use super::field::{null_is_default, text_enum};
-use super::selector::{LabelSelector, NodeSelector};
+use crate::field::{null_is_default, text_enum};
+use crate::selector::{LabelSelector, NodeSelector};
 
 /// `spec.affinity`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]

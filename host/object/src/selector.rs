@@ -5,8 +5,8 @@
 
 use serde::Deserialize;
 
-use super::Labels;
-use super::field::null_is_default;
+use crate::Labels;
+use crate::field::null_is_default;
 
 /// How a requirement compares. Label selectors know the first four only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::field::{name, null_is_default, text_enum};
-use super::{Labels, ResourceList};
+use crate::field::{name, null_is_default, text_enum};
+use crate::{Labels, ResourceList};
 
 /// A v1 Node.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -1,0 +1,6 @@
+//! What the crate gives, seen from outside: reading objects in [`read`], amounts in [`quantity`], versions in [`version`].
+//! Outside, because what is tested within would be compiled once more.
+
+mod quantity;
+mod read;
+mod version;
