@@ -140,7 +140,7 @@ impl<A: Apply> Applier<A> {
         target: &mut A,
         now: Instant,
     ) {
-        let mut broken_off = self.retries.replace(kind, version);
+        let mut failed_before = self.retries.replace(kind, version);
         let origin = if ledger.is_newest_list(kind, version) { Origin::List } else { Origin::Event };
         let mut failed = FxHashSet::default();
         let mut unreadable: FxHashSet<Arc<str>> = FxHashSet::default();
@@ -157,14 +157,14 @@ impl<A: Apply> Applier<A> {
                 }
                 continue;
             }
-            let work = if broken_off.remove(&uid).is_some() { Work::Healed(object) } else { Work::Applied(object) };
+            let work = if failed_before.remove(&uid).is_some() { Work::Healed(object) } else { Work::Applied(object) };
             if !self.take(work, origin, ledger, target, now) {
                 failed.insert(uid);
             }
         }
         let gone = unlisted(kind, version, &listed, ledger, target);
-        // What broke off and is not there any more may be half there.
-        let half = broken_off.into_values().map(|identity| Identity { version: Arc::clone(version), ..identity });
+        // Of what failed and is not there any more a half may be left, or what it was to take the place of.
+        let half = failed_before.into_values().map(|identity| Identity { version: Arc::clone(version), ..identity });
         let uids: FxHashSet<Arc<str>> = gone.iter().map(|gone| Arc::clone(&gone.uid)).collect();
         let half = half.filter(|half| !uids.contains(&half.uid) && !listed.contains(&half.uid));
         for gone in gone.iter().cloned().chain(half).filter(|gone| !unreadable.contains(&gone.key)) {

@@ -105,13 +105,15 @@ impl Ledger {
             // Nothing comes back under a UID that was deleted, unless it can be shown to be newer.
             return Judgement::of(version::compare(&object.version, deleted), true);
         }
-        let Some((uid, held)) = held else {
-            // The newest list would have shown what is as old as that and still there.
-            let listed = self.listed.get(&object.kind).filter(|_| origin == Origin::Event);
-            let is_past =
-                listed.is_some_and(|listed| version::compare(&object.version, listed).is_some_and(Ordering::is_le));
-            return if is_past { Judgement::Stale } else { Judgement::Newer };
-        };
+        if origin == Origin::Event && held.is_none_or(|(uid, _)| *uid != *object.uid) {
+            // The newest list would have shown what is as old as that and still there; what it has not shown is held only
+            // until it can be removed.
+            let listed = self.listed.get(&object.kind).and_then(|listed| version::compare(&object.version, listed));
+            if listed.is_some_and(Ordering::is_le) {
+                return Judgement::Stale;
+            }
+        }
+        let Some((uid, held)) = held else { return Judgement::Newer };
         if object.version.is_empty() && held.is_empty() {
             return Judgement::Newer;
         }
@@ -246,6 +248,10 @@ mod tests {
         assert_eq!(judge(&ledger, &identity("a", "99")), Judgement::Stale);
         assert_eq!(judge(&ledger, &identity("a", "101")), Judgement::Newer);
         assert_eq!(ledger.judge(&identity("a", "99"), None, Origin::List), Judgement::Newer);
+        let not_yet_removed = Some(("b", "90"));
+        assert_eq!(ledger.judge(&identity("a", "99"), not_yet_removed, Origin::Event), Judgement::Stale);
+        assert_eq!(ledger.judge(&identity("b", "99"), not_yet_removed, Origin::Event), Judgement::Newer);
+        assert_eq!(ledger.judge(&identity("a", "101"), not_yet_removed, Origin::Event), Judgement::Newer);
         assert!(ledger.is_newest_list(Kind::Node, "100") && !ledger.is_newest_list(Kind::Node, "99"));
     }
 

@@ -61,14 +61,13 @@ impl Retries {
             .collect()
     }
 
-    /// A whole list stands for what waits of its kind and is not newer than the list. Returns, by UID, what
-    /// must be applied although its version may be held.
+    /// A whole list stands for what waits of its kind and is not newer than the list. Returns, by UID, what of that was to
+    /// be applied or to go, and must be, although its version may be held.
     pub(super) fn replace(&mut self, kind: Kind, version: &str) -> FxHashMap<Arc<str>, Identity> {
         let is_newer = |work: &Work| work.identity().is_some_and(|identity| is_newer(&identity.version, version));
         let replaced = self.waiting.extract_if(|(of, _), waiting| *of == kind && !is_newer(&waiting.work));
-        // What was to go may be half there as well, and nobody else knows of it.
-        let broken_off = replaced.filter(|(_, waiting)| matches!(waiting.work, Work::Healed(_) | Work::Gone(_)));
-        broken_off.filter_map(|((_, uid), waiting)| Some((uid, waiting.work.identity()?.clone()))).collect()
+        // It may be half there, or what it was to take the place of may be there still, and nobody else knows of it.
+        replaced.filter_map(|((_, uid), waiting)| Some((uid, waiting.work.identity()?.clone()))).collect()
     }
 
     /// Puts work back that has failed once more; returns for how long it waits.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::apply::Apply;
 use super::*;
 use crate::cache::{self, Reader, Row};
+use crate::limits::FEED_RETRY_MOST;
 use crate::metadata::{AntiAffinityTerm, HostPort, NodeFacts, Ownership, PodFacts, PodRecord};
 use crate::source::change::Record;
 
@@ -370,4 +371,70 @@ fn random_histories_with_panics_halfway_end_in_what_is_newest() {
     let seed = seed();
     println!("seed {seed}");
     (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 40, When::Halfway));
+}
+
+/// An applier over a cache, and a clock of its own.
+struct Bench {
+    applier: Applier<Flaky>,
+    target: Arc<Mutex<Flaky>>,
+    reader: Reader,
+    now: Instant,
+}
+
+impl Bench {
+    fn new(seed: u64) -> Self {
+        let (writer, reader) = cache::new();
+        let random = fastrand::Rng::with_seed(seed);
+        let target = Arc::new(Mutex::new(Flaky { writer, random, failures: 0, when: When::Before }));
+        let applier = Applier::new(Arc::clone(&target), Arc::default(), Metrics::default());
+        Self { applier, target, reader, now: Instant::now() }
+    }
+
+    /// One turn for one change, of which so many tries in a hundred fail.
+    fn take(&mut self, change: Change, failures: u8) {
+        self.target.lock().failures = failures;
+        let mut queue = Queue::default();
+        queue.push(change, self.now);
+        self.applier.turn(queue.drain(), self.now);
+    }
+
+    /// What the cache shows once nothing waits any more.
+    fn settled(mut self) -> BTreeMap<Key, (String, u8)> {
+        self.target.lock().failures = 0;
+        self.now += FEED_RETRY_MOST;
+        self.applier.turn(Queue::default().drain(), self.now);
+        assert_eq!(self.applier.next_due(), None);
+        view_of(&self.reader)
+    }
+}
+
+/// Two nodes of one name, the second of which takes the place of the first.
+fn two_nodes() -> (Key, [State; 2]) {
+    let state = |uid: &str, version| State { uid: uid.to_owned(), version, value: 7, ended: false };
+    ((Kind::Node, "n0".to_owned()), [state("first", 1), state("second", 5)])
+}
+
+#[test]
+fn what_a_list_shows_to_be_gone_makes_no_room_for_old_news_while_it_cannot_be_removed() {
+    let (key, [first, second]) = two_nodes();
+    for seed in 0..20 {
+        let mut bench = Bench::new(seed);
+        bench.take(change(&(key.clone(), first.clone(), false)), 0);
+        bench.take(replaced(Kind::Node, &BTreeMap::new(), 9), 100);
+        assert_eq!(view_of(&bench.reader).len(), 1, "it could not be removed");
+        bench.take(change(&(key.clone(), second.clone(), false)), 0);
+        assert_eq!(bench.settled(), BTreeMap::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_a_list_shows_to_be_gone_goes_although_what_took_its_place_has_failed() {
+    let (key, [first, second]) = two_nodes();
+    for seed in 0..20 {
+        let mut bench = Bench::new(seed);
+        bench.take(change(&(key.clone(), first.clone(), false)), 0);
+        bench.take(change(&(key.clone(), second.clone(), false)), 100);
+        bench.take(replaced(Kind::Node, &BTreeMap::new(), 9), 100);
+        assert_eq!(bench.settled(), BTreeMap::new(), "seed {seed}");
+    }
 }
