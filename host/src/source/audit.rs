@@ -254,8 +254,13 @@ impl Audit {
             tokio::task::yield_now().await;
         }
         let uids: FxHashSet<&str> = listed.objects.iter().map(|object| &*object.identity.uid).collect();
+        // Where not even the UID of what is listed can be read, it may be what is held under its name.
+        let unknown = listed.objects.iter().filter(|object| matches!(object.record, Record::Unreadable));
+        let unknown = unknown.filter(|object| object.is_without_uid());
+        let unknown: FxHashSet<&str> = unknown.map(|object| &*object.identity.key).collect();
         for held in self.held(kind) {
-            if !uids.contains(&*held.uid) && !is_newer(&held.version, &listed.version) {
+            let is_listed = uids.contains(&*held.uid) || unknown.contains(&*held.key);
+            if !is_listed && !is_newer(&held.version, &listed.version) {
                 // Gone at the latest when the list was made.
                 let gone = Identity { version: Arc::clone(&listed.version), ..held };
                 suspects.insert(Arc::clone(&gone.uid), (Why::Extra, gone));

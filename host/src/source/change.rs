@@ -52,6 +52,13 @@ pub struct Compiled {
     pub record: Record,
 }
 
+impl Compiled {
+    /// Whether its UID was not given, or could not be read.
+    pub(super) fn is_without_uid(&self) -> bool {
+        self.identity.uid == self.identity.key
+    }
+}
+
 /// Something that a source has seen.
 #[derive(Debug)]
 pub enum Change {

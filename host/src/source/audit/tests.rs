@@ -110,6 +110,19 @@ async fn a_cache_that_is_right_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_listed_and_cannot_be_read_is_not_taken_for_gone() {
+    let bench = Bench::new().await;
+    // The UID is read, or the key stands for it.
+    for uid in ["uid-a", "a"] {
+        let mut unreadable = node("a", 5, 10);
+        unreadable.record = Record::Unreadable;
+        unreadable.identity.uid = Arc::from(uid);
+        bench.set(Kind::Node, vec![unreadable, node("b", 2, 10)], 12);
+        assert_eq!(bench.audit.once().await, 0, "{uid}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_broken_cell_is_found_within_a_period_and_healed() {
     let bench = Bench::new().await;
     let Bench { writer, reader, audit, .. } = bench;

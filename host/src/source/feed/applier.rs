@@ -140,20 +140,23 @@ impl<A: Apply> Applier<A> {
         target: &mut A,
         now: Instant,
     ) {
-        let mut failed_before = self.retries.replace(kind, version);
+        // There, but nothing is known of them that was not known before.
+        let unreadable = objects.iter().filter(|object| matches!(object.record, Record::Unreadable));
+        let unreadable: FxHashSet<Arc<str>> = unreadable.map(|object| Arc::clone(&object.identity.key)).collect();
+        let mut failed_before =
+            self.retries.replace(kind, version, |identity: &Identity| unreadable.contains(&identity.key));
         let origin = if ledger.is_newest_list(kind, version) { Origin::List } else { Origin::Event };
         let mut failed = FxHashSet::default();
-        let mut unreadable: FxHashSet<Arc<str>> = FxHashSet::default();
+        let mut without_uid: FxHashSet<Arc<str>> = FxHashSet::default();
         let mut listed: FxHashSet<Arc<str>> = FxHashSet::default();
         listed.reserve(objects.len());
         for object in objects {
             let uid = Arc::clone(&object.identity.uid);
             listed.insert(Arc::clone(&uid));
             if matches!(object.record, Record::Unreadable) {
-                // There, but nothing is known of it that was not known before. Where not even its UID can be read, it may be
-                // what is held under its name.
-                if object.identity.uid == object.identity.key {
-                    unreadable.insert(object.identity.key);
+                // Where not even its UID can be read, it may be what is held under its name.
+                if object.is_without_uid() {
+                    without_uid.insert(object.identity.key);
                 }
                 continue;
             }
@@ -167,7 +170,7 @@ impl<A: Apply> Applier<A> {
         let half = failed_before.into_values().map(|identity| Identity { version: Arc::clone(version), ..identity });
         let uids: FxHashSet<Arc<str>> = gone.iter().map(|gone| Arc::clone(&gone.uid)).collect();
         let half = half.filter(|half| !uids.contains(&half.uid) && !listed.contains(&half.uid));
-        for gone in gone.iter().cloned().chain(half).filter(|gone| !unreadable.contains(&gone.key)) {
+        for gone in gone.iter().cloned().chain(half).filter(|gone| !without_uid.contains(&gone.key)) {
             self.attempt(Work::Gone(gone), 0, origin, ledger, target, now);
         }
         ledger.set_listed(kind, version);

@@ -106,8 +106,7 @@ impl Ledger {
             return Judgement::of(version::compare(&object.version, deleted), true);
         }
         if origin == Origin::Event && held.is_none_or(|(uid, _)| *uid != *object.uid) {
-            // The newest list would have shown what is as old as that and still there; what it has not shown is held only
-            // until it can be removed.
+            // The newest list would have shown what is as old as that and still there, whatever else is held in its place.
             let listed = self.listed.get(&object.kind).and_then(|listed| version::compare(&object.version, listed));
             if listed.is_some_and(Ordering::is_le) {
                 return Judgement::Stale;

@@ -24,7 +24,7 @@ pub(super) enum Work {
     /// It is gone.
     Gone(Identity),
     /// As [`Work::Applied`], also where the same version is held: what is held of it was found to be wrong, or an earlier
-    /// try broke off.
+    /// try failed.
     Healed(Compiled),
     /// Somebody asked for it to be looked at once more.
     Again(ObjectId),

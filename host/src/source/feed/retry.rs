@@ -61,11 +61,17 @@ impl Retries {
             .collect()
     }
 
-    /// A whole list stands for what waits of its kind and is not newer than the list. Returns, by UID, what of that was to
-    /// be applied or to go, and must be, although its version may be held.
-    pub(super) fn replace(&mut self, kind: Kind, version: &str) -> FxHashMap<Arc<str>, Identity> {
-        let is_newer = |work: &Work| work.identity().is_some_and(|identity| is_newer(&identity.version, version));
-        let replaced = self.waiting.extract_if(|(of, _), waiting| *of == kind && !is_newer(&waiting.work));
+    /// A whole list stands for what waits of its kind and is not newer than the list, but for what stays: what the list says
+    /// nothing of. Returns by UID what the list must make right although its version may be held.
+    pub(super) fn replace(
+        &mut self,
+        kind: Kind,
+        version: &str,
+        stays: impl Fn(&Identity) -> bool,
+    ) -> FxHashMap<Arc<str>, Identity> {
+        let is_kept = |identity: &Identity| is_newer(&identity.version, version) || stays(identity);
+        let replaced =
+            self.waiting.extract_if(|(of, _), waiting| *of == kind && !waiting.work.identity().is_some_and(is_kept));
         // It may be half there, or what it was to take the place of may be there still, and nobody else knows of it.
         replaced.filter_map(|((_, uid), waiting)| Some((uid, waiting.work.identity()?.clone()))).collect()
     }

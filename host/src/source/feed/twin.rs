@@ -399,7 +399,7 @@ impl Bench {
     }
 
     /// What the cache shows once nothing waits any more.
-    fn settled(mut self) -> BTreeMap<Key, (String, u8)> {
+    fn settled(&mut self) -> BTreeMap<Key, (String, u8)> {
         self.target.lock().failures = 0;
         self.now += FEED_RETRY_MOST;
         self.applier.turn(Queue::default().drain(), self.now);
@@ -436,5 +436,20 @@ fn what_a_list_shows_to_be_gone_goes_although_what_took_its_place_has_failed() {
         bench.take(change(&(key.clone(), second.clone(), false)), 100);
         bench.take(replaced(Kind::Node, &BTreeMap::new(), 9), 100);
         assert_eq!(bench.settled(), BTreeMap::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_has_failed_is_tried_again_while_lists_show_nothing_of_it_that_can_be_read() {
+    let (key, [first, second]) = two_nodes();
+    for uid in ["second", "n0"] {
+        let mut bench = Bench::new(1);
+        bench.take(change(&(key.clone(), first.clone(), false)), 0);
+        bench.take(change(&(key.clone(), second.clone(), false)), 100);
+        let unreadable = Compiled { identity: identity(&key, uid, 7), record: Record::Unreadable };
+        bench.take(Change::Replaced { kind: Kind::Node, objects: vec![unreadable], version: Arc::from("9") }, 100);
+        assert_eq!(bench.settled().len(), 1, "{uid}");
+        bench.take(replaced(Kind::Node, &BTreeMap::new(), 20), 0);
+        assert_eq!(bench.settled(), BTreeMap::new(), "{uid}");
     }
 }
