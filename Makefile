@@ -22,11 +22,11 @@ run: build ## Builds and starts the sidecar, on a sample cluster unless ARGS nam
 
 # Always the whole workspace: a part of it would select other features of the same dependencies and build them again.
 build: toolchain
-	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 10 on two cores), most of it the wasm compiler'
+	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 12 on two cores), most of it the wasm compiler'
 	@$(CARGO) build --workspace $(LOCKED)
 
 test: toolchain ## Runs all tests
-	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 12 on two cores), most of it the wasm compiler'
+	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 16 on two cores), most of it the wasm compiler'
 	@$(CARGO) test --workspace $(LOCKED)
 
 bench: toolchain ## Benchmarks everything: make figures, predicates, preemption, the cache's speed and memory
