@@ -47,32 +47,60 @@ pub fn mark_short(patterns: &mut [u8], column: &[i64], amount: i64, bit: u8) {
 
 /// Sets `bit` where `column` holds none of `codes`.
 pub fn mark_outside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) {
-    match *codes {
-        [code] => update(patterns, column, |pattern, entry| pattern | if entry == code { 0 } else { bit }),
-        _ => match few(codes) {
-            Some(few) => {
-                update(patterns, column, |pattern, entry| pattern | if few.contains(&entry) { 0 } else { bit })
-            }
-            None => mark_by_table(patterns, column, &table(codes, bit, 0), bit),
-        },
+    match few(codes) {
+        Some(few) => mark_by_few(patterns, column, few, 0, bit),
+        None => mark_by_lookup(patterns, column, &table(codes, bit, 0), bit),
     }
 }
 
 /// Sets `bit` where `column` holds one of `codes`.
 pub fn mark_inside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) {
-    match *codes {
-        [code] => update(patterns, column, |pattern, entry| pattern | if entry == code { bit } else { 0 }),
-        _ => match few(codes) {
-            Some(few) => {
-                update(patterns, column, |pattern, entry| pattern | if few.contains(&entry) { bit } else { 0 })
-            }
-            None => mark_by_table(patterns, column, &table(codes, 0, bit), 0),
-        },
+    match few(codes) {
+        Some(few) => mark_by_few(patterns, column, few, bit, 0),
+        None => mark_by_lookup(patterns, column, &table(codes, 0, bit), 0),
     }
 }
 
 /// Sets the bits `table[code]`, where `column` says the code; a code beyond the table stands for `beyond`.
 pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
+    // Of most tables a few entries differ from the rest: what nodes are tainted with, what few nodes have.
+    let mut codes = [0; FEW];
+    let mut differing = (0..).zip(table).filter(|(_, bits)| **bits != beyond);
+    let Some((first, bits)) = differing.next() else {
+        patterns.iter_mut().zip(column).for_each(|(pattern, _)| *pattern |= beyond);
+        return;
+    };
+    codes.fill(first);
+    let are_few = codes[1..].iter_mut().all(|code| match differing.next() {
+        Some((other, others)) if others == bits => {
+            *code = other;
+            true
+        }
+        Some(_) => false,
+        None => true,
+    });
+    if are_few && differing.next().is_none() {
+        mark_by_few(patterns, column, codes, *bits, beyond);
+    } else {
+        mark_by_lookup(patterns, column, table, beyond);
+    }
+}
+
+/// Sets the bits `inside` where `column` holds one of the codes, which may repeat the first one, and `outside` elsewhere.
+fn mark_by_few(patterns: &mut [u8], column: &[u32], codes: [u32; FEW], inside: u8, outside: u8) {
+    let bits = |is_inside: bool| if is_inside { inside } else { outside };
+    let [first, rest @ ..] = codes;
+    if rest.iter().all(|code| *code == first) {
+        update(patterns, column, |pattern, code| pattern | bits(code == first));
+    } else {
+        // Not one after the other until one is equal, but all at once.
+        update(patterns, column, |pattern, code| {
+            pattern | bits(codes.iter().fold(false, |is_inside, known| is_inside | (code == *known)))
+        });
+    }
+}
+
+fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
     update(patterns, column, |pattern, code| pattern | table.get(code as usize).copied().unwrap_or(beyond));
 }
 
@@ -151,6 +179,26 @@ mod tests {
                 column[row] = 64;
             }
             assert_eq!(union(&column), if rows == 0 { 0 } else { 64 }, "{seed}");
+        });
+    }
+
+    #[test]
+    fn every_row_has_the_bits_of_its_code_in_the_table() {
+        on_random_columns(|random, rows, seed| {
+            let column: Vec<u32> = (0..rows).map(|_| random.u32(..12)).collect();
+            let beyond = random.u8(..3) << 4;
+            // From a table of which nothing differs to one of which everything may.
+            let differing = random.u8(..4);
+            let table: Vec<u8> = (0..random.usize(..14))
+                .map(|_| if random.u8(..8) < 2 * differing { random.u8(..=differing) << 4 } else { beyond })
+                .collect();
+            let before = patterns(random, rows);
+            let mut after = before.clone();
+            mark_by_table(&mut after, &column, &table, beyond);
+            for row in 0..rows {
+                let expected = before[row] | table.get(column[row] as usize).unwrap_or(&beyond);
+                assert_eq!(after[row], expected, "{seed}, {table:?}, beyond {beyond}, row {row}");
+            }
         });
     }
 
