@@ -23,6 +23,11 @@ use nodesift::source::synthetic::{PENDING, Shape};
 use nodesift_bench::Bridge;
 use nodesift_sdk::native;
 
+// As in the binary that runs in earnest: what a verdict is made of is allocated on either side.
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Nodes, and pods on each, as busy clusters of that size have them.
 const SIZES: [(u32, u32); 3] = [(1_000, 30), (5_000, 30), (100_000, 10)];
 
