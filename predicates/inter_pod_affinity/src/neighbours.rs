@@ -51,7 +51,7 @@ impl Judge {
         let mut found = false;
         for key in keys(terms) {
             let (patterns, codes) = self.column(key);
-            let mut table = occupied(codes, &counts, 0, LONELY);
+            let mut table = topology::occupied(codes, &counts, 0, LONELY);
             found |= table.iter().skip(1).any(|bits| *bits == 0);
             if let Some(absent) = table.first_mut() {
                 *absent = KEYLESS;
@@ -84,11 +84,12 @@ impl Judge {
 
     /// Sets `bit` in the rows of domains that something was counted in.
     fn mark_occupied(&mut self, key: &str, counts: &[u32], bit: u8) {
-        if counts.iter().all(|count| *count == 0) {
-            return;
-        }
         let (patterns, codes) = self.column(key);
-        kernels::mark_by_table(patterns, codes, &occupied(codes, counts, bit, 0), 0);
+        let table = topology::occupied(codes, counts, bit, 0);
+        // Entry 0 is no domain.
+        if table.len() > 1 {
+            kernels::mark_by_table(patterns, codes, &table, 0);
+        }
     }
 
     /// The patterns, and the column of a topology key.
@@ -99,11 +100,6 @@ impl Judge {
         });
         (&mut self.patterns, &self.columns[index].1)
     }
-}
-
-/// By code of a topology key: `occupied` for domains that something was counted in, `empty` for all others.
-fn occupied(codes: &[u32], counts: &[u32], occupied: u8, empty: u8) -> Vec<u8> {
-    topology::pods(codes, counts).into_iter().map(|pods| if pods > 0 { occupied } else { empty }).collect()
 }
 
 /// The topology keys of the terms, each once.

@@ -5,7 +5,7 @@
 
 use nodesift_sdk::columns::{cluster_pods, node_labels, pod_labels};
 use nodesift_sdk::node_selector::{Matcher, RequiredAffinity};
-use nodesift_sdk::topology::{self, Domain};
+use nodesift_sdk::topology::{self, Domain, Sums};
 use nodesift_sdk::{kernels, taints};
 
 use crate::constraint::Constraint;
@@ -38,18 +38,20 @@ const TERMINATING: bool = false;
 pub(crate) fn patterns(constraints: &[Constraint], rows: usize) -> Vec<u8> {
     let columns: Vec<Vec<u32>> = constraints.iter().map(|one| node_labels::column(&one.topology_key)).collect();
     let left_out = left_out(constraints, &columns, rows);
-    let mut patterns = vec![0; rows];
+    let (mut patterns, mut failing) = (vec![0; rows], vec![0; rows]);
     for (constraint, codes) in constraints.iter().zip(&columns) {
         let counts = counts(constraint, rows);
         let mut mask = NO_DOMAIN;
         mask |= if constraint.honors_affinity { RULED_OUT } else { 0 };
         mask |= if constraint.honors_taints { TAINTED } else { 0 };
-        let domains = topology::domains(codes, &counts, &left_out, mask);
-        let table = table(constraint, &domains);
+        let sums = topology::sums(codes, &counts, &left_out, mask);
+        let domains = || topology::domains(codes, &counts, &left_out, mask);
+        let table = table(constraint, &sums, domains);
+        failing.fill(0);
+        // No code is beyond the table.
+        kernels::mark_by_table(&mut failing, codes, &table, 0);
         // The first constraint that fails decides.
-        kernels::update(&mut patterns, codes, |pattern, code| {
-            if pattern == 0 { table.get(code as usize).copied().unwrap_or(KEYLESS) } else { pattern }
-        });
+        kernels::update(&mut patterns, &failing, |pattern, failing| if pattern == 0 { failing } else { pattern });
     }
     patterns
 }
@@ -81,15 +83,32 @@ fn counts(constraint: &Constraint, rows: usize) -> Vec<u32> {
 }
 
 /// By code of the topology key, the pattern of rows in this domain.
-fn table(constraint: &Constraint, domains: &[Domain]) -> Vec<u8> {
-    let existing = || domains.iter().filter(|domain| domain.nodes > 0);
-    let enough = i64::try_from(existing().count()).is_ok_and(|count| count >= i64::from(constraint.min_domains));
-    let least = existing().map(|domain| i64::from(domain.pods)).min().unwrap_or(NO_MINIMUM);
-    // Domains that are still missing have no pods yet.
-    let least = if enough { least } else { 0 };
+fn table(constraint: &Constraint, sums: &Sums, domains: impl FnOnce() -> Vec<Domain>) -> Vec<u8> {
+    let has_any = sums.has_empty || sums.pods.iter().any(|pods| *pods > 0);
+    let enough = match constraint.min_domains {
+        ..=0 => true,
+        1 => has_any,
+        // How many there are only few constraints ask.
+        least => {
+            let existing = domains().iter().filter(|domain| domain.nodes > 0).count();
+            i64::try_from(existing).is_ok_and(|existing| existing >= i64::from(least))
+        }
+    };
+    let least = if !enough || sums.has_empty {
+        // Domains that are still missing have no pods yet.
+        0
+    } else if has_any {
+        sums.pods.iter().filter(|pods| **pods > 0).min().map_or(0, |least| i64::from(*least))
+    } else {
+        NO_MINIMUM
+    };
     let this_pod = i64::from(constraint.selector.matches(pod_labels::label));
-    let skewed = |domain: &Domain| i64::from(domain.pods) + this_pod - least > i64::from(constraint.max_skew);
-    let mut table: Vec<u8> = domains.iter().map(|domain| if skewed(domain) { SKEWED } else { 0 }).collect();
+    // The most pods that a domain may have.
+    let most = i64::from(constraint.max_skew) + least - this_pod;
+    let mut table: Vec<u8> = match u32::try_from(most) {
+        Ok(most) => sums.pods.iter().map(|pods| if *pods > most { SKEWED } else { 0 }).collect(),
+        Err(_) => vec![if most < 0 { SKEWED } else { 0 }; sums.pods.len()],
+    };
     if let Some(absent) = table.first_mut() {
         *absent = KEYLESS;
     }

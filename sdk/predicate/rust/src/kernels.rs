@@ -40,6 +40,30 @@ pub fn union(column: &[u8]) -> u8 {
     bits.iter().chain(rest).fold(0, |bits, entry| bits | entry)
 }
 
+/// The patterns other than 0 that occur, of all that can be made of `bits`, in the order in which they first do.
+pub(crate) fn occurring(patterns: &[u8], bits: u8) -> Vec<u8> {
+    let mut found: Vec<(usize, u8)> = (1..=bits)
+        .filter(|pattern| pattern & bits == *pattern)
+        .filter_map(|pattern| Some((first_row(patterns, pattern)?, pattern)))
+        .collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, pattern)| pattern).collect()
+}
+
+/// The first row with a pattern.
+fn first_row(patterns: &[u8], pattern: u8) -> Option<usize> {
+    let (blocks, _) = patterns.as_chunks::<BLOCK>();
+    // All rows of a block at once, and not one after the other until one is equal.
+    let has = |block: &[u8; BLOCK]| block.iter().fold(false, |has, known| has | (*known == pattern));
+    let first = blocks.iter().position(has).unwrap_or(blocks.len()) * BLOCK;
+    patterns.get(first..)?.iter().position(|known| *known == pattern).map(|at| first + at)
+}
+
+/// Sets the code of rows with a pattern; they have none yet.
+pub(crate) fn number(codes: &mut [u16], patterns: &[u8], pattern: u8, code: u16) {
+    update(codes, patterns, |before, known| before | if known == pattern { code } else { 0 });
+}
+
 /// Sets `bit` where `amount` is more than `column` has.
 pub fn mark_short(patterns: &mut [u8], column: &[i64], amount: i64, bit: u8) {
     update(patterns, column, |pattern, has| pattern | if amount > has { bit } else { 0 });
@@ -168,6 +192,22 @@ mod tests {
                 assert_eq!(inside[row], before[row] | if is_inside { 16 } else { 0 }, "{seed}, {codes:?}, row {row}");
                 assert_eq!(outside[row], before[row] | if is_inside { 0 } else { 16 }, "{seed}, {codes:?}, row {row}");
             }
+        });
+    }
+
+    #[test]
+    fn patterns_are_found_in_the_order_of_their_first_rows() {
+        on_random_columns(|random, rows, seed| {
+            let bits = random.u8(1..);
+            let column: Vec<u8> =
+                (0..rows).map(|_| if random.u8(..20) == 0 { random.u8(..) & bits } else { 0 }).collect();
+            let mut expected = Vec::new();
+            for pattern in column.iter().filter(|pattern| **pattern != 0) {
+                if !expected.contains(pattern) {
+                    expected.push(*pattern);
+                }
+            }
+            assert_eq!(occurring(&column, bits), expected, "{seed}, bits {bits}");
         });
     }
 

@@ -12,6 +12,9 @@ use crate::kernels;
 /// A code that no interned failure has: the host takes 4,096 failures at most.
 const UNKNOWN: u16 = u16::MAX;
 
+/// The most ways to fail whose combinations are looked for one by one. Beyond that a look-up per row is faster.
+const FEW_BITS: u32 = 3;
+
 /// A verdict that does not answer for its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MalformedVerdict {
@@ -57,16 +60,16 @@ impl Verdict {
         if bits == 0 {
             return Self::FitsAll;
         }
-        if bits.is_power_of_two() {
-            // One way to fail, by far the most common case: the code is whether the pattern is not 0.
-            let mut codes = vec![0; patterns.len()];
-            kernels::update(&mut codes, patterns, |_, pattern| u16::from(pattern != 0));
-            return Self::from_codes(codes, vec![failure(bits)]);
-        }
         let mut failures = Vec::new();
+        let mut codes = vec![0; patterns.len()];
+        if bits.count_ones() <= FEW_BITS {
+            for pattern in kernels::occurring(patterns, bits) {
+                kernels::number(&mut codes, patterns, pattern, intern(&mut failures, failure(pattern)));
+            }
+            return Self::from_codes(codes, failures);
+        }
         let mut code_of = [UNKNOWN; 256];
         code_of[0] = 0;
-        let mut codes = vec![0; patterns.len()];
         kernels::update(&mut codes, patterns, |_, pattern| {
             let code = &mut code_of[usize::from(pattern)];
             if *code == UNKNOWN {
