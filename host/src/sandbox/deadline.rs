@@ -4,41 +4,29 @@
 //! that finds a guest running only looks: whoever has used up its processor time is interrupted, whoever was kept
 //! waiting goes on.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 
-use super::clock::{Face, ticks};
+use super::clock::ticks;
 use crate::limits::{EPOCH_TICK, HOST_TIME_FACTOR, STARVED_FACTOR};
 
 /// The deadline of the running call.
 #[derive(Debug)]
 pub(super) struct Deadline {
-    clock: Face,
     budget: Duration,
     /// The thread's processor time at the first tick; a call that ends before it costs no system call.
     since: Option<Duration>,
-    /// By the clock.
-    ends: Duration,
+    ends: Instant,
     /// What the host may still take off the clock for its own work.
     host_time: Duration,
 }
 
 impl Deadline {
     /// A call that begins now and may use `budget`.
-    pub(super) fn new(clock: Face, budget: Duration) -> Self {
-        let ends = clock.now() + budget * STARVED_FACTOR;
-        Self { clock, budget, since: None, ends, host_time: budget * HOST_TIME_FACTOR }
-    }
-
-    /// Another call, that begins now and may use `budget`.
-    pub(super) fn restart(&mut self, budget: Duration) {
-        *self = Self::new(std::mem::take(&mut self.clock), budget);
-    }
-
-    /// The time by the clock, to the tick.
-    pub(super) fn now(&self) -> Duration {
-        self.clock.now()
+    pub(super) fn new(budget: Duration) -> Self {
+        let ends = Instant::now() + budget * STARVED_FACTOR;
+        Self { budget, since: None, ends, host_time: budget * HOST_TIME_FACTOR }
     }
 
     /// The ticks after which to look for the first time.
@@ -60,6 +48,6 @@ impl Deadline {
         let used = now.saturating_sub(*self.since.get_or_insert(now));
         // What ran before the first look is less than a tick.
         let left = self.budget.saturating_sub(used + EPOCH_TICK);
-        (!left.is_zero() && self.clock.now() < self.ends).then(|| ticks(left))
+        (!left.is_zero() && Instant::now() < self.ends).then(|| ticks(left))
     }
 }

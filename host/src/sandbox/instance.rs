@@ -6,7 +6,6 @@ use std::time::Duration;
 use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 
-use super::clock::Face;
 use super::deadline::Deadline;
 use super::facts::Facts;
 use super::memory::MemoryBudget;
@@ -71,15 +70,11 @@ pub(super) struct Instance {
 
 impl Instance {
     /// Instantiates; start functions run within [`INSTANTIATE_TIME`].
-    pub(super) fn new(
-        pre: &InstancePre<Frame>,
-        exports: &Exports,
-        clock: &Face,
-        memory_bytes: usize,
-    ) -> Result<Self, NewError> {
-        let deadline = Deadline::new(clock.clone(), INSTANTIATE_TIME);
-        let mut store =
-            Store::new(pre.engine(), Frame { facts: None, deadline, memory: MemoryBudget::new(memory_bytes) });
+    pub(super) fn new(pre: &InstancePre<Frame>, exports: &Exports, memory_bytes: usize) -> Result<Self, NewError> {
+        let mut store = Store::new(
+            pre.engine(),
+            Frame { facts: None, deadline: Deadline::new(INSTANTIATE_TIME), memory: MemoryBudget::new(memory_bytes) },
+        );
         store.limiter(|frame| &mut frame.memory);
         store.set_hostcall_fuel(OUTPUT_BYTES);
         store.epoch_deadline_callback(|mut store| {
@@ -153,7 +148,7 @@ impl Instance {
 
 /// Starts the time of a call.
 fn begin(store: &mut Store<Frame>, budget: Duration) {
-    store.data_mut().deadline.restart(budget);
+    store.data_mut().deadline = Deadline::new(budget);
     store.set_epoch_deadline(Deadline::first_look());
 }
 

@@ -3,7 +3,7 @@
 //! [`Interface`] is the closed list. A component gets exactly the interfaces that it imports and that its policy
 //! allows; there is no WASI, no clock, no randomness, no file and no socket to link.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, WasmStr};
@@ -11,6 +11,7 @@ use wasmtime::component::{Linker, LinkerInstance, WasmStr};
 use super::facts::Facts;
 use super::instance::Frame;
 use super::wire::{Attachment, DiskKind, PodSelector};
+use crate::limits::EPOCH_TICK;
 
 /// The package that holds every interface of the contract.
 pub const PACKAGE: &str = "nodesift:predicate";
@@ -233,7 +234,7 @@ fn link_cluster_pods(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Resu
     instance.func_wrap(
         "matching",
         move |mut store: StoreContextMut<'_, Frame>, (selectors, terminating): (Vec<PodSelector>, bool)| {
-            let started = store.data_mut().deadline().now();
+            let started = Instant::now();
             let counts = store.data().facts()?.matching_pods(&selectors, terminating);
             give_time_back(&mut store, started);
             Ok((counts.ok_or_else(unknown_operator)?,))
@@ -248,12 +249,11 @@ fn link_cluster_pods(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Resu
 }
 
 /// The time of a call is the guest's own: what the host took to answer, to build a column that nobody had asked for
-/// before, say, is added to the deadline. It began at `started`, by the deadline's clock.
-fn give_time_back(store: &mut StoreContextMut<'_, Frame>, started: Duration) {
-    let deadline = store.data_mut().deadline();
-    let taken = deadline.now().saturating_sub(started);
-    if !taken.is_zero() {
-        deadline.extend(taken);
+/// before, say, is added to the deadline.
+fn give_time_back(store: &mut StoreContextMut<'_, Frame>, started: Instant) {
+    let taken = started.elapsed();
+    if taken >= EPOCH_TICK {
+        store.data_mut().deadline().extend(taken);
     }
 }
 
@@ -267,7 +267,7 @@ where
     (T,): wasmtime::component::ComponentNamedList + wasmtime::component::Lower + 'static,
 {
     instance.func_wrap(name, move |mut store: StoreContextMut<'_, Frame>, (): ()| {
-        let started = store.data_mut().deadline().now();
+        let started = Instant::now();
         let value = read(store.data().facts()?);
         give_time_back(&mut store, started);
         Ok((value,))
@@ -284,7 +284,7 @@ where
     (T,): wasmtime::component::ComponentNamedList + wasmtime::component::Lower + 'static,
 {
     instance.func_wrap(name, move |mut store: StoreContextMut<'_, Frame>, (text,): (WasmStr,)| {
-        let started = store.data_mut().deadline().now();
+        let started = Instant::now();
         let value = read(store.data().facts()?, &text.to_str(&store)?);
         give_time_back(&mut store, started);
         Ok((value,))
@@ -301,7 +301,7 @@ where
     (T,): wasmtime::component::ComponentNamedList + wasmtime::component::Lower + 'static,
 {
     instance.func_wrap(name, move |mut store: StoreContextMut<'_, Frame>, (first, second): (WasmStr, WasmStr)| {
-        let started = store.data_mut().deadline().now();
+        let started = Instant::now();
         let value = read(store.data().facts()?, &first.to_str(&store)?, &second.to_str(&store)?);
         give_time_back(&mut store, started);
         Ok((value,))

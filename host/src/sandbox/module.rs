@@ -8,7 +8,6 @@ use std::time::Duration;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
-use super::clock::Face;
 use super::facts::Facts;
 use super::instance::{Exports, Frame, Instance, NewError};
 use super::linker::{Interface, PACKAGE, VERSION};
@@ -84,7 +83,6 @@ pub struct Grants {
 pub struct Module {
     pre: InstancePre<Frame>,
     exports: Exports,
-    clock: Face,
     grants: Grants,
     imports: Vec<Interface>,
     descriptor: Descriptor,
@@ -93,7 +91,7 @@ pub struct Module {
 
 impl Module {
     /// Links, instantiates, describes and configures a compiled component.
-    pub(super) fn prepare(component: &Component, clock: &Face, grants: Grants) -> Result<Self, LoadError> {
+    pub(super) fn prepare(component: &Component, grants: Grants) -> Result<Self, LoadError> {
         let imports = imports_of(component)?;
         if let Some(allow) = &grants.allow {
             let forbidden: Vec<&str> =
@@ -110,7 +108,7 @@ impl Module {
         let pre = linker.instantiate_pre(component).map_err(contract)?;
         let exports = exports_of(component)?;
         let step = |step| move |fault| LoadError::Step { step, fault };
-        let mut instance = Instance::new(&pre, &exports, clock, grants.memory_bytes).map_err(|error| match error {
+        let mut instance = Instance::new(&pre, &exports, grants.memory_bytes).map_err(|error| match error {
             NewError::Contract(text) => LoadError::Contract(text),
             NewError::Fault(fault) => step("instantiate")(fault),
         })?;
@@ -121,7 +119,7 @@ impl Module {
             Lifetime::Reused => vec![instance],
             Lifetime::PerCall => Vec::new(),
         };
-        Ok(Self { pre, exports, clock: clock.clone(), grants, imports, descriptor, idle: Mutex::new(idle) })
+        Ok(Self { pre, exports, grants, imports, descriptor, idle: Mutex::new(idle) })
     }
 
     /// The interfaces of which the component imports a function: all that it can read.
@@ -144,8 +142,8 @@ impl Module {
         let mut instance = match self.take_idle() {
             Some(instance) => instance,
             None => {
-                let mut instance = Instance::new(&self.pre, &self.exports, &self.clock, self.grants.memory_bytes)
-                    .map_err(|error| match error {
+                let mut instance =
+                    Instance::new(&self.pre, &self.exports, self.grants.memory_bytes).map_err(|error| match error {
                         // Loading has looked at the types.
                         NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
                         NewError::Fault(fault) => fault,

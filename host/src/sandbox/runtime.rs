@@ -36,7 +36,7 @@ pub struct Runtime {
     pooled: Engine,
     /// For modules that the policy grants more memory than a slot of the pool has.
     on_demand: Engine,
-    clock: Clock,
+    _clock: Clock,
 }
 
 impl Runtime {
@@ -59,13 +59,13 @@ impl Runtime {
         let pooled = engine(InstanceAllocationStrategy::Pooling(pool()))?;
         let on_demand = engine(InstanceAllocationStrategy::OnDemand)?;
         let clock = Clock::start(vec![pooled.clone(), on_demand.clone()]).map_err(StartError::Clock)?;
-        Ok(Self { pooled, on_demand, clock })
+        Ok(Self { pooled, on_demand, _clock: clock })
     }
 
     /// Compiles, links, describes and configures a component.
     pub fn load(&self, bytes: &[u8], grants: Grants) -> Result<Module, LoadError> {
         let engine = if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { &self.pooled };
-        Module::prepare(&compile(engine, bytes)?, self.clock.face(), grants)
+        Module::prepare(&compile(engine, bytes)?, grants)
     }
 }
 
