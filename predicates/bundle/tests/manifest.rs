@@ -51,6 +51,20 @@ fn one_of_the_policies_names_every_built_in_predicate_once() {
 }
 
 #[test]
+fn predicates_without_arguments_cannot_read_json() {
+    // A text of serde_json's that is in every component which uses it.
+    const JSON: &[u8] = b"EOF while parsing";
+    let reads_json = |name: &str| {
+        let module = BUILTINS.iter().find(|module| module.name == name).unwrap();
+        module.bytes.windows(JSON.len()).any(|bytes| bytes == JSON)
+    };
+    assert!(reads_json("NodeAffinity"));
+    for name in ["NodeUnschedulable", "NodeName", "TaintToleration", "NodePorts", "VolumeRestrictions", "VolumeZone"] {
+        assert!(!reads_json(name), "{name}: most of the component is never used");
+    }
+}
+
+#[test]
 fn nothing_of_the_machine_that_built_them_is_in_the_components() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let folders = [Some(root.to_owned()), std::env::home_dir().map(|home| home.join(".cargo"))];

@@ -1,7 +1,7 @@
 //! Compares terms with the pods in the topology domains of all rows. Start at [`Judge`].
 //!
-//! The host counts the pods that a term means, per row. Counts become sums by domain, sums a table by label code, and
-//! the table marks the rows: no row looks at pods, or at texts.
+//! The host counts the pods that a term means, per row. Rows with any make a table of the domains that have some, by
+//! label code, and the table marks the rows: no row looks at pods, or at texts.
 
 use nodesift_sdk::columns::cluster_pods::{self, PodSelector};
 use nodesift_sdk::columns::{cluster_affinity, node_labels};
@@ -84,12 +84,12 @@ impl Judge {
 
     /// Sets `bit` in the rows of domains that something was counted in.
     fn mark_occupied(&mut self, key: &str, counts: &[u32], bit: u8) {
-        let (patterns, codes) = self.column(key);
-        let table = topology::occupied(codes, counts, bit, 0);
-        // Entry 0 is no domain.
-        if table.len() > 1 {
-            kernels::mark_by_table(patterns, codes, &table, 0);
+        // Which nodes are in which domain does not matter where there is nothing in any.
+        if counts.iter().all(|count| *count == 0) {
+            return;
         }
+        let (patterns, codes) = self.column(key);
+        kernels::mark_by_table(patterns, codes, &topology::occupied(codes, counts, bit, 0), 0);
     }
 
     /// The patterns, and the column of a topology key.

@@ -89,9 +89,9 @@ fn table(constraint: &Constraint, sums: &Sums, domains: impl FnOnce() -> Vec<Dom
         ..=0 => true,
         1 => has_any,
         // How many there are only few constraints ask.
-        least => {
+        wanted => {
             let existing = domains().iter().filter(|domain| domain.nodes > 0).count();
-            i64::try_from(existing).is_ok_and(|existing| existing >= i64::from(least))
+            i64::try_from(existing).is_ok_and(|existing| existing >= i64::from(wanted))
         }
     };
     let least = if !enough || sums.has_empty {

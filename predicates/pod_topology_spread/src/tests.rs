@@ -241,7 +241,7 @@ fn judge(constraints: &[Constraint], nodes: &[Plain], node: &Plain) -> char {
             |domain| counted.iter().filter(|node| value(node) == Some(domain)).map(|node| node.pods).sum::<i64>();
         let domains: BTreeSet<&str> = counted.iter().filter_map(|node| value(node)).collect();
         let mut least = domains.iter().map(|domain| in_domain(*domain)).min().unwrap_or(i64::from(i32::MAX));
-        if domains.len() < usize::try_from(constraint.min_domains.unwrap_or(1)).unwrap() {
+        if i64::try_from(domains.len()).unwrap() < i64::from(constraint.min_domains.unwrap_or(1)) {
             least = 0;
         }
         let Some(domain) = value(node) else { return 'K' };
@@ -273,7 +273,7 @@ fn columns_and_nodes_make_the_same_verdict() {
         let constraints: Vec<Constraint> = (0..random.usize(1..4))
             .map(|_| Constraint {
                 max_skew: random.i32(1..12),
-                min_domains: [None, Some(1), Some(3), Some(9)][random.usize(..4)],
+                min_domains: [None, Some(-1), Some(0), Some(1), Some(3), Some(9)][random.usize(..6)],
                 node_affinity_policy: policy(&mut random),
                 node_taints_policy: policy(&mut random),
                 ..evenly(KEYS[random.usize(..3)])

@@ -1,8 +1,8 @@
 //! Each built-in predicate, cold, over 1,000, 5,000 and 100,000 nodes: through the sandbox, and the same code compiled
 //! natively over the same columns. Prints a table of medians and their ratio at the end.
 //!
-//! Start at [`CASES`]. `cargo bench -p nodesift-bench --bench predicates -- --quick` gives a rough answer fast; a word
-//! after `--` chooses cases by name.
+//! Start at [`CASES`]. `cargo bench --workspace --features jemalloc --bench predicates -- --quick` gives a rough answer
+//! fast; a word after `--` chooses cases by name.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::cell::LazyCell;

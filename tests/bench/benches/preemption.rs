@@ -2,7 +2,7 @@
 //! cluster of 5,000 nodes and 150,000 pods, after a filter request for the same pod; for each pod, and for one, half and all
 //! of the victims tried. Prints medians.
 //!
-//! `cargo bench --workspace --bench preemption`
+//! `cargo bench --workspace --features jemalloc --bench preemption`
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::convert::Infallible;
@@ -17,6 +17,10 @@ use nodesift::cache::{self, Hypothesis};
 use nodesift::cli::cluster;
 use nodesift::metadata::PodRecord;
 use nodesift::source::synthetic::Shape;
+
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() {
     // Without `--bench` cargo only wants to see it run.

@@ -1,4 +1,5 @@
-//! Arguments of predicates: the JSON object that a policy gives, read strictly, with errors that name the path.
+//! Arguments of predicates: the JSON object that a policy gives, read strictly, with errors that name the path of what
+//! is wrong where there can be any.
 
 use std::any::Any;
 
@@ -14,7 +15,8 @@ pub struct NoArgs {}
 ///
 /// # Errors
 ///
-/// Where the text is no JSON or not of the type's shape: the path of the argument, and what is wrong with it.
+/// Where the text is no JSON or not of the type's shape: the path of the argument, and what is wrong with it; for
+/// [`NoArgs`], that there are no arguments.
 pub fn parse<T: DeserializeOwned + 'static>(text: &str) -> Result<T, String> {
     // What reads JSON would be most of a small component, and the host compiles all of it. Which type this is, the
     // compiler knows: of the two ways one is left.

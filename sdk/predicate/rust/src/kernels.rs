@@ -7,7 +7,7 @@
 /// Rows per turn of a loop. 32 rows of a byte are two vector registers; more would only lengthen the code.
 pub const BLOCK: usize = 32;
 
-/// The most codes that are compared one by one. Beyond that a look-up in a table is faster.
+/// The most codes that each row is compared with. Beyond that a look-up in a table is faster.
 const FEW: usize = 4;
 
 /// Replaces every entry of `into` by `f(entry, entry of column)`. Where one is shorter the rest of the other is left
@@ -91,8 +91,7 @@ pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: 
     let mut codes = [0; FEW];
     let mut differing = (0..).zip(table).filter(|(_, bits)| **bits != beyond);
     let Some((first, bits)) = differing.next() else {
-        patterns.iter_mut().zip(column).for_each(|(pattern, _)| *pattern |= beyond);
-        return;
+        return update(patterns, column, |pattern, _| pattern | beyond);
     };
     codes.fill(first);
     let are_few = codes[1..].iter_mut().all(|code| match differing.next() {
@@ -110,7 +109,8 @@ pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: 
     }
 }
 
-/// Sets the bits `inside` where `column` holds one of the codes, which may repeat the first one, and `outside` elsewhere.
+/// Sets the bits `inside` where `column` holds one of the codes, which may repeat the first one, and `outside`
+/// elsewhere.
 fn mark_by_few(patterns: &mut [u8], column: &[u32], codes: [u32; FEW], inside: u8, outside: u8) {
     let bits = |is_inside: bool| if is_inside { inside } else { outside };
     let [first, rest @ ..] = codes;
@@ -124,6 +124,7 @@ fn mark_by_few(patterns: &mut [u8], column: &[u32], codes: [u32; FEW], inside: u
     }
 }
 
+/// Looks each code up: any table, at the speed of one load per row.
 fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
     update(patterns, column, |pattern, code| pattern | table.get(code as usize).copied().unwrap_or(beyond));
 }

@@ -36,7 +36,7 @@ pub trait Predicate: Sized + 'static {
 ///
 /// # Errors
 ///
-/// Where the predicate refuses the arguments: the argument's path, and what is wrong with it.
+/// Where the predicate refuses the arguments: the argument's path, and what is wrong with it; or that it takes none.
 pub fn configure<P: Predicate>(args: &str) -> Result<P, String> {
     P::new(args::parse(args)?)
 }

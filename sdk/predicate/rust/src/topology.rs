@@ -1,9 +1,8 @@
 //! Pods by topology domain: sums of a column of counts over the nodes that share a label value.
 //!
-//! A domain is a code of the topology key's label column, so what is known of domains is a plain vector by code; entry 0,
-//! of the nodes without the label, is no domain and stays empty. Start at [`sums`] and [`occupied`]: pods of one kind are
-//! on few of the nodes, and only there is anything added up. The functions go over columns as those of
-//! [`kernels`](crate::kernels) do.
+//! A domain is a code of the topology key's label column, so what is known of domains is a plain vector by code; entry
+//! 0, of the nodes without the label, is no domain and stays empty. Start at [`sums`] and [`occupied`]: pods of one
+//! kind are on few of the nodes, and only there is anything added up. [`domains`] goes over every row.
 
 use crate::kernels::BLOCK;
 
@@ -36,20 +35,22 @@ pub struct Sums {
 pub fn sums(codes: &[u32], counts: &[u32], left_out: &[u8], mask: u8) -> Sums {
     let mut pods = vec![0_u32; length(codes)];
     for_each_counted(counts, |row, count| {
-        let counts = left_out.get(row).is_some_and(|bits| bits & mask == 0);
-        let code = codes.get(row).filter(|code| counts && **code != 0);
+        let is_meant = left_out.get(row).is_some_and(|bits| bits & mask == 0);
+        let code = codes.get(row).filter(|code| is_meant && **code != 0);
         if let Some(pods) = code.and_then(|code| pods.get_mut(*code as usize)) {
             *pods = pods.wrapping_add(count);
         }
     });
-    // Of a key that each node has a value of its own for the first row tells; of zones none is without pods.
+    // Where each node has a value of its own some row near the first one tells. Zones are mostly none without pods;
+    // where all nodes of one are left out, every row is looked at.
     let is_empty = |code: u32| code != 0 && pods.get(code as usize) == Some(&0);
     let has_empty = pods.iter().skip(1).any(|pods| *pods == 0)
         && codes.iter().zip(left_out).any(|(code, bits)| bits & mask == 0 && is_empty(*code));
     Sums { pods, has_empty }
 }
 
-/// How many pods are in each domain of a topology key, whatever node they are on, by code up to the greatest of any row.
+/// How many pods are in each domain of a topology key, whatever node they are on: by code, up to the greatest of any
+/// row.
 #[must_use]
 pub fn pods(codes: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut pods = vec![0_u32; length(codes)];
@@ -100,20 +101,18 @@ fn for_each_counted(counts: &[u32], mut f: impl FnMut(usize, u32)) {
     each(parts.len() * PART, rest);
 }
 
-/// As [`sums`], and how many nodes of each domain count: row by row.
+/// As [`sums`], and how many nodes of each domain count; slower.
 #[must_use]
 pub fn domains(codes: &[u32], counts: &[u32], left_out: &[u8], mask: u8) -> Vec<Domain> {
     let mut domains = vec![Domain::default(); length(codes)];
-    by_block(codes, counts, left_out, |code, count, left_out| {
-        // Who is left out counts for entry 0, so that the loop has no branch.
-        let code = if left_out & mask == 0 { code } else { 0 };
-        if let Some(domain) = domains.get_mut(code as usize) {
-            domain.nodes = domain.nodes.wrapping_add(1);
-            domain.pods = domain.pods.wrapping_add(count);
+    for ((code, count), left_out) in codes.iter().zip(counts).zip(left_out) {
+        if *code != 0
+            && left_out & mask == 0
+            && let Some(domain) = domains.get_mut(*code as usize)
+        {
+            domain.nodes += 1;
+            domain.pods = domain.pods.wrapping_add(*count);
         }
-    });
-    if let Some(no_domain) = domains.first_mut() {
-        *no_domain = Domain::default();
     }
     domains
 }
@@ -128,23 +127,6 @@ fn length(codes: &[u32]) -> usize {
         }
     }
     greatest.iter().chain(rest).max().map_or(0, |code| *code as usize) + 1
-}
-
-/// Calls `f` with the entries of each row; where one column is shorter, the rest of the others is left alone.
-#[inline]
-fn by_block<T: Copy>(codes: &[u32], counts: &[u32], marks: &[T], mut f: impl FnMut(u32, u32, T)) {
-    let rows = codes.len().min(counts.len()).min(marks.len());
-    let (code_blocks, code_rest) = codes[..rows].as_chunks::<BLOCK>();
-    let (count_blocks, count_rest) = counts[..rows].as_chunks::<BLOCK>();
-    let (mark_blocks, mark_rest) = marks[..rows].as_chunks::<BLOCK>();
-    for ((codes, counts), marks) in code_blocks.iter().zip(count_blocks).zip(mark_blocks) {
-        for ((code, count), mark) in codes.iter().zip(counts).zip(marks) {
-            f(*code, *count, *mark);
-        }
-    }
-    for ((code, count), mark) in code_rest.iter().zip(count_rest).zip(mark_rest) {
-        f(*code, *count, *mark);
-    }
 }
 
 #[cfg(test)]
