@@ -12,7 +12,8 @@ use crate::kernels;
 /// A code that no interned failure has: the host takes 4,096 failures at most.
 const UNKNOWN: u16 = u16::MAX;
 
-/// The most ways to fail whose combinations are looked for one by one. Beyond that a look-up per row is faster.
+/// The most ways to fail whose combinations, seven then, get a pass over the rows each. With more, each row is looked
+/// up.
 const FEW_BITS: u32 = 3;
 
 /// A verdict that does not answer for its batch.
