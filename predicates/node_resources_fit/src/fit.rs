@@ -66,9 +66,7 @@ fn by_column(rows: usize, dimensions: &[Dimension]) -> Verdict {
         if dimension.is_served() {
             kernels::update(&mut patterns, &allocatable, |pattern, has| if has > 0 { pattern } else { pattern & !bit });
         }
-        kernels::update(&mut patterns, &allocatable, |pattern, has| {
-            pattern | if pattern & bit != 0 && amount > has { UNRESOLVABLE } else { 0 }
-        });
+        kernels::mark_short_among(&mut patterns, bit, &allocatable, amount, UNRESOLVABLE);
     }
     Verdict::by_pattern(&patterns, |pattern| {
         let lacking = dimensions.iter().filter(|(bit, _)| pattern & bit != 0).map(|(_, dimension)| *dimension);

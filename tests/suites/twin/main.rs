@@ -1,7 +1,7 @@
 //! The engine against the slow twin: random clusters with histories, applied to the cache event by event, and after every
 //! few events the verdicts of all predicates for several pods, both ways; in [`preemption`] how many pods have to go, in
-//! [`overlay`] what would be if the cluster were another, in [`nominated`] whom to leave room for. Two ways of asking the
-//! same are compared in [`reuse`], [`sample`] and [`bitmaps`].
+//! [`overlay`] what would be if the cluster were another, in [`nominated`] whom to leave room for, in [`wide`] on many nodes.
+//! Two ways of asking the same are compared in [`reuse`], [`sample`] and [`bitmaps`].
 //!
 //! [`mirror`] brings the twin's objects into the cache; [`comparison`] says where two answers differ. The clusters of a run
 //! are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_TWIN_CLUSTERS` (150) of them. A difference names its
@@ -18,6 +18,7 @@ mod preemption;
 mod reuse;
 mod sample;
 mod victims;
+mod wide;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +29,7 @@ use nodesift::policy::{ActivePolicy, Policy};
 use nodesift::sandbox::Runtime;
 use nodesift_twin::filters;
 use nodesift_twin::random::History;
-use nodesift_twin::{Explanation, Filter, explain};
+use nodesift_twin::{Cluster, Explanation, Filter, explain};
 use serde_json::Value;
 
 use comparison::Answered;
@@ -148,7 +149,7 @@ fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: 
         for pod in &pods {
             let explanation = explain(&history.cluster, pod, filters);
             tally.count(history.cluster.nodes().count(), &explanation);
-            let found = ask_and_compare(&engine, &history, pod, Phase::Allocate, &explanation);
+            let found = ask_and_compare(&engine, &history.cluster, pod, Phase::Allocate, &explanation);
             if !found.is_empty() {
                 let found = found.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect::<String>();
                 differences.push(format!("seed {seed}, round {round}, {}:{found}\n  pod {pod}", explanation.pod));
@@ -162,12 +163,12 @@ fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: 
 /// Every predicate alone over all nodes, the cycle over all nodes, and both over some nodes.
 fn ask_and_compare(
     engine: &Engine,
-    history: &History,
+    cluster: &Cluster,
     pod: &Value,
     phase: Phase,
     explanation: &Explanation,
 ) -> Vec<String> {
-    let names: Vec<String> = history.cluster.nodes().map(|node| nodesift_twin::json::name(node).to_owned()).collect();
+    let names: Vec<String> = cluster.nodes().map(|node| nodesift_twin::json::name(node).to_owned()).collect();
     let step = names.len() / SOME_NODES + 1;
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {

@@ -135,7 +135,7 @@ fn history(seed: u64, policy: &Policy) -> Tally {
             let filters = filters::named(&asked.map(|predicate| predicate.name.as_str()).collect::<Vec<_>>());
             tally.count(&history.cluster, pod, &filters);
             let explanation = explain(&history.cluster, pod, &filters);
-            let found = ask_and_compare(&engine, &history, pod, phase, &explanation);
+            let found = ask_and_compare(&engine, &history.cluster, pod, phase, &explanation);
             if !found.is_empty() {
                 let found = found.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect::<String>();
                 tally.differences.push(format!("seed {seed}, round {round}, {phase:?}:{found}\n  pod {pod}"));

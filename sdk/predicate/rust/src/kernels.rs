@@ -2,13 +2,15 @@
 //! block, and the host's check for a spent time budget, paid at every turn of a loop, is paid once per block.
 //!
 //! Fast predicates keep a *pattern* per row, a byte whose bits say in which ways the row fails. The `mark_` functions
-//! set bits of patterns; [`Verdict::by_pattern`](crate::Verdict::by_pattern) makes the verdict.
+//! set bits of patterns; [`Verdict::by_pattern`](crate::Verdict::by_pattern) makes the verdict. Where a column's entries are
+//! wider than a pattern, [`lanes`] brings them to a byte each.
+
+mod lanes;
+
+use lanes::{FEW, LANES, Rows, repeat};
 
 /// Rows per turn of a loop. 32 rows of a byte are two vector registers; more would only lengthen the code.
 pub const BLOCK: usize = 32;
-
-/// The most codes that each row is compared with. Beyond that a look-up in a table is faster.
-const FEW: usize = 4;
 
 /// Replaces every entry of `into` by `f(entry, entry of column)`. Where one is shorter the rest of the other is left
 /// alone.
@@ -40,40 +42,47 @@ pub fn union(column: &[u8]) -> u8 {
     bits.iter().chain(rest).fold(0, |bits, entry| bits | entry)
 }
 
-/// The patterns other than 0 that occur, of all that can be made of `bits`, in the order in which they first do.
-pub(crate) fn occurring(patterns: &[u8], bits: u8) -> Vec<u8> {
-    let mut found: Vec<(usize, u8)> = (1..=bits)
-        .filter(|pattern| pattern & bits == *pattern)
-        .filter_map(|pattern| Some((first_row(patterns, pattern)?, pattern)))
-        .collect();
-    found.sort_unstable();
-    found.into_iter().map(|(_, pattern)| pattern).collect()
+/// The first row from `from` on with a pattern other than 0.
+pub(crate) fn first_marked(patterns: &[u8], from: usize) -> Option<usize> {
+    let patterns = patterns.get(from..)?;
+    // Many rows at once, and not one after the other until one is marked.
+    let blocks = patterns.as_chunks().0;
+    let clear = blocks.iter().take_while(|block| u128::from_ne_bytes(**block) == 0).count() * size_of::<u128>();
+    patterns.get(clear..)?.iter().position(|pattern| *pattern != 0).map(|at| from + clear + at)
 }
 
-/// The first row with a pattern.
-fn first_row(patterns: &[u8], pattern: u8) -> Option<usize> {
-    let (blocks, _) = patterns.as_chunks::<BLOCK>();
-    // All rows of a block at once, and not one after the other until one is equal.
-    let has = |block: &[u8; BLOCK]| block.iter().fold(false, |has, known| has | (*known == pattern));
-    let first = blocks.iter().position(has).unwrap_or(blocks.len()) * BLOCK;
-    patterns.get(first..)?.iter().position(|known| *known == pattern).map(|at| first + at)
-}
-
-/// Sets the code of rows with a pattern; they have none yet.
-pub(crate) fn number(codes: &mut [u16], patterns: &[u8], pattern: u8, code: u16) {
+/// Gives rows with a pattern a code, and clears their pattern; they have no code yet.
+pub(crate) fn number(codes: &mut [u16], patterns: &mut [u8], pattern: u8, code: u16) {
     update(codes, patterns, |before, known| before | if known == pattern { code } else { 0 });
+    for known in patterns {
+        *known = if *known == pattern { 0 } else { *known };
+    }
 }
 
 /// Sets `bit` where `amount` is more than `column` has.
 pub fn mark_short(patterns: &mut [u8], column: &[i64], amount: i64, bit: u8) {
-    update(patterns, column, |pattern, has| pattern | if amount > has { bit } else { 0 });
+    let bits = repeat(bit);
+    update_words(patterns, column, |before, column| {
+        let short = lanes::short(column, amount);
+        [before[0] | (short[0] & bits), before[1] | (short[1] & bits)]
+    });
+}
+
+/// Sets `bit` where the pattern has the one bit `among` and `amount` is more than `column` has.
+pub fn mark_short_among(patterns: &mut [u8], among: u8, column: &[i64], amount: i64, bit: u8) {
+    let (bits, shift) = (repeat(bit), among.trailing_zeros());
+    update_words(patterns, column, |before, column| {
+        let short = lanes::short(column, amount);
+        let is_among = before.map(|word| ((word >> shift) & repeat(1)) * u64::from(u8::MAX));
+        [before[0] | (short[0] & is_among[0] & bits), before[1] | (short[1] & is_among[1] & bits)]
+    });
 }
 
 /// Sets `bit` where `column` holds none of `codes`.
 pub fn mark_outside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) {
     match few(codes) {
         Some(few) => mark_by_few(patterns, column, few, 0, bit),
-        None => mark_by_lookup(patterns, column, &table(codes, bit, 0), bit),
+        None => mark_by_table(patterns, column, &table(codes, bit, 0), bit),
     }
 }
 
@@ -81,52 +90,87 @@ pub fn mark_outside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8)
 pub fn mark_inside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) {
     match few(codes) {
         Some(few) => mark_by_few(patterns, column, few, bit, 0),
-        None => mark_by_lookup(patterns, column, &table(codes, 0, bit), 0),
+        None => mark_by_table(patterns, column, &table(codes, 0, bit), 0),
     }
 }
 
 /// Sets the bits `table[code]`, where `column` says the code; a code beyond the table stands for `beyond`.
 pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
+    if table.len() <= LANES {
+        return mark_by_small_table(patterns, column, table, beyond);
+    }
     // Of most tables a few entries differ from the rest: what nodes are tainted with, what few nodes have.
-    let mut codes = [0; FEW];
-    let mut differing = (0..).zip(table).filter(|(_, bits)| **bits != beyond);
-    let Some((first, bits)) = differing.next() else {
-        return update(patterns, column, |pattern, _| pattern | beyond);
-    };
-    codes.fill(first);
-    let are_few = codes[1..].iter_mut().all(|code| match differing.next() {
-        Some((other, others)) if others == bits => {
-            *code = other;
-            true
+    let differing = (0..).zip(table).filter(|(_, bits)| **bits != beyond);
+    let (codes, bits): (Vec<u32>, Vec<u8>) = differing.take(FEW + 1).unzip();
+    match (few(&codes), bits.as_slice()) {
+        (_, []) => update(patterns, column, |pattern, _| pattern | beyond),
+        (Some(codes), [inside, rest @ ..]) if rest.iter().all(|bits| bits == inside) => {
+            mark_by_few(patterns, column, codes, *inside, beyond);
         }
-        Some(_) => false,
-        None => true,
-    });
-    if are_few && differing.next().is_none() {
-        mark_by_few(patterns, column, codes, *bits, beyond);
-    } else {
-        mark_by_lookup(patterns, column, table, beyond);
+        _ => mark_by_lookup(patterns, column, table, beyond),
     }
 }
 
-/// Sets the bits `inside` where `column` holds one of the codes, which may repeat the first one, and `outside`
-/// elsewhere.
+/// Sets the bits `inside` where `column` holds one of the codes, and `outside` elsewhere.
 fn mark_by_few(patterns: &mut [u8], column: &[u32], codes: [u32; FEW], inside: u8, outside: u8) {
-    let bits = |is_inside: bool| if is_inside { inside } else { outside };
-    let [first, rest @ ..] = codes;
-    if rest.iter().all(|code| *code == first) {
-        update(patterns, column, |pattern, code| pattern | bits(code == first));
-    } else {
-        // Not one after the other until one is equal, but all at once.
-        update(patterns, column, |pattern, code| {
-            pattern | bits(codes.iter().fold(false, |is_inside, known| is_inside | (code == *known)))
-        });
+    let (differing, outside) = (repeat(inside ^ outside), repeat(outside));
+    update_words(patterns, column, |before, column| {
+        let inside = lanes::equal(column, codes);
+        [before[0] | ((inside[0] & differing) ^ outside), before[1] | ((inside[1] & differing) ^ outside)]
+    });
+}
+
+/// Looks codes up in a table of no more entries than are taken at once.
+fn mark_by_small_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
+    let mut differing = [0; LANES];
+    for (differing, bits) in differing.iter_mut().zip(table) {
+        *differing = bits ^ beyond;
     }
+    let beyond = repeat(beyond);
+    update_words(patterns, column, |before, column| {
+        let differing = lanes::look_up(column, differing);
+        [before[0] | (differing[0] ^ beyond), before[1] | (differing[1] ^ beyond)]
+    });
 }
 
 /// Looks each code up: any table, at the speed of one load per row.
 fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
-    update(patterns, column, |pattern, code| pattern | table.get(code as usize).copied().unwrap_or(beyond));
+    // Every code beyond the table finds the entry at its end: no row has to be told from others.
+    let mut table = table.to_vec();
+    table.push(beyond);
+    let (table, last) = (table.as_slice(), table.len() - 1);
+    let rows = patterns.len().min(column.len());
+    let (blocks, rest) = patterns[..rows].as_chunks_mut::<LANES>();
+    let (column_blocks, column_rest) = column[..rows].as_chunks::<LANES>();
+    for (block, column) in blocks.iter_mut().zip(column_blocks) {
+        for lane in 0..LANES {
+            block[lane] |= table[(column[lane] as usize).min(last)];
+        }
+    }
+    update(rest, column_rest, |pattern, code| pattern | table[(code as usize).min(last)]);
+}
+
+/// Replaces patterns, eight in each word, by `f` of them and of what `column` has for them. Where one is shorter the rest
+/// of the other is left alone.
+#[inline]
+fn update_words<T: Copy + Default>(patterns: &mut [u8], column: &[T], f: impl Fn(Rows, &[T; LANES]) -> Rows) {
+    let rows = patterns.len().min(column.len());
+    let (blocks, rest) = patterns[..rows].as_chunks_mut::<LANES>();
+    let (column_blocks, column_rest) = column[..rows].as_chunks::<LANES>();
+    let update = |block: &mut [u8; LANES], column: &[T; LANES]| {
+        let (halves, _) = block.as_chunks();
+        let after = f([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])], column);
+        block.copy_from_slice(after.map(u64::to_le_bytes).as_flattened());
+    };
+    for (block, column) in blocks.iter_mut().zip(column_blocks) {
+        update(block, column);
+    }
+    // What is left is filled up to a block.
+    let (mut last, mut last_column) = ([0; LANES], [T::default(); LANES]);
+    last[..rest.len()].copy_from_slice(rest);
+    last_column[..rest.len()].copy_from_slice(column_rest);
+    update(&mut last, &last_column);
+    rest.copy_from_slice(&last[..rest.len()]);
 }
 
 /// The codes in a row of constant length, the first one repeated, if they are few.
@@ -197,18 +241,28 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_found_in_the_order_of_their_first_rows() {
+    fn the_first_marked_row_is_found() {
         on_random_columns(|random, rows, seed| {
-            let bits = random.u8(1..);
-            let column: Vec<u8> =
-                (0..rows).map(|_| if random.u8(..20) == 0 { random.u8(..) & bits } else { 0 }).collect();
-            let mut expected = Vec::new();
-            for pattern in column.iter().filter(|pattern| **pattern != 0) {
-                if !expected.contains(pattern) {
-                    expected.push(*pattern);
-                }
+            let column: Vec<u8> = (0..rows).map(|_| u8::from(random.u8(..20) == 0) << random.u8(..8)).collect();
+            let from = random.usize(..=rows + 1);
+            let expected = (from..rows).find(|row| column[*row] != 0);
+            assert_eq!(first_marked(&column, from), expected, "{seed}, from {from}");
+        });
+    }
+
+    #[test]
+    fn short_rows_among_some_are_those_that_have_less() {
+        on_random_columns(|random, rows, seed| {
+            let column: Vec<i64> =
+                (0..rows).map(|_| random.choice([i64::MIN, -2, 0, 1, i64::MAX]).unwrap_or(3)).collect();
+            let (before, amount, among) = (patterns(random, rows), random.i64(-3..3), 1 << random.u8(..3));
+            let mut after = before.clone();
+            mark_short_among(&mut after, among, &column, amount, 16);
+            for row in 0..rows {
+                let is_marked = before[row] & among != 0 && amount > column[row];
+                let expected = if is_marked { before[row] | 16 } else { before[row] };
+                assert_eq!(after[row], expected, "{seed}, row {row}");
             }
-            assert_eq!(occurring(&column, bits), expected, "{seed}, bits {bits}");
         });
     }
 

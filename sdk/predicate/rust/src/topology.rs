@@ -33,14 +33,7 @@ pub struct Sums {
 /// Sums `counts` by the codes of a topology key. Nodes with a bit of `mask` in `left_out` do not count.
 #[must_use]
 pub fn sums(codes: &[u32], counts: &[u32], left_out: &[u8], mask: u8) -> Sums {
-    let mut pods = vec![0_u32; length(codes)];
-    for_each_counted(counts, |row, count| {
-        let is_meant = left_out.get(row).is_some_and(|bits| bits & mask == 0);
-        let code = codes.get(row).filter(|code| is_meant && **code != 0);
-        if let Some(pods) = code.and_then(|code| pods.get_mut(*code as usize)) {
-            *pods = pods.wrapping_add(count);
-        }
-    });
+    let pods = add_up(codes, counts, |row| left_out.get(row).is_some_and(|bits| bits & mask == 0));
     // Where each node has a value of its own some row near the first one tells. Zones are mostly none without pods;
     // where all nodes of one are left out, every row is looked at.
     let is_empty = |code: u32| code != 0 && pods.get(code as usize) == Some(&0);
@@ -53,13 +46,20 @@ pub fn sums(codes: &[u32], counts: &[u32], left_out: &[u8], mask: u8) -> Sums {
 /// row.
 #[must_use]
 pub fn pods(codes: &[u32], counts: &[u32]) -> Vec<u32> {
+    add_up(codes, counts, |_| true)
+}
+
+/// Sums `counts` by code, those of rows that are meant.
+#[inline]
+fn add_up(codes: &[u32], counts: &[u32], is_meant: impl Fn(usize) -> bool) -> Vec<u32> {
     let mut pods = vec![0_u32; length(codes)];
-    for_each_counted(counts, |row, count| {
-        let code = codes.get(row).filter(|code| **code != 0);
-        if let Some(pods) = code.and_then(|code| pods.get_mut(*code as usize)) {
+    for_each_counted(codes, counts, |row, code, count| {
+        if let Some(pods) = pods.get_mut(code as usize).filter(|_| is_meant(row)) {
             *pods = pods.wrapping_add(count);
         }
     });
+    // What is on nodes without the label is in no domain.
+    pods[0] = 0;
     pods
 }
 
@@ -67,38 +67,41 @@ pub fn pods(codes: &[u32], counts: &[u32]) -> Vec<u32> {
 /// beyond the vector included. It has entry 0 in any case.
 #[must_use]
 pub fn occupied(codes: &[u32], counts: &[u32], inside: u8, outside: u8) -> Vec<u8> {
-    let mut table = vec![outside];
-    for_each_counted(counts, |row, _| {
-        let Some(code) = codes.get(row).map(|code| *code as usize).filter(|code| *code != 0) else { return };
-        if code >= table.len() {
-            table.resize(code + 1, outside);
-        }
-        if let Some(entry) = table.get_mut(code) {
+    let mut table = vec![outside; length(codes)];
+    for_each_counted(codes, counts, |_, code, _| {
+        if let Some(entry) = table.get_mut(code as usize) {
             *entry = inside;
         }
     });
+    table[0] = outside;
     table
 }
 
-/// Calls `f` with the rows in which something was counted, and how much.
+/// Calls `f` with the rows in which something was counted, their codes, and how much.
 #[inline]
-fn for_each_counted(counts: &[u32], mut f: impl FnMut(usize, u32)) {
-    let (parts, rest) = counts.as_chunks::<PART>();
-    let mut each = |first: usize, part: &[u32]| {
-        for (row, count) in (first..).zip(part).filter(|(_, count)| **count != 0) {
-            f(row, *count);
-        }
-    };
-    for (first, part) in (0..).step_by(PART).zip(parts) {
+fn for_each_counted(codes: &[u32], counts: &[u32], mut f: impl FnMut(usize, u32, u32)) {
+    let rows = codes.len().min(counts.len());
+    let (code_parts, code_rest) = codes[..rows].as_chunks::<PART>();
+    let (count_parts, count_rest) = counts[..rows].as_chunks::<PART>();
+    for (part, (codes, counts)) in code_parts.iter().zip(count_parts).enumerate() {
         let mut any = [0; LANES];
-        for counts in part.as_chunks::<LANES>().0 {
+        for counts in counts.as_chunks::<LANES>().0 {
             any.iter_mut().zip(counts).for_each(|(any, count)| *any |= count);
         }
-        if any != [0; LANES] {
-            each(first, part);
+        if any == [0; LANES] {
+            continue;
+        }
+        for lane in 0..PART {
+            if counts[lane] != 0 {
+                f(part * PART + lane, codes[lane], counts[lane]);
+            }
         }
     }
-    each(parts.len() * PART, rest);
+    for ((row, code), count) in (code_parts.len() * PART..).zip(code_rest).zip(count_rest) {
+        if *count != 0 {
+            f(row, *code, *count);
+        }
+    }
 }
 
 /// As [`sums`], and how many nodes of each domain count; slower.

@@ -12,9 +12,8 @@ use crate::kernels;
 /// A code that no interned failure has: the host takes 4,096 failures at most.
 const UNKNOWN: u16 = u16::MAX;
 
-/// The most ways to fail whose combinations, seven then, get a pass over the rows each. With more, each row is looked
-/// up.
-const FEW_BITS: u32 = 3;
+/// The most patterns of which each gets a pass over the rows. What comes after these is looked up row by row.
+const FEW_PATTERNS: usize = 8;
 
 /// A verdict that does not answer for its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,21 +56,23 @@ impl Verdict {
     /// is asked once per pattern that occurs.
     #[must_use]
     pub fn by_pattern(patterns: &[u8], mut failure: impl FnMut(u8) -> Failure) -> Self {
-        let bits = kernels::union(patterns);
-        if bits == 0 {
-            return Self::FitsAll;
-        }
         let mut failures = Vec::new();
         let mut codes = vec![0; patterns.len()];
-        if bits.count_ones() <= FEW_BITS {
-            for pattern in kernels::occurring(patterns, bits) {
-                kernels::number(&mut codes, patterns, pattern, intern(&mut failures, failure(pattern)));
+        let mut left = patterns.to_vec();
+        let mut row = 0;
+        for _ in 0..FEW_PATTERNS {
+            match kernels::first_marked(&left, row) {
+                Some(marked) => row = marked,
+                None => return Self::from_codes(codes, failures),
             }
-            return Self::from_codes(codes, failures);
+            let pattern = left[row];
+            kernels::number(&mut codes, &mut left, pattern, intern(&mut failures, failure(pattern)));
         }
         let mut code_of = [UNKNOWN; 256];
-        code_of[0] = 0;
-        kernels::update(&mut codes, patterns, |_, pattern| {
+        kernels::update(&mut codes, &left, |code, pattern| {
+            if pattern == 0 {
+                return code;
+            }
             let code = &mut code_of[usize::from(pattern)];
             if *code == UNKNOWN {
                 *code = intern(&mut failures, failure(pattern));
