@@ -1,9 +1,10 @@
 //! Required anti-affinity terms of pods on nodes, grouped by identity: what an incoming pod costs grows with distinct
 //! terms, not with pods.
 
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::Row;
 use super::counts::Namespaces;
@@ -13,6 +14,8 @@ use crate::metadata::{AntiAffinityTerm, Labels};
 #[derive(Debug, Clone)]
 struct Carriers {
     term: Arc<AntiAffinityTerm>,
+    /// The hash of a label that every pod has which the term matches.
+    required: Option<u64>,
     /// By row, sorted: how many terms of pods on the row are this one.
     rows: Arc<Vec<(Row, u32)>>,
 }
@@ -37,7 +40,8 @@ impl Terms {
             None => {
                 let term = Arc::new(term.clone());
                 Arc::make_mut(&mut self.places).insert(Arc::clone(&term), carriers.len());
-                carriers.push(Carriers { term, rows: Arc::default() });
+                let required = term.selector.required_label().map(hash);
+                carriers.push(Carriers { term, required, rows: Arc::default() });
                 carriers.len() - 1
             }
         };
@@ -73,12 +77,19 @@ impl Terms {
 
     /// The terms that match a pod, by topology key: rows with how many such terms their pods carry.
     pub(super) fn matching(&self, namespace: &str, labels: &Labels, namespaces: &Namespaces) -> Vec<MatchedTerm> {
+        // Most terms are about one app each, and most pods are of another.
+        let known: Vec<u64> = labels.iter().map(|(key, value)| hash((key, value))).collect();
         self.carriers
             .iter()
+            .filter(|carriers| carriers.required.is_none_or(|required| known.contains(&required)))
             .filter(|carriers| is_met_by(&carriers.term, namespace, labels, namespaces))
             .map(|carriers| (Arc::clone(&carriers.term.topology_key), Arc::clone(&carriers.rows)))
             .collect()
     }
+}
+
+fn hash((key, value): (&str, &str)) -> u64 {
+    FxBuildHasher.hash_one((key, value))
 }
 
 /// Whether a term of a pod on a node keeps a pod with these labels away.

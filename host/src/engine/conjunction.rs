@@ -1,7 +1,9 @@
 //! The AND over predicates: per row the first that rejects it, in policy order, as in a scheduling cycle.
 //!
 //! [`Outcome::new`] looks at every row; [`Outcome::patched`] at those on which the verdicts differ from those of an outcome
-//! that is known. [`Outcome::rejecting`] is for rows whose rejection no ruling names.
+//! that is known. [`Outcome::rejecting`] is for rows whose rejection no ruling names. [`words`] does the looking.
+
+mod words;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,9 +11,10 @@ use std::sync::Arc;
 use super::answer::{Code, Cycle, Failure};
 use super::context::Batch;
 use super::judgement::{Judgement, Reason};
-use super::rows::{Bits, RowSet, WORD, set_bit};
+use super::rows::{RowSet, WORD, set_bit};
 use super::size::{SHARED, Size as _};
 use crate::cache::Row;
+use words::{Open, Places};
 
 /// What kube-scheduler says where there is no node at all.
 const NO_NODES: &str = "no nodes available to schedule pods";
@@ -96,12 +99,19 @@ impl Ruling {
     /// The codes of the batch's rows, in their order; none where all rows have the same.
     fn for_each_code(&self, batch: &Batch, mut call: impl FnMut(&[u16])) {
         let Judgement::ByRow(by_row) = &*self.judgement else { return };
-        match (batch, self.scope) {
-            (Batch::Rows(rows), Scope::AllRows) => {
-                let codes: Vec<u16> = rows.iter().map(|row| by_row.codes.get(row.index())).collect();
-                call(&codes);
+        match self.gathered(batch) {
+            Some(codes) => call(&codes),
+            None => by_row.codes.chunks().for_each(call),
+        }
+    }
+
+    /// The codes of the batch's rows, in their order, where they are not the judgement's own in its order.
+    fn gathered(&self, batch: &Batch) -> Option<Vec<u16>> {
+        match (batch, self.scope, &*self.judgement) {
+            (Batch::Rows(rows), Scope::AllRows, Judgement::ByRow(by_row)) => {
+                Some(rows.iter().map(|row| by_row.codes.get(row.index())).collect())
             }
-            _ => by_row.codes.chunks().for_each(call),
+            _ => None,
         }
     }
 }
@@ -113,35 +123,8 @@ impl Outcome {
             Batch::All => nodes,
             Batch::Rows(rows) => rows.len(),
         };
-        // Per place 0 while it fits, k where it fails with the k-th reason of all.
-        let mut first: Vec<u32> = vec![0; asked];
-        let mut bases = Vec::with_capacity(rulings.len());
-        let mut base = 0_u32;
-        for ruling in &rulings {
-            bases.push(base);
-            match &*ruling.judgement {
-                Judgement::FitsAll => {}
-                Judgement::FitsNone(_) => {
-                    first.iter_mut().for_each(|first| *first = if *first == 0 { base + 1 } else { *first });
-                    base += 1;
-                }
-                Judgement::ByRow(by_row) => {
-                    let mut rest = first.as_mut_slice();
-                    ruling.for_each_code(batch, |codes| {
-                        let places = codes.len().min(rest.len());
-                        let (chunk, after) = std::mem::take(&mut rest).split_at_mut(places);
-                        rest = after;
-                        for (first, code) in chunk.iter_mut().zip(codes) {
-                            let this = if *code == 0 { 0 } else { base + u32::from(*code) };
-                            *first = if *first == 0 { this } else { *first };
-                        }
-                    });
-                    base += u32::try_from(by_row.reasons.len()).unwrap_or(u32::MAX);
-                }
-            }
-        }
         let mut outcome = Self::empty(rulings, asked);
-        outcome.group(&first, &bases, base as usize, batch, nodes);
+        outcome.group(batch, nodes);
         outcome.finish(batch);
         outcome
     }
@@ -151,61 +134,30 @@ impl Outcome {
         Self { rulings, asked, feasible, failures, cycle: Cycle::EachNode, message: None, groups: Vec::new() }
     }
 
-    /// Puts rows into groups, by what was found first on each.
-    fn group(&mut self, first: &[u32], bases: &[u32], reasons: usize, batch: &Batch, nodes: usize) {
-        let mut feasible: Vec<u64> = vec![0; nodes.div_ceil(WORD)];
-        // By number of the reason.
-        let mut rows_of: Vec<Vec<Row>> = vec![Vec::new(); reasons + 1];
-        let mut fail = |row: Row, first: u32| {
-            if let Some(rows) = rows_of.get_mut(first as usize) {
-                rows.push(row);
-            }
-        };
-        match batch {
-            // Word by word: what fits is a bit, and only what does not is looked at row by row.
-            Batch::All => {
-                let words = feasible.iter_mut().zip((0_u32..).step_by(WORD)).zip(first.chunks(WORD));
-                for ((word, base), first) in words {
-                    *word = zeros(first);
-                    let failing = Bits { word: !*word & (u64::MAX >> (WORD - first.len())), base };
-                    failing.for_each(|row| fail(row, first.get(row.index() % WORD).copied().unwrap_or(0)));
-                }
-            }
-            Batch::Rows(rows) => {
-                for (row, first) in rows.iter().zip(first) {
-                    if *first == 0 {
-                        set_bit(&mut feasible, *row);
-                    } else {
-                        fail(*row, *first);
-                    }
-                }
-            }
-        }
+    /// Puts rows into groups, predicate by predicate: what one rejects is no concern of those after it.
+    fn group(&mut self, batch: &Batch, nodes: usize) {
+        let mut open = Open::all(self.asked);
         let mut groups = Vec::new();
-        for (predicate, (ruling, base)) in self.rulings.iter().zip(bases).enumerate() {
-            let reasons: &[Reason] = match &*ruling.judgement {
-                Judgement::FitsAll => &[],
-                Judgement::FitsNone(reason) => std::slice::from_ref(reason),
-                Judgement::ByRow(by_row) => &by_row.reasons,
+        for (predicate, ruling) in self.rulings.iter().enumerate() {
+            let taken = match &*ruling.judgement {
+                Judgement::FitsAll => continue,
+                Judgement::FitsNone(reason) => BTreeMap::from([(reason, open.take_all())]),
+                Judgement::ByRow(by_row) => match ruling.gathered(batch) {
+                    Some(codes) => open.take(std::iter::once(codes.as_slice()), &by_row.reasons),
+                    None => open.take(by_row.codes.chunks(), &by_row.reasons),
+                },
             };
-            // A verdict may list equal reasons twice, an answer does not.
-            let mut sorted: BTreeMap<&Reason, Vec<Row>> = BTreeMap::new();
-            for (number, reason) in (*base as usize + 1..).zip(reasons) {
-                let rows = rows_of.get_mut(number).map(std::mem::take).unwrap_or_default();
-                if !rows.is_empty() {
-                    sorted.entry(reason).or_default().extend(rows);
-                }
-            }
-            for (reason, mut rows) in sorted {
-                // The rows of a subset are in the order of names, those of equal reasons behind each other.
-                if !rows.is_sorted() {
-                    rows.sort_unstable();
-                }
-                groups.push(Group { predicate, reason: reason.clone(), rows: Arc::new(RowSet::of(rows, nodes)) });
-            }
+            let group = |(reason, places): (&Reason, Places)| {
+                let rows = Arc::new(rows_at(places, batch, nodes));
+                Group { predicate, reason: reason.clone(), rows }
+            };
+            groups.extend(taken.into_iter().map(group).filter(|group| !group.rows.is_empty()));
         }
         self.groups = groups;
-        self.feasible = Arc::new(RowSet::of_words(feasible));
+        self.feasible = Arc::new(match batch {
+            Batch::All => RowSet::of_words(open.into_words()),
+            Batch::Rows(_) => rows_at(Places::Bitmap(open.into_words()), batch, nodes),
+        });
     }
 
     /// The outcome for other rulings of the same predicates over every row; none where too much differs.
@@ -334,12 +286,19 @@ impl Outcome {
     }
 }
 
-/// A bit for each of at most a word's numbers, set where that is 0. Four parts go side by side: bits that are added to one
-/// word wait for each other.
-fn zeros(numbers: &[u32]) -> u64 {
-    let bits = |part: &[u32]| part.iter().rev().fold(0_u64, |bits, number| bits << 1 | u64::from(*number == 0));
-    let parts = (0..).step_by(WORD / 4).zip(numbers.chunks(WORD / 4));
-    parts.fold(0, |word, (at, part)| word | bits(part) << at)
+/// The rows at places of a batch.
+fn rows_at(places: Places, batch: &Batch, nodes: usize) -> RowSet {
+    match (batch, places) {
+        (Batch::All, Places::Bitmap(words)) => RowSet::of_bits(words, nodes),
+        (Batch::All, Places::List(places)) => RowSet::of(places.into_iter().map(Row).collect(), nodes),
+        (Batch::Rows(rows), places) => {
+            let mut found = Vec::new();
+            places.for_each(|place| found.extend(rows.get(place)));
+            // The rows of a subset are in the order of names.
+            found.sort_unstable();
+            RowSet::of(found, nodes)
+        }
+    }
 }
 
 /// Where the group of a predicate and reason is, or would be.

@@ -51,6 +51,21 @@ impl RowSet {
         Self { form: Form::Many(words, len) }
     }
 
+    /// The rows of a bitmap out of `all` rows, which may lack words at its end.
+    pub(super) fn of_bits(mut words: Vec<u64>, all: usize) -> Self {
+        let len: usize = words.iter().map(|word| word.count_ones() as usize).sum();
+        let size = all.div_ceil(WORD);
+        if len * size_of::<Row>() <= size * size_of::<u64>() {
+            let mut rows = Vec::with_capacity(len);
+            for (word, base) in words.iter().zip((0_u32..).step_by(WORD)) {
+                rows.extend(Bits { word: *word, base });
+            }
+            return Self { form: Form::Few(rows) };
+        }
+        words.resize(size, 0);
+        Self { form: Form::Many(words, len) }
+    }
+
     /// Becomes a bitmap over `all` rows where that is smaller.
     fn widen(&mut self, all: usize) {
         if let Form::Few(rows) = &self.form

@@ -95,6 +95,17 @@ impl PodSelector {
         in_namespace && self.requirements.iter().all(|requirement| requirement.matches(labels))
     }
 
+    /// A label, key and value, that every pod has which matches; none where there is none such.
+    pub(crate) fn required_label(&self) -> Option<(&str, &str)> {
+        self.requirements.iter().find_map(|requirement| match &requirement.test {
+            Test::In(values) => match values.as_slice() {
+                [value] => Some((&*requirement.key, &**value)),
+                _ => None,
+            },
+            Test::NotIn(_) | Test::Exists | Test::DoesNotExist => None,
+        })
+    }
+
     /// Bytes that it takes, its texts included.
     pub fn bytes(&self) -> usize {
         let requirements = self.namespace_requirements.iter().flatten().chain(&self.requirements);
