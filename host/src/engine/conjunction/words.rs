@@ -56,19 +56,30 @@ impl Open {
         reasons: &'r [Reason],
     ) -> BTreeMap<&'r Reason, Places> {
         let mut found = Found::new(reasons.len(), self.words.len());
-        let words = self.words.iter_mut().zip((0_u32..).step_by(WORD));
-        for ((open, base), codes) in words.zip(pieces.flat_map(|piece| piece.chunks(WORD))) {
-            let codes = Codes::of(codes);
-            let rejected = *open & codes.others_than(0);
+        let mut words = self.words.iter_mut().zip((0_u32..).step_by(WORD));
+        let mut take = |codes: &[u16; WORD]| {
+            let Some((open, base)) = words.next() else { return };
+            let rejected = *open & others_than(0, codes);
             if rejected != 0 {
                 *open &= !rejected;
-                found.add(rejected, base, &codes);
+                found.add(rejected, base, codes);
+            }
+        };
+        for piece in pieces {
+            let (whole, rest) = piece.as_chunks();
+            whole.iter().for_each(&mut take);
+            if !rest.is_empty() {
+                let mut last = [0; WORD];
+                last.iter_mut().zip(rest).for_each(|(into, code)| *into = *code);
+                take(&last);
             }
         }
         let mut sorted: BTreeMap<&Reason, Places> = BTreeMap::new();
         for (reason, places) in reasons.iter().zip(found.places).filter(|(_, places)| !places.is_empty()) {
             sorted.entry(reason).and_modify(|known| known.join(&places)).or_insert(places);
         }
+        // Once, however many reasons are equal.
+        sorted.values_mut().for_each(Places::put_in_order);
         sorted
     }
 }
@@ -87,11 +98,11 @@ impl Found {
     }
 
     /// Adds the places of a word that are rejected; the first of its places is `base`.
-    fn add(&mut self, mut rejected: u64, base: u32, codes: &Codes) {
+    fn add(&mut self, mut rejected: u64, base: u32, codes: &[u16; WORD]) {
         let is_only = self.places.len() == 1;
         while rejected != 0 {
-            let code = codes.at(rejected.trailing_zeros());
-            let same = if is_only { rejected } else { rejected & !codes.others_than(code) };
+            let code = codes.get(rejected.trailing_zeros() as usize).copied().unwrap_or(0);
+            let same = if is_only { rejected } else { rejected & !others_than(code, codes) };
             // A code without a reason does not pass the sandbox; here it would keep its places out of every group.
             if let Some(places) = usize::from(code).checked_sub(1).and_then(|at| self.places.get_mut(at)) {
                 places.add(same, base, self.words);
@@ -133,17 +144,22 @@ impl Places {
         }
     }
 
-    /// Adds other places, none of which is among these.
+    fn put_in_order(&mut self) {
+        if let Self::List(places) = self
+            && !places.is_sorted()
+        {
+            places.sort_unstable();
+        }
+    }
+
+    /// Adds other places, none of which is among these, in no order.
     fn join(&mut self, other: &Self) {
         match (self, other) {
             (Self::Bitmap(words), Self::Bitmap(others)) => {
                 words.resize(words.len().max(others.len()), 0);
                 words.iter_mut().zip(others).for_each(|(word, other)| *word |= other);
             }
-            (Self::List(places), other) => {
-                other.for_each(|place| places.extend(u32::try_from(place)));
-                places.sort_unstable();
-            }
+            (Self::List(places), other) => other.for_each(|place| places.extend(u32::try_from(place))),
             (Self::Bitmap(words), Self::List(places)) => {
                 for place in places.iter().map(|place| *place as usize) {
                     words.resize(words.len().max(place / WORD + 1), 0);
@@ -154,31 +170,14 @@ impl Places {
     }
 }
 
-/// The codes of a word's places; 0 for places that there are not.
-struct Codes([u16; WORD]);
-
-impl Codes {
-    fn of(codes: &[u16]) -> Self {
-        let mut all = [0; WORD];
-        for (known, code) in all.iter_mut().zip(codes) {
-            *known = *code;
-        }
-        Self(all)
+/// A bit for each place of a word, set where the code is another.
+fn others_than(code: u16, codes: &[u16; WORD]) -> u64 {
+    let mut differs = [0_u8; WORD];
+    for (differs, known) in differs.iter_mut().zip(codes) {
+        *differs = u8::from(*known != code);
     }
-
-    fn at(&self, place: u32) -> u16 {
-        self.0.get(place as usize).copied().unwrap_or(0)
-    }
-
-    /// A bit for each place, set where the code is another.
-    fn others_than(&self, code: u16) -> u64 {
-        let mut differs = [0_u8; WORD];
-        for (differs, known) in differs.iter_mut().zip(&self.0) {
-            *differs = u8::from(*known != code);
-        }
-        let (eights, _) = differs.as_chunks();
-        eights.iter().rev().fold(0, |word, eight| word << 8 | lowest_bits(*eight))
-    }
+    let (eights, _) = differs.as_chunks();
+    eights.iter().rev().fold(0, |word, eight| word << 8 | lowest_bits(*eight))
 }
 
 /// The lowest bits of eight bytes, which have no other, as a byte: the product has each of them in a place of its own, and

@@ -7,10 +7,13 @@
 
 mod lanes;
 
-use lanes::{FEW, LANES, Rows, repeat};
+use lanes::LANES;
 
 /// Rows per turn of a loop. 32 rows of a byte are two vector registers; more would only lengthen the code.
 pub const BLOCK: usize = 32;
+
+/// The most codes that each row is compared with. Beyond that a look-up in a table is faster.
+const FEW: usize = 4;
 
 /// Replaces every entry of `into` by `f(entry, entry of column)`. Where one is shorter the rest of the other is left
 /// alone.
@@ -61,21 +64,12 @@ pub(crate) fn number(codes: &mut [u16], patterns: &mut [u8], pattern: u8, code: 
 
 /// Sets `bit` where `amount` is more than `column` has.
 pub fn mark_short(patterns: &mut [u8], column: &[i64], amount: i64, bit: u8) {
-    let bits = repeat(bit);
-    update_words(patterns, column, |before, column| {
-        let short = lanes::short(column, amount);
-        [before[0] | (short[0] & bits), before[1] | (short[1] & bits)]
-    });
+    mark_blocks(patterns, column, |patterns, column| lanes::mark_short(patterns, column, amount, bit));
 }
 
 /// Sets `bit` where the pattern has the one bit `among` and `amount` is more than `column` has.
 pub fn mark_short_among(patterns: &mut [u8], among: u8, column: &[i64], amount: i64, bit: u8) {
-    let (bits, shift) = (repeat(bit), among.trailing_zeros());
-    update_words(patterns, column, |before, column| {
-        let short = lanes::short(column, amount);
-        let is_among = before.map(|word| ((word >> shift) & repeat(1)) * u64::from(u8::MAX));
-        [before[0] | (short[0] & is_among[0] & bits), before[1] | (short[1] & is_among[1] & bits)]
-    });
+    mark_blocks(patterns, column, |patterns, column| lanes::mark_short_among(patterns, among, column, amount, bit));
 }
 
 /// Sets `bit` where `column` holds none of `codes`.
@@ -96,9 +90,6 @@ pub fn mark_inside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) 
 
 /// Sets the bits `table[code]`, where `column` says the code; a code beyond the table stands for `beyond`.
 pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
-    if table.len() <= LANES {
-        return mark_by_small_table(patterns, column, table, beyond);
-    }
     // Of most tables a few entries differ from the rest: what nodes are tainted with, what few nodes have.
     let differing = (0..).zip(table).filter(|(_, bits)| **bits != beyond);
     let (codes, bits): (Vec<u32>, Vec<u8>) = differing.take(FEW + 1).unzip();
@@ -107,69 +98,52 @@ pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: 
         (Some(codes), [inside, rest @ ..]) if rest.iter().all(|bits| bits == inside) => {
             mark_by_few(patterns, column, codes, *inside, beyond);
         }
+        _ if table.len() <= LANES => mark_by_small_table(patterns, column, table, beyond),
         _ => mark_by_lookup(patterns, column, table, beyond),
     }
 }
 
-/// Sets the bits `inside` where `column` holds one of the codes, and `outside` elsewhere.
+/// Sets the bits `inside` where `column` holds one of the codes, which may repeat the first one, and `outside`
+/// elsewhere.
 fn mark_by_few(patterns: &mut [u8], column: &[u32], codes: [u32; FEW], inside: u8, outside: u8) {
-    let (differing, outside) = (repeat(inside ^ outside), repeat(outside));
-    update_words(patterns, column, |before, column| {
-        let inside = lanes::equal(column, codes);
-        [before[0] | ((inside[0] & differing) ^ outside), before[1] | ((inside[1] & differing) ^ outside)]
-    });
+    let [first, rest @ ..] = codes;
+    if rest.iter().all(|code| *code == first) {
+        mark_blocks(patterns, column, |patterns, column| lanes::mark_equal(patterns, column, [first], inside, outside));
+    } else {
+        mark_blocks(patterns, column, |patterns, column| lanes::mark_equal(patterns, column, codes, inside, outside));
+    }
 }
 
 /// Looks codes up in a table of no more entries than are taken at once.
 fn mark_by_small_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
-    let mut differing = [0; LANES];
-    for (differing, bits) in differing.iter_mut().zip(table) {
-        *differing = bits ^ beyond;
-    }
-    let beyond = repeat(beyond);
-    update_words(patterns, column, |before, column| {
-        let differing = lanes::look_up(column, differing);
-        [before[0] | (differing[0] ^ beyond), before[1] | (differing[1] ^ beyond)]
-    });
+    let mut whole = [beyond; LANES];
+    whole[..table.len()].copy_from_slice(table);
+    mark_blocks(patterns, column, |patterns, column| lanes::mark_looked_up(patterns, column, &whole, beyond));
 }
 
 /// Looks each code up: any table, at the speed of one load per row.
 fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
-    // Every code beyond the table finds the entry at its end: no row has to be told from others.
-    let mut table = table.to_vec();
-    table.push(beyond);
-    let (table, last) = (table.as_slice(), table.len() - 1);
-    let rows = patterns.len().min(column.len());
-    let (blocks, rest) = patterns[..rows].as_chunks_mut::<LANES>();
-    let (column_blocks, column_rest) = column[..rows].as_chunks::<LANES>();
-    for (block, column) in blocks.iter_mut().zip(column_blocks) {
+    mark_blocks(patterns, column, |patterns, column| {
         for lane in 0..LANES {
-            block[lane] |= table[(column[lane] as usize).min(last)];
+            patterns[lane] |= table.get(column[lane] as usize).copied().unwrap_or(beyond);
         }
-    }
-    update(rest, column_rest, |pattern, code| pattern | table[(code as usize).min(last)]);
+    });
 }
 
-/// Replaces patterns, eight in each word, by `f` of them and of what `column` has for them. Where one is shorter the rest
-/// of the other is left alone.
+/// Calls `mark` with sixteen patterns after the other, and what `column` has for them; the last ones are filled up. Where
+/// one is shorter the rest of the other is left alone.
 #[inline]
-fn update_words<T: Copy + Default>(patterns: &mut [u8], column: &[T], f: impl Fn(Rows, &[T; LANES]) -> Rows) {
+fn mark_blocks<T: Copy + Default>(patterns: &mut [u8], column: &[T], mark: impl Fn(&mut [u8; LANES], &[T; LANES])) {
     let rows = patterns.len().min(column.len());
-    let (blocks, rest) = patterns[..rows].as_chunks_mut::<LANES>();
-    let (column_blocks, column_rest) = column[..rows].as_chunks::<LANES>();
-    let update = |block: &mut [u8; LANES], column: &[T; LANES]| {
-        let (halves, _) = block.as_chunks();
-        let after = f([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])], column);
-        block.copy_from_slice(after.map(u64::to_le_bytes).as_flattened());
-    };
+    let (blocks, rest) = patterns[..rows].as_chunks_mut();
+    let (column_blocks, column_rest) = column[..rows].as_chunks();
     for (block, column) in blocks.iter_mut().zip(column_blocks) {
-        update(block, column);
+        mark(block, column);
     }
-    // What is left is filled up to a block.
     let (mut last, mut last_column) = ([0; LANES], [T::default(); LANES]);
     last[..rest.len()].copy_from_slice(rest);
     last_column[..rest.len()].copy_from_slice(column_rest);
-    update(&mut last, &last_column);
+    mark(&mut last, &last_column);
     rest.copy_from_slice(&last[..rest.len()]);
 }
 
