@@ -15,7 +15,7 @@ use crate::metadata::{AntiAffinityTerm, Labels};
 struct Carriers {
     term: Arc<AntiAffinityTerm>,
     /// The hash of a label that every pod has which the term matches.
-    required: Option<u64>,
+    required_hash: Option<u64>,
     /// By row, sorted: how many terms of pods on the row are this one.
     rows: Arc<Vec<(Row, u32)>>,
 }
@@ -40,8 +40,8 @@ impl Terms {
             None => {
                 let term = Arc::new(term.clone());
                 Arc::make_mut(&mut self.places).insert(Arc::clone(&term), carriers.len());
-                let required = term.selector.required_label().map(hash);
-                carriers.push(Carriers { term, required, rows: Arc::default() });
+                let required_hash = term.selector.required_label().map(hash);
+                carriers.push(Carriers { term, required_hash, rows: Arc::default() });
                 carriers.len() - 1
             }
         };
@@ -78,10 +78,11 @@ impl Terms {
     /// The terms that match a pod, by topology key: rows with how many such terms their pods carry.
     pub(super) fn matching(&self, namespace: &str, labels: &Labels, namespaces: &Namespaces) -> Vec<MatchedTerm> {
         // Most terms are about one app each, and most pods are of another.
-        let known: Vec<u64> = labels.iter().map(|(key, value)| hash((key, value))).collect();
+        let mut known: Vec<u64> = labels.iter().map(|(key, value)| hash((key, value))).collect();
+        known.sort_unstable();
         self.carriers
             .iter()
-            .filter(|carriers| carriers.required.is_none_or(|required| known.contains(&required)))
+            .filter(|carriers| carriers.required_hash.is_none_or(|required| known.binary_search(&required).is_ok()))
             .filter(|carriers| is_met_by(&carriers.term, namespace, labels, namespaces))
             .map(|carriers| (Arc::clone(&carriers.term.topology_key), Arc::clone(&carriers.rows)))
             .collect()

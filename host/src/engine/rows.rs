@@ -28,14 +28,19 @@ pub(super) const WORD: usize = u64::BITS as usize;
 /// Below one row in so many nodes, sorting the rows by name is cheaper than walking the names of all nodes.
 const SORT_BELOW: usize = 16;
 
+/// A bitmap in which the first bits are set.
+pub(super) fn all_bits(bits: usize) -> Vec<u64> {
+    let mut words = vec![u64::MAX; bits / WORD];
+    if !bits.is_multiple_of(WORD) {
+        words.push((1 << (bits % WORD)) - 1);
+    }
+    words
+}
+
 impl RowSet {
     /// The first `rows` rows.
     pub fn all(rows: usize) -> Self {
-        let mut words = vec![u64::MAX; rows / WORD];
-        if !rows.is_multiple_of(WORD) {
-            words.push((1 << (rows % WORD)) - 1);
-        }
-        Self { form: Form::Many(words, rows) }
+        Self { form: Form::Many(all_bits(rows), rows) }
     }
 
     /// The rows of a list in order, out of `all` rows.
@@ -302,6 +307,9 @@ mod tests {
             assert_eq!(set.len(), twin.len());
             assert_eq!(set, twin.iter().copied().collect());
             assert_eq!(RowSet::of_words(set.bitmap(all)), set);
+            let mut words = set.bitmap(all);
+            words.truncate(words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1));
+            assert_eq!(RowSet::of_bits(words, all), set);
             let first = Row(random.usize(0..all + 70) as u32);
             assert!(set.iter_from(first).eq(twin.range(first..).copied()), "from {first:?}");
             let other: BTreeSet<Row> = (0..all).filter(|_| random.bool()).map(|row| Row(row as u32)).collect();

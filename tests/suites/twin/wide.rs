@@ -79,12 +79,19 @@ fn node(random: &mut fastrand::Rng, number: usize) -> Value {
     if random.u8(..20) == 0 {
         node["spec"]["unschedulable"] = json!(true);
     }
-    // In some clusters more sets of taints than are looked up at once.
+    // More sets of taints than are looked up at once.
     if random.u8(..4) == 0 {
         let value = value(random.usize(..25));
         node["spec"]["taints"] = json!([{"key": "kept-for", "value": value, "effect": "NoSchedule"}]);
     }
     node
+}
+
+/// The numbers of nodes in the order in which they come, which is that of their names.
+fn first_known(nodes: usize) -> impl Iterator<Item = usize> {
+    let mut numbers: Vec<usize> = (0..nodes).collect();
+    numbers.sort_by_key(|number| format!("n{number}"));
+    numbers.into_iter()
 }
 
 /// An integer, so that `Gt` and `Lt` have something to compare.
@@ -114,10 +121,19 @@ fn asked(random: &mut fastrand::Rng, number: usize, nodes: usize) -> Value {
         let (key, values) = KEYS[random.usize(..KEYS.len())];
         let number = |random: &mut fastrand::Rng| value(random.usize(..nodes.min(values)));
         match random.u8(..6) {
-            0 => json!({"key": key, "operator": "Gt", "values": [number(random)]}),
+            0 => {
+                let operator = if random.bool() { "Gt" } else { "Lt" };
+                json!({"key": key, "operator": operator, "values": [number(random)]})
+            }
             1 => json!({"key": key, "operator": "Exists"}),
             kind => {
-                let some: Vec<String> = (0..random.usize(1..30)).map(|_| number(random)).collect();
+                let count = random.usize(1..30);
+                // Either any values, or of those that the cache came to know first: its codes for them are small.
+                let some: Vec<String> = if random.bool() {
+                    (0..count).map(|_| number(random)).collect()
+                } else {
+                    first_known(nodes).map(|node| value(node % values)).take(count.div_ceil(2)).collect()
+                };
                 json!({"key": key, "operator": if kind < 4 { "In" } else { "NotIn" }, "values": some})
             }
         }

@@ -6,10 +6,14 @@
 use std::collections::BTreeMap;
 
 use crate::engine::judgement::Reason;
-use crate::engine::rows::{Bits, WORD};
+use crate::engine::rows::{Bits, WORD, all_bits};
+use crate::limits::CHUNK_ROWS;
 
 /// Up to so many reasons of one predicate have a bitmap each while they are told apart; with more, each place is listed.
 const FEW_REASONS: usize = 16;
+
+// A piece of codes ends where a word does.
+const _: () = assert!(CHUNK_ROWS.is_multiple_of(WORD));
 
 /// The places that no predicate has rejected so far.
 #[derive(Debug)]
@@ -18,22 +22,18 @@ pub(super) struct Open {
 }
 
 /// Places under one reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Places {
     /// Bit `place % 64` of word `place / 64`; words at the end in which none is set may be missing.
     Bitmap(Vec<u64>),
-    /// In order.
+    /// In order once all are there.
     List(Vec<u32>),
 }
 
 impl Open {
     /// All of a batch's places.
     pub(super) fn all(places: usize) -> Self {
-        let mut words = vec![u64::MAX; places.div_ceil(WORD)];
-        if let Some(last) = words.last_mut().filter(|_| !places.is_multiple_of(WORD)) {
-            *last = (1 << (places % WORD)) - 1;
-        }
-        Self { words }
+        Self { words: all_bits(places) }
     }
 
     /// The bitmap of the places that are left.
@@ -154,18 +154,12 @@ impl Places {
 
     /// Adds other places, none of which is among these, in no order.
     fn join(&mut self, other: &Self) {
-        match (self, other) {
-            (Self::Bitmap(words), Self::Bitmap(others)) => {
-                words.resize(words.len().max(others.len()), 0);
-                words.iter_mut().zip(others).for_each(|(word, other)| *word |= other);
-            }
-            (Self::List(places), other) => other.for_each(|place| places.extend(u32::try_from(place))),
-            (Self::Bitmap(words), Self::List(places)) => {
-                for place in places.iter().map(|place| *place as usize) {
-                    words.resize(words.len().max(place / WORD + 1), 0);
-                    words.iter_mut().skip(place / WORD).take(1).for_each(|word| *word |= 1 << (place % WORD));
-                }
-            }
+        match self {
+            Self::Bitmap(words) => other.for_each(|place| {
+                words.resize(words.len().max(place / WORD + 1), 0);
+                words.iter_mut().skip(place / WORD).take(1).for_each(|word| *word |= 1 << (place % WORD));
+            }),
+            Self::List(places) => other.for_each(|place| places.extend(u32::try_from(place))),
         }
     }
 }

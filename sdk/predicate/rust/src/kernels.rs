@@ -1,9 +1,9 @@
-//! Loops over columns. All of them go in blocks of constant length: the compiler makes vector instructions of a
-//! block, and the host's check for a spent time budget, paid at every turn of a loop, is paid once per block.
+//! Loops over columns, most of them in blocks of constant length: the compiler makes vector instructions of a block,
+//! and the host's check for a spent time budget, paid at every turn of a loop, is paid once per block.
 //!
 //! Fast predicates keep a *pattern* per row, a byte whose bits say in which ways the row fails. The `mark_` functions
 //! set bits of patterns; [`Verdict::by_pattern`](crate::Verdict::by_pattern) makes the verdict. Where a column's entries are
-//! wider than a pattern, [`lanes`] brings them to a byte each.
+//! wider than a pattern, `lanes` brings them to a byte each.
 
 mod lanes;
 
@@ -67,7 +67,7 @@ pub fn mark_short(patterns: &mut [u8], column: &[i64], amount: i64, bit: u8) {
     mark_blocks(patterns, column, |patterns, column| lanes::mark_short(patterns, column, amount, bit));
 }
 
-/// Sets `bit` where the pattern has the one bit `among` and `amount` is more than `column` has.
+/// Sets `bit` where the pattern has one of the bits `among` and `amount` is more than `column` has.
 pub fn mark_short_among(patterns: &mut [u8], among: u8, column: &[i64], amount: i64, bit: u8) {
     mark_blocks(patterns, column, |patterns, column| lanes::mark_short_among(patterns, among, column, amount, bit));
 }
@@ -76,7 +76,7 @@ pub fn mark_short_among(patterns: &mut [u8], among: u8, column: &[i64], amount: 
 pub fn mark_outside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) {
     match few(codes) {
         Some(few) => mark_by_few(patterns, column, few, 0, bit),
-        None => mark_by_table(patterns, column, &table(codes, bit, 0), bit),
+        None => mark_by_lookup(patterns, column, &table(codes, bit, 0), bit),
     }
 }
 
@@ -84,7 +84,7 @@ pub fn mark_outside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8)
 pub fn mark_inside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) {
     match few(codes) {
         Some(few) => mark_by_few(patterns, column, few, bit, 0),
-        None => mark_by_table(patterns, column, &table(codes, 0, bit), 0),
+        None => mark_by_lookup(patterns, column, &table(codes, 0, bit), 0),
     }
 }
 
@@ -98,7 +98,6 @@ pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: 
         (Some(codes), [inside, rest @ ..]) if rest.iter().all(|bits| bits == inside) => {
             mark_by_few(patterns, column, codes, *inside, beyond);
         }
-        _ if table.len() <= LANES => mark_by_small_table(patterns, column, table, beyond),
         _ => mark_by_lookup(patterns, column, table, beyond),
     }
 }
@@ -114,15 +113,15 @@ fn mark_by_few(patterns: &mut [u8], column: &[u32], codes: [u32; FEW], inside: u
     }
 }
 
-/// Looks codes up in a table of no more entries than are taken at once.
-fn mark_by_small_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
-    let mut whole = [beyond; LANES];
-    whole[..table.len()].copy_from_slice(table);
-    mark_blocks(patterns, column, |patterns, column| lanes::mark_looked_up(patterns, column, &whole, beyond));
-}
-
-/// Looks each code up: any table, at the speed of one load per row.
+/// Looks each code up: at once in a table of no more entries than rows are taken, else at the speed of one load per row.
 fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
+    let mut small = [beyond; LANES];
+    if let Some(entries) = small.get_mut(..table.len()) {
+        entries.copy_from_slice(table);
+        return mark_blocks(patterns, column, |patterns, column| {
+            lanes::mark_looked_up(patterns, column, &small, beyond);
+        });
+    }
     mark_blocks(patterns, column, |patterns, column| {
         for lane in 0..LANES {
             patterns[lane] |= table.get(column[lane] as usize).copied().unwrap_or(beyond);
@@ -200,8 +199,9 @@ mod tests {
     #[test]
     fn inside_and_outside_are_opposite_and_right() {
         on_random_columns(|random, rows, seed| {
-            let column: Vec<u32> = (0..rows).map(|_| random.u32(..12)).collect();
-            let codes: Vec<u32> = (0..random.usize(..9)).map(|_| random.u32(1..12)).collect();
+            let values = [12, 40][random.usize(..2)];
+            let column: Vec<u32> = (0..rows).map(|_| random.u32(..values)).collect();
+            let codes: Vec<u32> = (0..random.usize(..9)).map(|_| random.u32(1..values)).collect();
             let before = patterns(random, rows);
             let (mut inside, mut outside) = (before.clone(), before.clone());
             mark_inside(&mut inside, &column, &codes, 16);
@@ -229,7 +229,7 @@ mod tests {
         on_random_columns(|random, rows, seed| {
             let column: Vec<i64> =
                 (0..rows).map(|_| random.choice([i64::MIN, -2, 0, 1, i64::MAX]).unwrap_or(3)).collect();
-            let (before, amount, among) = (patterns(random, rows), random.i64(-3..3), 1 << random.u8(..3));
+            let (before, amount, among) = (patterns(random, rows), random.i64(-3..3), random.u8(..8));
             let mut after = before.clone();
             mark_short_among(&mut after, among, &column, amount, 16);
             for row in 0..rows {
@@ -254,11 +254,12 @@ mod tests {
     #[test]
     fn every_row_has_the_bits_of_its_code_in_the_table() {
         on_random_columns(|random, rows, seed| {
-            let column: Vec<u32> = (0..rows).map(|_| random.u32(..12)).collect();
+            let values = [12, 300][random.usize(..2)];
+            let column: Vec<u32> = (0..rows).map(|_| random.u32(..values)).collect();
             let beyond = random.u8(..3) << 4;
             // From a table of which nothing differs to one of which everything may.
             let differing = random.u8(..4);
-            let table: Vec<u8> = (0..random.usize(..14))
+            let table: Vec<u8> = (0..random.usize(..40))
                 .map(|_| if random.u8(..8) < 2 * differing { random.u8(..=differing) << 4 } else { beyond })
                 .collect();
             let before = patterns(random, rows);

@@ -56,10 +56,10 @@ impl Verdict {
     /// is asked once per pattern that occurs.
     #[must_use]
     pub fn by_pattern(patterns: &[u8], mut failure: impl FnMut(u8) -> Failure) -> Self {
+        let Some(mut row) = kernels::first_marked(patterns, 0) else { return Self::FitsAll };
         let mut failures = Vec::new();
         let mut codes = vec![0; patterns.len()];
         let mut left = patterns.to_vec();
-        let mut row = 0;
         for _ in 0..FEW_PATTERNS {
             match kernels::first_marked(&left, row) {
                 Some(marked) => row = marked,

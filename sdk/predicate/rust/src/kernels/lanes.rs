@@ -1,7 +1,7 @@
 //! Sixteen rows of a column at once.
 //!
-//! Each function is there twice. The portable one is the plain loop that says what it does; tests and native builds use
-//! it. The other one is for guests: on their target the compiler takes vectors of wide entries apart to make bytes of
+//! Each function is there twice. The portable one is the plain loop that says what it does; all builds but those of guests
+//! with vectors use it. The other one is for these: on their target the compiler takes vectors of wide entries apart to make bytes of
 //! them, where a shuffle does it for all entries at once. It works on words, eight rows in each.
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
@@ -27,7 +27,7 @@ mod portable {
         }
     }
 
-    /// As above, in rows with the one bit `among`.
+    /// As above, in rows with one of the bits `among`.
     #[inline]
     pub(in super::super) fn mark_short_among(
         patterns: &mut Block,
@@ -97,7 +97,10 @@ mod vector {
     ) {
         let short = short(column, amount);
         update(patterns, |word, at| {
-            let is_among = ((word >> among.trailing_zeros()) & repeat(1)) * u64::from(u8::MAX);
+            // A byte that has any bit carries into its highest one; no byte carries into the next.
+            let marked = word & repeat(among);
+            let carried = ((marked & repeat(0x7f)) + repeat(0x7f)) | marked;
+            let is_among = ((carried >> 7) & repeat(1)) * u64::from(u8::MAX);
             word | (short[at] & is_among & repeat(bit))
         });
     }
@@ -126,7 +129,7 @@ mod vector {
     ) {
         let (halves, _) = table.as_chunks();
         let [first, second] = [0, 1].map(|at: usize| u64::from_le_bytes(halves[at]) ^ repeat(beyond));
-        // Of a code beyond the table no byte but the lowest is looked at; what it finds is 0.
+        // Only the lowest byte of a code is looked at: greater codes must stay beyond the table, where 0 is found.
         let bounded = |codes: v128| u32x4_min(codes, u32x4_splat(u32::from(u8::MAX)));
         let found = words(u8x16_swizzle(u64x2(first, second), lowest_bytes(quarters(column).map(bounded))));
         update(patterns, |word, at| word | (found[at] ^ repeat(beyond)));
