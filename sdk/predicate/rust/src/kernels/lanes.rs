@@ -1,8 +1,8 @@
 //! Sixteen rows of a column at once.
 //!
-//! Each function is there twice. The portable one is the plain loop that says what it does; all builds but those of guests
-//! with vectors use it. The other one is for these: on their target the compiler takes vectors of wide entries apart to make bytes of
-//! them, where a shuffle does it for all entries at once. It works on words, eight rows in each.
+//! Each function is there twice. The portable one is the plain loop that says what it does; all builds but those of
+//! guests with vectors use it. The other one is for these: on their target the compiler takes vectors of wide entries
+//! apart to make bytes of them, where a shuffle does it for all entries at once. It works on words, eight rows in each.
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 pub(super) use portable::{mark_equal, mark_looked_up, mark_short, mark_short_among};
