@@ -15,9 +15,11 @@ use crate::limits::{EPOCH_TICK, HOST_TIME_FACTOR, STARVED_FACTOR};
 #[derive(Debug)]
 pub(super) struct Deadline {
     budget: Duration,
-    /// The thread's processor time at the first tick; a call that ends before it costs no system call.
-    since: Option<Duration>,
-    ends: Instant,
+    /// Wall-clock time that the call may take.
+    most: Duration,
+    /// When the first tick found the call running, in processor time of the thread and by the wall clock; a call that ends
+    /// before it looks at no clock.
+    since: Option<(Duration, Instant)>,
     /// What the host may still take off the clock for its own work.
     host_time: Duration,
 }
@@ -25,8 +27,7 @@ pub(super) struct Deadline {
 impl Deadline {
     /// A call that begins now and may use `budget`.
     pub(super) fn new(budget: Duration) -> Self {
-        let ends = Instant::now() + budget * STARVED_FACTOR;
-        Self { budget, since: None, ends, host_time: budget * HOST_TIME_FACTOR }
+        Self { budget, most: budget * STARVED_FACTOR, since: None, host_time: budget * HOST_TIME_FACTOR }
     }
 
     /// The ticks after which to look for the first time.
@@ -39,15 +40,17 @@ impl Deadline {
         let granted = by.min(self.host_time);
         self.host_time -= granted;
         self.budget += granted;
-        self.ends += granted;
+        self.most += granted;
     }
 
     /// The ticks after which to look again; none where the time is up.
     pub(super) fn look(&mut self) -> Option<u64> {
-        let now = ThreadTime::now().as_duration();
-        let used = now.saturating_sub(*self.since.get_or_insert(now));
+        let (processor, wall) = (ThreadTime::now().as_duration(), Instant::now());
+        let (processor_since, wall_since) = *self.since.get_or_insert((processor, wall));
         // What ran before the first look is less than a tick.
-        let left = self.budget.saturating_sub(used + EPOCH_TICK);
-        (!left.is_zero() && Instant::now() < self.ends).then(|| ticks(left))
+        let used = processor.saturating_sub(processor_since) + EPOCH_TICK;
+        let taken = wall.saturating_duration_since(wall_since) + EPOCH_TICK;
+        let left = self.budget.saturating_sub(used);
+        (!left.is_zero() && taken < self.most).then(|| ticks(left))
     }
 }
