@@ -39,6 +39,9 @@ impl Predicate for VolumeRestrictions {
 
     fn filter(&self, rows: usize) -> Verdict {
         let volumes = pod_volumes::volumes();
+        if volumes.is_empty() {
+            return Verdict::FitsAll;
+        }
         let claim_in_use = match exclusive_claim_in_use(&volumes) {
             Ok(in_use) => in_use,
             Err(failure) => return Verdict::FitsNone(failure),

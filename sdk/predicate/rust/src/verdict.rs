@@ -56,7 +56,17 @@ impl Verdict {
     /// is asked once per pattern that occurs.
     #[must_use]
     pub fn by_pattern(patterns: &[u8], mut failure: impl FnMut(u8) -> Failure) -> Self {
-        let Some(mut row) = kernels::first_marked(patterns, 0) else { return Self::FitsAll };
+        let bits = kernels::union(patterns);
+        if bits == 0 {
+            return Self::FitsAll;
+        }
+        if bits.is_power_of_two() {
+            // Rows that fail all fail in one way, so that the bit is their code.
+            let place = bits.trailing_zeros();
+            let codes = patterns.iter().map(|pattern| u16::from(*pattern >> place)).collect();
+            return Self::from_codes(codes, vec![failure(bits)]);
+        }
+        let mut row = 0;
         let mut failures = Vec::new();
         let mut codes = vec![0; patterns.len()];
         let mut left = patterns.to_vec();
