@@ -12,6 +12,9 @@ use lanes::LANES;
 /// Rows per turn of a loop. 32 rows of a byte are two vector registers; more would only lengthen the code.
 pub const BLOCK: usize = 32;
 
+/// Blocks of sixteen rows that a turn takes: guests pay for each turn, native code is only made longer by more.
+const AT_A_TURN: usize = if cfg!(target_arch = "wasm32") { 2 } else { 1 };
+
 /// The most codes that each row is compared with. Beyond that a look-up in a table is faster.
 const FEW: usize = 4;
 
@@ -136,7 +139,14 @@ fn mark_blocks<T: Copy + Default>(patterns: &mut [u8], column: &[T], mark: impl 
     let rows = patterns.len().min(column.len());
     let (blocks, rest) = patterns[..rows].as_chunks_mut();
     let (column_blocks, column_rest) = column[..rows].as_chunks();
-    for (block, column) in blocks.iter_mut().zip(column_blocks) {
+    let (turns, single) = blocks.as_chunks_mut::<AT_A_TURN>();
+    let (column_turns, column_single) = column_blocks.as_chunks::<AT_A_TURN>();
+    for (blocks, columns) in turns.iter_mut().zip(column_turns) {
+        for at in 0..AT_A_TURN {
+            mark(&mut blocks[at], &columns[at]);
+        }
+    }
+    for (block, column) in single.iter_mut().zip(column_single) {
         mark(block, column);
     }
     let (mut last, mut last_column) = ([0; LANES], [T::default(); LANES]);
