@@ -108,7 +108,7 @@ impl Bounded {
                 let declared = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.taken);
                 if declared > limits::BODY_BYTES_FREE { declared.min(self.limit) } else { 0 }
             }
-            None if self.taken > limits::BODY_BYTES_FREE => self.limit,
+            None if self.taken > limits::BODY_BYTES_FREE_UNDECLARED => self.limit,
             None => 0,
         }
     }

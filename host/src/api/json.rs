@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::consistency::Wanted;
+use super::gathered::Gathered;
 use super::service::{self, Call, Service};
 use super::yunikorn;
-use crate::limits;
 
 /// The one media type of bodies and answers.
 pub(super) const JSON: &str = "application/json";
@@ -115,28 +115,14 @@ pub(super) fn reply(text: Vec<u8>) -> Response {
 /// Reads a body whole, within the bounds that `guard` put around it. One that comes in many small pieces takes no more
 /// memory than one that comes in a few.
 pub(super) async fn read(mut body: Body) -> Result<Bytes, Error> {
-    let (mut first, mut whole) = (Bytes::new(), Vec::new());
+    let mut whole = Gathered::default();
     while let Some(frame) = body.frame().await {
         // What is no data is a trailer, which nobody asks for.
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-        if first.is_empty() && whole.is_empty() {
-            first = data;
-            continue;
-        }
-        if whole.is_empty() {
-            let declared = usize::try_from(body.size_hint().lower()).unwrap_or_default();
-            whole.reserve_exact(first.len() + data.len() + declared);
-            whole.extend_from_slice(&first);
-            first = Bytes::new();
-        }
-        if whole.capacity() - whole.len() < data.len() && whole.len() > limits::BODY_BYTES_FREE {
-            // It has room for all that may come: growing step by step would take twice that.
-            let rest = body.size_hint().upper().and_then(|rest| usize::try_from(rest).ok()).unwrap_or_default();
-            whole.reserve_exact(data.len() + rest);
-        }
-        whole.extend_from_slice(&data);
+        let rest = body.size_hint();
+        whole.push(data, rest.lower(), rest.upper())?;
     }
-    Ok(if whole.is_empty() { first } else { whole.into() })
+    Ok(whole.into())
 }
 
 /// Why a body ended early: our own bound, or the transport's words.

@@ -30,6 +30,7 @@ pub mod consistency;
 pub mod error;
 mod events;
 pub mod extender;
+mod gathered;
 mod grpc;
 pub mod guard;
 pub mod health;

@@ -15,14 +15,15 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::arena::{Arena, about, alone, percentile, random};
 use crate::grpc::block_on;
 
-/// For how long each load is kept up.
-const LOAD: Duration = Duration::from_secs(3);
+/// For how long each load is kept up, and at which percentile of refusals is judged: in three seconds there are too few for
+/// the 99th on a machine that does other things as well. `NODESIFT_OVERLOAD=full` takes the whole time.
+const SHORT: (Duration, usize) = (Duration::from_secs(3), 90);
+const FULL: (Duration, usize) = (Duration::from_secs(20), 99);
 /// What one request should cost, at least: the clients share the machine, and must not be what is measured.
 const COST: Duration = Duration::from_millis(15);
 /// Part of the capacity that must still be served, in percent.
 const GOODPUT: f64 = 85.0;
-/// Within this a refusal must be there, for 9 of 10: a machine that is away for a second has all that wait then wait in vain.
-/// The 99th of 100 is printed.
+/// Within this a refusal must be there.
 const REFUSAL: Duration = Duration::from_millis(10);
 /// Times that a load is tried: on a machine that does other things as well some cores are away when they count.
 const TRIES: usize = 3;
@@ -39,21 +40,30 @@ struct Outcome {
 /// Connections that are free.
 type Pool = Arc<Mutex<Vec<UnixStream>>>;
 
-/// Sends a request over a connection of the pool.
+/// Sends a request over a connection of the pool, or over a new one where that was closed meanwhile for being idle.
 async fn ask(pool: &Pool, socket: &Path, request: &[u8]) -> Outcome {
     let start = Instant::now();
+    let (mut stream, mut came) = (None, Vec::with_capacity(4096));
     let free = pool.lock().unwrap().pop();
-    let mut stream = match free {
+    if let Some(mut free) = free
+        && free.write_all(request).await.is_ok()
+        && free.read_buf(&mut came).await.is_ok_and(|bytes| bytes > 0)
+    {
+        stream = Some(free);
+    }
+    let mut stream = match stream {
         Some(stream) => stream,
-        None => UnixStream::connect(socket).await.unwrap(),
+        None => {
+            let mut stream = UnixStream::connect(socket).await.unwrap();
+            stream.write_all(request).await.unwrap();
+            stream
+        }
     };
-    stream.write_all(request).await.unwrap();
-    let mut came = Vec::with_capacity(4096);
     let end = loop {
-        assert!(stream.read_buf(&mut came).await.unwrap() > 0, "{}", String::from_utf8_lossy(&came));
         if let Some(at) = came.windows(4).position(|part| part == b"\r\n\r\n") {
             break at + 4;
         }
+        assert!(stream.read_buf(&mut came).await.unwrap() > 0, "{}", String::from_utf8_lossy(&came));
     };
     let head = String::from_utf8_lossy(&came[..end]).to_ascii_lowercase();
     let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
@@ -87,6 +97,10 @@ fn request(pods: usize, random: &mut fastrand::Rng) -> Vec<u8> {
     format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
+fn load() -> (Duration, usize) {
+    if std::env::var("NODESIFT_OVERLOAD").is_ok_and(|value| value == "full") { FULL } else { SHORT }
+}
+
 /// Requests a second that clients get answered which ask one after the other.
 async fn capacity(socket: &Path, requests: &[Vec<u8>]) -> f64 {
     let (pool, start) = (Pool::default(), Instant::now());
@@ -94,7 +108,7 @@ async fn capacity(socket: &Path, requests: &[Vec<u8>]) -> f64 {
         let pool = &pool;
         async move {
             let (mut asked, mut answered) = (0, 0);
-            while start.elapsed() < LOAD / 2 {
+            while start.elapsed() < SHORT.0 {
                 let outcome = ask(pool, socket, &requests[(client + asked * CLOSED) % requests.len()]).await;
                 asked += 1;
                 // Whoever was away for a second finds that its time in the queue is over.
@@ -118,7 +132,7 @@ async fn storm(socket: &Path, requests: &Arc<Vec<Vec<u8>>>, rate: f64) -> Vec<Ou
     let mut under_way = JoinSet::new();
     for at in 0.. {
         ticks.tick().await;
-        if start.elapsed() > LOAD {
+        if start.elapsed() > load().0 {
             break;
         }
         let (pool, requests, socket) = (Arc::clone(&pool), Arc::clone(requests), socket.to_owned());
@@ -137,10 +151,10 @@ fn is_fine(times: f64, capacity: f64, outcomes: &[Outcome]) -> bool {
     }
     assert!(refused.iter().all(|outcome| outcome.status == 429 && outcome.retry_after));
     #[allow(clippy::cast_precision_loss)] // Some hundred.
-    let goodput = answered.len() as f64 / LOAD.as_secs_f64() / capacity * 100.0;
+    let goodput = answered.len() as f64 / load().0.as_secs_f64() / capacity * 100.0;
     let slowest = answered.iter().map(|outcome| outcome.time).max().unwrap();
     let mut refusals: Vec<Duration> = refused.iter().map(|outcome| outcome.time).collect();
-    let [p50, p90, p99] = [50, 90, 99].map(|share| percentile(&mut refusals, share));
+    let [p50, p99, judged] = [50, 99, load().1].map(|share| percentile(&mut refusals, share));
     println!(
         "{times} times {capacity:.0} a second: {} answered ({goodput:.0} %), slowest {slowest:?}; {} refused, p50 {p50:?}, \
          p99 {p99:?}",
@@ -149,7 +163,7 @@ fn is_fine(times: f64, capacity: f64, outcomes: &[Outcome]) -> bool {
     );
     // The wait for a slot has its own bound; what comes on top is the evaluation itself.
     assert!(slowest <= patience::within(QUEUE_TIME + Duration::from_millis(500)), "{slowest:?}");
-    goodput >= GOODPUT && p90 <= patience::within(REFUSAL)
+    goodput >= GOODPUT && judged <= patience::within(REFUSAL)
 }
 
 #[test]
