@@ -48,8 +48,12 @@ pub(super) async fn filter(State(service): State<Service>, body: Body) -> Result
 struct Args<'a> {
     pod: Option<&'a RawValue>,
     nodes: Option<NodeList<'a>>,
-    node_names: Option<Vec<String>>,
+    node_names: Option<Vec<Name<'a>>>,
 }
+
+/// A node's name: as it stands in the body, where nothing in it is escaped.
+#[derive(Debug, Clone, Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// A v1 `NodeList`; its items are kept as they came.
 #[derive(Debug, Default)]
@@ -122,11 +126,9 @@ fn verdict(engine: &Engine, body: &[u8]) -> Result<Vec<u8>, Error> {
     let Go(args) = json::decode::<Go<Args<'_>>>(body)?;
     let pod = whole_pod(args.pod)?;
     let names = node_names(&args)?;
-    let candidates = candidates(&args, &names);
-
     let snapshot = engine.snapshot();
     let (known, unknown): (Vec<Candidate<'_>>, Vec<Candidate<'_>>) =
-        candidates.into_iter().partition(|candidate| snapshot.node_row(candidate.name).is_some());
+        candidates(&args, &names).partition(|candidate| snapshot.node_row(candidate.name).is_some());
     let question = Question {
         pods: vec![PodRef::Whole(Box::new(pod))],
         nodes: Nodes::Named(known.iter().map(|candidate| candidate.name.to_owned()).collect()),
@@ -178,7 +180,7 @@ fn whole_pod(raw: Option<&RawValue>) -> Result<Pod, Error> {
 }
 
 /// The names of the candidates, in the request's order; where whole nodes were sent, one per item.
-fn node_names<'a>(args: &'a Args<'_>) -> Result<Cow<'a, [String]>, Error> {
+fn node_names<'a>(args: &'a Args<'a>) -> Result<Cow<'a, [Name<'a>]>, Error> {
     #[derive(Deserialize)]
     struct Node {
         metadata: Metadata,
@@ -195,7 +197,7 @@ fn node_names<'a>(args: &'a Args<'_>) -> Result<Cow<'a, [String]>, Error> {
             .enumerate()
             .map(|(at, item)| {
                 let node: Result<Node, Error> = request::from_text(&format!("Nodes.items[{at}]"), item.get());
-                node.map(|node| node.metadata.name)
+                node.map(|node| Name(node.metadata.name.into()))
             })
             .collect(),
         (None, None) => Err(invalid("NodeNames", "is missing, and so is Nodes")),
@@ -203,15 +205,13 @@ fn node_names<'a>(args: &'a Args<'_>) -> Result<Cow<'a, [String]>, Error> {
 }
 
 /// One candidate per name; a repeated name counts once.
-fn candidates<'a>(args: &'a Args<'a>, names: &'a [String]) -> Vec<Candidate<'a>> {
+fn candidates<'a>(args: &'a Args<'a>, names: &'a [Name<'a>]) -> impl Iterator<Item = Candidate<'a>> {
     let items = if args.form() == Form::Names { None } else { args.nodes.as_ref() };
     let mut seen = HashSet::with_capacity(names.len());
+    let names = names.iter().map(|Name(name)| &**name).enumerate();
     names
-        .iter()
-        .enumerate()
-        .filter(|(_, name)| seen.insert(name.as_str()))
-        .map(|(at, name)| Candidate { name, object: items.and_then(|list| list.items.get(at).copied()) })
-        .collect()
+        .filter(move |(_, name)| seen.insert(*name))
+        .map(move |(at, name)| Candidate { name, object: items.and_then(|list| list.items.get(at).copied()) })
 }
 
 /// An object read as Go reads one without tags: by field name in any case, unknown names skipped, the last one counts.
@@ -308,7 +308,7 @@ mod tests {
         whole_pod(args.pod).unwrap();
         let names = node_names(&args).unwrap();
         let (unknown, known): (Vec<_>, Vec<_>) =
-            candidates(&args, &names).into_iter().partition(|candidate| candidate.name == "gone");
+            candidates(&args, &names).partition(|candidate| candidate.name == "gone");
         String::from_utf8(json::encode(&reply(pod, |row| name_of(row), args.form(), &known, &unknown)).unwrap())
             .unwrap()
     }

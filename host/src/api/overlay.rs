@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nodesift_api::v1::{self, node};
 
 use super::Error;
-use super::request::{at_most, from_struct, from_text, invalid, pod_ref};
+use super::request::{at_most, from_object, from_text, invalid, pod_ref};
 use crate::cache::Snapshot;
 use crate::engine::{self, Engine, PodRef, Supposed, WhatIf};
 use crate::limits;
@@ -48,7 +48,7 @@ fn added_pod(place: &str, placed: v1::PlacedPod) -> Result<(PodRef, String), Err
 fn supposed_node(place: &str, node: v1::Node) -> Result<Node, Error> {
     match node.node {
         Some(node::Node::Json(text)) => from_text(&format!("{place}.json"), &text),
-        Some(node::Node::Object(object)) => from_struct(&format!("{place}.object"), object),
+        Some(node::Node::Object(object)) => from_object(&format!("{place}.object"), object),
         None => Err(invalid(place, "give one of json, object")),
     }
 }

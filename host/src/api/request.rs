@@ -4,10 +4,9 @@
 
 use std::num::NonZero;
 
+use nodesift_api::Object;
 use nodesift_api::v1::{self, pod};
-use nodesift_api::wkt;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::Error;
 use crate::cache::Snapshot;
@@ -108,7 +107,7 @@ pub(super) fn pod_ref(place: &str, pod: v1::Pod) -> Result<PodRef, Error> {
             Ok(PodRef::Whole(Box::new(pod)))
         }
         Some(pod::Pod::Object(object)) => {
-            let pod: Pod = from_struct(&field("object"), object)?;
+            let pod: Pod = from_object(&field("object"), object)?;
             Ok(PodRef::Whole(Box::new(pod)))
         }
         None => Err(invalid(place, "give one of uid, name, json, object")),
@@ -120,11 +119,10 @@ pub(super) fn from_text<T: DeserializeOwned>(field: &str, text: &str) -> Result<
     read(field, text, ToString::to_string)
 }
 
-/// A whole object as a `google.protobuf.Struct`. It is read as the text that it stands for: one way to read an object is
-/// enough. A position in that text would tell its sender nothing.
-pub(super) fn from_struct<T: DeserializeOwned>(field: &str, object: wkt::Struct) -> Result<T, Error> {
-    let object = object.fields.into_iter().map(|(key, value)| (key, plain(value))).collect();
-    read(field, &Value::Object(object).to_string(), without_position)
+/// A whole object as a message, which is read as the text that it stands for: one way to read an object is enough. A
+/// position in that text would tell its sender nothing.
+pub(super) fn from_object<T: DeserializeOwned>(field: &str, object: Object) -> Result<T, Error> {
+    read(field, &object.into_json(), without_position)
 }
 
 /// Reads an object. One that is wrong is read once more to find the field; `words` words the error.
@@ -143,31 +141,6 @@ fn read<T: DeserializeOwned>(field: &str, text: &str, words: fn(&serde_json::Err
     Ok(object)
 }
 
-/// A `google.protobuf.Value` as JSON. Its numbers are doubles; whole ones are integers in a Kubernetes object.
-fn plain(value: wkt::Value) -> Value {
-    use wkt::value::Kind;
-    match value.kind {
-        None | Some(Kind::NullValue(_)) => Value::Null,
-        Some(Kind::BoolValue(flag)) => Value::Bool(flag),
-        Some(Kind::StringValue(text)) => Value::String(text),
-        Some(Kind::NumberValue(number)) => plain_number(number),
-        Some(Kind::ListValue(list)) => Value::Array(list.values.into_iter().map(plain).collect()),
-        Some(Kind::StructValue(object)) => {
-            Value::Object(object.fields.into_iter().map(|(key, value)| (key, plain(value))).collect())
-        }
-    }
-}
-
-/// The integer where the number is one and a double holds it exactly, else the double; null for what JSON has no number for.
-fn plain_number(number: f64) -> Value {
-    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
-    if number.fract() == 0.0 && number.abs() <= EXACT {
-        #[allow(clippy::cast_possible_truncation)] // Whole and within 2^53: the cast is exact.
-        return Value::from(number as i64);
-    }
-    serde_json::Number::from_f64(number).map_or(Value::Null, Value::Number)
-}
-
 fn named(namespace: String, name: String) -> PodRef {
     PodRef::Name { namespace, name }
 }
@@ -184,15 +157,6 @@ pub(super) fn at_most(what: &'static str, asked: usize, limit: usize) -> Result<
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    #[test]
-    fn whole_numbers_of_a_struct_become_integers_and_others_stay() {
-        assert_eq!(plain_number(3.0), Value::from(3));
-        assert_eq!(plain_number(-9_007_199_254_740_992.0), Value::from(-9_007_199_254_740_992_i64));
-        assert_eq!(plain_number(0.1), Value::from(0.1));
-        assert_eq!(plain_number(1e300), Value::from(1e300));
-        assert_eq!(plain_number(f64::NAN), Value::Null);
-    }
 
     #[test]
     fn a_pod_without_any_reference_names_its_place() {

@@ -20,6 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         // The well-known types come with their JSON mapping.
         .compile_well_known_types(true)
         .extern_path(".google.protobuf", "::pbjson_types")
+        // Whole objects stay the text that they are over HTTP.
+        .extern_path(".google.protobuf.Struct", "crate::Object")
         .compile_fds(descriptors)?;
 
     pbjson_build::Builder::new()

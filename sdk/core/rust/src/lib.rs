@@ -2,7 +2,8 @@
 //!
 //! Everything in [`v1`] is generated from `sdk/core/proto`; read the proto file for what a field means. The messages
 //! also implement serde's traits in the protobuf JSON mapping (camelCase out, camelCase and snake_case in, unknown
-//! fields refused), which is how they travel over plain HTTP. [`RowNames`] reads answers that come as bitmaps.
+//! fields refused), which is how they travel over plain HTTP. [`Object`] is a whole pod or node in a message, [`RowNames`]
+//! reads answers that come as bitmaps.
 //!
 //! ```no_run
 //! use nodesift_api::v1::nodesift_client::NodesiftClient;
@@ -20,8 +21,10 @@
 //! # }
 //! ```
 
+mod object;
 mod rows;
 
+pub use object::Object;
 pub use rows::RowNames;
 
 /// The types of `google.protobuf` that messages carry, with their JSON mapping.

@@ -1,0 +1,336 @@
+//! A whole object inside a message: `google.protobuf.Struct` to the protocol, JSON text to whoever reads it.
+//!
+//! As text it takes what its sender wrote; taken apart, a list of small numbers would take thirty times that. Start at
+//! [`Object`].
+
+use std::fmt;
+
+use pbjson_types::value::Kind;
+use pbjson_types::{Struct, Value};
+use prost::DecodeError;
+use prost::bytes::{Buf, BufMut};
+use prost::encoding::{DecodeContext, WireType};
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A JSON object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object(Form);
+
+/// As it came.
+#[derive(Debug, Clone, PartialEq)]
+enum Form {
+    /// An object's text, which is valid.
+    Text(String),
+    Message(Struct),
+}
+
+impl Object {
+    /// The object of a JSON text.
+    ///
+    /// # Errors
+    ///
+    /// Where it is none.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The object as JSON text. Numbers of a message are doubles; whole ones that a double holds exactly come out as
+    /// integers, and what JSON has no number for as null.
+    #[must_use]
+    pub fn into_json(self) -> String {
+        match self.0 {
+            Form::Text(text) => text,
+            Form::Message(object) => {
+                let mut text = Text(String::new());
+                text.object(&object);
+                text.0
+            }
+        }
+    }
+
+    /// The message for it, which is what goes over the wire.
+    fn message(&self) -> Struct {
+        match &self.0 {
+            Form::Message(object) => object.clone(),
+            // It is an object, and anything in it has a place in a message.
+            Form::Text(text) => serde_json::from_str(text).unwrap_or_default(),
+        }
+    }
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        Self(Form::Message(Struct::default()))
+    }
+}
+
+impl From<Struct> for Object {
+    fn from(object: Struct) -> Self {
+        Self(Form::Message(object))
+    }
+}
+
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.message().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut text = Text(String::new());
+        deserializer.deserialize_map(Whole(&mut text))?;
+        Ok(Self(Form::Text(text.0)))
+    }
+}
+
+impl prost::Message for Object {
+    fn encode_raw(&self, buf: &mut impl BufMut) {
+        self.message().encode_raw(buf);
+    }
+
+    fn merge_field(
+        &mut self,
+        tag: u32,
+        wire_type: WireType,
+        buf: &mut impl Buf,
+        context: DecodeContext,
+    ) -> Result<(), DecodeError> {
+        if let Form::Text(_) = self.0 {
+            self.0 = Form::Message(self.message());
+        }
+        match &mut self.0 {
+            Form::Message(object) => object.merge_field(tag, wire_type, buf, context),
+            Form::Text(_) => Ok(()),
+        }
+    }
+
+    fn encoded_len(&self) -> usize {
+        self.message().encoded_len()
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// JSON that is being written.
+struct Text(String);
+
+impl Text {
+    fn string(&mut self, string: &str) {
+        // What is written into memory does not fail.
+        self.0.push_str(&serde_json::to_string(string).unwrap_or_default());
+    }
+
+    fn number(&mut self, number: f64) {
+        const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
+        let text = if number.fract() == 0.0 && number.abs() <= EXACT {
+            #[allow(clippy::cast_possible_truncation)] // Whole and within 2^53: the cast is exact.
+            serde_json::Value::from(number as i64).to_string()
+        } else {
+            serde_json::Number::from_f64(number).map_or_else(|| "null".to_owned(), |number| number.to_string())
+        };
+        self.0.push_str(&text);
+    }
+
+    fn value(&mut self, value: &Value) {
+        match &value.kind {
+            None | Some(Kind::NullValue(_)) => self.0.push_str("null"),
+            Some(Kind::BoolValue(flag)) => self.0.push_str(if *flag { "true" } else { "false" }),
+            Some(Kind::StringValue(string)) => self.string(string),
+            Some(Kind::NumberValue(number)) => self.number(*number),
+            Some(Kind::ListValue(list)) => {
+                self.0.push('[');
+                for value in &list.values {
+                    self.value(value);
+                    self.0.push(',');
+                }
+                self.close(']');
+            }
+            Some(Kind::StructValue(object)) => self.object(object),
+        }
+    }
+
+    fn object(&mut self, object: &Struct) {
+        self.0.push('{');
+        for (key, value) in &object.fields {
+            self.string(key);
+            self.0.push(':');
+            self.value(value);
+            self.0.push(',');
+        }
+        self.close('}');
+    }
+
+    /// Ends a list or an object, each entry of which is followed by a comma.
+    fn close(&mut self, end: char) {
+        if self.0.ends_with(',') {
+            self.0.pop();
+        }
+        self.0.push(end);
+    }
+}
+
+/// Writes what is read: an object.
+struct Whole<'a>(&'a mut Text);
+
+impl<'de> Visitor<'de> for Whole<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self(text) = self;
+        text.0.push('{');
+        while map.next_key_seed(Part(text))?.is_some() {
+            text.0.push(':');
+            map.next_value_seed(Part(text))?;
+            text.0.push(',');
+        }
+        text.close('}');
+        Ok(())
+    }
+}
+
+/// Writes what is read: anything.
+struct Part<'a>(&'a mut Text);
+
+impl<'de> DeserializeSeed<'de> for Part<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Part<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<(), E> {
+        self.0.0.push_str(if flag { "true" } else { "false" });
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<(), E> {
+        self.0.0.push_str(&serde_json::Value::from(number).to_string());
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
+        self.0.0.push_str(&serde_json::Value::from(number).to_string());
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
+        self.0.number(number);
+        Ok(())
+    }
+
+    fn visit_str<E>(self, string: &str) -> Result<(), E> {
+        self.0.string(string);
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.0.0.push_str("null");
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Self(text) = self;
+        text.0.push('[');
+        while list.next_element_seed(Part(text))?.is_some() {
+            text.0.push(',');
+        }
+        text.close(']');
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        Whole(self.0).visit_map(map)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use prost::Message as _;
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    /// Anything that JSON can say, with numbers that a double holds exactly.
+    fn random_json(random: &mut fastrand::Rng, depth: u32) -> Json {
+        let texts = ["", "a", "\"quoted\\\"", ",", "é\n\u{1}", "key"];
+        match random.u32(..if depth == 0 { 5 } else { 7 }) {
+            0 => Json::Null,
+            1 => random.bool().into(),
+            2 => random.i64(-9_007_199_254_740_992..=9_007_199_254_740_992).into(),
+            3 => (f64::from(random.i32(..)) + 0.5).into(),
+            4 => texts[random.usize(..texts.len())].into(),
+            5 => (0..random.usize(..4)).map(|_| random_json(random, depth - 1)).collect::<Vec<_>>().into(),
+            _ => random_object(random, depth - 1),
+        }
+    }
+
+    fn random_object(random: &mut fastrand::Rng, depth: u32) -> Json {
+        let entry = |random: &mut fastrand::Rng| (format!("k{}\"", random.u8(..9)), random_json(random, depth));
+        (0..random.usize(..4)).map(|_| entry(random)).collect::<serde_json::Map<_, _>>().into()
+    }
+
+    #[test]
+    fn text_and_message_say_the_same() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        for _ in 0..500 {
+            let json = random_object(&mut random, 4);
+            let parse = |text: &str| serde_json::from_str::<Json>(text).unwrap();
+            let object = Object::from_json(&json.to_string()).unwrap();
+            assert_eq!(parse(&object.clone().into_json()), json);
+            // Over the wire, and as another program's message.
+            let sent = object.encode_to_vec();
+            assert_eq!(sent.len(), object.encoded_len());
+            assert_eq!(parse(&Object::decode(&*sent).unwrap().into_json()), json);
+            let message: Struct = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(Struct::decode(&*sent).unwrap(), message);
+            assert_eq!(serde_json::to_value(&object).unwrap(), serde_json::to_value(&message).unwrap());
+            assert_eq!(parse(&Object::from(message).into_json()), json);
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_integers_and_others_stay() {
+        for (written, read) in [
+            ("3.0", "3"),
+            ("-9007199254740992.0", "-9007199254740992"),
+            ("0.1", "0.1"),
+            ("1e300", "1e+300"),
+            ("18446744073709551615", "18446744073709551615"),
+        ] {
+            let object = Object::from_json(&format!(r#"{{"n":{written}}}"#)).unwrap();
+            assert_eq!(object.into_json(), format!(r#"{{"n":{read}}}"#));
+        }
+        let number =
+            |number| Struct { fields: [("n".to_owned(), Value { kind: Some(Kind::NumberValue(number)) })].into() };
+        assert_eq!(Object::from(number(f64::NAN)).into_json(), r#"{"n":null}"#);
+        assert_eq!(Object::from(number(3.0)).into_json(), r#"{"n":3}"#);
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for text in ["[]", "1", "null", "\"a\"", "{", r#"{"a":1e400}"#] {
+            assert!(Object::from_json(text).is_err(), "{text}");
+        }
+        assert_eq!(Object::from_json("{}").unwrap().into_json(), "{}");
+        assert_eq!(serde_json::to_value(Object::default()).unwrap(), json!({}));
+    }
+}
