@@ -55,8 +55,8 @@ pub const ASSUME_TICK: Duration = Duration::from_millis(200);
 /// Period of the clock that interrupts guests. Deadlines are met to one tick.
 pub const EPOCH_TICK: Duration = Duration::from_millis(1);
 
-/// Wall-clock time that a call may take, as a multiple of the processor time that it may use: on a machine this busy
-/// nothing answers in time any more.
+/// Wall-clock time that a call may take from its first tick on, as a multiple of the processor time that it may use: on a
+/// machine this busy nothing answers in time any more.
 pub const STARVED_FACTOR: u32 = 20;
 
 /// Time that a call may at most be given back for what the host took to answer it, as a multiple of its own time. Building
@@ -145,12 +145,13 @@ pub const BODY_BYTES: usize = 4 * 1024 * 1024;
 pub const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Bytes of all bodies at once that are larger than [`BODY_BYTES_FREE`], or one body of the configured size where that is
 /// more: a flood of large ones waits its turn instead of filling memory. Over loopback 4 MiB arrive in some milliseconds. One
-/// of unknown length may come to [`BODY_BYTES`] and leaves others room beside it; with what connections and small bodies
-/// take, all of it is below 8 MiB.
+/// of unknown length may come to [`BODY_BYTES`] and leaves those that say theirs room beside it; with what connections and
+/// small bodies take, all of it is below 8 MiB.
 pub const BODIES_BYTES: usize = 6 << 20;
 /// Bytes of a body that need no room among [`BODIES_BYTES`]: whoever asks by name or UID never waits for the large ones.
 pub const BODY_BYTES_FREE: usize = 16 << 10;
-/// The same of a body that does not say how long it is: what has arrived of it is held while it waits for room.
+/// The same of a body that does not say how long it is, as chunks do not: what has arrived of it is held while it waits for
+/// room.
 pub const BODY_BYTES_FREE_UNDECLARED: usize = 8 << 10;
 /// Time for a body to arrive whole. A slower client is cut off: it holds a connection and what it has sent.
 pub const BODY_TIME: Duration = Duration::from_secs(5);
@@ -159,8 +160,8 @@ pub const BODY_TIME: Duration = Duration::from_secs(5);
 pub const HEAD_TIME: Duration = Duration::from_secs(5);
 /// Time that a client may leave an answer unread with full buffers before it is cut off.
 pub const WRITE_STALL: Duration = Duration::from_secs(5);
-/// Bytes of the head of an HTTP/1 request, and of its read buffer, which is full while a large body waits for room. hyper's
-/// least is 8 KiB; a path and a few headers need less.
+/// Bytes of the head of an HTTP/1 request, and of the connection's buffers; that for reading is full while a large body waits
+/// for room. hyper's least is 8 KiB; a path and a few headers need less.
 pub const HEAD_BYTES: usize = 16 * 1024;
 /// Headers of an HTTP/1 request; proxies add a dozen.
 pub const HEADERS: usize = 64;

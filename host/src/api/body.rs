@@ -26,6 +26,9 @@ const ROOM_UNIT: usize = 1024;
 pub(super) struct Bodies {
     limit: usize,
     room: Arc<Semaphore>,
+    /// Bodies of unknown length that may ask for room. They ask for much: where more than have room waited for it, they would
+    /// take it from those that ask for little.
+    undeclared: Arc<Semaphore>,
 }
 
 /// The room that a body takes, for as long as this is held.
@@ -36,8 +39,13 @@ impl Bodies {
     /// Bodies of at most `limit` bytes each.
     pub(super) fn new(limit: usize) -> Self {
         // One body of the largest size always finds room in the end.
-        let room = limits::BODIES_BYTES.max(limit).div_ceil(ROOM_UNIT);
-        Self { limit, room: Arc::new(Semaphore::new(room)) }
+        let bytes = limits::BODIES_BYTES.max(limit);
+        let undeclared = (bytes / limit.max(1)).clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            limit,
+            room: Arc::new(Semaphore::new(bytes.div_ceil(ROOM_UNIT))),
+            undeclared: Arc::new(Semaphore::new(undeclared)),
+        }
     }
 
     /// Bytes that one body may have.
@@ -63,9 +71,14 @@ struct Bounded {
     /// Set up only when the body has to be waited for: small bodies arrive with their head.
     clock: Option<Pin<Box<Sleep>>>,
     room: PollSemaphore,
+    undeclared: PollSemaphore,
+    /// Held until the body is there: one of the few of unknown length.
+    is_one_of_few: Option<OwnedSemaphorePermit>,
     held: Held,
     place: Place,
     grpc: bool,
+    /// Bytes that a gRPC message says it has, with what it says so in; HTTP/2 knows no lengths.
+    announced: Option<usize>,
 }
 
 /// Whether a body has room.
@@ -74,8 +87,8 @@ enum Place {
     Free,
     /// It waits for some, until then.
     Awaited(Pin<Box<Sleep>>),
-    /// It has what it needs.
-    Taken,
+    /// It has what it needs: so many bytes.
+    Taken(usize),
 }
 
 impl Bounded {
@@ -88,9 +101,12 @@ impl Bounded {
             due: Instant::now() + time,
             clock: None,
             room: PollSemaphore::new(Arc::clone(&bodies.room)),
+            undeclared: PollSemaphore::new(Arc::clone(&bodies.undeclared)),
+            is_one_of_few: None,
             held,
             place: Place::Free,
             grpc,
+            announced: None,
         }
     }
 
@@ -99,18 +115,31 @@ impl Bounded {
         if self.grpc { tonic::Status::from(error).into() } else { error.into() }
     }
 
+    /// How long it says that it is.
+    fn declared(&self) -> Option<usize> {
+        let exact = self.inner.size_hint().exact();
+        let exact = exact.map(|left| usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.taken));
+        exact.or_else(|| self.announced.filter(|announced| self.taken <= *announced))
+    }
+
     /// The room that must be had before more is read: all that may still come, at once, so that no two bodies wait for
     /// each other half read.
     fn needed(&self) -> usize {
-        match self.inner.size_hint().exact() {
-            _ if matches!(self.place, Place::Taken) => 0,
-            Some(left) => {
-                let declared = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.taken);
-                if declared > limits::BODY_BYTES_FREE { declared.min(self.limit) } else { 0 }
-            }
+        match self.declared() {
+            _ if matches!(self.place, Place::Taken(_)) => 0,
+            Some(declared) if declared > limits::BODY_BYTES_FREE => declared.min(self.limit),
             None if self.taken > limits::BODY_BYTES_FREE_UNDECLARED => self.limit,
-            None => 0,
+            Some(_) | None => 0,
         }
+    }
+
+    /// Asks for room, as one of few where the length is unknown.
+    fn poll_permits(&mut self, needed: usize, cx: &mut Context<'_>) -> Poll<Option<OwnedSemaphorePermit>> {
+        if self.declared().is_none() && self.is_one_of_few.is_none() {
+            self.is_one_of_few = ready!(self.undeclared.poll_acquire(cx));
+        }
+        let units = u32::try_from(needed.div_ceil(ROOM_UNIT)).unwrap_or(u32::MAX);
+        self.room.poll_acquire_many(cx, units)
     }
 
     /// Waits for room, for [`limits::QUEUE_TIME`] at most.
@@ -119,10 +148,9 @@ impl Bounded {
         if needed == 0 {
             return Poll::Ready(Ok(()));
         }
-        let units = u32::try_from(needed.div_ceil(ROOM_UNIT)).unwrap_or(u32::MAX);
-        if let Poll::Ready(permit) = self.room.poll_acquire_many(cx, units) {
+        if let Poll::Ready(permit) = self.poll_permits(needed, cx) {
             *self.held.0.lock() = permit;
-            self.place = Place::Taken;
+            self.place = Place::Taken(needed);
             // The wait was ours, not the client's.
             self.due = Instant::now() + self.time;
             self.clock = None;
@@ -138,7 +166,8 @@ impl Bounded {
     }
 
     /// Gives back what was asked for and did not come.
-    fn settle(&self) {
+    fn settle(&mut self) {
+        self.is_one_of_few = None;
         let mut held = self.held.0.lock();
         let Some(permit) = held.as_mut() else { return };
         let unused = permit.num_permits().saturating_sub(self.taken.div_ceil(ROOM_UNIT));
@@ -166,9 +195,18 @@ impl hyper::body::Body for Bounded {
         };
         Poll::Ready(match frame {
             Some(Ok(frame)) => {
+                if this.grpc && this.taken == 0 {
+                    this.announced = frame.data_ref().and_then(|first| announced(first));
+                }
                 this.taken = this.taken.saturating_add(frame.data_ref().map_or(0, Bytes::len));
                 if this.taken > this.limit {
                     return Poll::Ready(Some(Err(this.refusal(Error::BodyTooLarge { limit: this.limit }))));
+                }
+                if let Place::Taken(room) = this.place
+                    && this.taken > room
+                {
+                    let reason = "it is longer than it said".to_owned();
+                    return Poll::Ready(Some(Err(this.refusal(Error::BodyBroken { reason }))));
                 }
                 if this.inner.is_end_stream() {
                     this.settle();
@@ -196,6 +234,13 @@ impl hyper::body::Body for Bounded {
         }
         hint
     }
+}
+
+/// Bytes of a gRPC message and of its head, by its head: a flag, and four bytes of length.
+fn announced(first: &[u8]) -> Option<usize> {
+    let (head, _) = first.split_first_chunk::<5>()?;
+    let [_, length @ ..] = *head;
+    usize::try_from(u32::from_be_bytes(length)).ok()?.checked_add(head.len())
 }
 
 #[cfg(test)]
@@ -244,7 +289,7 @@ mod tests {
     async fn a_body_that_stops_coming_is_given_up() {
         assert!(matches!(read_dribble(2, 25, Duration::from_millis(20)).await, Error::BodyTooSlow));
         // The same where it has taken room before.
-        let frames = limits::BODY_BYTES_FREE / 10 + 2;
+        let frames = limits::BODY_BYTES_FREE_UNDECLARED / 10 + 2;
         assert!(matches!(read_dribble(frames, 1 << 20, Duration::from_millis(20)).await, Error::BodyTooSlow));
     }
 
@@ -286,5 +331,52 @@ mod tests {
         assert_eq!(bodies.room.available_permits(), all - 3 * limits::BODY_BYTES_FREE / ROOM_UNIT);
         drop(held);
         assert_eq!(bodies.room.available_permits(), all);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_of_unknown_length_that_stall_keep_none_of_known_length_waiting() {
+        let bodies = Bodies::new(limits::BODY_BYTES);
+        let frames = limits::BODY_BYTES_FREE_UNDECLARED / 10 + 2;
+        let stall = || {
+            let (body, held) = bounded(Body::new(Dribble(frames)), &bodies, PATIENT, false);
+            tokio::spawn(async move { (json::read(body).await, held) })
+        };
+        let (first, second) = (stall(), stall());
+        while bodies.room.available_permits() + limits::BODY_BYTES / ROOM_UNIT > limits::BODIES_BYTES / ROOM_UNIT {
+            tokio::task::yield_now().await;
+        }
+        let declared = vec![b'x'; 2 * limits::BODY_BYTES_FREE];
+        let (body, _held) = bounded(Body::from(declared.clone()), &bodies, PATIENT, false);
+        assert_eq!(json::read(body).await.unwrap(), declared);
+        // The second one has waited in vain by then; the first one is given up when it is dropped.
+        assert!(matches!(second.await.unwrap().0, Err(Error::Overloaded)));
+        first.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_of_grpc_asks_for_the_room_that_it_says_it_needs() {
+        let bodies = Bodies::new(limits::BODY_BYTES);
+        let all = bodies.room.available_permits();
+        let message = |says: usize, has: usize| {
+            let head = [vec![0], u32::try_from(says).unwrap().to_be_bytes().to_vec()].concat();
+            let pieces = std::iter::once(head).chain(vec![vec![b'x'; 1000]; has / 1000]);
+            let frames = pieces.map(|piece| Ok::<_, Infallible>(Frame::data(Bytes::from(piece))));
+            Body::new(http_body_util::StreamBody::new(futures_util::stream::iter(frames)))
+        };
+        // As large as is free, without any room; the same length unsaid asks for more than the limit of what is free.
+        let _others = Arc::clone(&bodies.room).acquire_many_owned(u32::try_from(all).unwrap()).await.unwrap();
+        for (says, grpc, fits) in [(12_000, true, true), (12_000, false, false), (20_000, true, false)] {
+            let (body, _held) = bounded(message(says, says), &bodies, PATIENT, grpc);
+            assert_eq!(http_body_util::BodyExt::collect(body).await.is_ok(), fits, "{says}, {grpc}");
+        }
+        drop(_others);
+        let (body, held) = bounded(message(20_000, 20_000), &bodies, PATIENT, true);
+        http_body_util::BodyExt::collect(body).await.unwrap();
+        assert_eq!(bodies.room.available_permits(), all - 20);
+        drop(held);
+        // One that is longer than it says is cut off before it has more than it asked for.
+        let (body, _held) = bounded(message(20_000, 40_000), &bodies, PATIENT, true);
+        let error = http_body_util::BodyExt::collect(body).await.unwrap_err();
+        assert!(tonic::Status::from_error(error.into()).message().contains("longer than it said"));
     }
 }

@@ -83,6 +83,9 @@ impl Pages {
     /// Room for so many bytes. Where the system has none, neither have we.
     fn new(bytes: usize) -> Result<Self, Error> {
         let map = MmapMut::map_anon(bytes).map_err(|_| Error::Overloaded)?;
+        // Huge pages would take megabytes at the first touch. Where the system knows none there is nothing to be said.
+        #[cfg(target_os = "linux")]
+        drop(map.advise(memmap2::Advice::NoHugePage));
         Ok(Self { map, filled: 0 })
     }
 

@@ -179,6 +179,20 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_object_is_read_as_its_text() {
+        let read = |text: &str| {
+            let object = Object::from_json(text).unwrap();
+            pod_ref("pods[0]", v1::Pod { pod: Some(pod::Pod::Object(object)) })
+        };
+        let pod = read(r#"{"metadata":{"name":"p"},"spec":{"priority":5.0}}"#).unwrap();
+        assert!(matches!(pod, PodRef::Whole(pod) if pod.spec.priority == Some(5)));
+        let error = read(r#"{"metadata":{"name":"p"},"spec":{},"spec":{}}"#).unwrap_err().text();
+        assert!(error.contains("duplicate field") && !error.contains("line"), "{error}");
+        let error = read(r#"{"metadata":{"name":"p"},"spec":{"priority":"high"}}"#).unwrap_err().text();
+        assert!(error.starts_with("pods[0].object.spec.priority: "), "{error}");
+    }
+
+    #[test]
     fn unknown_enum_numbers_are_refused() {
         assert_eq!(phase(7).unwrap_err().status().0, tonic::Code::InvalidArgument);
         assert_eq!(detail(-1).unwrap_err().status().0, tonic::Code::InvalidArgument);

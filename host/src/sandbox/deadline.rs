@@ -37,6 +37,10 @@ impl Deadline {
 
     /// What the host took to answer is not the guest's time, within bounds: else a guest could ask without end.
     pub(super) fn extend(&mut self, by: Duration) {
+        if self.since.is_none() {
+            // Nothing has been counted yet that could be given back.
+            return;
+        }
         let granted = by.min(self.host_time);
         self.host_time -= granted;
         self.budget += granted;
@@ -47,7 +51,7 @@ impl Deadline {
     pub(super) fn look(&mut self) -> Option<u64> {
         let (processor, wall) = (ThreadTime::now().as_duration(), Instant::now());
         let (processor_since, wall_since) = *self.since.get_or_insert((processor, wall));
-        // What ran before the first look is less than a tick.
+        // What ran of the guest before the first look is about a tick.
         let used = processor.saturating_sub(processor_since) + EPOCH_TICK;
         let taken = wall.saturating_duration_since(wall_since) + EPOCH_TICK;
         let left = self.budget.saturating_sub(used);

@@ -160,10 +160,11 @@ impl Interface {
                 at_hand(instance, "column", |facts| facts.taint_column())
             }
             Self::NodeResources => {
-                at_hand_by_text(instance, "allocatable", |facts, resource| facts.allocatable(resource))?;
+                // Of a resource that no node lists they are made anew each time.
+                by_text(instance, "allocatable", |facts, resource| facts.allocatable(resource))?;
                 by_text(instance, "requested", |facts, resource| facts.requested(resource))?;
-                at_hand_by_text(instance, "foreign", |facts, resource| facts.foreign(resource))?;
-                at_hand_by_text(instance, "free", |facts, resource| facts.free(resource))?;
+                by_text(instance, "foreign", |facts, resource| facts.foreign(resource))?;
+                by_text(instance, "free", |facts, resource| facts.free(resource))?;
                 at_hand(instance, "pods", |facts| facts.pods())?;
                 at_hand(instance, "foreign-pods", |facts| facts.foreign_pods())?;
                 at_hand(instance, "pod-limit", |facts| facts.pod_limit())?;
@@ -258,7 +259,7 @@ fn give_time_back(store: &mut StoreContextMut<'_, Frame>, started: Instant) {
 }
 
 /// Links a function without parameters of which the host has the answer at hand: nothing is built that could take it a tick,
-/// and its time is not looked at. A look at the clock twice costs a fifth of such a call.
+/// and its time is not looked at.
 fn at_hand<T>(
     instance: &mut LinkerInstance<'_, Frame>,
     name: &str,

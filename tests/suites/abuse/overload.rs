@@ -37,19 +37,22 @@ struct Outcome {
     time: Duration,
 }
 
-/// Connections that are free.
-type Pool = Arc<Mutex<Vec<UnixStream>>>;
+/// Connections that are free, and since when.
+type Pool = Arc<Mutex<Vec<(UnixStream, Instant)>>>;
+
+/// A connection that was free for as long as this may have been closed for being idle; any other must be answered.
+const IDLE: Duration = Duration::from_secs(2);
 
 /// Sends a request over a connection of the pool, or over a new one where that was closed meanwhile for being idle.
 async fn ask(pool: &Pool, socket: &Path, request: &[u8]) -> Outcome {
     let start = Instant::now();
     let (mut stream, mut came) = (None, Vec::with_capacity(4096));
     let free = pool.lock().unwrap().pop();
-    if let Some(mut free) = free
-        && free.write_all(request).await.is_ok()
-        && free.read_buf(&mut came).await.is_ok_and(|bytes| bytes > 0)
-    {
-        stream = Some(free);
+    if let Some((mut free, since)) = free {
+        let is_answered =
+            free.write_all(request).await.is_ok() && free.read_buf(&mut came).await.is_ok_and(|bytes| bytes > 0);
+        assert!(is_answered || since.elapsed() > IDLE, "closed unanswered");
+        stream = Some(free).filter(|_| is_answered);
     }
     let mut stream = match stream {
         Some(stream) => stream,
@@ -76,7 +79,7 @@ async fn ask(pool: &Pool, socket: &Path, request: &[u8]) -> Outcome {
         retry_after: header("retry-after:").is_some(),
         time: start.elapsed(),
     };
-    pool.lock().unwrap().push(stream);
+    pool.lock().unwrap().push((stream, Instant::now()));
     outcome
 }
 

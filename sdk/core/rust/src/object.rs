@@ -1,24 +1,24 @@
 //! A whole object inside a message: `google.protobuf.Struct` to the protocol, JSON text to whoever reads it.
 //!
-//! As text it takes what its sender wrote; taken apart, a list of small numbers would take thirty times that. Start at
-//! [`Object`].
+//! Over HTTP it is text and takes what its sender wrote; taken apart, as it comes over gRPC, a list of small numbers takes
+//! thirty times that. Start at [`Object`].
 
 use std::fmt;
 
 use pbjson_types::value::Kind;
-use pbjson_types::{Struct, Value};
+use pbjson_types::{ListValue, Struct, Value};
 use prost::DecodeError;
 use prost::bytes::{Buf, BufMut};
 use prost::encoding::{DecodeContext, WireType};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A JSON object.
-#[derive(Debug, Clone, PartialEq)]
+/// A JSON object. Two are equal where their messages are.
+#[derive(Debug, Clone)]
 pub struct Object(Form);
 
 /// As it came.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 enum Form {
     /// An object's text, which is valid.
     Text(String),
@@ -53,8 +53,11 @@ impl Object {
     fn message(&self) -> Struct {
         match &self.0 {
             Form::Message(object) => object.clone(),
-            // It is an object, and anything in it has a place in a message.
-            Form::Text(text) => serde_json::from_str(text).unwrap_or_default(),
+            Form::Text(text) => {
+                // It is an object: it was written as one.
+                let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
+                Struct { fields: object.into_iter().map(|(key, value)| (key, part(value))).collect() }
+            }
         }
     }
 }
@@ -62,6 +65,12 @@ impl Object {
 impl Default for Object {
     fn default() -> Self {
         Self(Form::Message(Struct::default()))
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        self.message() == other.message()
     }
 }
 
@@ -113,6 +122,22 @@ impl prost::Message for Object {
     fn clear(&mut self) {
         *self = Self::default();
     }
+}
+
+/// A value of a message. All of its numbers are doubles.
+fn part(value: serde_json::Value) -> Value {
+    use serde_json::Value as Json;
+    let kind = match value {
+        Json::Null => Kind::NullValue(0),
+        Json::Bool(flag) => Kind::BoolValue(flag),
+        Json::Number(number) => Kind::NumberValue(number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => Kind::StringValue(text),
+        Json::Array(values) => Kind::ListValue(ListValue { values: values.into_iter().map(part).collect() }),
+        Json::Object(object) => {
+            Kind::StructValue(Struct { fields: object.into_iter().map(|(key, value)| (key, part(value))).collect() })
+        }
+    };
+    Value { kind: Some(kind) }
 }
 
 /// JSON that is being written.
@@ -299,10 +324,13 @@ mod tests {
             // Over the wire, and as another program's message.
             let sent = object.encode_to_vec();
             assert_eq!(sent.len(), object.encoded_len());
+            assert_eq!(Object::decode(&*sent).unwrap(), object);
             assert_eq!(parse(&Object::decode(&*sent).unwrap().into_json()), json);
             let message: Struct = serde_json::from_value(json.clone()).unwrap();
-            assert_eq!(Struct::decode(&*sent).unwrap(), message);
-            assert_eq!(serde_json::to_value(&object).unwrap(), serde_json::to_value(&message).unwrap());
+            // Compared as it is written: there are two ways to say null.
+            let written = serde_json::to_value(&message).unwrap();
+            assert_eq!(serde_json::to_value(Struct::decode(&*sent).unwrap()).unwrap(), written);
+            assert_eq!(serde_json::to_value(&object).unwrap(), written);
             assert_eq!(parse(&Object::from(message).into_json()), json);
         }
     }
@@ -323,6 +351,27 @@ mod tests {
             |number| Struct { fields: [("n".to_owned(), Value { kind: Some(Kind::NumberValue(number)) })].into() };
         assert_eq!(Object::from(number(f64::NAN)).into_json(), r#"{"n":null}"#);
         assert_eq!(Object::from(number(3.0)).into_json(), r#"{"n":3}"#);
+    }
+
+    #[test]
+    fn integers_that_no_double_holds_come_near_over_the_wire_and_take_nothing_with_them() {
+        for number in [
+            "9007199254740992",
+            "9007199254740993",
+            "-9007199254740993",
+            "-9223372036854775808",
+            "18446744073709551615",
+        ] {
+            let object = Object::from_json(&format!(r#"{{"n":{number},"other":"a"}}"#)).unwrap();
+            let double: f64 = number.parse().unwrap();
+            let sent = Struct::decode(&*object.encode_to_vec()).unwrap();
+            assert_eq!(sent.fields["n"].kind, Some(Kind::NumberValue(double)), "{number}");
+            assert_eq!(sent.fields["other"].kind, Some(Kind::StringValue("a".to_owned())));
+            assert_eq!(serde_json::to_value(&object).unwrap()["n"].as_f64(), Some(double));
+            let mut merged = object.clone();
+            merged.merge(&*Object::from_json(r#"{"other":"b"}"#).unwrap().encode_to_vec()).unwrap();
+            assert_eq!(merged.message().fields["n"].kind, Some(Kind::NumberValue(double)));
+        }
     }
 
     #[test]

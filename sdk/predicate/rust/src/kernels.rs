@@ -136,13 +136,23 @@ fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8)
 /// one is shorter the rest of the other is left alone.
 #[inline]
 fn mark_blocks<T: Copy + Default>(patterns: &mut [u8], column: &[T], mark: impl Fn(&mut [u8; LANES], &[T; LANES])) {
+    mark_turns::<T, AT_A_TURN>(patterns, column, mark);
+}
+
+/// As above, with so many blocks at a turn.
+#[inline]
+fn mark_turns<T: Copy + Default, const BLOCKS: usize>(
+    patterns: &mut [u8],
+    column: &[T],
+    mark: impl Fn(&mut [u8; LANES], &[T; LANES]),
+) {
     let rows = patterns.len().min(column.len());
     let (blocks, rest) = patterns[..rows].as_chunks_mut();
     let (column_blocks, column_rest) = column[..rows].as_chunks();
-    let (turns, single) = blocks.as_chunks_mut::<AT_A_TURN>();
-    let (column_turns, column_single) = column_blocks.as_chunks::<AT_A_TURN>();
+    let (turns, single) = blocks.as_chunks_mut::<BLOCKS>();
+    let (column_turns, column_single) = column_blocks.as_chunks::<BLOCKS>();
     for (blocks, columns) in turns.iter_mut().zip(column_turns) {
-        for at in 0..AT_A_TURN {
+        for at in 0..BLOCKS {
             mark(&mut blocks[at], &columns[at]);
         }
     }
@@ -203,6 +213,24 @@ mod tests {
                 let expected = if amount > column[row] { before[row] | 16 } else { before[row] };
                 assert_eq!(after[row], expected, "{seed}, row {row}");
             }
+        });
+    }
+
+    #[test]
+    fn every_row_is_marked_once_however_many_blocks_a_turn_takes() {
+        on_random_columns(|random, rows, seed| {
+            let column: Vec<u8> = (0..rows).map(|_| random.u8(..)).collect();
+            let before: Vec<u8> = (0..rows + random.usize(..3)).map(|_| random.u8(..)).collect();
+            let add = |patterns: &mut [u8; LANES], column: &[u8; LANES]| {
+                update(patterns, column, u8::wrapping_add);
+            };
+            let mut expected = before.clone();
+            update(&mut expected, &column, u8::wrapping_add);
+            let (mut one, mut two) = (before.clone(), before);
+            mark_turns::<_, 1>(&mut one, &column, add);
+            mark_turns::<_, 2>(&mut two, &column, add);
+            assert_eq!(one, expected, "{seed}");
+            assert_eq!(two, expected, "{seed}");
         });
     }
 
