@@ -314,6 +314,12 @@ pub const AUDIT_OBJECTS: usize = 512;
 /// Time that an event on its way has to arrive before what differs from a list counts as a difference.
 pub const AUDIT_SETTLE: Duration = Duration::from_secs(5);
 
+// What is caught up with (`source::stretch`).
+
+/// Time after which whoever catches up with events lets others have the core: a third of what an answer with 5,000 names
+/// takes, and a hundred times what asking the kernel does.
+pub const WORK_STRETCH: Duration = Duration::from_micros(50);
+
 // The feed (`source::feed`).
 
 /// Time from the beginning of one turn of the feed to the next: what arrives meanwhile is published together. A busy
@@ -358,8 +364,9 @@ pub const WATCH_LEAST: Duration = Duration::from_secs(1);
 pub const WATCH_REFUSALS: u32 = 8;
 /// Bytes of one event. etcd takes 1.5 MB of one object; as JSON, escaped, it can be some times longer.
 pub const WATCH_EVENT_BYTES: usize = 16 << 20;
-/// Bytes of events decoded on the thread that read them, about 25 pods; more, in a burst, go to a thread of their own.
-pub const WATCH_DECODE_INLINE_BYTES: usize = 64 << 10;
+/// Bytes of events decoded on the thread that read them: some pods, which take no longer than the way to another thread
+/// and back. More go to a thread of their own, since others wait for those that read.
+pub const WATCH_DECODE_INLINE_BYTES: usize = 16 << 10;
 /// First wait after a failure; doubles up to [`RETRY_MOST`]. Both as client-go has them.
 pub const RETRY_FIRST: Duration = Duration::from_millis(800);
 /// Longest wait between two tries of one kind, give or take [`RETRY_JITTER`].

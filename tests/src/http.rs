@@ -1,7 +1,8 @@
 //! Requests to a running sidecar, over TCP or its Unix socket.
 //!
-//! Written by hand over plain sockets, one connection each: a sidecar may refuse a body while it is still being sent, and
-//! the answer to that is what tests want to see; clients from libraries report the broken write instead.
+//! Written by hand over plain sockets: a sidecar may refuse a body while it is still being sent, and the answer to that is
+//! what tests want to see; clients from libraries report the broken write instead. Each request has a connection of its
+//! own, but for those of a [`Client`].
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -60,6 +61,48 @@ pub fn ask(endpoint: &Endpoint, path: &str, request: &Value) -> Value {
     let response = post(endpoint, path, request.to_string()).expect("the sidecar answers");
     assert_eq!(response.status, 200, "{path}: {}", response.body);
     response.json()
+}
+
+/// Somebody who keeps a connection, as a scheduler core does.
+pub struct Client {
+    stream: BufReader<Box<dyn Read + Send>>,
+    writer: Box<dyn Write + Send>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    ///
+    /// Where nobody listens.
+    pub fn connect(endpoint: &Endpoint) -> Result<Self, String> {
+        let (reader, writer) = connect(endpoint).map_err(|error| error.to_string())?;
+        Ok(Self { stream: BufReader::new(reader), writer })
+    }
+
+    /// Sends a POST request with a body that claims to be JSON, and reads its answer, which must say how long it is.
+    ///
+    /// # Errors
+    ///
+    /// Where the connection breaks before there is an answer.
+    pub fn post(&mut self, path: &str, body: &[u8]) -> Result<Response, String> {
+        let request = [head("POST", path, "keep-alive", body.len()).as_bytes(), body].concat();
+        self.writer.write_all(&request).map_err(|error| error.to_string())?;
+        self.answer().map_err(|error| error.to_string())?.ok_or_else(|| "no answer of known length".to_owned())
+    }
+
+    fn answer(&mut self) -> std::io::Result<Option<Response>> {
+        let mut answer = Vec::new();
+        // The first line that is empty ends the head.
+        while self.stream.read_until(b'\n', &mut answer)? > 2 {}
+        let head = String::from_utf8_lossy(&answer).to_ascii_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+        let Some(length) = length else { return Ok(None) };
+        let body = answer.len();
+        answer.resize(body + length, 0);
+        self.stream.read_exact(&mut answer[body..])?;
+        Ok(response(&answer))
+    }
 }
 
 /// Follows an answer that does not end: its lines, as they come.
@@ -152,16 +195,19 @@ fn exchange(
     path: &str,
     body: &[u8],
 ) -> Result<Response, String> {
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
-         content-length: {}\r\n\r\n",
-        body.len()
-    );
+    let head = head(method, path, "close", body.len());
     // A write that breaks is no verdict: the answer may be on its way all the same.
     let written = writer.write_all(head.as_bytes()).and_then(|()| writer.write_all(body));
     let mut answer = Vec::new();
     let read = reader.read_to_end(&mut answer);
     response(&answer).ok_or_else(|| format!("no answer: wrote {written:?}, read {read:?}"))
+}
+
+fn head(method: &str, path: &str, connection: &str, length: usize) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: {connection}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    )
 }
 
 /// An answer, if it is whole: as long as it says, or with its last chunk.

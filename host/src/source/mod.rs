@@ -11,6 +11,7 @@ pub mod files;
 pub mod freshness;
 mod items;
 pub mod kube;
+mod stretch;
 pub mod synthetic;
 
 use std::collections::BTreeMap;

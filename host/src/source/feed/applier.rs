@@ -5,7 +5,8 @@
 //!
 //! The target stays locked for a whole turn. Events of one object were merged, so that the parts of a turn are no states
 //! that the cluster has ever been in, and nobody else who publishes may show them. A turn is some ten objects on a busy
-//! cluster; one that catches up with 10,000, at one to two microseconds each, keeps others waiting for 20 ms.
+//! cluster; one that catches up with 10,000, at one to two microseconds each, keeps others waiting for 20 ms. Those who
+//! answer read what was published, wait for nobody, and have the core in between where they need it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +25,7 @@ use crate::limits::{FEED_ERRORS_LOGGED, FEED_RETRY_FIRST};
 use crate::object::Kind;
 use crate::object::version::{advance, is_newer};
 use crate::source::change::{Compiled, Identity, Record};
+use crate::source::stretch::Stretch;
 
 /// What a turn has made visible.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,6 +53,7 @@ pub(super) struct Applier<A> {
     publish_due: Option<Instant>,
     metrics: Metrics,
     logged: usize,
+    stretch: Stretch,
 }
 
 impl<A: Apply> Applier<A> {
@@ -66,6 +69,7 @@ impl<A: Apply> Applier<A> {
             publish_due: None,
             metrics,
             logged: 0,
+            stretch: Stretch::begin(),
         }
     }
 
@@ -75,6 +79,7 @@ impl<A: Apply> Applier<A> {
         let ledger = Arc::clone(&self.ledger);
         let mut ledger = ledger.lock();
         self.logged = 0;
+        self.stretch = Stretch::begin();
         {
             let mut target = target.lock();
             for step in drained.steps {
@@ -228,6 +233,7 @@ impl<A: Apply> Applier<A> {
             }
             Judgement::Newer => {}
         }
+        self.stretch.goes_on();
         // A list may show very many pods that ended long ago and were never held; a list needs no tombstones anyway. What has
         // failed before may have been an event.
         let buries = origin == Origin::Event || failures > 0;

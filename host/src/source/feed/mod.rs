@@ -110,7 +110,12 @@ impl Feed {
     /// Hands a change over. Changes of one object are applied in the order in which they are delivered, never at the same
     /// time; some may be merged. Never waits.
     pub fn deliver(&self, change: Change) {
-        self.enqueue(|queue, now| queue.push(change, now));
+        self.deliver_all([change]);
+    }
+
+    /// As [`Feed::deliver`], one after the other; all of them are applied in the same turn.
+    pub fn deliver_all(&self, changes: impl IntoIterator<Item = Change>) {
+        self.enqueue(|queue, now| changes.into_iter().map(|change| queue.push(change, now)).sum());
     }
 
     /// Has an object looked at once more: what waits for a retry is tried now, and what was counted of a pod is counted anew.

@@ -4,6 +4,7 @@
 //! busy neighbour. The bound is the number of objects there are, not of events, and one whole list per kind: the queue
 //! can never hold more than the cluster it is about. The applier takes everything at once with [`Queue::drain`].
 
+use std::iter::Sum;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -125,6 +126,12 @@ pub(super) struct Taken {
     pub(super) merged: u64,
     /// Events of a state older than one that waits, or of the same.
     pub(super) stale: u64,
+}
+
+impl Sum for Taken {
+    fn sum<I: Iterator<Item = Self>>(each: I) -> Self {
+        each.fold(Self::default(), |sum, one| Self { merged: sum.merged + one.merged, stale: sum.stale + one.stale })
+    }
 }
 
 impl Queue {

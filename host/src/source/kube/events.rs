@@ -6,6 +6,7 @@ use super::failure::{Failure, plain};
 use crate::object::Kind;
 use crate::source::change::{Compiled, Compiler, Identity};
 use crate::source::decode::{self, Frame, Rejected};
+use crate::source::stretch::Stretch;
 
 /// An event of a watch.
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub(super) enum Event {
 /// told is not known, so that what comes after must not count as seen.
 pub(super) fn events(kind: Kind, lines: &[u8], compiler: &Compiler) -> Vec<Event> {
     let mut events = Vec::new();
+    let mut stretch = Stretch::begin();
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         match event(kind, line, compiler) {
             Ok(event) => events.push(event),
@@ -34,6 +36,7 @@ pub(super) fn events(kind: Kind, lines: &[u8], compiler: &Compiler) -> Vec<Event
                 break;
             }
         }
+        stretch.goes_on();
     }
     events
 }

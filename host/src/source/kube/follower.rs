@@ -22,8 +22,8 @@ use crate::source::change::{Change, Compiler};
 use crate::source::decode::Rejected;
 use crate::source::freshness::Freshness;
 
-/// Where changes go. It must not block.
-pub type Deliver = Arc<dyn Fn(Change) + Send + Sync>;
+/// Where changes go, those that are known together at once. It must not block.
+pub type Deliver = Arc<dyn Fn(Vec<Change>) + Send + Sync>;
 
 /// Lists a kind, watches it, and lists it again when it must.
 pub(super) struct Follower<S> {
@@ -91,7 +91,7 @@ impl<S: Server> Follower<S> {
                 pages.clear();
                 tracing::info!(kind = %self.kind, "the server does not serve this kind: taken for having no objects");
                 let version = Arc::default();
-                (self.deliver)(Change::Replaced { kind: self.kind, objects: Vec::new(), version });
+                (self.deliver)(vec![Change::Replaced { kind: self.kind, objects: Vec::new(), version }]);
             }
         }
     }
@@ -103,7 +103,7 @@ impl<S: Server> Follower<S> {
                 unreadable.iter().for_each(|unreadable| self.note_unreadable(unreadable));
                 self.metrics.list(self.kind);
                 self.freshness.heard(self.kind);
-                (self.deliver)(Change::Replaced { kind: self.kind, objects, version });
+                (self.deliver)(vec![Change::Replaced { kind: self.kind, objects, version }]);
             }
             Err(failure) => {
                 pages.clear();
@@ -152,10 +152,9 @@ impl<S: Server> Follower<S> {
                 Ok(whole) => whole,
                 Err(failure) => return End::Failed(failure),
             };
-            for event in self.decode(whole).await {
-                if let Err(failure) = self.take(course, event) {
-                    return End::Failed(failure);
-                }
+            let events = self.decode(whole).await;
+            if let Err(failure) = self.take(course, events) {
+                return End::Failed(failure);
             }
         }
     }
@@ -173,42 +172,57 @@ impl<S: Server> Follower<S> {
         })
     }
 
-    /// Hands an event on.
-    fn take(&mut self, course: &mut Course, event: Event) -> Result<(), Failure> {
-        let (name, version) = match &event {
-            Event::Applied(object) => ("applied", Some(Arc::clone(&object.identity.version))),
-            Event::Unreadable(object) => ("unreadable", Some(Arc::from(object.version.as_str()))),
-            Event::Gone(identity) => ("gone", Some(Arc::clone(&identity.version))),
-            Event::Bookmark(version) => ("bookmark", Some(Arc::clone(version))),
-            Event::Failed(_) => ("error", None),
-        };
-        self.metrics.event(self.kind, name);
-        let change = match event {
-            Event::Applied(object) => Some(Change::Applied(object)),
-            Event::Gone(identity) => Some(Change::Gone(identity)),
-            Event::Bookmark(version) => Some(Change::Seen { kind: self.kind, version }),
-            Event::Unreadable(object) => {
-                self.note_unreadable(&object);
-                // Kept out, and seen all the same.
-                version.clone().map(|version| Change::Seen { kind: self.kind, version })
+    /// Hands events on, all that came together at once: they are one step of what follows, and wake it once.
+    fn take(&mut self, course: &mut Course, events: Vec<Event>) -> Result<(), Failure> {
+        let mut changes = Vec::with_capacity(events.len());
+        let mut versions = Vec::with_capacity(events.len());
+        let mut failure = None;
+        let kind = self.kind;
+        let seen = |version| Change::Seen { kind, version };
+        for event in events {
+            let (name, version) = match &event {
+                Event::Applied(object) => ("applied", Some(Arc::clone(&object.identity.version))),
+                Event::Unreadable(object) => ("unreadable", Some(Arc::from(object.version.as_str()))),
+                Event::Gone(identity) => ("gone", Some(Arc::clone(&identity.version))),
+                Event::Bookmark(version) => ("bookmark", Some(Arc::clone(version))),
+                Event::Failed(_) => ("error", None),
+            };
+            self.metrics.event(kind, name);
+            match event {
+                Event::Applied(object) => changes.push(Change::Applied(object)),
+                Event::Gone(identity) => changes.push(Change::Gone(identity)),
+                Event::Bookmark(version) => changes.push(seen(version)),
+                Event::Unreadable(object) => {
+                    self.note_unreadable(&object);
+                    // Kept out, and seen all the same.
+                    changes.extend(version.clone().map(seen));
+                }
+                Event::Failed(reason) => failure = Some(reason),
             }
-            Event::Failed(failure) => return Err(failure),
-        };
-        // First the change, then the version: should this task end between the two, the event comes again.
-        if let Some(change) = change {
-            (self.deliver)(change);
+            versions.extend(version);
         }
-        match version.and_then(|version| course.reached(&version)) {
+        // First the changes, then the versions: should this task end between the two, the events come again.
+        if !changes.is_empty() {
+            (self.deliver)(changes);
+        }
+        for version in versions {
+            self.reach(course, &version);
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Takes note of how far the watch is.
+    fn reach(&self, course: &mut Course, version: &Arc<str>) {
+        match course.reached(version) {
             // A server that lags says nothing of how things are now.
             Some(Ordering::Less) => {
                 self.metrics.unordered(self.kind, "back");
-                return Ok(());
+                return;
             }
             Some(_) => {}
             None => self.metrics.unordered(self.kind, "incomparable"),
         }
         self.freshness.heard(self.kind);
-        Ok(())
     }
 
     fn begin_anew(&self, reason: Reason) {

@@ -176,7 +176,9 @@ pub(super) async fn follow_server<S: Server>(
     let server = Arc::new(server);
     let changes: Arc<Mutex<Vec<(Instant, Change)>>> = Arc::default();
     let into = Arc::clone(&changes);
-    let deliver: Deliver = Arc::new(move |change| into.lock().unwrap().push((Instant::now(), change)));
+    let deliver: Deliver = Arc::new(move |changes| {
+        into.lock().unwrap().extend(changes.into_iter().map(|change| (Instant::now(), change)))
+    });
     let metrics = Metrics::default();
     let compiler = Compiler::new(&["default-scheduler".to_owned()]);
     let freshness = Freshness::default();
