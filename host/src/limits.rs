@@ -8,8 +8,8 @@ use std::time::Duration;
 pub const CHUNK_ROWS: usize = 1024;
 
 /// Values of one sort (texts, label sets, facts) in the pool before unused ones are swept out. Beyond it a sweep follows
-/// whenever half as many again have come as were in use: unused ones are a third of the pool at most, and a sweep costs
-/// a look at three values for each new one.
+/// whenever a quarter as many again have come as were in use: unused ones are a fifth of the pool at most, and a sweep costs
+/// a look at five values for each new one.
 pub const POOL_SWEEP_MIN: usize = 4 * 1024;
 
 /// Pod templates whose facts are found without compiling them again. The largest clusters run some thousands of them; the

@@ -146,7 +146,7 @@ impl<T: ?Sized + Eq + Hash> Shared<T> {
 
     fn sweep(&mut self) {
         self.values.retain(|value| Arc::strong_count(value) > 1);
-        self.sweep_at = (self.values.len() + self.values.len() / 2).max(POOL_SWEEP_MIN);
+        self.sweep_at = (self.values.len() + self.values.len() / 4).max(POOL_SWEEP_MIN);
     }
 }
 

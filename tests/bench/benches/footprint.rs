@@ -54,10 +54,17 @@ const FULL: Size = Size { nodes: 5_000, pods: 150_000, churn: 1_000_000, relists
 const SMOKE: Size = Size { nodes: 50, pods: 1_500, churn: 6_000, relists: 3 };
 
 /// A figure by allocated bytes, and the same by the resident memory that the system sees.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Measured {
     allocated: f64,
     resident: f64,
+}
+
+impl Measured {
+    fn raise(&mut self, to: &Self) {
+        self.allocated = self.allocated.max(to.allocated);
+        self.resident = self.resident.max(to.resident);
+    }
 }
 
 fn main() {
@@ -108,14 +115,16 @@ fn pods(size: Size, daemons: u32, replicas: u32) -> Measured {
     before.growth_per(size.pods)
 }
 
-/// Pods come and go, always as many at once; names, UIDs and versions are ever new, of every tenth a label's value too.
+/// Pods come and go, always as many at once; names, UIDs and versions are ever new, of every tenth a label's value too. What
+/// is no longer used is swept out from time to time, so that memory rises and falls: compared is the most that there was in
+/// the first fifth, while all that is bounded fills, and in the last.
 fn churn(size: Size) -> Measured {
     let fleet = fleet(size, 0, 30);
     let alive = size.pods / 5;
     let before = Now::read();
     let mut cluster = Cluster::with_nodes(fleet);
     let mut window = std::collections::VecDeque::new();
-    let mut warm = None;
+    let (mut warm, mut after) = (Measured::default(), Measured::default());
     for number in 0..size.churn {
         let label = if number.is_multiple_of(10) { format!(r#","build":"{number}""#) } else { String::new() };
         let json = fleet.pod_with(number % alive, number / alive, Stage::Running(0), &label);
@@ -128,14 +137,15 @@ fn churn(size: Size) -> Measured {
         }
         if (number as usize).is_multiple_of(BATCH) {
             cluster.writer.publish();
-        }
-        // All that is bounded has had the time to fill.
-        if number == size.churn / 5 {
-            warm = Some(before.growth_per(1));
+            let fifth = number / size.churn.div_ceil(5);
+            match fifth {
+                0 => warm.raise(&before.growth_per(1)),
+                4 => after.raise(&before.growth_per(1)),
+                _ => {}
+            }
         }
     }
     assert_eq!(cluster.reader.pods().len(), alive as usize);
-    let (warm, after) = (warm.unwrap(), before.growth_per(1));
     Measured { allocated: after.allocated / warm.allocated, resident: after.resident / warm.resident }
 }
 
