@@ -9,7 +9,7 @@ pub const CHUNK_ROWS: usize = 1024;
 
 /// Values of one sort (texts, label sets, facts) in the pool before unused ones are swept out. Beyond it a sweep follows
 /// whenever a quarter as many again have come as were in use: unused ones are a fifth of the pool at most, and a sweep costs
-/// a look at five values for each new one.
+/// a look at five values for each new one, while as many are in use as before.
 pub const POOL_SWEEP_MIN: usize = 4 * 1024;
 
 /// Pod templates whose facts are found without compiling them again. The largest clusters run some thousands of them; the
@@ -271,7 +271,8 @@ pub const BENCH_TEMPLATES: usize = 32;
 /// a few hundred selectors.
 pub const COUNTS: usize = 1024;
 
-/// Time that a scrape of metrics waits for the cache to be free; a turn of the feed takes a few milliseconds.
+/// Time that a scrape of metrics waits for the cache to be free; a turn of the feed takes a few milliseconds, those that it
+/// lets others have included.
 pub const HOLDINGS_WAIT: Duration = Duration::from_millis(20);
 
 /// Bytes of a pod's entry in one index: a reference, a generation, and what a table keeps free.

@@ -9,23 +9,26 @@ use std::time::{Duration, Instant};
 
 use crate::limits::WORK_STRETCH;
 
-/// Something that takes time, done bit by bit on one thread.
-#[derive(Debug)]
+/// What one thread does bit by bit, now and then.
+#[derive(Debug, Default)]
 pub(super) struct Stretch {
-    since: Instant,
-    worked: Duration,
-    /// What others took when they were let have the core.
-    given: Duration,
+    /// When the one under way began.
+    since: Option<Instant>,
+    /// What others took of the core that has not been worked since.
+    ahead: Duration,
+    /// How often others were let have it.
+    times: u64,
 }
 
 impl Stretch {
-    pub(super) fn begin() -> Self {
-        Self { since: Instant::now(), worked: Duration::ZERO, given: Duration::ZERO }
+    /// To be called before the first of some bits.
+    pub(super) fn begin(&mut self) {
+        self.since = Some(Instant::now());
     }
 
-    /// To be called between two bits. Once a stretch is over, whoever waits for the core has it; but in all for no longer
-    /// than was worked: where every core is busy all the time, what is given up comes back milliseconds later, and what has
-    /// to be caught up with would be lost sight of.
+    /// To be called between two bits. Once a stretch is over, whoever waits for the core has it; but for no longer in all than
+    /// is worked: where every core is busy all the time, what is given up comes back milliseconds later, and what has to be
+    /// caught up with would be lost sight of.
     pub(super) fn goes_on(&mut self) {
         let now = Instant::now();
         if self.is_over(now) {
@@ -34,21 +37,28 @@ impl Stretch {
         }
     }
 
+    /// How often others were let have the core.
+    #[cfg(test)]
+    pub(super) fn times(&self) -> u64 {
+        self.times
+    }
+
     /// Whether it is time to let others have the core.
     fn is_over(&mut self, now: Instant) -> bool {
-        let worked = now.duration_since(self.since);
+        let worked = now.duration_since(*self.since.get_or_insert(now));
         if worked < WORK_STRETCH {
             return false;
         }
-        self.worked += worked;
-        self.since = now;
-        self.given <= self.worked
+        self.since = Some(now);
+        self.ahead = self.ahead.saturating_sub(worked);
+        self.ahead.is_zero()
     }
 
     /// The core was given up, and is back.
     fn resumes(&mut self, gave: Instant, now: Instant) {
-        self.given += now.duration_since(gave);
-        self.since = now;
+        self.ahead += now.duration_since(gave);
+        self.since = Some(now);
+        self.times += 1;
     }
 }
 
@@ -56,22 +66,22 @@ impl Stretch {
 mod tests {
     use super::*;
 
-    /// Works in bits until so much was worked; others keep the core for `taken` whenever they get it. Returns how often
-    /// they got it, and how long all of it took.
-    fn work(bit: Duration, bits: u32, taken: Duration) -> (u32, Duration) {
-        let mut stretch = Stretch::begin();
-        let began = stretch.since;
-        let (mut now, mut times) = (began, 0);
+    /// Works in bits, on end; others keep the core for `taken` whenever they get it. Returns how often they got it, and how
+    /// long all of it took.
+    fn work(bit: Duration, bits: u32, taken: Duration) -> (u64, Duration) {
+        let mut stretch = Stretch::default();
+        let began = Instant::now();
+        stretch.since = Some(began);
+        let mut now = began;
         for _ in 0..bits {
             now += bit;
             if stretch.is_over(now) {
                 let gave = now;
                 now += taken;
-                times += 1;
                 stretch.resumes(gave, now);
             }
         }
-        (times, now - began)
+        (stretch.times, now - began)
     }
 
     #[test]

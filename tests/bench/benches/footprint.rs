@@ -36,7 +36,7 @@ const ROWS: [Row; 7] = [
     ("bytes per pod of a ReplicaSet of 3", |size| pods(size, 0, 3), f64::INFINITY),
     ("bytes per pod of a DaemonSet", |size| pods(size, 30, 30), 400.0),
     ("bytes per pod, a sixth of them of DaemonSets", |size| pods(size, 5, 30), 400.0),
-    ("memory after churn, over warm", churn, 1.1),
+    ("most memory of churn, over its start", churn, 1.1),
     ("peak of relists, over steady", relists, 2.2),
 ];
 

@@ -20,10 +20,15 @@ struct Size {
     pods_per_node: usize,
     events_per_second: usize,
     seconds: usize,
+    /// What an answer may take in any case: one of some tenths of a millisecond that has to wait for a core takes some times
+    /// that, where other tests have them as well and nothing is optimised.
+    turn: Duration,
 }
 
-const SMALL: Size = Size { nodes: 500, pods_per_node: 10, events_per_second: 2_000, seconds: 5 };
-const FULL: Size = Size { nodes: 5_000, pods_per_node: 10, events_per_second: 5_000, seconds: 20 };
+const SMALL: Size =
+    Size { nodes: 500, pods_per_node: 10, events_per_second: 2_000, seconds: 5, turn: Duration::from_millis(3) };
+const FULL: Size =
+    Size { nodes: 5_000, pods_per_node: 10, events_per_second: 5_000, seconds: 20, turn: Duration::ZERO };
 
 /// Longest that the last event of a batch may take until answers name it, at the 99th percentile.
 const LAG: Duration = Duration::from_millis(500);
@@ -31,11 +36,8 @@ const LAG: Duration = Duration::from_millis(500);
 /// How many times longer than without the storm an answer may take, at the 99th percentile.
 const SLOWER: u32 = 2;
 
-/// What it may take in any case. The API server and the client have this machine's cores as well, and an answer of a fifth of a
-/// millisecond that has to wait for one takes some times that.
-const TURN: Duration = Duration::from_millis(3);
-
-/// How often events are sent, as many at once as that leaves for each time: harder than if they came evenly.
+/// How often events are sent, as many at once as that leaves for each time: harder than if they came evenly. Some hundred
+/// answers fall into the time of one batch, so that the slowest of each is looked at as well.
 const BATCHES_PER_SECOND: usize = 50;
 
 /// W-14.
@@ -59,16 +61,21 @@ fn a_storm_of_pod_events_is_kept_up_with() {
     let quiet = Size { events_per_second: 0, seconds: size.seconds.div_ceil(4), ..size };
     let calm = weather(&quiet, &world.server, &mut ask);
     let storm = weather(&size, &world.server, &mut ask);
-    let (lag, asked, before) = (percentile(storm.lags, 99), percentile(storm.took, 99), percentile(calm.took, 99));
+    let lag = percentile(storm.lags, 99);
+    let asked = [percentile(storm.took, 99), percentile(storm.slowest, 50)];
+    let before = [percentile(calm.took, 99), percentile(calm.slowest, 50)];
     println!(
-        "lag p99 {lag:?}; filter p99 {asked:?}, {before:?} before; {} batches late; {:?} for {} events",
-        storm.behind,
+        "lag p99 {lag:?}; filter p99 and median of the slowest per batch {asked:?}, {before:?} before; {:?} for {} events",
         storm.time,
         size.seconds * size.events_per_second,
     );
     assert_eq!(world.lists("Pod"), 1, "kept up by the watch alone");
     assert!(lag <= patience::within(LAG), "lag p99 {lag:?}");
-    assert!(asked <= patience::within(TURN.max(before * SLOWER)), "filter p99 {asked:?}, {before:?} before");
+    for (asked, before) in asked.into_iter().zip(before) {
+        assert!(asked <= patience::within(size.turn.max(before * SLOWER)), "filter {asked:?}, {before:?} before");
+    }
+    let seconds = Duration::from_secs(size.seconds as u64);
+    assert!(storm.time <= patience::within(seconds * 11 / 10), "{:?} for events of {seconds:?}", storm.time);
     judge::state_converges(&world.server, &world.sidecar);
 }
 
@@ -85,8 +92,8 @@ struct Weather {
     lags: Vec<Duration>,
     /// Per answer.
     took: Vec<Duration>,
-    /// Batches that came too late.
-    behind: usize,
+    /// Per batch, the most that an answer took until the next.
+    slowest: Vec<Duration>,
     time: Duration,
 }
 
@@ -101,18 +108,17 @@ fn weather(size: &Size, server: &ApiServer, mut ask: impl FnMut() -> (u64, Durat
     for batch in 0..size.seconds * BATCHES_PER_SECOND {
         let due = began + pause * u32::try_from(batch).unwrap();
         let sent = Instant::now();
-        if sent > due + pause {
-            weather.behind += 1;
-        }
         let last = server.change(|store| {
             let events = size.events_per_second / BATCHES_PER_SECOND;
             let changed = |number: usize| (batch * events + number) * 7 % pods;
             (0..events).map(|number| store.apply(storm_pod(changed(number), batch, size.nodes))).last()
         });
         unseen.extend(last.map(|last| (last, sent)));
+        let first = weather.took.len();
         while Instant::now() < due + pause {
             weather.note(ask(), &mut unseen);
         }
+        weather.slowest.extend(weather.took[first..].iter().max());
     }
     weather.time = began.elapsed();
     patience::until(|| {

@@ -6,7 +6,6 @@ use super::failure::{Failure, plain};
 use crate::object::Kind;
 use crate::source::change::{Compiled, Compiler, Identity};
 use crate::source::decode::{self, Frame, Rejected};
-use crate::source::stretch::Stretch;
 
 /// An event of a watch.
 #[derive(Debug)]
@@ -24,11 +23,13 @@ pub(super) enum Event {
 }
 
 /// Decodes whole lines, each an event. After the first one that cannot be understood nothing is read: what it would have
-/// told is not known, so that what comes after must not count as seen.
-pub(super) fn events(kind: Kind, lines: &[u8], compiler: &Compiler) -> Vec<Event> {
+/// told is not known, so that what comes after must not count as seen. `between` is called between two of them.
+pub(super) fn events(kind: Kind, lines: &[u8], compiler: &Compiler, mut between: impl FnMut()) -> Vec<Event> {
     let mut events = Vec::new();
-    let mut stretch = Stretch::begin();
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        if !events.is_empty() {
+            between();
+        }
         match event(kind, line, compiler) {
             Ok(event) => events.push(event),
             Err(failure) => {
@@ -36,7 +37,6 @@ pub(super) fn events(kind: Kind, lines: &[u8], compiler: &Compiler) -> Vec<Event
                 break;
             }
         }
-        stretch.goes_on();
     }
     events
 }
@@ -79,7 +79,7 @@ mod tests {
             Event::Failed(failure) => format!("failed {}", failure.class()),
         };
         let compiler = Compiler::new(&["default-scheduler".to_owned()]);
-        events(Kind::Pod, lines.as_bytes(), &compiler).into_iter().map(show).collect()
+        events(Kind::Pod, lines.as_bytes(), &compiler, || ()).into_iter().map(show).collect()
     }
 
     #[test]

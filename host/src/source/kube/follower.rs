@@ -21,6 +21,7 @@ use crate::object::Kind;
 use crate::source::change::{Change, Compiler};
 use crate::source::decode::Rejected;
 use crate::source::freshness::Freshness;
+use crate::source::stretch::Stretch;
 
 /// Where changes go, those that are known together at once. It must not block.
 pub type Deliver = Arc<dyn Fn(Vec<Change>) + Send + Sync>;
@@ -35,6 +36,7 @@ pub(super) struct Follower<S> {
     metrics: Metrics,
     random: fastrand::Rng,
     unreadable: UnreadableLog,
+    stretch: Stretch,
 }
 
 impl<S: Server> Follower<S> {
@@ -49,7 +51,8 @@ impl<S: Server> Follower<S> {
     ) -> Self {
         let random = fastrand::Rng::new();
         let unreadable = UnreadableLog::default();
-        Self { kind, server, compiler, deliver, freshness, metrics, random, unreadable }
+        let stretch = Stretch::default();
+        Self { kind, server, compiler, deliver, freshness, metrics, random, unreadable, stretch }
     }
 
     /// Follows until it is dropped.
@@ -160,16 +163,23 @@ impl<S: Server> Follower<S> {
     }
 
     /// Decodes lines, here where they are few.
-    async fn decode(&self, lines: Vec<u8>) -> Vec<Event> {
+    async fn decode(&mut self, lines: Vec<u8>) -> Vec<Event> {
         if lines.len() <= WATCH_DECODE_INLINE_BYTES {
-            return events(self.kind, &lines, &self.compiler);
+            return events(self.kind, &lines, &self.compiler, || ());
         }
         let (kind, compiler) = (self.kind, self.compiler.clone());
-        let decoded = spawn_blocking(move || events(kind, &lines, &compiler)).await;
-        decoded.unwrap_or_else(|_| {
+        let mut stretch = std::mem::take(&mut self.stretch);
+        let decoded = spawn_blocking(move || {
+            stretch.begin();
+            let events = events(kind, &lines, &compiler, || stretch.goes_on());
+            (events, stretch)
+        });
+        let Ok((events, stretch)) = decoded.await else {
             let failure = Failure::Malformed("decoding ended abnormally; please report this".to_owned());
-            vec![Event::Failed(failure)]
-        })
+            return vec![Event::Failed(failure)];
+        };
+        self.stretch = stretch;
+        events
     }
 
     /// Hands events on, all that came together at once: they are one step of what follows, and wake it once.

@@ -134,6 +134,8 @@ pub(super) struct Seen {
     pub(super) asked: Vec<(Duration, String)>,
     /// Every change, in words, with the time since the beginning.
     pub(super) changes: Vec<(Duration, String)>,
+    /// How many changes were handed over at once, each time.
+    pub(super) handed_over: Vec<usize>,
     /// The objects that are there in the end: key and version.
     pub(super) objects: BTreeMap<String, String>,
     pub(super) metrics: Metrics,
@@ -176,8 +178,11 @@ pub(super) async fn follow_server<S: Server>(
     let server = Arc::new(server);
     let changes: Arc<Mutex<Vec<(Instant, Change)>>> = Arc::default();
     let into = Arc::clone(&changes);
+    let handed_over: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let counts = Arc::clone(&handed_over);
     let deliver: Deliver = Arc::new(move |changes| {
-        into.lock().unwrap().extend(changes.into_iter().map(|change| (Instant::now(), change)))
+        counts.lock().unwrap().push(changes.len());
+        into.lock().unwrap().extend(changes.into_iter().map(|change| (Instant::now(), change)));
     });
     let metrics = Metrics::default();
     let compiler = Compiler::new(&["default-scheduler".to_owned()]);
@@ -190,7 +195,8 @@ pub(super) async fn follow_server<S: Server>(
     for (at, change) in changes.lock().unwrap().drain(..) {
         told.push((at - began, tell(change, &mut objects)));
     }
-    Seen { asked, changes: told, objects, metrics, staleness: freshness.staleness() }
+    let handed_over = std::mem::take(&mut *handed_over.lock().unwrap());
+    Seen { asked, changes: told, handed_over, objects, metrics, staleness: freshness.staleness() }
 }
 
 /// A change in words; what is there is kept as an applier would keep it.

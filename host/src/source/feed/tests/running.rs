@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nodesift_tests::patience;
 
 use super::*;
+use crate::limits::WORK_STRETCH;
 
 /// Drops with a trace.
 struct Guard(Arc<AtomicBool>);
@@ -101,4 +102,28 @@ fn a_guard_that_holds_the_last_feed_does_not_stop_its_thread_from_ending() {
         assert!(Instant::now() < patience, "the thread never ended");
         thread::yield_now();
     }
+}
+
+#[tokio::test]
+async fn what_is_delivered_at_once_is_one_turn_and_counted_whole() {
+    const OBJECTS: u32 = 2_000;
+    let (target, metrics) = (Arc::<Mutex<Faulty>>::default(), Metrics::default());
+    let feed = Feed::start_into(Arc::clone(&target), metrics.clone()).unwrap();
+    let last = feed.changed(KIND, "last");
+    let changes = (0..OBJECTS).map(|number| applied(&format!("u{number}"), number + 10));
+    let again = [applied("u0", 5_000), applied("u1", 5_001), applied("u2", 1), applied("last", 5_002)];
+    feed.deliver_all(changes.chain(again).collect());
+    assert_eq!(last.await, Ok(()));
+    assert_eq!((metrics.merged.get(), metrics.stale.get()), (2, 1));
+    let target = target.lock();
+    assert_eq!((target.held.len(), target.published), (1 + OBJECTS as usize, 1));
+}
+
+#[test]
+fn a_long_turn_lets_others_have_the_core() {
+    let mut bench = Bench::new();
+    bench.target.lock().pace = WORK_STRETCH / 5;
+    bench.push((0..200).map(|number| applied(&format!("u{number}"), number + 2)));
+    bench.turn();
+    assert!(bench.applier.gave_way() > 0, "of forty stretches' work");
 }

@@ -303,6 +303,43 @@ async fn an_object_of_a_megabyte_and_a_half_comes_in_any_chunks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_wrong_in_the_middle_of_a_chunk_leaves_what_came_before_it_seen_and_what_came_after_unseen() {
+    let chunk = |events: &[Do]| {
+        let bytes = events.iter().flat_map(|event| match event {
+            Do::Send(bytes) => bytes.clone(),
+            _ => unreachable!("an event is sent"),
+        });
+        Do::Send(bytes.collect())
+    };
+    let (good, after) = (event("ADDED", &pod("a", 11)), event("ADDED", &pod("b", 13)));
+    let script = |wrong| {
+        let script = Script::default().page("10", &[]);
+        script.watch([chunk(&[good.clone(), bookmark(12), wrong, after.clone()])])
+    };
+
+    let error = event("ERROR", r#"{"kind":"Status","code":500,"reason":"InternalError","message":"on purpose"}"#);
+    let seen = follow(script(error).watch([after.clone(), Do::Silence]), seconds(20)).await;
+    assert_eq!(seen.told()[1..], ["applied ns/a 11", "seen 12", "applied ns/b 13"]);
+    let from: Vec<&str> = seen.watches().iter().map(|(_, from)| *from).collect();
+    assert_eq!(from, ["10", "12"], "it goes on after what was understood");
+
+    let seen = follow(script(Do::Send(b"}\n".to_vec())).page("30", &[]), seconds(20)).await;
+    assert_eq!(seen.told()[1..], ["applied ns/a 11", "seen 12", "replaced by 0 at 30"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_in_one_chunk_is_handed_over_at_once() {
+    let lines: Vec<u8> = (11..211)
+        .flat_map(|version| match event("ADDED", &pod(&format!("p{version}"), version)) {
+            Do::Send(bytes) => bytes,
+            _ => unreachable!("an event is sent"),
+        })
+        .collect();
+    let seen = follow(Script::default().page("10", &[]).watch([Do::Send(lines), Do::Silence]), seconds(20)).await;
+    assert_eq!(seen.handed_over, [1, 200]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_burst_in_one_chunk_is_told_in_order() {
     let lines: Vec<u8> = (11..2_011)
         .flat_map(|version| match event("ADDED", &pod(&format!("p{version}"), version)) {
