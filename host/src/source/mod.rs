@@ -1,7 +1,8 @@
 //! Where objects come from: files, or a watched API server. A source writes the cache.
 //!
-//! [`change`] says what a source tells the cache; [`feed`] brings it there, and [`audit`] checks that it is there. Start
-//! with [`files::read`], which turns files into [`Object`]s, and [`load`], which brings them into the cache.
+//! [`change`] says what a source tells the cache; [`feed`] brings it there, and [`audit`] checks that it is there. How events
+//! are caught up with beside answers is `stretch`. Start with [`files::read`], which turns files into [`Object`]s, and
+//! [`load`], which brings them into the cache.
 
 pub mod audit;
 pub mod change;

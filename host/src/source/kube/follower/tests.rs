@@ -302,19 +302,21 @@ async fn an_object_of_a_megabyte_and_a_half_comes_in_any_chunks() {
     assert_eq!(seen.told()[1..], ["applied ns/big 11", "seen 12"]);
 }
 
+/// Events as one chunk.
+fn chunk(events: impl IntoIterator<Item = Do>) -> Vec<u8> {
+    let bytes = |event| match event {
+        Do::Send(bytes) => bytes,
+        _ => unreachable!("an event is sent"),
+    };
+    events.into_iter().flat_map(bytes).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_wrong_in_the_middle_of_a_chunk_leaves_what_came_before_it_seen_and_what_came_after_unseen() {
-    let chunk = |events: &[Do]| {
-        let bytes = events.iter().flat_map(|event| match event {
-            Do::Send(bytes) => bytes.clone(),
-            _ => unreachable!("an event is sent"),
-        });
-        Do::Send(bytes.collect())
-    };
     let (good, after) = (event("ADDED", &pod("a", 11)), event("ADDED", &pod("b", 13)));
     let script = |wrong| {
         let script = Script::default().page("10", &[]);
-        script.watch([chunk(&[good.clone(), bookmark(12), wrong, after.clone()])])
+        script.watch([Do::Send(chunk([good.clone(), bookmark(12), wrong, after.clone()]))])
     };
 
     let error = event("ERROR", r#"{"kind":"Status","code":500,"reason":"InternalError","message":"on purpose"}"#);
@@ -329,24 +331,14 @@ async fn what_is_wrong_in_the_middle_of_a_chunk_leaves_what_came_before_it_seen_
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_in_one_chunk_is_handed_over_at_once() {
-    let lines: Vec<u8> = (11..211)
-        .flat_map(|version| match event("ADDED", &pod(&format!("p{version}"), version)) {
-            Do::Send(bytes) => bytes,
-            _ => unreachable!("an event is sent"),
-        })
-        .collect();
+    let lines = chunk((11..211).map(|version| event("ADDED", &pod(&format!("p{version}"), version))));
     let seen = follow(Script::default().page("10", &[]).watch([Do::Send(lines), Do::Silence]), seconds(20)).await;
     assert_eq!(seen.handed_over, [1, 200]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_burst_in_one_chunk_is_told_in_order() {
-    let lines: Vec<u8> = (11..2_011)
-        .flat_map(|version| match event("ADDED", &pod(&format!("p{version}"), version)) {
-            Do::Send(bytes) => bytes,
-            _ => unreachable!("an event is sent"),
-        })
-        .collect();
+    let lines = chunk((11..2_011).map(|version| event("ADDED", &pod(&format!("p{version}"), version))));
     assert!(lines.len() > crate::limits::WATCH_DECODE_INLINE_BYTES);
     let seen = follow(Script::default().page("10", &[]).watch([Do::Send(lines), Do::Silence]), seconds(20)).await;
     let expected: Vec<_> = (11..2_011).map(|version| format!("applied ns/p{version} {version}")).collect();
