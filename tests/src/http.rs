@@ -64,10 +64,7 @@ pub fn ask(endpoint: &Endpoint, path: &str, request: &Value) -> Value {
 }
 
 /// Somebody who keeps a connection, as a scheduler core does.
-pub struct Client {
-    stream: BufReader<Box<dyn Read + Send>>,
-    writer: Box<dyn Write + Send>,
-}
+pub struct Client(Connection);
 
 impl Client {
     /// Connects.
@@ -76,32 +73,29 @@ impl Client {
     ///
     /// Where nobody listens.
     pub fn connect(endpoint: &Endpoint) -> Result<Self, String> {
-        let (reader, writer) = connect(endpoint).map_err(|error| error.to_string())?;
-        Ok(Self { stream: BufReader::new(reader), writer })
+        connect(endpoint).map(Self).map_err(|error| error.to_string())
     }
 
-    /// Sends a POST request with a body that claims to be JSON, and reads its answer, which must say how long it is.
+    /// Sends a POST request with a body that claims to be JSON, and reads until its answer is whole.
     ///
     /// # Errors
     ///
     /// Where the connection breaks before there is an answer.
     pub fn post(&mut self, path: &str, body: &[u8]) -> Result<Response, String> {
+        let (reader, writer) = &mut self.0;
         let request = [head("POST", path, "keep-alive", body.len()).as_bytes(), body].concat();
-        self.writer.write_all(&request).map_err(|error| error.to_string())?;
-        self.answer().map_err(|error| error.to_string())?.ok_or_else(|| "no answer of known length".to_owned())
-    }
-
-    fn answer(&mut self) -> std::io::Result<Option<Response>> {
-        let mut answer = Vec::new();
-        // The first line that is empty ends the head.
-        while self.stream.read_until(b'\n', &mut answer)? > 2 {}
-        let head = String::from_utf8_lossy(&answer).to_ascii_lowercase();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
-        let Some(length) = length else { return Ok(None) };
-        let body = answer.len();
-        answer.resize(body + length, 0);
-        self.stream.read_exact(&mut answer[body..])?;
-        Ok(response(&answer))
+        writer.write_all(&request).map_err(|error| error.to_string())?;
+        let (mut answer, mut piece) = (Vec::new(), vec![0; 64 << 10]);
+        loop {
+            let length = reader.read(&mut piece).map_err(|error| error.to_string())?;
+            if length == 0 {
+                return Err(format!("closed after {} bytes", answer.len()));
+            }
+            answer.extend_from_slice(&piece[..length]);
+            if let Some(whole) = response(&answer) {
+                return Ok(whole);
+            }
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn follow(
         feed.hold_until_whole(*kind, Box::new(latch));
     }
     let fed = feed.clone();
-    let deliver: Deliver = Arc::new(move |changes| fed.deliver_all(changes));
+    let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));
     let metrics = Metrics::register(registry, freshness);
     let compiler = Compiler::new(&policy.scheduler_names);
     let server = Arc::new(connection.server.clone());

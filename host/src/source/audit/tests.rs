@@ -86,7 +86,7 @@ impl Bench {
 
     /// Hands a change over and waits until it is applied.
     async fn deliver(&self, change: Change) {
-        self.feed.deliver(change);
+        self.feed.deliver(vec![change]);
         self.settled().await;
     }
 
@@ -174,8 +174,8 @@ async fn what_the_watch_brings_a_moment_later_is_no_difference() {
     let feed = bench.feed.clone();
     let late = async move {
         sleep(AUDIT_SETTLE / 2).await;
-        feed.deliver(Change::Applied(pod("late", 13, "a")));
-        feed.deliver(Change::Gone(Identity { version: Arc::from("14"), ..pod("q", 4, "b").identity }));
+        feed.deliver(vec![Change::Applied(pod("late", 13, "a"))]);
+        feed.deliver(vec![Change::Gone(Identity { version: Arc::from("14"), ..pod("q", 4, "b").identity })]);
         while feed.backlog() != feed::Backlog::default() {
             tokio::task::yield_now().await;
         }

@@ -107,14 +107,9 @@ impl Feed {
         Ok(Self { shared, ledger, _thread: Arc::new(thread) })
     }
 
-    /// Hands a change over. Changes of one object are applied in the order in which they are delivered, never at the same
-    /// time; some may be merged. Never waits.
-    pub fn deliver(&self, change: Change) {
-        self.deliver_all(vec![change]);
-    }
-
-    /// As [`Feed::deliver`], one after the other; all of them are applied in the same turn.
-    pub fn deliver_all(&self, changes: Vec<Change>) {
+    /// Hands changes over, all of which are applied in the same turn. Changes of one object are applied in the order in which
+    /// they are delivered, never at the same time; some may be merged. Never waits.
+    pub fn deliver(&self, changes: Vec<Change>) {
         self.enqueue(|queue, now| changes.into_iter().map(|change| queue.push(change, now)).sum());
     }
 

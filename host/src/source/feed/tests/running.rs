@@ -32,11 +32,11 @@ async fn a_guard_is_held_until_the_list_is_published_and_a_waiter_is_told_of_its
     feed.hold_until_whole(KIND, Box::new(Guard(Arc::clone(&dropped))));
     let b = feed.changed(KIND, "b");
     let a = feed.changed(KIND, "a");
-    feed.deliver(applied("a", 1));
+    feed.deliver(vec![applied("a", 1)]);
     assert_eq!(a.await, Ok(()));
     assert!(target.lock().published > 0);
     assert!(!dropped.load(Ordering::SeqCst));
-    feed.deliver(list(&[("a", 1), ("b", 2)], 3));
+    feed.deliver(vec![list(&[("a", 1), ("b", 2)], 3)]);
     assert_eq!(b.await, Ok(()));
     until(|| dropped.load(Ordering::SeqCst)).await;
     let late = Arc::new(AtomicBool::new(false));
@@ -52,7 +52,7 @@ async fn the_thread_retries_by_itself_and_says_so_meanwhile() {
     let target = Arc::<Mutex<Faulty>>::default();
     target.lock().faults.insert(Arc::from("bad"), Fault::Panic);
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
-    feed.deliver(applied("bad", 1));
+    feed.deliver(vec![applied("bad", 1)]);
     until(|| feed.remark().is_some()).await;
     assert_eq!(feed.remark().unwrap(), "1 object is retried: Namespace bad");
     let healed = feed.changed(KIND, "bad");
@@ -69,13 +69,13 @@ fn nobody_else_finds_a_part_of_what_was_queued_together() {
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
     let mut held_back = target.lock();
     held_back.pace = Duration::from_micros(10);
-    feed.deliver(applied("first", 1));
+    feed.deliver(vec![applied("first", 1)]);
     // The feed has taken the first one out and waits for its target; what comes now is the next turn, all of it.
     while feed.shared.intake.lock().queue.depth() > 0 {
         thread::yield_now();
     }
     for version in 0..OBJECTS {
-        feed.deliver(applied(&format!("u{version}"), version + 2));
+        feed.deliver(vec![applied(&format!("u{version}"), version + 2)]);
     }
     drop(held_back);
     let patience = Instant::now() + patience::wait();
@@ -95,7 +95,7 @@ fn a_guard_that_holds_the_last_feed_does_not_stop_its_thread_from_ending() {
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
     let clone = feed.clone();
     feed.hold_until_whole(KIND, Box::new(clone));
-    feed.deliver(list(&[("a", 1)], 2));
+    feed.deliver(vec![list(&[("a", 1)], 2)]);
     drop(feed);
     let patience = Instant::now() + patience::wait();
     while Arc::strong_count(&target) > 1 {
@@ -112,7 +112,7 @@ async fn what_is_delivered_at_once_is_one_turn_and_counted_whole() {
     let last = feed.changed(KIND, "last");
     let changes = (0..OBJECTS).map(|number| applied(&format!("u{number}"), number + 10));
     let again = [applied("u0", 5_000), applied("u1", 5_001), applied("u2", 1), applied("last", 5_002)];
-    feed.deliver_all(changes.chain(again).collect());
+    feed.deliver(changes.chain(again).collect());
     assert_eq!(last.await, Ok(()));
     assert_eq!((metrics.merged.get(), metrics.stale.get()), (2, 1));
     let target = target.lock();
