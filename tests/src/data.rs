@@ -54,7 +54,7 @@ pub fn document(name: &str) -> Document {
 
 /// The embedded sample cluster: 298 nodes and 1,737 pods of a real API server.
 pub fn sample_cluster() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/assets/sample-cluster.json.gz")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/nodesift/assets/sample-cluster.json.gz")
 }
 
 /// The text in a gzip file.

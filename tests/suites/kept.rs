@@ -15,13 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cap::Cap;
-use nodesift::cache::{self, Reader};
-use nodesift::engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question};
-use nodesift::metadata;
-use nodesift::object::Pod;
-use nodesift::policy::{ActivePolicy, ActivePredicate, OnError, Phases, Policy};
-use nodesift::sandbox::{Grants, Lifetime, Runtime};
-use nodesift::source::synthetic::Shape;
+use nodesift_cache::metadata;
+use nodesift_cache::{self as cache, Reader};
+use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
+use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question};
+use nodesift_fixtures::synthetic::Shape;
+use nodesift_object::Pod;
+use nodesift_policy::Policy;
+use nodesift_sandbox::{Grants, Lifetime, Runtime};
 use nodesift_tests::guest::Guest;
 use nodesift_twin::random::History;
 use prometheus_client::encoding::text::encode;
@@ -97,7 +98,7 @@ fn random_histories_stay_within_the_limit() {
         let mut mirror = Mirror::new(policy.scheduler_names.clone());
         mirror.load(history.cluster.objects());
         let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
-        let active = ActivePolicy::load(&policy, 1, &runtime).unwrap();
+        let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(mirror.reader(), active, runtime);
         let engine = engine.keeping_at_most(LIMIT).counting(Metrics::register(&mut registry));
@@ -201,7 +202,7 @@ fn what_a_template_takes_is_said() {
         }
         writer.publish();
         let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
-        let active = ActivePolicy::load(&default_policy(), 1, &runtime).unwrap();
+        let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(reader, active, runtime).counting(Metrics::register(&mut registry));
         // One predicate rejects rows: those of the other zones.

@@ -7,13 +7,13 @@
 use std::path::Path;
 
 use allocation_counter::{AllocationInfo, measure};
-use nodesift::cache::{self, Reader, Writer};
-use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Reuse};
-use nodesift::metadata;
-use nodesift::object::{Node, Pod};
-use nodesift::policy::{ActivePolicy, Policy};
-use nodesift::sandbox::Runtime;
-use nodesift::source::synthetic::{PENDING, Shape};
+use nodesift_cache::metadata;
+use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Reuse};
+use nodesift_fixtures::synthetic::{PENDING, Shape};
+use nodesift_object::{Node, Pod};
+use nodesift_policy::Policy;
+use nodesift_sandbox::Runtime;
 
 /// Questions asked before one is measured: guests grow their memory, columns and counts are built.
 const WARM_UP: usize = 5;
@@ -66,7 +66,7 @@ fn engine(reader: &Reader) -> Engine {
     let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "default", "".as_ref(), &builtins).unwrap();
-    let active = ActivePolicy::load(&policy, 1, &runtime).unwrap();
+    let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
     Engine::new(reader.clone(), active, runtime)
 }
 

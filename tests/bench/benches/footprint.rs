@@ -11,11 +11,11 @@ use std::alloc::System;
 use std::process::Command;
 
 use cap::Cap;
-use nodesift::cache::{self, Reader, Writer};
-use nodesift::object::Kind;
-use nodesift::source::change::{Compiled, Compiler};
 use nodesift_bench::fleet::{Fleet, Stage};
 use nodesift_bench::load::{BATCH, PAGE, apply_all, compile_page, load};
+use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_object::Kind;
+use nodesift_source::change::{Compiled, Compiler};
 #[cfg(feature = "jemalloc")]
 use tikv_jemallocator::Jemalloc;
 

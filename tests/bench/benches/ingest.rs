@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::{ProcessTime, ThreadTime};
-use nodesift::cache::{self, CountKey, Reader};
-use nodesift::limits::COUNTS_PER_PUBLICATION;
-use nodesift::metadata::{LabelRequirement, PodSelector};
-use nodesift::object::selector::Operator;
-use nodesift::object::{Kind, Object};
-use nodesift::source::change::{Compiled, Compiler};
 use nodesift_bench::fleet::{Fleet, Stage};
 use nodesift_bench::load::{BATCH, PAGE, apply, apply_all, compile_page, load};
+use nodesift_cache::limits::COUNTS_PER_PUBLICATION;
+use nodesift_cache::metadata::{LabelRequirement, PodSelector};
+use nodesift_cache::{self as cache, CountKey, Reader};
+use nodesift_object::selector::Operator;
+use nodesift_object::{Kind, Object};
+use nodesift_source::change::{Compiled, Compiler};
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
@@ -102,7 +102,7 @@ fn events(fleet: Fleet, pods: u32, group: u32, rounds: u32, counts: u32) {
         for (stage, best) in STAGES.iter().zip(&mut best) {
             let decode = |pod: u32| -> Object {
                 let json = fleet.pod(pods + pod, round + 1, *stage);
-                nodesift::object::decode::decode(Kind::Pod, &json).unwrap()
+                nodesift_object::decode::decode(Kind::Pod, &json).unwrap()
             };
             uids.clear();
             let mut cost = Cost::default();

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
-use nodesift::cache::{self, Snapshot};
-use nodesift::engine::{Batch, Context};
-use nodesift::limits::GUEST_MEMORY_BYTES;
-use nodesift::metadata;
-use nodesift::object::{Node, Pod};
-use nodesift::sandbox::{Grants, Lifetime, Module, Runtime};
-use nodesift::source::synthetic::{PENDING, Shape};
 use nodesift_bench::Bridge;
+use nodesift_cache::metadata;
+use nodesift_cache::{self as cache, Snapshot};
+use nodesift_engine::{Batch, Context};
+use nodesift_fixtures::synthetic::{PENDING, Shape};
+use nodesift_object::{Node, Pod};
+use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
+use nodesift_sandbox::{Grants, Lifetime, Module, Runtime};
 use nodesift_sdk::native;
 
 // As in the binary that runs in earnest: what a verdict is made of is allocated on either side.

@@ -10,13 +10,13 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nodesift::bench::events::{FullNode, VICTIMS};
-use nodesift::bench::pods::question;
-use nodesift::bench::{Ground, timed};
-use nodesift::cache::{self, Hypothesis};
-use nodesift::cli::cluster;
-use nodesift::metadata::PodRecord;
-use nodesift::source::synthetic::Shape;
+use nodesift::cluster;
+use nodesift::measure::events::{FullNode, VICTIMS};
+use nodesift::measure::pods::question;
+use nodesift::measure::{Ground, timed};
+use nodesift_cache::metadata::PodRecord;
+use nodesift_cache::{self as cache, Hypothesis};
+use nodesift_fixtures::synthetic::Shape;
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]

@@ -7,8 +7,8 @@ pub mod native;
 
 use std::sync::Arc;
 
-use nodesift::engine::Context;
-use nodesift::sandbox::{Facts as _, wire};
+use nodesift_engine::Context;
+use nodesift_sandbox::{Facts as _, wire};
 use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use nodesift_sdk::columns::{
     cluster_pods, cluster_storage, cluster_volume_use, node_taints, pod_affinity, pod_placement, pod_resources,

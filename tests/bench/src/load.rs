@@ -1,9 +1,9 @@
 //! Bringing a fleet into a cache as a source does: page by page, compiled as it is decoded.
 
-use nodesift::cache::Writer;
-use nodesift::object::Kind;
-use nodesift::source::change::{Compiled, Compiler, Record};
-use nodesift::source::decode;
+use nodesift_cache::Writer;
+use nodesift_object::Kind;
+use nodesift_source::change::{Compiled, Compiler, Record};
+use nodesift_source::decode;
 
 /// Events between two publications, about as many as gather while one is made on a busy cluster.
 pub const BATCH: usize = 1_000;

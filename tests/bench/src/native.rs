@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use nodesift::engine::Context;
-use nodesift::fault::{Fault, FaultKind};
-use nodesift::sandbox::{self, wire};
+use nodesift_engine::Context;
+use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::{self as sandbox, wire};
 use nodesift_sdk::native;
 
 use crate::Bridge;
@@ -47,7 +47,7 @@ pub fn filter(name: &str) -> Option<Filter> {
     Some(filter)
 }
 
-/// Judges in the place of the predicate of this name, as [`nodesift::engine::Engine::answer_judged_by`] wants it. A
+/// Judges in the place of the predicate of this name, as [`nodesift_engine::Engine::answer_judged_by`] wants it. A
 /// predicate that is not built in is a fault.
 ///
 /// # Errors
@@ -94,11 +94,11 @@ fn failure(failure: nodesift_sdk::Failure) -> sandbox::Failure {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use nodesift::bench::{Ground, pods};
-    use nodesift::cache;
-    use nodesift::cli::cluster;
-    use nodesift::engine::{PodAnswer, Reuse};
-    use nodesift::source::synthetic::Shape;
+    use nodesift::cluster;
+    use nodesift::measure::{Ground, pods};
+    use nodesift_cache as cache;
+    use nodesift_engine::{PodAnswer, Reuse};
+    use nodesift_fixtures::synthetic::Shape;
 
     use super::*;
 

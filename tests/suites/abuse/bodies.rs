@@ -20,7 +20,7 @@ use crate::arena::{Arena, alone, beside_others, mib};
 use crate::grpc::block_on;
 
 /// The sidecar's limit unless configured otherwise.
-const LIMIT: usize = nodesift::limits::BODY_BYTES;
+const LIMIT: usize = nodesift_api::limits::BODY_BYTES;
 /// Clients that come together.
 const AT_ONCE: usize = 100;
 /// What memory may grow by while they are there.

@@ -1,7 +1,7 @@
 //! Nesting: deep documents and messages are refused at a depth that is known, and none costs the stack.
 
-use nodesift::limits::JSON_DEPTH;
-use nodesift_api::wkt;
+use nodesift_api::limits::JSON_DEPTH;
+use nodesift_proto::wkt;
 use prost::Message as _;
 use serde_json::json;
 use tonic::Code;

@@ -213,7 +213,7 @@ fn a15_what_goes_wrong_is_an_error_and_never_an_empty_list() {
         answer.text()
     );
     // What is not even read has HTTP's own word, which is an error as well.
-    let answer = wire.post("/extender/filter", " ".repeat(nodesift::limits::BODY_BYTES + 1)).unwrap();
+    let answer = wire.post("/extender/filter", " ".repeat(nodesift_api::limits::BODY_BYTES + 1)).unwrap();
     assert_eq!(filter(&answer, &["fits"], true), Outcome::Failed("code 413".into()));
     arena.goes_on();
 }

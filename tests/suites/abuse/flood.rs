@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nodesift::limits::CONNECTIONS;
+use nodesift_api::limits::CONNECTIONS;
 use nodesift_tests::{patience, process};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;

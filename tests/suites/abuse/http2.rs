@@ -4,7 +4,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use nodesift::limits::{H2_STREAMS, WRITE_STALL};
+use nodesift_api::limits::{H2_STREAMS, WRITE_STALL};
 use nodesift_tests::wire::Wire;
 use nodesift_tests::{patience, process};
 use serde_json::json;

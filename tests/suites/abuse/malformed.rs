@@ -33,7 +33,7 @@ fn is_refused(path: &str, answer: &Answer) -> bool {
         (answer.status == 400).then(|| answer.json()["error"]["message"].clone())
     };
     let reason = reason.as_ref().and_then(|reason| reason.as_str()).unwrap_or_default();
-    !reason.is_empty() && reason.len() <= nodesift::limits::ERROR_BYTES + 3
+    !reason.is_empty() && reason.len() <= nodesift_api::limits::ERROR_BYTES + 3
 }
 
 #[test]

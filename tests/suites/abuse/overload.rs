@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use nodesift::limits::QUEUE_TIME;
+use nodesift_api::limits::QUEUE_TIME;
 use nodesift_tests::patience;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

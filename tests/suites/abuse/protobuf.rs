@@ -1,6 +1,6 @@
 //! Protobuf that no encoder writes: wrong wire types, lengths that lie, packed bombs, unknown fields, random damage.
 
-use nodesift_api::v1;
+use nodesift_proto::v1;
 use prost::Message as _;
 use tonic::Code;
 

@@ -33,7 +33,7 @@ fn a06_a_pod_of_a_hundred_thousand_labels_is_judged() {
     }
     pod["metadata"]["annotations"]["example.com/long"] = json!("x".repeat(1 << 20));
     let body = json!({"pods": [{"json": pod.to_string()}]}).to_string();
-    assert!(body.len() < nodesift::limits::BODY_BYTES, "{}", body.len());
+    assert!(body.len() < nodesift_api::limits::BODY_BYTES, "{}", body.len());
     let (status, text) = post(&mut wire, "/v1/filter", body);
     assert_eq!(status, 200, "{text}");
     assert_eq!(
@@ -109,7 +109,7 @@ fn a06_nothing_at_all_is_a_question_too() {
     }
     let answer = ask(&mut wire, json!({"pods": [pod], "nodes": {"names": []}}));
     assert_eq!((answer.status, &answer.json()["pods"][0]["feasible"]), (200, &json!([])), "{}", answer.text());
-    let pods: Vec<Value> = std::iter::repeat_n(pod, nodesift::limits::REQUEST_PODS + 1).collect();
+    let pods: Vec<Value> = std::iter::repeat_n(pod, nodesift_api::limits::REQUEST_PODS + 1).collect();
     let answer = ask(&mut wire, about(&pods));
     assert_eq!(answer.status, 413, "{}", answer.text());
     arena.goes_on();

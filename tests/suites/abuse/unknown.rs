@@ -1,6 +1,6 @@
 //! What there is nothing of: paths, methods, types, versions, heads that are too large. A 4xx, never a 5xx.
 
-use nodesift::limits::{HEAD_BYTES, HEADERS};
+use nodesift_api::limits::{HEAD_BYTES, HEADERS};
 use nodesift_tests::wire::Wire;
 
 use crate::arena::{Arena, beside_others};

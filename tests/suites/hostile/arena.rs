@@ -4,14 +4,14 @@
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use nodesift::cache;
-use nodesift::engine::{Batch, Context};
-use nodesift::fault::{Fault, FaultKind};
-use nodesift::limits::{FILTER_TIME_MIN, GUEST_MEMORY_BYTES, STARVED_FACTOR};
-use nodesift::metadata;
-use nodesift::object::{Node, Pod};
-use nodesift::sandbox::wire::Status;
-use nodesift::sandbox::{Facts, Failure, Grants, Lifetime, LoadError, Module, Runtime, Verdict};
+use nodesift_cache as cache;
+use nodesift_cache::metadata;
+use nodesift_engine::{Batch, Context};
+use nodesift_object::{Node, Pod};
+use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::limits::{FILTER_TIME_MIN, GUEST_MEMORY_BYTES, STARVED_FACTOR};
+use nodesift_sandbox::wire::Status;
+use nodesift_sandbox::{Facts, Failure, Grants, Lifetime, LoadError, Module, Runtime, Verdict};
 use nodesift_tests::guest::{Guest, ODD_ROW};
 use nodesift_tests::patience;
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! Guests that look for what others left behind, or that answer differently each time: between two calls nothing
 //! remains.
 
-use nodesift::limits::GUEST_MEMORY_BYTES;
-use nodesift::sandbox::{Grants, Lifetime, Verdict};
+use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
+use nodesift_sandbox::{Grants, Lifetime, Verdict};
 use nodesift_tests::guest::Guest;
 
 use crate::arena::{ROWS, call, default_grants, grants, healthy_answers_are_right, load, odd_rows_rejected, timed};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use nodesift::sandbox::{Grants, Interface, LoadError};
+use nodesift_sandbox::{Grants, Interface, LoadError};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::patience;
 
@@ -91,11 +91,11 @@ fn h15_other_versions_of_the_contract_are_refused_with_both_named() {
         let error = refused(&exporting(version, r#"(export "filter" (func $f))"#), grants());
         assert!(matches!(error, LoadError::Contract(_)), "{error}");
         let error = error.to_string();
-        assert!(error.contains(version) && error.contains(nodesift::sandbox::VERSION), "{error}");
+        assert!(error.contains(version) && error.contains(nodesift_sandbox::VERSION), "{error}");
 
         let import = format!(r#"(import "nodesift:predicate/pod-labels@{version}" (instance (export "f" (func))))"#);
         let error = refused(&importing(&import), grants()).to_string();
-        assert!(error.contains(version) && error.contains(nodesift::sandbox::VERSION), "{error}");
+        assert!(error.contains(version) && error.contains(nodesift_sandbox::VERSION), "{error}");
     }
 }
 
@@ -220,6 +220,6 @@ fn h26_proposals_that_are_not_needed_are_off() {
 
 #[test]
 fn an_oversized_module_is_refused_unread() {
-    let bytes = vec![0; nodesift::limits::COMPONENT_BYTES + 1];
+    let bytes = vec![0; nodesift_sandbox::limits::COMPONENT_BYTES + 1];
     assert!(matches!(refused(&bytes, grants()), LoadError::Size { .. }));
 }

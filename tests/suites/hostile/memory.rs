@@ -1,8 +1,8 @@
 //! Guests that want more memory than they may have: of linear memory, of tables, of stack.
 
-use nodesift::fault::FaultKind;
-use nodesift::limits::{GUEST_MEMORIES, GUEST_MEMORY_BYTES};
-use nodesift::sandbox::{Grants, LoadError};
+use nodesift_sandbox::fault::FaultKind;
+use nodesift_sandbox::limits::{GUEST_MEMORIES, GUEST_MEMORY_BYTES};
+use nodesift_sandbox::{Grants, LoadError};
 use nodesift_tests::guest::Guest;
 
 use crate::arena::{call, faults_with, grants, healthy_answers_are_right, load, odd_rows_rejected, refused};
@@ -50,7 +50,7 @@ fn h05_a_policy_can_grant_less_and_more() {
             granted / PAGE
         );
         let module = load(&Guest::healthy().filter(filter).component(), Grants { memory_bytes: granted, ..grants() });
-        assert_eq!(call(&module), Ok(nodesift::sandbox::Verdict::FitsAll), "{granted} bytes");
+        assert_eq!(call(&module), Ok(nodesift_sandbox::Verdict::FitsAll), "{granted} bytes");
     }
 }
 
@@ -178,7 +178,7 @@ fn a_guest_that_was_refused_memory_and_went_on_is_no_fault_later() {
          (drop (memory.grow (i32.const 65535)))
          (call $fits_all)",
     );
-    let reused = Grants { lifetime: nodesift::sandbox::Lifetime::Reused, ..grants() };
+    let reused = Grants { lifetime: nodesift_sandbox::Lifetime::Reused, ..grants() };
     let module = load(&guest.component(), reused);
     assert!(call(&module).is_ok());
     assert_eq!(call(&module).unwrap_err().kind, FaultKind::Trap);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use nodesift::fault::FaultKind;
-use nodesift::limits::{FAILURE_REASONS, FAULT_DETAIL_BYTES, OUTPUT_BYTES, REASON_BYTES, VERDICT_FAILURES};
-use nodesift::sandbox::Verdict;
+use nodesift_sandbox::Verdict;
+use nodesift_sandbox::fault::FaultKind;
+use nodesift_sandbox::limits::{FAILURE_REASONS, FAULT_DETAIL_BYTES, OUTPUT_BYTES, REASON_BYTES, VERDICT_FAILURES};
 use nodesift_tests::guest::{Guest, SCRATCH};
 
 use crate::arena::{call, facts, faults_with, grants, healthy_answers_are_right, load, odd_rows_rejected, refused_in};

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use nodesift::cache::{self, Reader, Writer};
-use nodesift::engine::{
+use nodesift_cache::metadata;
+use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
+use nodesift_engine::{
     Candidate, Cycle, Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Preemption, Question, Reuse,
 };
-use nodesift::metadata;
-use nodesift::policy::{ActivePolicy, ActivePredicate, OnError, Phases};
-use nodesift::sandbox::Runtime;
+use nodesift_sandbox::Runtime;
 use nodesift_tests::guest::{Guest, SCRATCH};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -123,7 +123,7 @@ fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
     Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))
 }
 
-fn object(pod: Value) -> nodesift::object::Pod {
+fn object(pod: Value) -> nodesift_object::Pod {
     serde_json::from_value(pod).unwrap()
 }
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use nodesift::fault::FaultKind;
-use nodesift::limits::{FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, INSTANTIATE_TIME, STARVED_FACTOR};
-use nodesift::sandbox::{Grants, Module};
+use nodesift_sandbox::fault::FaultKind;
+use nodesift_sandbox::limits::{FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, INSTANTIATE_TIME, STARVED_FACTOR};
+use nodesift_sandbox::{Grants, Module};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::patience;
 

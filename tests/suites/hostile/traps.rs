@@ -1,7 +1,7 @@
 //! Guests that trap: each kind is named, the instance is thrown away, and nobody else feels it.
 
-use nodesift::fault::FaultKind;
-use nodesift::sandbox::{Grants, Lifetime, Verdict};
+use nodesift_sandbox::fault::FaultKind;
+use nodesift_sandbox::{Grants, Lifetime, Verdict};
 use nodesift_tests::guest::Guest;
 
 use crate::arena::{call, default_grants, faults_with, grants, healthy_answers_are_right, load, refused_in};

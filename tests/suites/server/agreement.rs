@@ -2,9 +2,9 @@
 //! says offline.
 
 use futures_util::StreamExt as _;
-use nodesift_api::v1::filter_stream_response::Outcome;
-use nodesift_api::v1::nodesift_client::NodesiftClient;
-use nodesift_api::v1::{ExplainRequest, FilterRequest, FilterStreamRequest, Pod, PodName, pod};
+use nodesift_proto::v1::filter_stream_response::Outcome;
+use nodesift_proto::v1::nodesift_client::NodesiftClient;
+use nodesift_proto::v1::{ExplainRequest, FilterRequest, FilterStreamRequest, Pod, PodName, pod};
 use nodesift_tests::http::Endpoint;
 use serde_json::{Value, json};
 use tonic::transport::Channel;

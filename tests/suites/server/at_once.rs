@@ -1,6 +1,6 @@
 //! Answers that are kept are given at once, by another way than those that are evaluated: they say the same.
 
-use nodesift_api::v1::{Bitmaps, Detail, FilterRequest, Pod, PodAnswer};
+use nodesift_proto::v1::{Bitmaps, Detail, FilterRequest, Pod, PodAnswer};
 use nodesift_tests::http::get;
 use nodesift_tests::sidecar::Sidecar;
 

@@ -1,7 +1,7 @@
 //! Requests that are wrong: the right status, a text that names the place, and a sidecar that goes on. Those that are meant to
 //! do harm are in the suite `abuse`.
 
-use nodesift_api::v1::{FilterRequest, Pod, PodName, pod};
+use nodesift_proto::v1::{FilterRequest, Pod, PodName, pod};
 use nodesift_tests::http::{Endpoint, get, post};
 use nodesift_tests::sidecar::Sidecar;
 use serde_json::json;

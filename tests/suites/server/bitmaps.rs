@@ -1,7 +1,7 @@
 //! Answers as bitmaps: the same as by name, read with the table of rows that comes along, over gRPC and as JSON.
 
-use nodesift_api::RowNames;
-use nodesift_api::v1::{Bitmaps, Detail, FilterRequest, FilterResponse};
+use nodesift_proto::RowNames;
+use nodesift_proto::v1::{Bitmaps, Detail, FilterRequest, FilterResponse};
 use nodesift_tests::sidecar::Sidecar;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Requests that say what they want to have been seen.
 
-use nodesift_api::v1::{Consistency, FilterRequest};
+use nodesift_proto::v1::{Consistency, FilterRequest};
 use nodesift_tests::http::post;
 use serde_json::{Value, json};
 

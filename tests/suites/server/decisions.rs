@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use nodesift_api::v1::nodesift_client::NodesiftClient;
-use nodesift_api::v1::{AssumeRequest, Detail, FilterRequest, ForgetRequest, NodeSubset, Placed, Pod, pod as pod_of};
+use nodesift_proto::v1::nodesift_client::NodesiftClient;
+use nodesift_proto::v1::{AssumeRequest, Detail, FilterRequest, ForgetRequest, NodeSubset, Placed, Pod, pod as pod_of};
 use nodesift_tests::http::{get, post};
 use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;

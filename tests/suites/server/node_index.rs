@@ -1,9 +1,9 @@
 //! `NodeIndex`: the table of rows as a stream, beside a cluster that changes.
 
 use futures_util::future::join_all;
-use nodesift_api::RowNames;
-use nodesift_api::v1::nodesift_client::NodesiftClient;
-use nodesift_api::v1::{Bitmaps, FilterRequest, NodeIndexRequest, NodeIndexResponse, Pod, RowTable, pod as pod_of};
+use nodesift_proto::RowNames;
+use nodesift_proto::v1::nodesift_client::NodesiftClient;
+use nodesift_proto::v1::{Bitmaps, FilterRequest, NodeIndexRequest, NodeIndexResponse, Pod, RowTable, pod as pod_of};
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;

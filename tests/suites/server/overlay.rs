@@ -1,7 +1,7 @@
 //! Overlays: what a request supposes is answered as if it were true, and is gone with the answer.
 
-use nodesift_api::v1::{Bitmaps, Detail, FilterRequest, Node};
-use nodesift_api::v1::{ExplainRequest, Overlay, PlacedPod, Pod, node as node_of, pod as pod_of};
+use nodesift_proto::v1::{Bitmaps, Detail, FilterRequest, Node};
+use nodesift_proto::v1::{ExplainRequest, Overlay, PlacedPod, Pod, node as node_of, pod as pod_of};
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::post;
 use nodesift_tests::sidecar::Sidecar;
@@ -127,7 +127,7 @@ fn an_overlay_is_answered_as_if_it_were_true_and_leaves_nothing() {
     let over_grpc = in_time(|| {
         let by = |object: &Value| Pod { pod: Some(pod_of::Pod::Json(object.to_string())) };
         let uid = |uid: &str| Pod { pod: Some(pod_of::Pod::Uid(uid.into())) };
-        let name = nodesift_api::v1::PodName { namespace: "ns".into(), name: "holder".into() };
+        let name = nodesift_proto::v1::PodName { namespace: "ns".into(), name: "holder".into() };
         let placed = |pod: Pod, node: &str| PlacedPod { pod: Some(pod), node: node.into() };
         let whole = |object: Value| Node { node: Some(node_of::Node::Json(object.to_string())) };
         let overlay = Overlay {

@@ -1,6 +1,6 @@
 //! YuniKorn's calls: its semantics, and its texts to the letter.
 
-use nodesift_api::v1::{PredicatesRequest, PreemptionPredicatesRequest};
+use nodesift_proto::v1::{PredicatesRequest, PreemptionPredicatesRequest};
 use nodesift_tests::http::post;
 use serde_json::{Value, json};
 

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use nodesift::api::{Age, response};
-use nodesift::cache::Snapshot;
-use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
-use nodesift_api::RowNames;
-use nodesift_api::v1::{Bitmaps, Detail, FilterResponse};
+use nodesift_api::{Age, response};
+use nodesift_cache::Snapshot;
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
+use nodesift_proto::RowNames;
+use nodesift_proto::v1::{Bitmaps, Detail, FilterResponse};
 use nodesift_twin::random::History;
 
 use crate::mirror::{self, Mirror};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nodesift::engine::{Answer, Depth, Failure};
+use nodesift_engine::{Answer, Depth, Failure};
 use nodesift_twin::{Cycle, Explanation};
 
 /// Rejected nodes, each with the code and the reasons.
@@ -41,7 +41,7 @@ impl Answered {
             feasible: pod.feasible.by_name(&answer.snapshot).into_iter().map(name).collect(),
             first: first.collect(),
             message: pod.message.as_deref().map(str::to_owned),
-            each_node: pod.cycle == nodesift::engine::Cycle::EachNode,
+            each_node: pod.cycle == nodesift_engine::Cycle::EachNode,
             faults: pod.faults.iter().map(|fault| format!("{fault:?}")).collect(),
         }
     }

@@ -24,9 +24,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
-use nodesift::policy::{ActivePolicy, Policy};
-use nodesift::sandbox::Runtime;
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
+use nodesift_policy::Policy;
+use nodesift_sandbox::Runtime;
 use nodesift_twin::filters;
 use nodesift_twin::random::History;
 use nodesift_twin::{Cluster, Explanation, Filter, explain};
@@ -205,6 +205,6 @@ fn default_policy() -> Policy {
 /// An engine of its own for every cluster, so that nothing of one can reach the next. Modules are compiled once.
 fn engine(policy: &Policy, mirror: &Mirror) -> Engine {
     let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
-    let active = ActivePolicy::load(policy, 1, &runtime).expect("the default policy can be loaded");
+    let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
     Engine::new(mirror.reader(), active, runtime)
 }

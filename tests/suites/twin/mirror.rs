@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use nodesift::cache::{self, Reader, Writer};
-use nodesift::metadata;
-use nodesift::object::{self, Object};
-use nodesift::source::{self, files};
+use nodesift_cache::metadata;
+use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_object::{self as object, Object};
+use nodesift_source::{self as source, files};
 use nodesift_twin::json;
 use nodesift_twin::random::Event;
 use serde_json::Value;

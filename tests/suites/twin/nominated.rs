@@ -9,8 +9,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use nodesift::engine::{Phase, Reuse};
-use nodesift::policy::Policy;
+use nodesift_engine::{Phase, Reuse};
+use nodesift_policy::Policy;
 use nodesift_twin::json::{list, name, text};
 use nodesift_twin::nominated;
 use nodesift_twin::random::{Event, History};

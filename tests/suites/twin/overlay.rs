@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nodesift::cache::OverlayError;
-use nodesift::engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Question, WhatIf};
+use nodesift_cache::OverlayError;
+use nodesift_engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Question, WhatIf};
 use nodesift_tests::patience;
 use nodesift_twin::cluster::is_over;
 use nodesift_twin::json::{key, name, text};

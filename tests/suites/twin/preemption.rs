@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use nodesift::engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Question, Reuse};
+use nodesift_engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Question, Reuse};
 use nodesift_twin::json::{key, list, name, text};
 use nodesift_twin::random::{Event, History};
 use nodesift_twin::{Cluster, Code, Explanation, Filter, explain, filters};

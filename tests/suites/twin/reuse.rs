@@ -11,7 +11,7 @@ mod world;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use nodesift::engine::{Engine, PodRef, Question};
+use nodesift_engine::{Engine, PodRef, Question};
 
 use super::from_environment;
 use world::{Counted, World, policy};

@@ -3,8 +3,8 @@
 
 use std::num::NonZero;
 
-use nodesift::cache::Row;
-use nodesift::engine::{Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Question, Reuse, Sample};
+use nodesift_cache::Row;
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Question, Reuse, Sample};
 use nodesift_twin::random::History;
 use serde_json::Value;
 
@@ -107,8 +107,8 @@ fn walk(engine: &Engine, pod: &Value, sample: &Sample, depth: Depth, tally: &mut
     tally.enough += u64::from(fitting == sample.limit.get());
     tally.too_few += u64::from(fitting < sample.limit.get());
     tally.wrapped += u64::from(judged.len() < nodes && judged.last().is_some_and(|row| row.index() < start));
-    tally.named += u64::from(all.cycle == nodesift::engine::Cycle::NamedNodes);
-    tally.rejected += u64::from(all.cycle == nodesift::engine::Cycle::Rejected);
+    tally.named += u64::from(all.cycle == nodesift_engine::Cycle::NamedNodes);
+    tally.rejected += u64::from(all.cycle == nodesift_engine::Cycle::Rejected);
     let next = (start + judged.len()) % nodes.max(1);
     let names = judged.iter().map(|row| snapshot.node_name(*row).to_owned()).collect();
     let answer = ask(engine, std::slice::from_ref(pod), Nodes::Named(names), depth).remove(0);
@@ -120,9 +120,9 @@ fn walk(engine: &Engine, pod: &Value, sample: &Sample, depth: Depth, tally: &mut
 
 /// Everything that an answer says.
 fn said(answer: &PodAnswer) -> String {
-    let rows = |rows: &nodesift::engine::RowSet| rows.iter().map(|row| row.0).collect::<Vec<_>>();
-    let failures = |failures: &[nodesift::engine::Failure]| {
-        let one = |failure: &nodesift::engine::Failure| {
+    let rows = |rows: &nodesift_engine::RowSet| rows.iter().map(|row| row.0).collect::<Vec<_>>();
+    let failures = |failures: &[nodesift_engine::Failure]| {
+        let one = |failure: &nodesift_engine::Failure| {
             format!("{} {:?} {:?} {:?}", failure.predicate, failure.code, failure.reasons, rows(&failure.rows))
         };
         failures.iter().map(one).collect::<Vec<_>>()

@@ -3,26 +3,25 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nodesift::cache::{self, OverlayError, Reader, Writer};
-use nodesift::engine::{Candidate, Engine, Error, PodRef, Preemption, WhatIf};
-use nodesift::metadata::{self, PodRecord};
-use nodesift::object::Pod;
-use nodesift::policy::ActivePolicy;
-use nodesift::sandbox::Runtime;
+use nodesift_cache::metadata::{self, PodRecord};
+use nodesift_cache::{self as cache, OverlayError, Reader, Writer};
+use nodesift_engine::{Candidate, Engine, Error, PodRef, Preemption, WhatIf};
+use nodesift_object::Pod;
+use nodesift_sandbox::Runtime;
 use nodesift_tests::patience;
 use serde_json::json;
 
 use crate::default_policy;
 
 /// As many as one question may name.
-const VICTIMS: usize = nodesift::limits::REQUEST_VICTIMS;
+const VICTIMS: usize = nodesift_api::limits::REQUEST_VICTIMS;
 
 /// Far more than it takes, far less than to compare every victim with every other one.
 const VICTIMS_TIME: Duration = Duration::from_secs(5);
 
 fn engine(reader: Reader) -> Engine {
     let runtime = Runtime::start(Some(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
-    let active = ActivePolicy::load(&default_policy(), 1, &runtime).unwrap();
+    let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
     Engine::new(reader, active, runtime)
 }
 

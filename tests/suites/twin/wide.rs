@@ -2,7 +2,7 @@
 //! once, against the same twin that small clusters are held against. Seeds are printed; `NODESIFT_TWIN_SEED` makes a
 //! cluster again.
 
-use nodesift::engine::Phase;
+use nodesift_engine::Phase;
 use nodesift_twin::{Cluster, explain, filters};
 use serde_json::{Value, json};
 

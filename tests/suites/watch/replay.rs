@@ -15,7 +15,7 @@ fn recorded(kind: &str) -> Vec<Value> {
 }
 
 fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/watch").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/watch").join(name)
 }
 
 fn version(event: &Value) -> u64 {

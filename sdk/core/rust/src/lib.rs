@@ -6,8 +6,8 @@
 //! reads answers that come as bitmaps.
 //!
 //! ```no_run
-//! use nodesift_api::v1::nodesift_client::NodesiftClient;
-//! use nodesift_api::v1::{FilterRequest, Pod, PodName, pod};
+//! use nodesift_proto::v1::nodesift_client::NodesiftClient;
+//! use nodesift_proto::v1::{FilterRequest, Pod, PodName, pod};
 //!
 //! # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut client = NodesiftClient::connect("http://127.0.0.1:10270").await?;

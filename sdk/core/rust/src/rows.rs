@@ -10,8 +10,8 @@ use crate::v1::{Bitmaps, RowTable};
 /// way keeps, with each of them, the table that it named.
 ///
 /// ```
-/// use nodesift_api::RowNames;
-/// use nodesift_api::v1::{RowName, RowTable};
+/// use nodesift_proto::RowNames;
+/// use nodesift_proto::v1::{RowName, RowTable};
 ///
 /// let none = RowNames::default();
 /// let changes = vec![RowName { row: 0, node: "n1".into() }, RowName { row: 1, node: "n2".into() }];

@@ -10,12 +10,12 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use clap::Parser;
-use nodesift::bench::{Ground, NativeTimes, Times, pods};
-use nodesift::cache;
-use nodesift::cli::cluster;
-use nodesift::engine::{Answer, Reuse};
-use nodesift::source::synthetic::Shape;
+use nodesift::cluster;
+use nodesift::measure::{Ground, NativeTimes, Times, pods};
 use nodesift_bench::native;
+use nodesift_cache as cache;
+use nodesift_engine::{Answer, Reuse};
+use nodesift_fixtures::synthetic::Shape;
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]

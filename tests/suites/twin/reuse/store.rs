@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use nodesift::engine::Question;
+use nodesift_engine::Question;
 
 use super::world::{Counted, World, policy};
 use crate::from_environment;
@@ -86,8 +86,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
                             Ok(_) => count += 1,
                             // The cluster is ahead of the question.
                             Err(
-                                nodesift::engine::Error::UnknownNode { .. }
-                                | nodesift::engine::Error::UnknownPod { .. },
+                                nodesift_engine::Error::UnknownNode { .. } | nodesift_engine::Error::UnknownPod { .. },
                             ) => {}
                             Err(error) => failures.push(format!("{error}\n  {question:?}")),
                         }
@@ -124,7 +123,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
 
 /// The same question once more.
 fn again(question: &Question) -> Question {
-    use nodesift::engine::PodRef;
+    use nodesift_engine::PodRef;
     let pod = match &question.pods[0] {
         PodRef::Uid(uid) => PodRef::Uid(uid.clone()),
         PodRef::Known(pod) => PodRef::Known(pod.clone()),

@@ -6,10 +6,10 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nodesift::engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question, Reuse, Sample};
-use nodesift::object::Pod;
-use nodesift::policy::{ActivePolicy, Policy};
-use nodesift::sandbox::Runtime;
+use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question, Reuse, Sample};
+use nodesift_object::Pod;
+use nodesift_policy::Policy;
+use nodesift_sandbox::Runtime;
 use nodesift_twin::cluster::is_over;
 use nodesift_twin::json::{name, text};
 use nodesift_twin::random::{Event, History};
@@ -70,7 +70,7 @@ impl World {
     pub(super) fn engine(&self, policy: &Policy, bytes: Option<usize>) -> (Engine, Registry) {
         let mut registry = Registry::default();
         let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
-        let active = ActivePolicy::load(policy, 1, &runtime).expect("the default policy can be loaded");
+        let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
         let engine = Engine::new(self.mirror.reader(), active, runtime).reusing(Reuse::Verified);
         let engine = engine.counting(Metrics::register(&mut registry));
         (

@@ -1,0 +1,51 @@
+//! Paths → handlers, the same on every listener.
+
+use axum::extract::{Request, State};
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+
+use super::guard::{BodyLimit, Bounds, guard, is_grpc};
+use super::{Error, Service, events, extender, grpc, json, metrics, state};
+use crate::exposition::Exposition;
+
+/// Everything that is served, behind the guard.
+pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
+    let calls = grpc::server(service.clone(), body_limit.0);
+    let bounds = Bounds::new(body_limit, service.metrics().clone());
+    Router::new()
+        .route_service("/nodesift.v1.Nodesift/{call}", calls)
+        .route("/v1/filter", post(json::filter))
+        .route("/v1/explain", post(json::explain))
+        .route("/v1/assume", post(json::assume))
+        .route("/v1/forget", post(json::forget))
+        .route("/v1/predicates", post(json::predicates))
+        .route("/v1/prefilterpredicates", post(json::pre_filter_predicates))
+        .route("/v1/preemptionpredicates", post(json::preemption_predicates))
+        .route("/v1/state", get(state::state))
+        .route("/v1/events", get(events::events))
+        .route("/extender/filter", post(extender::filter))
+        .route("/extender/preempt", post(extender::preempt::preempt))
+        .route("/livez", get(|| async { "ok\n" }))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics::metrics))
+        .layer(Extension(exposition))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(service)
+        .layer(from_fn_with_state(bounds, guard))
+}
+
+async fn readyz(State(service): State<Service>) -> impl IntoResponse {
+    service.readiness().report()
+}
+
+async fn unknown_path(request: Request) -> Response {
+    Error::UnknownPath { path: request.uri().path().to_owned() }.into_response_for(is_grpc(request.headers()))
+}
+
+async fn wrong_method(method: Method) -> Error {
+    Error::WrongMethod { method: method.to_string() }
+}

@@ -1,0 +1,187 @@
+//! From an object to its compiled facts, once per object.
+
+use std::sync::Arc;
+
+use super::facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord, pins_to};
+use super::requests::{self, Requests};
+use super::selector;
+use super::volumes;
+use nodesift_object::pod::{Container, RestartAction, RestartPolicy};
+use nodesift_object::selector::NodeSelector;
+use nodesift_object::status::Phase;
+use nodesift_object::{self as object, DeviceClass, Kind, Node, Pod};
+
+/// What the cache keeps of a node.
+pub fn node(node: &Node) -> NodeFacts {
+    let listed = requests::allocatable(node);
+    let mut allocatable = amounts(&listed);
+    allocatable.retain(|(name, _)| &**name != requests::PODS);
+    NodeFacts {
+        name: Arc::from(node.metadata.name.as_str()),
+        resource_version: Arc::from(node.metadata.resource_version.as_str()),
+        labels: labels(&node.metadata.labels),
+        unschedulable: node.spec.unschedulable,
+        taints: node.spec.taints.clone(),
+        features: features(&node.status.declared_features),
+        allocatable,
+        capacity: amounts(&requests::capacity(node)),
+        pod_limit: listed.get(requests::PODS),
+    }
+}
+
+/// What predicates read about a pod, and what it takes of a node.
+pub fn pod(pod: &Pod) -> PodFacts {
+    let spec = &pod.spec;
+    PodFacts {
+        namespace: Arc::from(pod.metadata.namespace.as_str()),
+        labels: labels(&pod.metadata.labels),
+        node_selector: labels(&spec.node_selector),
+        required_affinity: required_affinity(pod).cloned(),
+        is_pinned: false,
+        tolerations: spec.tolerations.clone(),
+        requests: amounts(&requests::incoming(pod)),
+        usage: amounts(&requests::existing(pod)),
+        host_ports: host_ports(pod),
+        volumes: volumes::of_pod(pod),
+        controller: controller(pod).map(|(kind, name)| (kind, name.to_owned())),
+        spread: spec.topology_spread_constraints.clone(),
+        affinity: spec.affinity.pod_affinity.required.clone(),
+        anti_affinity: spec.affinity.pod_anti_affinity.required.clone(),
+        anti_affinity_terms: selector::anti_affinity_terms(
+            &Arc::from(pod.metadata.namespace.as_str()),
+            &spec.affinity.pod_anti_affinity.required,
+        ),
+        required_features: required_features(pod),
+    }
+}
+
+/// The part of that which pods of one template share.
+pub(super) fn shared(object: &Pod) -> PodFacts {
+    let facts = pod(object);
+    if is_pinned(object) { PodFacts { required_affinity: None, is_pinned: true, ..facts } } else { facts }
+}
+
+/// Whether all that the pod's required node affinity says is the name of the node that it is on.
+pub(super) fn is_pinned(object: &Pod) -> bool {
+    let selector = required_affinity(object);
+    selector.zip(node_name(object)).is_some_and(|(selector, node)| pins_to(selector, node))
+}
+
+fn required_affinity(object: &Pod) -> Option<&NodeSelector> {
+    object.spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref())
+}
+
+/// What the cache keeps of one pod. `own_schedulers` are the schedulers of the policy.
+pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
+    record_with(object, own_schedulers, Arc::new(shared(object)), node_name(object).map(Arc::from))
+}
+
+/// The node that a pod is bound to.
+pub(super) fn node_name(object: &Pod) -> Option<&str> {
+    Some(object.spec.node_name.as_str()).filter(|name| !name.is_empty())
+}
+
+/// What the cache keeps of one pod, with facts and the name of its node as they are shared with others.
+pub(super) fn record_with(
+    object: &Pod,
+    own_schedulers: &[String],
+    facts: Arc<PodFacts>,
+    node_name: Option<Arc<str>>,
+) -> PodRecord {
+    let metadata = &object.metadata;
+    let nominated = Some(object.status.nominated_node_name.as_str()).filter(|name| !name.is_empty());
+    let nominated_node = nominated.filter(|_| node_name.is_none()).map(Arc::from);
+    PodRecord {
+        uid: if metadata.uid.is_empty() { object.key().into() } else { metadata.uid.as_str().into() },
+        namespace: Arc::clone(&facts.namespace),
+        name: Arc::from(metadata.name.as_str()),
+        resource_version: Arc::from(metadata.resource_version.as_str()),
+        node_name,
+        terminating: metadata.terminating,
+        ownership: ownership(object, own_schedulers),
+        priority: object.spec.priority.unwrap_or(0),
+        nominated_node,
+        facts,
+    }
+}
+
+/// The controller whose selector claims the pod. Source: `DefaultSelector` in kube-scheduler's plugin helpers.
+pub(super) fn controller(pod: &Pod) -> Option<(Kind, &str)> {
+    let owner = pod.metadata.owner_references.iter().find(|owner| owner.controller)?;
+    let kind = Kind::of(&owner.api_version, &owner.kind)?;
+    let selects = matches!(kind, Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet);
+    selects.then_some((kind, owner.name.as_str()))
+}
+
+/// Whether a pod has ended for good and takes no room any more.
+pub fn is_terminated(pod: &Pod) -> bool {
+    matches!(pod.status.phase, Phase::Succeeded | Phase::Failed)
+}
+
+/// The extended resources that a DeviceClass serves: the one that it names, and one of its own name that every class
+/// has without naming it.
+pub fn served_resources(class: &DeviceClass) -> impl Iterator<Item = Arc<str>> {
+    let named = class.spec.extended_resource_name.as_deref().filter(|name| !name.is_empty()).map(Arc::from);
+    named.into_iter().chain([Arc::from(format!("deviceclass.resource.kubernetes.io/{}", class.metadata.name))])
+}
+
+/// A pod whose scheduler is none of ours is foreign; one that its Node owns was put there by the kubelet.
+fn ownership(pod: &Pod, own_schedulers: &[String]) -> Ownership {
+    if pod.metadata.owner_references.iter().any(|owner| owner.kind == "Node") {
+        return Ownership::ForeignStatic;
+    }
+    let scheduler = Some(pod.spec.scheduler_name.as_str()).filter(|name| !name.is_empty());
+    let scheduler = scheduler.unwrap_or(DEFAULT_SCHEDULER);
+    if own_schedulers.iter().any(|own| own == scheduler) { Ownership::Own } else { Ownership::Foreign }
+}
+
+/// The scheduler of a pod that names none; the API server fills it in.
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// Host ports of containers and of restartable init containers. Source: kube-scheduler's `GetHostPorts`.
+fn host_ports(pod: &Pod) -> Vec<HostPort> {
+    let is_sidecar = |container: &&Container| container.restart_policy == RestartPolicy::Always;
+    let sidecars = pod.spec.init_containers.iter().filter(is_sidecar);
+    let mut ports: Vec<HostPort> = sidecars
+        .chain(&pod.spec.containers)
+        .flat_map(|container| &container.ports)
+        .filter(|port| port.host_port > 0)
+        .map(|port| HostPort {
+            ip: Arc::from(if port.host_ip.is_empty() { HostPort::ANY_IP } else { &port.host_ip }),
+            protocol: Arc::from(if port.protocol.is_empty() { "TCP" } else { &port.protocol }),
+            port: port.host_port,
+        })
+        .collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
+}
+
+/// Features that a node must declare for the pod to be placed on it, sorted. Source: `InferForScheduling` of the features
+/// in component-helpers/nodedeclaredfeatures at 1.36; the others matter when a pod is changed.
+fn required_features(pod: &Pod) -> Vec<Arc<str>> {
+    const RESTART_ALL: &str = "RestartAllContainersOnContainerExits";
+    const USER_NAMESPACES: &str = "UserNamespacesHostNetworkSupport";
+    let spec = &pod.spec;
+    let mut rules = spec.containers.iter().chain(&spec.init_containers).flat_map(|each| &each.restart_policy_rules);
+    let restarts_all = rules.any(|rule| rule.action == RestartAction::RestartAllContainers);
+    let maps_users = spec.host_network && spec.host_users == Some(false);
+    let required = [(restarts_all, RESTART_ALL), (maps_users, USER_NAMESPACES)];
+    required.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| Arc::from(feature)).collect()
+}
+
+fn features(declared: &[String]) -> Vec<Arc<str>> {
+    let mut features: Vec<Arc<str>> = declared.iter().map(|feature| Arc::from(feature.as_str())).collect();
+    features.sort_unstable();
+    features.dedup();
+    features
+}
+
+/// Labels as the cache keeps them.
+pub fn labels(labels: &object::Labels) -> Labels {
+    labels.iter().map(|(key, value)| (Arc::from(key), Arc::from(value.as_str()))).collect()
+}
+
+fn amounts(requests: &Requests) -> Amounts {
+    requests.iter().map(|(name, amount)| (Arc::from(name), amount)).collect()
+}

@@ -1,0 +1,209 @@
+//! Compiled facts: what is kept of a node and of a pod, and what predicates can read about the pod.
+//!
+//! [`PodFacts`] is the part that pods of one template have in common; [`PodRecord`] is one pod.
+
+use std::sync::Arc;
+
+use super::selector::AntiAffinityTerm;
+use super::volumes::PodVolume;
+use nodesift_object::Kind;
+use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
+use nodesift_object::node::Taint;
+use nodesift_object::pod::Toleration;
+use nodesift_object::selector::{NodeSelector, NodeSelectorTerm, Requirement};
+
+/// Keys and values of labels or of a node selector, sorted by key.
+pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
+
+/// Amounts by resource name, sorted by name: `cpu` in thousandths of a core, everything else in whole units.
+pub type Amounts = Vec<(Arc<str>, i64)>;
+
+/// What the cache keeps of a node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `metadata.resourceVersion`; empty where the source has none.
+    pub resource_version: Arc<str>,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// `spec.unschedulable`.
+    pub unschedulable: bool,
+    /// `spec.taints`, in order.
+    pub taints: Vec<Taint>,
+    /// `status.declaredFeatures`, sorted.
+    pub features: Vec<Arc<str>>,
+    /// `status.allocatable` without `pods`.
+    pub allocatable: Amounts,
+    /// `status.capacity`, `pods` included. No predicate reads it; state dumps show it.
+    pub capacity: Amounts,
+    /// `status.allocatable.pods`; 0 where absent.
+    pub pod_limit: i64,
+}
+
+/// What the cache keeps of one pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodRecord {
+    /// `metadata.uid`, or namespace/name where the source has none.
+    pub uid: Arc<str>,
+    /// `metadata.namespace`.
+    pub namespace: Arc<str>,
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `metadata.resourceVersion`; empty where the source has none.
+    pub resource_version: Arc<str>,
+    /// `spec.nodeName`; none where absent or empty.
+    pub node_name: Option<Arc<str>>,
+    /// Whether the pod is being deleted.
+    pub terminating: bool,
+    /// Whose pod it is.
+    pub ownership: Ownership,
+    /// `spec.priority`; 0 where absent.
+    pub priority: i32,
+    /// `status.nominatedNodeName` of a pod that is bound to no node: the node where room is being made for it.
+    pub nominated_node: Option<Arc<str>>,
+    /// Everything that pods of one template share.
+    pub facts: Arc<PodFacts>,
+}
+
+impl PodRecord {
+    /// What predicates read about the pod.
+    pub fn whole_facts(&self) -> Arc<PodFacts> {
+        match &self.node_name {
+            Some(node) if self.facts.is_pinned => {
+                let required_affinity = Some(pin_to(node));
+                Arc::new(PodFacts { required_affinity, is_pinned: false, ..(*self.facts).clone() })
+            }
+            _ => Arc::clone(&self.facts),
+        }
+    }
+
+    /// The node that it is on, or else the one for which it is nominated.
+    pub fn home(&self) -> Option<&Arc<str>> {
+        self.node_name.as_ref().or(self.nominated_node.as_ref())
+    }
+
+    /// The same pod on another node, or on none: what it asks for stays what it was.
+    pub fn on_node(&self, node_name: Option<Arc<str>>) -> Self {
+        let facts = if node_name == self.node_name { Arc::clone(&self.facts) } else { self.whole_facts() };
+        Self { node_name, facts, ..self.clone() }
+    }
+
+    /// `metadata.uid` as the object has it; empty where the source has none.
+    pub fn object_uid(&self) -> &str {
+        // What stands in for a missing UID is the only one with a slash.
+        if self.uid.contains('/') { "" } else { &self.uid }
+    }
+}
+
+/// Whether a pod was placed by a scheduler of the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ownership {
+    /// By one of the policy's schedulers.
+    Own,
+    /// By another scheduler.
+    Foreign,
+    /// By its node's kubelet: the owner is the Node; never a victim.
+    ForeignStatic,
+}
+
+impl Ownership {
+    /// Whether another scheduler placed the pod.
+    pub fn is_foreign(self) -> bool {
+        self != Self::Own
+    }
+}
+
+/// The part of a pod that its template decides: what predicates read about a pod, and what it takes of a node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct PodFacts {
+    /// `metadata.namespace`.
+    pub namespace: Arc<str>,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// `spec.nodeSelector`.
+    pub node_selector: Labels,
+    /// The required node affinity; none where the pod has none, or is pinned.
+    pub required_affinity: Option<NodeSelector>,
+    /// Whether the pod is bound, and its required node affinity is the name of its node and nothing else. Pods of a DaemonSet
+    /// differ in nothing but that name, so it is left out; [`PodRecord::whole_facts`] puts it back.
+    pub is_pinned: bool,
+    /// `spec.tolerations`, in order.
+    pub tolerations: Vec<Toleration>,
+    /// What the pod asks of a node it is not on yet.
+    pub requests: Amounts,
+    /// What the pod takes of the node it is on, resizes in place considered.
+    pub usage: Amounts,
+    /// Kind and name of the controller that made the pod, where it is one that selects pods.
+    pub controller: Option<(Kind, String)>,
+    /// `spec.topologySpreadConstraints`, in order.
+    pub spread: Vec<TopologySpreadConstraint>,
+    /// Required pod affinity, as written.
+    pub affinity: Vec<PodAffinityTerm>,
+    /// Required pod anti-affinity, as written.
+    pub anti_affinity: Vec<PodAffinityTerm>,
+    /// Required pod anti-affinity, as pods on nodes hold it against incoming ones.
+    pub anti_affinity_terms: Vec<AntiAffinityTerm>,
+    /// Node features that the pod needs, sorted.
+    pub required_features: Vec<Arc<str>>,
+    /// Host ports of containers and sidecars, sorted, each once.
+    pub host_ports: Vec<HostPort>,
+    /// Volumes of the kinds that can keep the pod from a node, in order.
+    pub volumes: Arc<[PodVolume]>,
+}
+
+/// A port of the node that a pod takes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostPort {
+    /// `hostIP`; `0.0.0.0` where absent.
+    pub ip: Arc<str>,
+    /// `protocol`; `TCP` where absent.
+    pub protocol: Arc<str>,
+    /// `hostPort`; never 0.
+    pub port: i32,
+}
+
+impl HostPort {
+    /// The address that stands for all addresses. Source: kube-scheduler's `DefaultBindAllHostIP`.
+    pub const ANY_IP: &'static str = "0.0.0.0";
+
+    /// Whether two pods cannot hold these two ports on one node. Source: kube-scheduler's `HostPortInfo.CheckConflict`:
+    /// only `0.0.0.0` is a wildcard, `::` is an ordinary address.
+    pub fn conflicts_with(&self, other: &Self) -> bool {
+        self.port == other.port
+            && self.protocol == other.protocol
+            && (self.ip == other.ip || &*self.ip == Self::ANY_IP || &*other.ip == Self::ANY_IP)
+    }
+}
+
+/// The field of a node that a selector may name. Source: `metav1.ObjectNameField`.
+const NODE_NAME_FIELD: &str = "metadata.name";
+
+/// The required affinity that the DaemonSet controller gives a pod. Source: `ReplaceDaemonSetPodNodeNameNodeAffinity`.
+fn pin_to(node: &str) -> NodeSelector {
+    let name =
+        Requirement { key: NODE_NAME_FIELD.to_owned(), operator_text: "In".to_owned(), values: vec![node.to_owned()] };
+    NodeSelector { node_selector_terms: vec![NodeSelectorTerm { match_expressions: vec![], match_fields: vec![name] }] }
+}
+
+/// Whether a selector is exactly what [`pin_to`] makes for a node.
+pub(super) fn pins_to(selector: &NodeSelector, node: &str) -> bool {
+    let [NodeSelectorTerm { match_expressions, match_fields }] = selector.node_selector_terms.as_slice() else {
+        return false;
+    };
+    let [Requirement { key, operator_text, values }] = match_fields.as_slice() else { return false };
+    match_expressions.is_empty() && key == NODE_NAME_FIELD && operator_text == "In" && *values == [node]
+}
+
+impl PodFacts {
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&Arc<str>> {
+        value_of(&self.labels, key)
+    }
+}
+
+/// The value of a key in sorted labels.
+pub(crate) fn value_of<'a>(labels: &'a Labels, key: &str) -> Option<&'a Arc<str>> {
+    let at = labels.binary_search_by(|(known, _)| known.as_ref().cmp(key)).ok()?;
+    labels.get(at).map(|(_, value)| value)
+}

@@ -1,0 +1,287 @@
+//! What compiled objects have in common, each kept once: texts, label sets, the facts of pods of one template.
+//!
+//! A pod whose template has been seen a moment ago is not compiled again: its facts are found by [`template::content`].
+//! Start at [`Pool::pod_record`] and [`Pool::node`]. What comes out is equal to what [`super::pod_record`] and
+//! [`super::node`] give; only the memory behind it is shared.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::facts::{Labels, NodeFacts, PodFacts, PodRecord};
+use super::{compile, template};
+use crate::limits::{POOL_SWEEP_MIN, RECENT_TEMPLATES};
+use nodesift_object::{self as object, Node, Pod};
+
+/// Keeps what compiled objects share; clones share it too, on any number of threads.
+#[derive(Debug, Clone, Default)]
+pub struct Pool {
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    texts: Shared<str>,
+    labels: Shared<[(Arc<str>, Arc<str>)]>,
+    facts: Shared<PodFacts>,
+    recent: Recent,
+}
+
+impl Pool {
+    /// What the cache keeps of one pod.
+    pub fn pod_record(&self, pod: &Pod, own_schedulers: &[String]) -> PodRecord {
+        let (facts, node_name) = template::with_content(pod, |content| {
+            let (recent, node_name) = {
+                let mut kept = self.kept.lock();
+                kept.sweep_if_due();
+                let node_name = compile::node_name(pod).map(|name| kept.text(name));
+                (kept.recent.get(content), node_name)
+            };
+            let facts = recent.unwrap_or_else(|| {
+                // Compiled outside the lock: other threads go on meanwhile.
+                let facts = compile::shared(pod);
+                let mut kept = self.kept.lock();
+                let facts = kept.facts(facts);
+                kept.recent.insert(content, &facts);
+                facts
+            });
+            (facts, node_name)
+        });
+        compile::record_with(pod, own_schedulers, facts, node_name)
+    }
+
+    /// What the cache keeps of a node.
+    pub fn node(&self, node: &Node) -> NodeFacts {
+        let mut facts = compile::node(node);
+        let mut kept = self.kept.lock();
+        kept.sweep_if_due();
+        facts.name = kept.texts.keep(facts.name);
+        facts.labels = kept.labels(&facts.labels);
+        for (resource, _) in &mut facts.allocatable {
+            *resource = kept.texts.keep(Arc::clone(resource));
+        }
+        facts
+    }
+
+    /// Labels of anything else.
+    pub fn labels(&self, labels: &object::Labels) -> Labels {
+        let mut kept = self.kept.lock();
+        kept.sweep_if_due();
+        kept.labels(&compile::labels(labels))
+    }
+}
+
+impl Kept {
+    fn text(&mut self, text: &str) -> Arc<str> {
+        self.texts.get(text).unwrap_or_else(|| self.texts.keep(Arc::from(text)))
+    }
+
+    /// Sweeps all sorts at once, since facts hold labels and labels hold texts.
+    fn sweep_if_due(&mut self) {
+        if self.facts.is_sweep_due() || self.labels.is_sweep_due() || self.texts.is_sweep_due() {
+            self.facts.sweep();
+            self.labels.sweep();
+            self.texts.sweep();
+        }
+    }
+
+    fn labels(&mut self, labels: &Labels) -> Labels {
+        if let Some(known) = self.labels.get(labels) {
+            return known;
+        }
+        let texts = &mut self.texts;
+        let pair = |(key, value): &(Arc<str>, Arc<str>)| (texts.keep(Arc::clone(key)), texts.keep(Arc::clone(value)));
+        let pooled = labels.iter().map(pair).collect();
+        self.labels.keep(pooled)
+    }
+
+    /// Facts that are new are kept with shared parts.
+    fn facts(&mut self, mut facts: PodFacts) -> Arc<PodFacts> {
+        if let Some(known) = self.facts.get(&facts) {
+            return known;
+        }
+        self.sweep_if_due();
+        facts.namespace = self.texts.keep(facts.namespace);
+        facts.labels = self.labels(&facts.labels);
+        facts.node_selector = self.labels(&facts.node_selector);
+        for (resource, _) in facts.requests.iter_mut().chain(&mut facts.usage) {
+            *resource = self.texts.keep(Arc::clone(resource));
+        }
+        self.facts.keep(Arc::new(facts))
+    }
+}
+
+/// Values that are in use somewhere, each kept once.
+#[derive(Debug)]
+struct Shared<T: ?Sized> {
+    values: FxHashSet<Arc<T>>,
+    sweep_at: usize,
+}
+
+impl<T: ?Sized> Default for Shared<T> {
+    fn default() -> Self {
+        Self { values: FxHashSet::default(), sweep_at: POOL_SWEEP_MIN }
+    }
+}
+
+impl<T: ?Sized + Eq + Hash> Shared<T> {
+    fn get(&self, value: &T) -> Option<Arc<T>> {
+        self.values.get(value).map(Arc::clone)
+    }
+
+    /// The kept one of equal values.
+    fn keep(&mut self, value: Arc<T>) -> Arc<T> {
+        if let Some(known) = self.get(&value) {
+            return known;
+        }
+        self.values.insert(Arc::clone(&value));
+        value
+    }
+
+    fn is_sweep_due(&self) -> bool {
+        self.values.len() >= self.sweep_at
+    }
+
+    fn sweep(&mut self) {
+        self.values.retain(|value| Arc::strong_count(value) > 1);
+        self.sweep_at = (self.values.len() + self.values.len() / 4).max(POOL_SWEEP_MIN);
+    }
+}
+
+/// The facts of templates seen lately. What was not asked for while as many others were new is forgotten.
+#[derive(Debug, Default)]
+struct Recent {
+    newer: FxHashMap<Box<[u8]>, Arc<PodFacts>>,
+    older: FxHashMap<Box<[u8]>, Arc<PodFacts>>,
+}
+
+impl Recent {
+    fn get(&mut self, content: &[u8]) -> Option<Arc<PodFacts>> {
+        if let Some(facts) = self.newer.get(content) {
+            return Some(Arc::clone(facts));
+        }
+        let (content, facts) = self.older.remove_entry(content)?;
+        self.insert(content, &facts);
+        Some(facts)
+    }
+
+    fn insert(&mut self, content: impl Into<Box<[u8]>>, facts: &Arc<PodFacts>) {
+        if self.newer.len() >= RECENT_TEMPLATES / 2 {
+            self.older = std::mem::take(&mut self.newer);
+        }
+        self.newer.insert(content.into(), Arc::clone(facts));
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use nodesift_fixtures::synthetic::Shape;
+
+    fn pod(json: &str) -> Pod {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn pooled_records_equal_those_compiled_alone() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let own = ["default-scheduler".to_owned()];
+        let pool = Pool::default();
+        let shape = Shape { nodes: 200, pods_per_node: 20, seed };
+        let pods: Vec<Pod> = shape.pods().map(|json| pod(&json)).collect();
+        let mut random = fastrand::Rng::with_seed(seed);
+        for _ in 0..3 * pods.len() {
+            let pod = &pods[random.usize(0..pods.len())];
+            assert_eq!(pool.pod_record(pod, &own), compile::pod_record(pod, &own));
+        }
+        for json in shape.nodes() {
+            let node: Node = serde_json::from_str(&json).unwrap();
+            assert_eq!(pool.node(&node), compile::node(&node));
+        }
+    }
+
+    #[test]
+    fn pods_of_one_template_share_their_facts_and_labels() {
+        let pool = Pool::default();
+        let with = |name: &str, cpu: &str| {
+            let pod = pod(&format!(
+                r#"{{"metadata":{{"name":"{name}","labels":{{"app":"a"}}}},
+                    "spec":{{"nodeName":"n","containers":[{{"resources":{{"requests":{{"cpu":"{cpu}"}}}}}}]}}}}"#
+            ));
+            pool.pod_record(&pod, &[])
+        };
+        let (a, b, other) = (with("a", "1"), with("b", "1"), with("c", "2"));
+        assert!(Arc::ptr_eq(&a.facts, &b.facts) && !Arc::ptr_eq(&a.facts, &other.facts));
+        assert!(Arc::ptr_eq(&a.facts.labels, &other.facts.labels));
+        assert!(Arc::ptr_eq(a.node_name.as_ref().unwrap(), other.node_name.as_ref().unwrap()));
+        // What is written in another way and comes to the same is one, too.
+        assert!(Arc::ptr_eq(&a.facts, &with("d", "1000m").facts));
+    }
+
+    #[test]
+    fn pods_of_a_daemon_set_share_their_facts_and_keep_their_affinity() {
+        let pool = Pool::default();
+        let with = |node: &str, terms: &str| {
+            let affinity =
+                format!(r#"{{"requiredDuringSchedulingIgnoredDuringExecution":{{"nodeSelectorTerms":{terms}}}}}"#);
+            let spec = format!(r#"{{"nodeName":"{node}","affinity":{{"nodeAffinity":{affinity}}}}}"#);
+            let json = format!(r#"{{"metadata":{{"name":"a"}},"spec":{spec}}}"#);
+            let (pod, record) = (pod(&json), pool.pod_record(&pod(&json), &[]));
+            let elsewhere = record.on_node(Some("elsewhere".into()));
+            for record in [&record, &elsewhere, &record.on_node(None), &elsewhere.on_node(Some(node.into()))] {
+                assert_eq!(*record.whole_facts(), compile::pod(&pod), "{json}");
+            }
+            record.facts
+        };
+        let named =
+            |node: &str| format!(r#"{{"matchFields":[{{"key":"metadata.name","operator":"In","values":[{node}]}}]}}"#);
+        let pinned = with("a", &format!("[{}]", named(r#""a""#)));
+        assert!(pinned.is_pinned && Arc::ptr_eq(&pinned, &with("b", &format!("[{}]", named(r#""b""#)))));
+        let others = [
+            (named(r#""b""#), "another node"),
+            (named(r#""a","b""#), "two names"),
+            (named(""), "no name"),
+            (format!("{0},{0}", named(r#""a""#)), "two terms"),
+            (named(r#""a""#).replace("In", "NotIn"), "another operator"),
+            (named(r#""a""#).replace("metadata.name", "metadata.uid"), "another field"),
+            (named(r#""a""#).replace("matchFields", "matchExpressions"), "a label"),
+            (
+                named(r#""a""#).replace("}]}", r#"}],"matchExpressions":[{"key":"k","operator":"Exists"}]}"#),
+                "a label as well",
+            ),
+        ];
+        for (terms, what) in others {
+            assert!(!with("a", &format!("[{terms}]")).is_pinned, "{what}");
+        }
+        assert!(!with("", &format!("[{}]", named("\"\""))).is_pinned, "not bound");
+    }
+
+    #[test]
+    fn what_nobody_holds_does_not_pile_up() {
+        let pool = Pool::default();
+        let mut held = Vec::new();
+        for round in 0..6 * POOL_SWEEP_MIN {
+            let name = format!("p{round}");
+            let json = format!(
+                r#"{{"metadata":{{"name":"{name}","labels":{{"pod":"{name}"}}}},"spec":{{"nodeName":"{name}"}}}}"#
+            );
+            let record = pool.pod_record(&pod(&json), &[]);
+            if round % 100 == 0 {
+                held.push(record);
+            }
+        }
+        let kept = pool.kept.lock();
+        // A quarter more than what is in use, and by then a new one of each sort.
+        let most = (RECENT_TEMPLATES + held.len() + 2) * 5 / 4 + 1;
+        let sizes = [kept.facts.values.len(), kept.labels.values.len(), kept.texts.values.len() / 2];
+        assert!(sizes.iter().all(|size| *size <= most), "{sizes:?}");
+        assert!(kept.recent.newer.len() + kept.recent.older.len() <= RECENT_TEMPLATES);
+        for record in &held {
+            assert!(Arc::ptr_eq(&record.facts, &kept.facts.get(&record.facts).unwrap()));
+        }
+    }
+}

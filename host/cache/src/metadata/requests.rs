@@ -1,0 +1,99 @@
+//! What a pod asks for, what it takes on its node, and what a node has to give, in whole numbers per resource.
+//!
+//! The rules are kube-scheduler's at 1.36 with feature gates at their defaults (`PodLevelResources`,
+//! `InPlacePodVerticalScaling` and `InPlacePodLevelResourcesVerticalScaling` on, `DRANodeAllocatableResources` off):
+//! staging/src/k8s.io/component-helpers/resource/helpers.go for the sums, pkg/scheduler/framework/types.go for names
+//! and rounding, noderesources/fit.go for pods to be placed. Quantities are summed exactly and rounded up once per
+//! pod. Start at [`incoming`], [`existing`] and [`allocatable`].
+
+mod effective;
+mod names;
+
+use nodesift_object::{Node, Pod, Quantity, ResourceList};
+
+pub(super) use effective::resize_is_infeasible;
+pub use names::is_scalar;
+
+/// The name of processor time, the one resource that is counted in thousandths.
+pub const CPU: &str = "cpu";
+/// The name of memory, in bytes.
+pub const MEMORY: &str = "memory";
+/// The name of node-local scratch space, in bytes.
+pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
+/// The name under which a node says how many pods it takes.
+pub const PODS: &str = "pods";
+
+/// Amounts by resource name, in the order of names: `cpu` in thousandths of a core, everything else in whole units.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Requests(Vec<(String, i64)>);
+
+impl Requests {
+    /// The amount of one resource; 0 where it is not listed.
+    pub fn get(&self, resource: &str) -> i64 {
+        let found = self.0.binary_search_by(|(name, _)| name.as_str().cmp(resource));
+        found.ok().and_then(|found| self.0.get(found)).map_or(0, |(_, amount)| *amount)
+    }
+
+    /// Names and amounts in the order of names.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, i64)> + Clone {
+        self.0.iter().map(|(name, amount)| (name.as_str(), *amount))
+    }
+
+    /// How many resources are listed.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no resource is listed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Rounds the amounts of those resources that the scheduler counts; `rule` may change or drop each.
+    fn round(sums: &ResourceList, rule: impl Fn(&str, i64) -> Option<i64>) -> Self {
+        let counted = sums.iter().filter_map(|(name, quantity)| Some((name, rule(name, amount(name, quantity)?)?)));
+        Self(counted.map(|(name, amount)| (name.to_owned(), amount)).collect())
+    }
+}
+
+/// The amount in the resource's own unit; none for names that the scheduler does not count.
+fn amount(name: &str, quantity: &Quantity) -> Option<i64> {
+    match name {
+        CPU => Some(quantity.milli_rounded_up()),
+        MEMORY | EPHEMERAL_STORAGE | PODS => Some(quantity.value_rounded_up()),
+        _ => is_scalar(name).then(|| quantity.value_rounded_up()),
+    }
+}
+
+/// What a pod that is to be placed asks for: what NodeResourcesFit's `computePodResourceRequest` gives. Read from the
+/// spec alone. `cpu`, `memory` and `ephemeral-storage` are listed where above zero, any other resource also at zero;
+/// an amount below zero counts as zero.
+pub fn incoming(pod: &Pod) -> Requests {
+    Requests::round(&effective::from_spec(pod), |name, amount| match name {
+        PODS => None,
+        CPU | MEMORY | EPHEMERAL_STORAGE => (amount > 0).then_some(amount),
+        _ => Some(amount.max(0)),
+    })
+}
+
+/// What a pod takes on the node it is bound to: what it adds to `NodeInfo.Requested`. While a resize in place is under
+/// way that is the greatest of what is specified, admitted and in force. Resources at zero are not listed; amounts
+/// below zero count as they are.
+pub fn existing(pod: &Pod) -> Requests {
+    Requests::round(&effective::from_spec_and_status(pod), |name, amount| {
+        (name != PODS && amount != 0).then_some(amount)
+    })
+}
+
+/// What a node has to give, `pods` included: `status.allocatable`, the only amounts that predicates go by.
+pub fn allocatable(node: &Node) -> Requests {
+    Requests::round(&node.status.allocatable, |_, amount| Some(amount))
+}
+
+/// What the machine has, `pods` included: `status.capacity`.
+pub fn capacity(node: &Node) -> Requests {
+    Requests::round(&node.status.capacity, |_, amount| Some(amount))
+}
+
+#[cfg(test)]
+mod tests;

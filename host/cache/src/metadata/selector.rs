@@ -1,0 +1,178 @@
+//! Label selectors over pods and namespaces, compiled: what `cluster-pods` counts by, and the required anti-affinity
+//! terms that pods on nodes carry.
+
+use std::sync::Arc;
+
+use super::facts::{Labels, value_of};
+use nodesift_object::affinity::PodAffinityTerm;
+use nodesift_object::selector::{LabelSelector, Operator};
+
+/// One requirement on a label. The order of values does not matter and is fixed, so that equal selectors are equal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LabelRequirement {
+    key: Arc<str>,
+    test: Test,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Test {
+    In(Vec<Arc<str>>),
+    NotIn(Vec<Arc<str>>),
+    Exists,
+    DoesNotExist,
+}
+
+impl LabelRequirement {
+    /// A requirement; none where label selectors do not know the operator.
+    pub fn new(key: &str, operator: Operator, values: impl IntoIterator<Item = Arc<str>>) -> Option<Self> {
+        let sorted = |values: &mut dyn Iterator<Item = Arc<str>>| {
+            let mut values: Vec<Arc<str>> = values.collect();
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        let mut values = values.into_iter();
+        let test = match operator {
+            Operator::In => Test::In(sorted(&mut values)),
+            Operator::NotIn => Test::NotIn(sorted(&mut values)),
+            Operator::Exists => Test::Exists,
+            Operator::DoesNotExist => Test::DoesNotExist,
+            Operator::Gt | Operator::Lt | Operator::Unknown => return None,
+        };
+        Some(Self { key: Arc::from(key), test })
+    }
+
+    /// Bytes that it takes, its texts included.
+    fn bytes(&self) -> usize {
+        let values = match &self.test {
+            Test::In(values) | Test::NotIn(values) => values.as_slice(),
+            Test::Exists | Test::DoesNotExist => &[],
+        };
+        size_of::<Self>() + self.key.len() + bytes_of(values)
+    }
+
+    /// The key and the values.
+    pub fn texts(&self) -> impl Iterator<Item = &Arc<str>> {
+        let values: &[Arc<str>] = match &self.test {
+            Test::In(values) | Test::NotIn(values) => values,
+            Test::Exists | Test::DoesNotExist => &[],
+        };
+        std::iter::once(&self.key).chain(values)
+    }
+
+    fn matches(&self, labels: &Labels) -> bool {
+        let value = value_of(labels, &self.key);
+        match &self.test {
+            Test::In(values) => value.is_some_and(|value| values.contains(value)),
+            Test::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            Test::Exists => value.is_some(),
+            Test::DoesNotExist => value.is_none(),
+        }
+    }
+}
+
+/// Pods of some namespaces that carry some labels.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct PodSelector {
+    /// Pods of these namespaces match, sorted, each once,
+    pub namespaces: Vec<Arc<str>>,
+    /// and those of namespaces whose labels meet all of these; empty: of every namespace.
+    pub namespace_requirements: Option<Vec<LabelRequirement>>,
+    /// What the pod's labels must meet, all of it.
+    pub requirements: Vec<LabelRequirement>,
+}
+
+impl PodSelector {
+    /// Whether a pod matches. `namespace_labels` are the labels of a namespace by name; where they are none, the namespace
+    /// is met by the demand for every namespace only.
+    pub fn matches(&self, namespace: &str, labels: &Labels, namespace_labels: impl Fn(&str) -> Option<Labels>) -> bool {
+        let in_namespace = self.namespaces.iter().any(|known| **known == *namespace)
+            || self.namespace_requirements.as_ref().is_some_and(|requirements| {
+                requirements.is_empty()
+                    || namespace_labels(namespace)
+                        .is_some_and(|labels| requirements.iter().all(|requirement| requirement.matches(&labels)))
+            });
+        in_namespace && self.requirements.iter().all(|requirement| requirement.matches(labels))
+    }
+
+    /// A label, key and value, that every pod has which matches; none where there is none such.
+    pub(crate) fn required_label(&self) -> Option<(&str, &str)> {
+        self.requirements.iter().find_map(|requirement| match &requirement.test {
+            Test::In(values) => match values.as_slice() {
+                [value] => Some((&*requirement.key, &**value)),
+                _ => None,
+            },
+            Test::NotIn(_) | Test::Exists | Test::DoesNotExist => None,
+        })
+    }
+
+    /// Bytes that it takes, its texts included.
+    pub fn bytes(&self) -> usize {
+        let requirements = self.namespace_requirements.iter().flatten().chain(&self.requirements);
+        size_of::<Self>() + bytes_of(&self.namespaces) + requirements.map(LabelRequirement::bytes).sum::<usize>()
+    }
+
+    /// Whether the labels of namespaces can change what matches.
+    pub fn reads_namespace_labels(&self) -> bool {
+        self.namespace_requirements.as_ref().is_some_and(|requirements| !requirements.is_empty())
+    }
+}
+
+fn bytes_of(texts: &[Arc<str>]) -> usize {
+    texts.iter().map(|text| size_of::<Arc<str>>() + text.len()).sum()
+}
+
+/// A required anti-affinity term of a pod on a node.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct AntiAffinityTerm {
+    /// Which pods must stay away.
+    pub selector: PodSelector,
+    /// The label key whose equal values make nodes near each other.
+    pub topology_key: Arc<str>,
+}
+
+/// The required anti-affinity terms of a pod in `namespace`, sorted. A term whose selector does not parse, or that has
+/// none, keeps nobody away. Source: `newAffinityTerm` in pkg/scheduler/framework/types.go.
+pub(super) fn anti_affinity_terms(namespace: &Arc<str>, terms: &[PodAffinityTerm]) -> Vec<AntiAffinityTerm> {
+    let compile = |term: &PodAffinityTerm| {
+        let requirements = requirements(term.label_selector.as_ref()?)?;
+        let namespace_requirements = match &term.namespace_selector {
+            Some(selector) => Some(self::requirements(selector)?),
+            None => None,
+        };
+        let mut namespaces: Vec<Arc<str>> = term.namespaces.iter().map(|name| Arc::from(name.as_str())).collect();
+        if namespaces.is_empty() && term.namespace_selector.is_none() {
+            namespaces.push(Arc::clone(namespace));
+        }
+        namespaces.sort_unstable();
+        namespaces.dedup();
+        let selector = PodSelector { namespaces, namespace_requirements, requirements };
+        Some(AntiAffinityTerm { selector, topology_key: Arc::from(term.topology_key.as_str()) })
+    };
+    // One term that does not parse voids all of them.
+    let mut compiled: Vec<AntiAffinityTerm> = if terms
+        .iter()
+        .all(|term| term.label_selector.as_ref().is_none_or(|selector| requirements(selector).is_some()))
+    {
+        terms.iter().filter_map(compile).collect()
+    } else {
+        Vec::new()
+    };
+    compiled.sort_unstable();
+    compiled
+}
+
+/// The requirements of a label selector; none where an operator is unknown.
+fn requirements(selector: &LabelSelector) -> Option<Vec<LabelRequirement>> {
+    let mut requirements = Vec::new();
+    for (key, value) in selector.match_labels.iter() {
+        requirements.push(LabelRequirement::new(key, Operator::In, [Arc::from(value.as_str())])?);
+    }
+    for requirement in &selector.match_expressions {
+        let values = requirement.values.iter().map(|value| Arc::from(value.as_str()));
+        requirements.push(LabelRequirement::new(&requirement.key, requirement.operator(), values)?);
+    }
+    requirements.sort_unstable();
+    requirements.dedup();
+    Some(requirements)
+}

@@ -1,0 +1,170 @@
+//! Storage objects as compiled facts: what the cache keeps of claims, volumes, classes, drivers and attachments.
+//!
+//! Start with [`storage`], which turns an object into a [`StorageRecord`].
+
+mod compile;
+
+use std::sync::Arc;
+
+pub use compile::storage;
+
+use super::facts::Labels;
+use super::volumes::in_tree::InTreeVolume;
+use nodesift_object::selector::{LabelSelector, NodeSelector};
+
+/// What the cache keeps of a storage object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StorageRecord {
+    /// A PersistentVolumeClaim.
+    Claim(Claim),
+    /// A PersistentVolume.
+    Volume(Volume),
+    /// A StorageClass.
+    Class(Class),
+    /// A CSINode.
+    Node(CsiNode),
+    /// A CSIDriver.
+    Driver(CsiDriver),
+    /// A CSIStorageCapacity.
+    Capacity(Capacity),
+    /// A VolumeAttachment.
+    Attachment(Attachment),
+}
+
+/// A PersistentVolumeClaim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "documented in the contract, `cluster-storage.claim`")]
+pub struct Claim {
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+    pub uid: Arc<str>,
+    pub volume_name: Arc<str>,
+    pub class_name: Option<Arc<str>>,
+    pub access_modes: Vec<Arc<str>>,
+    pub requested: Option<i64>,
+    pub volume_mode: Arc<str>,
+    pub attributes_class: Arc<str>,
+    pub selector: Option<LabelSelector>,
+    pub bind_completed: bool,
+    pub selected_node: Option<Arc<str>>,
+    pub phase: Arc<str>,
+    pub deleting: bool,
+    pub controller_uid: Option<Arc<str>>,
+    pub has_data_source: bool,
+    pub labels: Labels,
+}
+
+/// A PersistentVolume.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "documented in the contract, `cluster-storage.volume`")]
+pub struct Volume {
+    pub name: Arc<str>,
+    pub class_name: Arc<str>,
+    pub access_modes: Vec<Arc<str>>,
+    pub capacity: i64,
+    pub volume_mode: Arc<str>,
+    pub attributes_class: Arc<str>,
+    pub labels: Labels,
+    pub node_selector: Option<NodeSelector>,
+    pub claim_ref: Option<(Arc<str>, Arc<str>, Arc<str>)>,
+    pub phase: Arc<str>,
+    pub deleting: bool,
+    pub source: VolumeSource,
+}
+
+impl Volume {
+    /// Whether nobody has the volume, or this claim alone. Source: `IsVolumeBoundToClaim` in
+    /// k8s.io/component-helpers/storage/volume.
+    pub fn is_free_for(&self, claim: &Claim) -> bool {
+        self.claim_ref.as_ref().is_none_or(|(namespace, name, uid)| {
+            *namespace == claim.namespace && *name == claim.name && (uid.is_empty() || *uid == claim.uid)
+        })
+    }
+}
+
+/// What a PersistentVolume is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VolumeSource {
+    /// A volume of a CSI driver.
+    Csi {
+        /// The driver.
+        driver: Arc<str>,
+        /// By which the driver knows the volume.
+        handle: Arc<str>,
+    },
+    /// An in-tree kind that a CSI driver has replaced.
+    InTree(InTreeVolume),
+    /// Any other kind; nothing is attached by a CSI driver.
+    Other,
+}
+
+/// Label keys with the values that a node may have, all of which must hold.
+pub(super) type Topology = Vec<(Arc<str>, Vec<Arc<str>>)>;
+
+/// A StorageClass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "documented in the contract, `cluster-storage.class`")]
+pub struct Class {
+    pub name: Arc<str>,
+    pub provisioner: Arc<str>,
+    pub binding_mode: Option<BindingMode>,
+    pub allowed_topologies: Vec<Topology>,
+    pub is_default: bool,
+}
+
+/// When claims of a class are bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BindingMode {
+    /// At once. Also what kube-scheduler makes of texts it does not know.
+    Immediate,
+    /// When a pod that uses the claim is placed.
+    WaitForFirstConsumer,
+}
+
+/// A CSINode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsiNode {
+    /// The node's name.
+    pub name: Arc<str>,
+    /// How many volumes of a driver the node can attach; drivers without a limit are left out.
+    pub limits: Vec<(Arc<str>, i64)>,
+    /// In-tree plugins that CSI drivers replace on this node.
+    pub migrated: Vec<Arc<str>>,
+}
+
+/// A CSIDriver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsiDriver {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Whether it reports storage capacity.
+    pub reports_capacity: bool,
+}
+
+/// A CSIStorageCapacity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capacity {
+    /// `namespace/name`.
+    pub key: Arc<str>,
+    /// The class it is about.
+    pub class_name: Arc<str>,
+    /// Capacity in bytes; none where unknown.
+    pub bytes: Option<i64>,
+    /// How large one volume can be, in bytes; none where unknown.
+    pub maximum_volume_bytes: Option<i64>,
+    /// The nodes it is about; none: no node.
+    pub node_selector: Option<LabelSelector>,
+}
+
+/// A VolumeAttachment, where it names a driver and a PersistentVolume; kube-scheduler skips all others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// The object's name.
+    pub name: Arc<str>,
+    /// The node's name.
+    pub node: Arc<str>,
+    /// The driver; empty where the object names none.
+    pub driver: Arc<str>,
+    /// The PersistentVolume; none where the volume is written in a pod.
+    pub volume: Option<Arc<str>>,
+}

@@ -1,0 +1,143 @@
+//! What of a pod decides its facts, as bytes: two pods with equal bytes have equal facts.
+//!
+//! Everything that [`super::compile::pod`] reads goes in, in an encoding in which different contents never look alike. The
+//! patterns name every field of an object, so that a new one cannot be forgotten here: whoever adds it says whether facts
+//! are made of it.
+
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
+
+use super::compile;
+use super::requests::resize_is_infeasible;
+use crate::limits::TEMPLATE_BYTES_KEPT;
+use nodesift_object::affinity::Affinity;
+use nodesift_object::pod::{Container, Metadata, PodSpec, Resources};
+use nodesift_object::status::{ActuatedResources, ContainerStatus, PodStatus};
+use nodesift_object::{Pod, ResourceList};
+
+/// A `Hasher` that keeps what it is given. What types write into a hasher is free of ambiguity: texts end with a byte that
+/// no text holds, sequences begin with their length, enums with their variant.
+struct Content(Vec<u8>);
+
+impl Hasher for Content {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+/// What `use_it` makes of the content of a pod's template, which is gone afterwards: it is written where that of the
+/// thread's last pod was.
+pub(super) fn with_content<T>(pod: &Pod, use_it: impl FnOnce(&[u8]) -> T) -> T {
+    thread_local! {
+        static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    let mut bytes = BYTES.take();
+    bytes.clear();
+    let content = content(pod, bytes);
+    let used = use_it(&content);
+    if content.capacity() <= TEMPLATE_BYTES_KEPT {
+        BYTES.set(content);
+    }
+    used
+}
+
+fn content(pod: &Pod, bytes: Vec<u8>) -> Vec<u8> {
+    let mut content = Content(bytes);
+    let Pod { metadata, spec, status } = pod;
+    let Metadata {
+        name: _,
+        namespace,
+        uid: _,
+        resource_version: _,
+        labels,
+        terminating: _,
+        // Of the owners only the controller.
+        owner_references: _,
+    } = metadata;
+    (namespace, labels, compile::controller(pod)).hash(&mut content);
+    let is_pinned = compile::is_pinned(pod);
+    is_pinned.hash(&mut content);
+    write_spec(spec, is_pinned, &mut content);
+    // Of the conditions only one, of the phase nothing.
+    resize_is_infeasible(pod).hash(&mut content);
+    let PodStatus {
+        phase: _,
+        nominated_node_name: _,
+        conditions: _,
+        container_statuses,
+        init_container_statuses,
+        resources,
+        allocated_resources,
+    } = status;
+    write_all(container_statuses, write_status, &mut content);
+    write_all(init_container_statuses, write_status, &mut content);
+    write_actuated(resources.as_ref(), &mut content);
+    write_amounts(allocated_resources, &mut content);
+    content.0
+}
+
+fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
+    let PodSpec {
+        node_name: _,
+        node_selector,
+        affinity,
+        tolerations,
+        topology_spread_constraints,
+        volumes,
+        containers,
+        init_containers,
+        overhead,
+        resources: Resources { requests },
+        scheduler_name: _,
+        priority: _,
+        host_network,
+        host_users,
+    } = spec;
+    let Affinity { node_affinity, pod_affinity, pod_anti_affinity } = affinity;
+    // Of a pinned pod its node's name is no part of the template.
+    let node_affinity = node_affinity.as_ref().filter(|_| !is_pinned);
+    (node_affinity, pod_affinity, pod_anti_affinity).hash(content);
+    (node_selector, tolerations, topology_spread_constraints).hash(content);
+    (volumes, host_network, host_users).hash(content);
+    write_all(containers, write_container, content);
+    write_all(init_containers, write_container, content);
+    write_amounts(overhead, content);
+    write_amounts(requests, content);
+}
+
+fn write_container(container: &Container, content: &mut Content) {
+    let Container { name, resources: Resources { requests }, ports, restart_policy, restart_policy_rules } = container;
+    (name, ports, restart_policy, restart_policy_rules).hash(content);
+    write_amounts(requests, content);
+}
+
+fn write_status(status: &ContainerStatus, content: &mut Content) {
+    let ContainerStatus { name, resources, allocated_resources } = status;
+    name.hash(content);
+    write_actuated(resources.as_ref(), content);
+    write_amounts(allocated_resources, content);
+}
+
+fn write_actuated(resources: Option<&ActuatedResources>, content: &mut Content) {
+    resources.is_some().hash(content);
+    if let Some(ActuatedResources { requests }) = resources {
+        write_amounts(requests, content);
+    }
+}
+
+/// Amounts as they are written: equal ones in another notation may be rounded differently.
+fn write_amounts(amounts: &ResourceList, content: &mut Content) {
+    amounts.len().hash(content);
+    for (name, quantity) in amounts.iter() {
+        (name, quantity.notation()).hash(content);
+    }
+}
+
+fn write_all<T>(values: &[T], write: impl Fn(&T, &mut Content), content: &mut Content) {
+    values.len().hash(content);
+    values.iter().for_each(|value| write(value, content));
+}

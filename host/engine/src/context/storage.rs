@@ -1,0 +1,221 @@
+//! Facts about volumes: the pod's own, those in use on nodes, and the storage objects behind them.
+//!
+//! Interfaces named `cluster-*` are asked about every row only, so columns here are over the rows of the snapshot.
+
+use std::sync::Arc;
+
+use super::{Context, pods, term};
+use nodesift_cache::metadata::volumes::{Disk, DiskKind};
+use nodesift_cache::metadata::{self, BindingMode, VolumeSource};
+use nodesift_cache::{Obstacle, Owner, Placement, Row, resolve};
+use nodesift_sandbox::wire;
+
+impl Context {
+    pub(super) fn volumes_of_pod(&self) -> Vec<wire::PodVolume> {
+        let mut volumes = Vec::new();
+        for volume in self.pod.volumes.iter() {
+            volumes.extend(volume.disks.iter().map(disk).map(wire::PodVolume::Disk));
+            let claim = volume.claim_name(&self.owner.0);
+            let claim = claim.map(|name| wire::ClaimRef { name, ephemeral: volume.is_ephemeral() });
+            volumes.extend(claim.map(wire::PodVolume::Claim));
+        }
+        volumes
+    }
+
+    pub(super) fn owner_of_claims(&self) -> (Arc<str>, Arc<str>, Arc<str>) {
+        let (name, uid) = self.owner.clone();
+        (Arc::clone(&self.pod.namespace), name, uid)
+    }
+
+    pub(super) fn users_of_disk(&self, kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser> {
+        let user = |(row, disk): &(Row, Disk)| wire::DiskUser {
+            row: row.0,
+            read_only: disk.read_only,
+            monitors: disk.monitors.clone(),
+        };
+        self.snapshot.volume_use().disk_users(disk_kind(kind), id).iter().map(user).collect()
+    }
+
+    pub(super) fn users_of_claim(&self, claim: &str) -> u32 {
+        self.snapshot.volume_use().claim_users(&self.pod.namespace, claim)
+    }
+
+    pub(super) fn attachments_wanted(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
+        let owner = Owner { namespace: &self.pod.namespace, name: &self.owner.0, uid: &self.owner.1 };
+        let storage = self.snapshot.storage();
+        let wanted = resolve(storage, owner, &self.pod.volumes, registered, Placement::Pending).map_err(obstacle)?;
+        let attachment = |(driver, handle): (Arc<str>, Arc<str>)| wire::Attachment {
+            driver: driver.to_string(),
+            handle: handle.to_string(),
+        };
+        Ok(wanted.into_iter().map(attachment).collect())
+    }
+
+    pub(super) fn attachments_limit(&self, driver: &str) -> Arc<[i64]> {
+        self.spread(&self.snapshot.attachments().limits(driver), i64::MAX)
+    }
+
+    pub(super) fn attachments_in_use(&self, driver: &str) -> Arc<[i64]> {
+        self.spread(&self.snapshot.attachments().used(driver), 0)
+    }
+
+    pub(super) fn pods_uncounted(&self) -> Vec<wire::UncountedPod> {
+        let pods = self.snapshot.attachments().uncounted();
+        pods.iter()
+            .map(|pod| wire::UncountedPod {
+                row: pod.row.0,
+                namespace: Arc::clone(&pod.namespace),
+                pod: Arc::clone(&pod.pod),
+                obstacle: obstacle(pod.obstacle.clone()),
+            })
+            .collect()
+    }
+
+    pub(super) fn claim_of_pod(&self, name: &str) -> Option<wire::Claim> {
+        self.snapshot.storage().claim(&self.pod.namespace, name).map(|found| claim(found))
+    }
+
+    pub(super) fn persistent_volume(&self, name: &str) -> Option<wire::Volume> {
+        self.snapshot.storage().volume(name).map(|found| volume(found))
+    }
+
+    pub(super) fn persistent_volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
+        let storage = self.snapshot.storage();
+        let Some(claim) = storage.claim(&self.pod.namespace, claim) else { return Vec::new() };
+        let volumes = storage.volumes_of_class(claim.class_name.as_deref().unwrap_or_default());
+        volumes.filter(|volume| volume.is_free_for(claim)).map(|found| volume(found)).collect()
+    }
+
+    pub(super) fn class_of_storage(&self, name: &str) -> Option<wire::StorageClass> {
+        self.snapshot.storage().class(name).map(|class| wire::StorageClass {
+            name: Arc::clone(&class.name),
+            provisioner: Arc::clone(&class.provisioner),
+            binding_mode: class.binding_mode.map(|mode| match mode {
+                BindingMode::Immediate => wire::BindingMode::Immediate,
+                BindingMode::WaitForFirstConsumer => wire::BindingMode::WaitForFirstConsumer,
+            }),
+            allowed_topologies: class.allowed_topologies.clone(),
+        })
+    }
+
+    pub(super) fn class_by_default(&self) -> Option<Arc<str>> {
+        self.snapshot.storage().classes().find(|class| class.is_default).map(|class| Arc::clone(&class.name))
+    }
+
+    pub(super) fn reports_capacity(&self, driver: &str) -> bool {
+        self.snapshot.storage().driver(driver).is_some_and(|driver| driver.reports_capacity)
+    }
+
+    pub(super) fn capacities_of(&self, class: &str) -> Vec<wire::StorageCapacity> {
+        let capacities = self.snapshot.storage().capacities_of_class(class);
+        capacities
+            .map(|capacity| wire::StorageCapacity {
+                bytes: capacity.bytes,
+                maximum_volume_bytes: capacity.maximum_volume_bytes,
+                node_selector: capacity.node_selector.as_ref().map(pods::label_selector),
+            })
+            .collect()
+    }
+
+    pub(super) fn rows_migrated(&self, plugin: &str) -> Arc<[u8]> {
+        let storage = self.snapshot.storage();
+        let is_migrated = |name: &Arc<str>| {
+            storage.node(name).is_some_and(|node| node.migrated.iter().any(|known| **known == *plugin))
+        };
+        self.snapshot.names().iter().map(|name| u8::from(is_migrated(name))).collect()
+    }
+
+    /// A column over every row from the rows that differ from the rest.
+    fn spread(&self, rows: &[(Row, i64)], rest: i64) -> Arc<[i64]> {
+        let mut column = vec![rest; self.snapshot.node_count()];
+        for (row, value) in rows {
+            if let Some(entry) = column.get_mut(row.index()) {
+                *entry = *value;
+            }
+        }
+        column.into()
+    }
+}
+
+fn disk_kind(kind: wire::DiskKind) -> DiskKind {
+    match kind {
+        wire::DiskKind::GcePersistentDisk => DiskKind::GcePersistentDisk,
+        wire::DiskKind::AwsElasticBlockStore => DiskKind::AwsElasticBlockStore,
+        wire::DiskKind::Iscsi => DiskKind::Iscsi,
+        wire::DiskKind::Rbd => DiskKind::Rbd,
+    }
+}
+
+fn disk(disk: &Disk) -> wire::Disk {
+    wire::Disk {
+        kind: match disk.kind {
+            DiskKind::GcePersistentDisk => wire::DiskKind::GcePersistentDisk,
+            DiskKind::AwsElasticBlockStore => wire::DiskKind::AwsElasticBlockStore,
+            DiskKind::Iscsi => wire::DiskKind::Iscsi,
+            DiskKind::Rbd => wire::DiskKind::Rbd,
+        },
+        id: Arc::clone(&disk.id),
+        read_only: disk.read_only,
+        monitors: disk.monitors.clone(),
+    }
+}
+
+fn obstacle(obstacle: Obstacle) -> wire::Obstacle {
+    match obstacle {
+        Obstacle::UnnamedClaim => wire::Obstacle::UnnamedClaim,
+        Obstacle::MissingClaim(claim) => wire::Obstacle::MissingClaim(claim),
+        Obstacle::ForeignClaim(claim) => wire::Obstacle::ForeignClaim(claim),
+        Obstacle::Untranslatable(volume, reason) => wire::Obstacle::Untranslatable((volume, reason)),
+    }
+}
+
+fn claim(claim: &metadata::Claim) -> wire::Claim {
+    wire::Claim {
+        name: Arc::clone(&claim.name),
+        uid: Arc::clone(&claim.uid),
+        volume_name: Arc::clone(&claim.volume_name),
+        class_name: claim.class_name.clone(),
+        access_modes: claim.access_modes.clone(),
+        requested: claim.requested,
+        volume_mode: Arc::clone(&claim.volume_mode),
+        attributes_class: Arc::clone(&claim.attributes_class),
+        selector: claim.selector.as_ref().map(pods::label_selector),
+        bind_completed: claim.bind_completed,
+        selected_node: claim.selected_node.clone(),
+        phase: Arc::clone(&claim.phase),
+        deleting: claim.deleting,
+        controller_uid: claim.controller_uid.clone(),
+        has_data_source: claim.has_data_source,
+        labels: claim.labels.to_vec(),
+    }
+}
+
+fn volume(volume: &metadata::Volume) -> wire::Volume {
+    let nothing: Arc<str> = Arc::default();
+    let (in_tree_plugin, driver, handle) = match &volume.source {
+        VolumeSource::Csi { driver, handle } => (nothing, Arc::clone(driver), Ok(Arc::clone(handle))),
+        VolumeSource::InTree(volume) => {
+            (Arc::from(volume.plugin.name()), Arc::from(volume.plugin.driver()), volume.handle.clone())
+        }
+        VolumeSource::Other => (Arc::clone(&nothing), Arc::clone(&nothing), Ok(nothing)),
+    };
+    wire::Volume {
+        name: Arc::clone(&volume.name),
+        class_name: Arc::clone(&volume.class_name),
+        access_modes: volume.access_modes.clone(),
+        capacity: volume.capacity,
+        volume_mode: Arc::clone(&volume.volume_mode),
+        attributes_class: Arc::clone(&volume.attributes_class),
+        labels: volume.labels.to_vec(),
+        node_terms: volume
+            .node_selector
+            .as_ref()
+            .map(|selector| selector.node_selector_terms.iter().map(term).collect()),
+        claim_ref: volume.claim_ref.clone(),
+        phase: Arc::clone(&volume.phase),
+        deleting: volume.deleting,
+        in_tree_plugin,
+        driver,
+        handle,
+    }
+}

@@ -1,0 +1,163 @@
+//! What-if: a question about the cluster as it is not.
+//!
+//! [`Engine::supposing`] makes the snapshot that would be, which [`Engine::answer_on`] answers from like from any other.
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread;
+
+use super::question::PodRef;
+use super::{Engine, Error};
+use crate::limits::{OVERLAY_PAUSE, OVERLAY_TRIES};
+use nodesift_cache::metadata::{self, NodeFacts, PodFacts, PodRecord};
+use nodesift_cache::{Overlay, OverlayError, Snapshot};
+use nodesift_object::Node;
+use nodesift_sandbox::Interface;
+
+/// What is supposed for one question.
+#[derive(Debug, Default)]
+pub struct WhatIf {
+    /// Nodes that are there, or are different from what they are.
+    pub nodes: Vec<Node>,
+    /// Pods that are gone.
+    pub removed: Vec<PodRef>,
+    /// Pods that are on the node of this name.
+    pub added: Vec<(PodRef, String)>,
+}
+
+/// The part of a [`WhatIf`] that names what is not there, by its place in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Supposed {
+    /// A pod of `removed`.
+    Removed(usize),
+    /// A pod of `added`.
+    Added(usize),
+    /// The node of a pod of `added`.
+    NodeOfAdded(usize),
+}
+
+impl fmt::Display for Supposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Removed(at) => write!(f, "removed[{at}]"),
+            Self::Added(at) => write!(f, "added[{at}]"),
+            Self::NodeOfAdded(at) => write!(f, "added[{at}].node"),
+        }
+    }
+}
+
+impl WhatIf {
+    /// Whether nothing is supposed.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.removed.is_empty() && self.added.is_empty()
+    }
+}
+
+impl Engine {
+    /// What is answered from the newest snapshot. Where the cache knows more of a pod by now than that snapshot shows, the
+    /// next one is some milliseconds away, and is asked instead, a few times over.
+    ///
+    /// # Errors
+    ///
+    /// Those of the answer.
+    pub fn settled<T>(&self, mut answer: impl FnMut(&Arc<Snapshot>) -> Result<T, Error>) -> Result<T, Error> {
+        let mut tries = 1;
+        loop {
+            match answer(&self.snapshot()) {
+                Err(Error::Overlay(OverlayError::Unsettled { .. })) if tries < OVERLAY_TRIES => tries += 1,
+                answered => return answered,
+            }
+            thread::sleep(OVERLAY_PAUSE);
+        }
+    }
+
+    /// The newest snapshot as it would be. Nothing else ever sees it.
+    ///
+    /// # Errors
+    ///
+    /// Where something that is named is not in the cache, or does not stop changing.
+    pub fn supposing(&self, what_if: &WhatIf) -> Result<Arc<Snapshot>, Error> {
+        if what_if.is_empty() {
+            return Ok(self.snapshot());
+        }
+        let nodes: Vec<NodeFacts> = what_if.nodes.iter().map(metadata::node).collect();
+        self.settled(|snapshot| {
+            let overlay = self.overlay(what_if, nodes.clone())?;
+            snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
+        })
+    }
+
+    /// Looks up what is named.
+    fn overlay(&self, what_if: &WhatIf, nodes: Vec<NodeFacts>) -> Result<Overlay, Error> {
+        let removed = what_if.removed.iter().enumerate().map(|(at, pod)| match pod {
+            PodRef::Uid(uid) => Ok(Arc::from(uid.as_str())),
+            other => match self.record(other) {
+                Ok(pod) => Ok(Arc::clone(&pod.uid)),
+                Err(error) => Err(at_place(Supposed::Removed(at), error)),
+            },
+        });
+        let added = what_if.added.iter().enumerate().map(|(at, (pod, node))| {
+            let pod = self.record(pod).map_err(|error| at_place(Supposed::Added(at), error))?;
+            let node: Arc<str> = Arc::from(node.as_str());
+            let is_there = pod.node_name.as_ref() == Some(&node);
+            let pod = if is_there { pod } else { Arc::new(pod.on_node(Some(Arc::clone(&node)))) };
+            Ok((pod, node))
+        });
+        Ok(Overlay {
+            nodes,
+            removed: removed.collect::<Result<_, Error>>()?,
+            added: added.collect::<Result<_, Error>>()?,
+        })
+    }
+
+    /// What the cache keeps of a pod, or would keep of one that is given whole.
+    pub(super) fn record(&self, pod: &PodRef) -> Result<Arc<PodRecord>, Error> {
+        let (record, asked) = match pod {
+            PodRef::Whole(pod) => {
+                let record = metadata::pod_record(pod, &self.policy().scheduler_names);
+                return Ok(Arc::new(record));
+            }
+            PodRef::Known(record) => return Ok(Arc::clone(record)),
+            PodRef::Uid(uid) => (self.cache.pods().by_uid(uid), uid.clone()),
+            PodRef::Name { namespace, name } => {
+                (self.cache.pods().by_name(namespace, name), format!("{namespace}/{name}"))
+            }
+        };
+        record.ok_or(Error::UnknownPod { pod: asked })
+    }
+}
+
+/// The interfaces that tell a pod something else about a cluster when some of these pods come to a node or leave it. Of
+/// the anti-affinity of pods on nodes a pod is told what keeps it away itself, and nothing else.
+pub(super) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapshot) -> Vec<Interface> {
+    let some = |changes: fn(&PodRecord) -> bool| pods.iter().any(|pod| changes(pod));
+    let is_changed = |interface: &Interface| match interface {
+        Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
+        Interface::ClusterAffinity => pods.iter().any(|other| snapshot.keeps_away(&other.facts, pod)),
+        Interface::ClusterVolumeUse | Interface::ClusterAttachments => some(|pod| !pod.facts.volumes.is_empty()),
+        _ => some(|_| true),
+    };
+    Interface::ALL.into_iter().filter(|interface| interface.is_about_pods_on_nodes()).filter(is_changed).collect()
+}
+
+/// Says which part of the overlay does not fit.
+fn placed(error: OverlayError, overlay: &Overlay) -> Error {
+    let place = match &error {
+        OverlayError::UnknownPod { uid } => {
+            overlay.removed.iter().position(|removed| removed == uid).map(Supposed::Removed)
+        }
+        OverlayError::UnknownNode { node } => {
+            overlay.added.iter().position(|(_, of_added)| of_added == node).map(Supposed::NodeOfAdded)
+        }
+        OverlayError::Unsettled { .. } => None,
+    };
+    let error = Error::from(error);
+    match place {
+        Some(place) => at_place(place, error),
+        None => error,
+    }
+}
+
+fn at_place(place: Supposed, error: Error) -> Error {
+    Error::Supposed { place, error: Box::new(error) }
+}

@@ -1,0 +1,220 @@
+//! How many bytes a value keeps alive: what is kept of verdicts is bounded by bytes, and a guest chooses much of what it
+//! is, so that every text, list and column has to be counted.
+//!
+//! Everything counts as if it were not shared. Fields are named one by one and without `..`, so that one that is added
+//! cannot be forgotten here.
+
+use std::sync::Arc;
+
+use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
+use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
+use nodesift_cache::metadata::{AntiAffinityTerm, HostPort, LabelRequirement, PodFacts, PodSelector};
+use nodesift_cache::{Column, LabelColumn, Row};
+use nodesift_object as object;
+use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
+use nodesift_object::node::Taint;
+use nodesift_object::pod::Toleration;
+use nodesift_object::selector::{LabelSelector, NodeSelector, NodeSelectorTerm, Requirement};
+use nodesift_sandbox::wire;
+
+/// Bytes of the counters beside what an `Arc` holds.
+pub(super) const SHARED: usize = 2 * size_of::<usize>();
+
+/// What a value keeps alive.
+pub(super) trait Size {
+    /// Bytes beyond those of the value itself.
+    fn heap(&self) -> usize;
+}
+
+/// Bytes of a column of values that keep nothing alive: its chunks, and the form in which they are joined.
+pub(super) fn column<T: Clone>(column: &Column<T>) -> usize {
+    2 * (SHARED + size_of::<Column<T>>() + column.len() * size_of::<T>())
+}
+
+/// Bytes of a column of values that keep something alive.
+pub(super) fn deep_column<T: Clone + Size>(values: &Column<T>) -> usize {
+    column(values) + values.iter().map(Size::heap).sum::<usize>()
+}
+
+/// Bytes of a label column and of its dictionary.
+pub(super) fn label_column(labels: &LabelColumn) -> usize {
+    size_of::<LabelColumn>() + SHARED + column(&labels.codes) + labels.dictionary().bytes()
+}
+
+impl Size for str {
+    fn heap(&self) -> usize {
+        0
+    }
+}
+
+impl Size for String {
+    fn heap(&self) -> usize {
+        self.capacity()
+    }
+}
+
+impl<T: Size> Size for [T] {
+    fn heap(&self) -> usize {
+        self.iter().map(Size::heap).sum()
+    }
+}
+
+impl<T: Size> Size for Vec<T> {
+    fn heap(&self) -> usize {
+        self.capacity() * size_of::<T>() + self.as_slice().heap()
+    }
+}
+
+impl<T: Size + ?Sized> Size for Arc<T> {
+    fn heap(&self) -> usize {
+        SHARED + size_of_val(&**self) + (**self).heap()
+    }
+}
+
+impl<T: Size> Size for Box<T> {
+    fn heap(&self) -> usize {
+        size_of::<T>() + (**self).heap()
+    }
+}
+
+impl<T: Size> Size for Option<T> {
+    fn heap(&self) -> usize {
+        self.as_ref().map_or(0, Size::heap)
+    }
+}
+
+impl<T: Size, E: Size> Size for Result<T, E> {
+    fn heap(&self) -> usize {
+        match self {
+            Ok(value) => value.heap(),
+            Err(error) => error.heap(),
+        }
+    }
+}
+
+impl<A: Size, B: Size> Size for (A, B) {
+    fn heap(&self) -> usize {
+        self.0.heap() + self.1.heap()
+    }
+}
+
+impl<A: Size, B: Size, C: Size> Size for (A, B, C) {
+    fn heap(&self) -> usize {
+        self.0.heap() + self.1.heap() + self.2.heap()
+    }
+}
+
+impl Size for object::Labels {
+    fn heap(&self) -> usize {
+        let entries = self.iter().map(|(key, value)| size_of::<(String, String)>() + key.len() + value.capacity());
+        entries.sum()
+    }
+}
+
+impl Size for LabelRequirement {
+    fn heap(&self) -> usize {
+        self.texts().map(|text| size_of::<Arc<str>>() + text.heap()).sum()
+    }
+}
+
+impl Size for ClaimSource {
+    fn heap(&self) -> usize {
+        match self {
+            Self::Named(name) => name.heap(),
+            Self::Ephemeral => 0,
+        }
+    }
+}
+
+impl Size for wire::PodVolume {
+    fn heap(&self) -> usize {
+        match self {
+            Self::Disk(disk) => disk.heap(),
+            Self::Claim(claim) => claim.heap(),
+        }
+    }
+}
+
+impl Size for wire::Obstacle {
+    fn heap(&self) -> usize {
+        match self {
+            Self::UnnamedClaim => 0,
+            Self::MissingClaim(claim) | Self::ForeignClaim(claim) => claim.heap(),
+            Self::Untranslatable(texts) => texts.heap(),
+        }
+    }
+}
+
+/// Values that keep nothing alive.
+macro_rules! flat {
+    ($($type:ty),* $(,)?) => {
+        $(impl Size for $type {
+            fn heap(&self) -> usize {
+                0
+            }
+        })*
+    };
+}
+
+flat! {
+    bool, i32, i64, u32, Row, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
+    object::node::TaintEffect, object::pod::TolerationOperator, nodesift_cache::metadata::volumes::DiskKind,
+    nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::LabelOperator, wire::Operator,
+}
+
+/// Values that keep alive what their fields do.
+macro_rules! records {
+    ($($($path:ident)::+ { $($field:ident),* $(,)? })*) => {
+        $(impl Size for $($path)::+ {
+            fn heap(&self) -> usize {
+                let $($path)::+ { $($field),* } = self;
+                0 $(+ $field.heap())*
+            }
+        })*
+    };
+}
+
+records! {
+    PodFacts {
+        namespace, labels, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
+        affinity, anti_affinity, anti_affinity_terms, required_features, host_ports, volumes,
+    }
+    NodeSelector { node_selector_terms }
+    NodeSelectorTerm { match_expressions, match_fields }
+    Requirement { key, operator_text, values }
+    LabelSelector { match_labels, match_expressions }
+    Toleration { key, operator, value, effect }
+    Taint { key, value, effect }
+    TopologySpreadConstraint {
+        max_skew, topology_key, when_unsatisfiable, label_selector, min_domains, node_affinity_policy, node_taints_policy,
+        match_label_keys,
+    }
+    PodAffinityTerm {
+        label_selector, namespaces, namespace_selector, topology_key, match_label_keys, mismatch_label_keys,
+    }
+    AntiAffinityTerm { selector, topology_key }
+    PodSelector { namespaces, namespace_requirements, requirements }
+    HostPort { ip, protocol, port }
+    PodVolume { name, claim, disks, in_tree }
+    Disk { kind, id, read_only, monitors }
+    InTreeVolume { plugin, handle }
+    wire::Disk { kind, id, read_only, monitors }
+    wire::ClaimRef { name, ephemeral }
+    wire::DiskUser { row, read_only, monitors }
+    wire::Attachment { driver, handle }
+    wire::UncountedPod { row, namespace, pod, obstacle }
+    wire::LabelSelector { match_labels, match_expressions }
+    wire::LabelRequirement { key, operator, values, operator_text }
+    wire::Term { expressions, fields }
+    wire::Requirement { key, operator, values }
+    wire::StorageClass { name, provisioner, binding_mode, allowed_topologies }
+    wire::StorageCapacity { bytes, maximum_volume_bytes, node_selector }
+    wire::Claim {
+        name, uid, volume_name, class_name, access_modes, requested, volume_mode, attributes_class, selector,
+        bind_completed, selected_node, phase, deleting, controller_uid, has_data_source, labels,
+    }
+    wire::Volume {
+        name, class_name, access_modes, capacity, volume_mode, attributes_class, labels, node_terms, claim_ref, phase,
+        deleting, in_tree_plugin, driver, handle,
+    }
+}

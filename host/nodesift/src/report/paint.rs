@@ -1,0 +1,57 @@
+//! Colour for headlines and cells: only on a terminal, and never with `NO_COLOR` set (see no-color.org).
+
+use std::io::IsTerminal as _;
+
+use comfy_table::{Cell, Color};
+
+/// Paints, or leaves text as it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    colour: bool,
+    terminal: bool,
+}
+
+impl Paint {
+    /// As stdout wants it.
+    pub(crate) fn for_stdout() -> Self {
+        let terminal = std::io::stdout().is_terminal();
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { colour: terminal && !refused && !dumb, terminal }
+    }
+
+    /// Plain text of no particular width, as a pipe wants it.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Self = Self { colour: false, terminal: false };
+
+    /// Whether lines must fit a terminal's width.
+    pub(crate) fn is_terminal(self) -> bool {
+        self.terminal
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    pub(crate) fn good(self, text: &str) -> String {
+        self.with("32", text)
+    }
+
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.with("1;31", text)
+    }
+
+    /// A cell in a colour.
+    pub(crate) fn cell(self, text: impl std::fmt::Display, colour: Color) -> Cell {
+        let cell = Cell::new(text);
+        if self.colour { cell.fg(colour) } else { cell }
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,63 @@
+//! A live cluster behind `serve`: what to follow, and what readiness waits for.
+
+use std::sync::Arc;
+
+use prometheus_client::registry::Registry;
+
+use crate::exit::Failure;
+use nodesift_api::Readiness;
+use nodesift_engine::Engine;
+use nodesift_object::Kind;
+use nodesift_source::audit::List;
+use nodesift_source::change::Compiler;
+use nodesift_source::feed::Feed;
+use nodesift_source::freshness::Freshness;
+use nodesift_source::kube::connection::{self, ConnectError, Connection, Origin};
+use nodesift_source::kube::kinds::{self, Resource};
+use nodesift_source::kube::{self, Deliver, Following, Listed, Lister, Metrics};
+
+/// Prepares the connection. Whether anybody answers is seen later: a sidecar may well start before its API server.
+pub(super) async fn connect(origin: &Origin) -> Result<Connection, Failure> {
+    connection::open(origin).await.map_err(|error| match error {
+        ConnectError::Nowhere(_) => Failure::Usage(format!("{error}; give --kubeconfig FILE")),
+        error => Failure::Data(error.into()),
+    })
+}
+
+/// The tasks that follow, what they follow, and how to list it beside them.
+pub(super) type Followed = (Option<Following>, Vec<Kind>, List);
+
+/// Follows every kind that the engine's policy reads. Readiness waits until each has been listed whole and applied.
+pub(super) fn follow(
+    connection: &Connection,
+    engine: &Engine,
+    feed: &Feed,
+    readiness: &Readiness,
+    freshness: &Freshness,
+    registry: &mut Registry,
+) -> Followed {
+    let policy = engine.policy();
+    let imports = policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied());
+    let kinds = kinds::needed(imports);
+    for kind in &kinds {
+        let latch = readiness.wait_for(&format!("the list of {}", Resource::of(*kind).plural));
+        feed.hold_until_whole(*kind, Box::new(latch));
+    }
+    let fed = feed.clone();
+    let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));
+    let metrics = Metrics::register(registry, freshness);
+    let compiler = Compiler::new(&policy.scheduler_names);
+    let server = Arc::new(connection.server.clone());
+    let following = kube::follow(&server, &kinds, &compiler, &deliver, freshness, &metrics);
+    let lister = Lister::new(server, compiler);
+    let list: List = Box::new(move |kind| {
+        let lister = lister.clone();
+        Box::pin(async move { lister.list_all(kind).await.map_err(Into::into) })
+    });
+    (Some(following), kinds.into_iter().collect(), list)
+}
+
+/// What stands still is not followed, and there is nothing to list.
+pub(super) fn nothing() -> Followed {
+    (None, Vec::new(), Box::new(|_| Box::pin(async { Ok(Listed::default()) })))
+}

@@ -1,0 +1,276 @@
+//! From the document as written to the policy it means: collects everything that is wrong on the way.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use serde_saphyr::Spanned;
+
+use super::{API_VERSION, KIND, ModuleSource, OnError, Phases, Policy, PredicateSpec, SpecLimits};
+use crate::document::{Document, Limits, Module, Predicate, Problem};
+use crate::limits::{GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
+use nodesift_object::Quantity;
+
+/// One page of linear memory: no module runs in less.
+const WASM_PAGE_BYTES: usize = 64 << 10;
+
+/// Checks a document whole.
+pub(super) fn check(document: Document, folder: &Path, builtins: &[&str]) -> Result<Policy, Vec<Problem>> {
+    let mut checker = Checker { folder, builtins, problems: Vec::new() };
+    let policy = checker.policy(document);
+    let mut problems = checker.problems;
+    if problems.is_empty() {
+        return Ok(policy);
+    }
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    Err(problems)
+}
+
+struct Checker<'a> {
+    folder: &'a Path,
+    builtins: &'a [&'a str],
+    problems: Vec<Problem>,
+}
+
+impl Checker<'_> {
+    fn refuse<T>(&mut self, at: &Spanned<T>, field: &str, reason: impl Into<String>) {
+        let (line, column) = (at.referenced.line(), at.referenced.column());
+        self.problems.push(Problem { line, column, field: field.to_owned(), reason: reason.into() });
+    }
+
+    /// The value behind one of a closed set of texts; what is first stands in where the text is none of them.
+    fn choice<T: Copy + Default>(&mut self, text: &Spanned<String>, field: &str, choices: &[(&str, T)]) -> T {
+        if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text.value) {
+            return *value;
+        }
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        self.refuse(text, field, format!("{:?} is not {}", text.value, names.join(" or ")));
+        T::default()
+    }
+
+    fn policy(&mut self, document: Document) -> Policy {
+        self.choice(&document.api_version, "apiVersion", &[(API_VERSION, ())]);
+        self.choice(&document.kind, "kind", &[(KIND, ())]);
+        let spec = document.spec;
+        let scheduler_names = match &spec.value.scheduler_names {
+            Some(names) => self.scheduler_names(names),
+            None => {
+                let reason = "missing; name the schedulers whose pods are not foreign, such as [default-scheduler]";
+                self.refuse(&spec, "spec.schedulerNames", reason);
+                Vec::new()
+            }
+        };
+        let predicates = match &spec.value.predicates {
+            Some(predicates) if !predicates.value.is_empty() => self.predicates(&predicates.value),
+            Some(predicates) => {
+                self.refuse(predicates, "spec.predicates", "empty; every pod would fit every node");
+                Vec::new()
+            }
+            None => {
+                let reason = format!("missing; list the predicates to run, such as {}", self.builtins.join(", "));
+                self.refuse(&spec, "spec.predicates", reason);
+                Vec::new()
+            }
+        };
+        let name = document.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+        Policy { name, scheduler_names, predicates }
+    }
+
+    fn scheduler_names(&mut self, names: &Spanned<Vec<Spanned<String>>>) -> Vec<String> {
+        if names.value.is_empty() {
+            self.refuse(names, "spec.schedulerNames", "empty; every pod would be foreign");
+        }
+        let field = |index| format!("spec.schedulerNames[{index}]");
+        for (index, name) in names.value.iter().enumerate().filter(|(_, name)| name.value.is_empty()) {
+            self.refuse(name, &field(index), "empty; a scheduler has a name");
+        }
+        self.refuse_repeats(names.value.iter(), field);
+        names.value.iter().map(|name| name.value.clone()).collect()
+    }
+
+    /// Refuses every text that was there before, and says where.
+    fn refuse_repeats<'t>(
+        &mut self,
+        texts: impl Iterator<Item = &'t Spanned<String>>,
+        field: impl Fn(usize) -> String,
+    ) {
+        let mut seen = HashMap::new();
+        for (index, text) in texts.enumerate() {
+            match seen.entry(text.value.as_str()) {
+                Entry::Vacant(new) => {
+                    new.insert(text.referenced.line());
+                }
+                Entry::Occupied(first) => {
+                    let reason = format!("{:?} is there twice, first on line {}", text.value, first.get());
+                    self.refuse(text, &field(index), reason);
+                }
+            }
+        }
+    }
+
+    fn predicates(&mut self, predicates: &[Spanned<Predicate>]) -> Vec<PredicateSpec> {
+        let names = predicates.iter().map(|predicate| &predicate.value.name);
+        self.refuse_repeats(names, |index| format!("spec.predicates[{index}].name"));
+        let field = |index| format!("spec.predicates[{index}]");
+        predicates.iter().enumerate().map(|(index, at)| self.predicate(&at.value, &field(index))).collect()
+    }
+
+    fn predicate(&mut self, predicate: &Predicate, field: &str) -> PredicateSpec {
+        let name = &predicate.name;
+        if name.value.is_empty() {
+            self.refuse(name, &format!("{field}.name"), "empty");
+        } else if predicate.module.is_none() && !self.builtins.contains(&name.value.as_str()) {
+            let known = self.builtins.join(", ");
+            let reason = format!(
+                "there is no built-in {:?}; there are {known}. Give `module.path` for one of your own",
+                name.value
+            );
+            self.refuse(name, &format!("{field}.name"), reason);
+        }
+        if let Some(mode) = &predicate.mode {
+            let shadow = self.choice(mode, &format!("{field}.mode"), &[("Enforce", false), ("Shadow", true)]);
+            if shadow {
+                self.refuse(mode, &format!("{field}.mode"), "Shadow is not supported yet");
+            }
+        }
+        let on_errors = [("Reject", OnError::Reject), ("Ignore", OnError::Ignore)];
+        PredicateSpec {
+            name: name.value.clone(),
+            phases: predicate.phases.as_ref().map_or(Phases::ALL, |phases| self.phases(phases, field)),
+            args: predicate.args.as_ref().map_or_else(|| Value::Object(Map::new()), |args| self.args(args, field)),
+            module: match &predicate.module {
+                Some(module) => self.module(module, &format!("{field}.module")),
+                None => ModuleSource::Builtin,
+            },
+            allow: predicate.allow.as_ref().map(|allow| {
+                self.refuse_repeats(allow.iter(), |index| format!("{field}.allow[{index}]"));
+                allow.iter().map(|interface| interface.value.clone()).collect()
+            }),
+            on_error: predicate
+                .on_error
+                .as_ref()
+                .map_or(OnError::default(), |on_error| self.choice(on_error, &format!("{field}.onError"), &on_errors)),
+            limits: self.limits(predicate.limits.as_ref(), &format!("{field}.limits")),
+        }
+    }
+
+    fn phases(&mut self, phases: &Spanned<Vec<Spanned<String>>>, field: &str) -> Phases {
+        let field = |index| format!("{field}.phases[{index}]");
+        if phases.value.is_empty() {
+            self.refuse(phases, field(0).trim_end_matches("[0]"), "empty; leave the field out for all phases");
+        }
+        self.refuse_repeats(phases.value.iter(), field);
+        let mut read = Phases { allocate: false, reserve: false };
+        for (index, phase) in phases.value.iter().enumerate() {
+            let reserve = self.choice(phase, &field(index), &[("allocate", false), ("reserve", true)]);
+            read.allocate |= !reserve;
+            read.reserve |= reserve;
+        }
+        read
+    }
+
+    fn args(&mut self, args: &Spanned<Value>, field: &str) -> Value {
+        if !args.value.is_object() {
+            self.refuse(args, &format!("{field}.args"), format!("expected a map, found {}", kind_of(&args.value)));
+        }
+        args.value.clone()
+    }
+
+    fn module(&mut self, module: &Spanned<Module>, field: &str) -> ModuleSource {
+        let digest = module.value.digest.as_ref().and_then(|digest| {
+            let bytes = read_digest(&digest.value);
+            if bytes.is_none() {
+                let reason = format!("{:?} is not sha256: and 64 hexadecimal digits", digest.value);
+                self.refuse(digest, &format!("{field}.digest"), reason);
+            }
+            bytes
+        });
+        match (&module.value.path, &module.value.oci) {
+            (Some(path), None) if path.value.is_empty() => {
+                self.refuse(path, &format!("{field}.path"), "empty");
+            }
+            (Some(path), None) => return ModuleSource::Path { path: self.folder.join(&path.value), digest },
+            (None, Some(oci)) => {
+                if module.value.digest.is_none() {
+                    self.refuse(module, &format!("{field}.digest"), "missing; a module from a registry needs one");
+                }
+                self.refuse(oci, &format!("{field}.oci"), "modules from a registry are not supported yet; use `path`");
+            }
+            (Some(_), Some(oci)) => self.refuse(oci, &format!("{field}.oci"), "given beside `path`; give one of them"),
+            (None, None) => self.refuse(module, field, "neither `path` nor `oci`; give one of them"),
+        }
+        ModuleSource::Builtin
+    }
+
+    fn limits(&mut self, limits: Option<&Limits>, field: &str) -> SpecLimits {
+        let Some(limits) = limits else { return SpecLimits::default() };
+        let memory_bytes = limits.memory.as_ref().and_then(|memory| {
+            let read = read_memory(&memory.value);
+            read.map_err(|reason| self.refuse(memory, &format!("{field}.memory"), reason)).ok()
+        });
+        let time_per_call = limits.time_per_call.as_ref().and_then(|time| {
+            let read = read_time(&time.value);
+            read.map_err(|reason| self.refuse(time, &format!("{field}.timePerCall"), reason)).ok()
+        });
+        SpecLimits { memory_bytes, time_per_call }
+    }
+}
+
+fn read_digest(text: &str) -> Option<[u8; 32]> {
+    let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64)?;
+    let nibbles: Vec<u8> = digits.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
+    let bytes: Vec<u8> = nibbles.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect();
+    bytes.try_into().ok()
+}
+
+fn read_memory(value: &Value) -> Result<usize, String> {
+    let quantity = Quantity::deserialize(value).map_err(|error| error.to_string())?;
+    let bytes = usize::try_from(quantity.value_rounded_up()).unwrap_or(0);
+    if (WASM_PAGE_BYTES..=GUEST_MEMORY_BYTES_MAX).contains(&bytes) {
+        return Ok(bytes);
+    }
+    let (least, most) = (WASM_PAGE_BYTES >> 10, GUEST_MEMORY_BYTES_MAX >> 30);
+    Err(format!("{} is not between {least}Ki and {most}Gi", written(value)))
+}
+
+/// A whole number and a unit: all that a limit needs, and nothing that reads in two ways.
+fn read_time(value: &Value) -> Result<Duration, String> {
+    let text = value.as_str().unwrap_or_default();
+    let (digits, unit) = text.split_at(text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()));
+    let of_unit: Option<fn(u64) -> Duration> = match unit {
+        "us" => Some(Duration::from_micros),
+        "ms" => Some(Duration::from_millis),
+        "s" => Some(Duration::from_secs),
+        _ => None,
+    };
+    let time = of_unit.and_then(|of_unit| Some(of_unit(digits.parse().ok()?)));
+    let time = time.ok_or_else(|| {
+        format!("{} is not a duration: expected a whole number and us, ms or s, such as 5ms", written(value))
+    })?;
+    if time.is_zero() || time > GUEST_TIME_PER_CALL_MAX {
+        return Err(format!("{text:?} is not above zero and at most {}s", GUEST_TIME_PER_CALL_MAX.as_secs()));
+    }
+    Ok(time)
+}
+
+/// A value as a message shows it.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Array(_) | Value::Object(_) => kind_of(value).to_owned(),
+        _ => value.to_string(),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    }
+}

@@ -1,0 +1,314 @@
+//! Tests of policies: what a document means, and every way in which it can be wrong, word for word.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::cast_possible_truncation)]
+
+use serde_json::json;
+
+use super::*;
+use nodesift_engine::Phase;
+
+const BUILTINS: &[&str] = &["NodeName", "NodeAffinity", "NodeResourcesFit"];
+
+fn read(text: &str) -> Result<Policy, PolicyError> {
+    Policy::read(text, "policy.yaml", Path::new("/etc/nodesift"), BUILTINS)
+}
+
+fn refusal(text: &str) -> String {
+    read(text).map(|policy| panic!("accepted: {policy:?}")).unwrap_err().to_string()
+}
+
+/// A document whose `spec.predicates` holds one entry, given from its name on (line 6).
+fn with_predicate(entry: &str) -> String {
+    format!(
+        "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [yunikorn]\n  predicates:\n  - {}\n",
+        entry.replace('\n', "\n    ")
+    )
+}
+
+const EVERYTHING: &str = "\
+apiVersion: nodesift.dev/v1alpha1
+kind: PredicatePolicy
+metadata: {name: default}
+spec:
+  schedulerNames: [yunikorn]
+  predicates:
+  - name: NodeAffinity
+  - name: NodeResourcesFit
+    phases: [allocate]
+    args: {ignoredResources: [example.com/soft]}
+  - name: TeamIsolation
+    module:
+      path: modules/team.wasm
+      digest: sha256:00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF
+    allow: [pod-labels, node-labels]
+    onError: Ignore
+    limits: {memory: 16Mi, timePerCall: 5ms}
+    mode: Enforce
+";
+
+#[test]
+fn every_field_of_a_document_is_read() {
+    let policy = read(EVERYTHING).unwrap();
+    assert_eq!((policy.name.as_str(), policy.scheduler_names.as_slice()), ("default", &["yunikorn".to_owned()][..]));
+    let [affinity, fit, team] = &policy.predicates[..] else { panic!("{policy:?}") };
+    assert_eq!(
+        *affinity,
+        PredicateSpec {
+            name: "NodeAffinity".to_owned(),
+            phases: Phases::ALL,
+            args: json!({}),
+            module: ModuleSource::Builtin,
+            allow: None,
+            on_error: OnError::Reject,
+            limits: SpecLimits::default(),
+        }
+    );
+    assert!(fit.phases.contains(Phase::Allocate) && !fit.phases.contains(Phase::Reserve));
+    assert_eq!(fit.args, json!({"ignoredResources": ["example.com/soft"]}));
+    let digest: Vec<u8> = (0..32).map(|index| (index % 16) * 0x11).collect();
+    assert_eq!(
+        team.module,
+        ModuleSource::Path {
+            path: PathBuf::from("/etc/nodesift/modules/team.wasm"),
+            digest: Some(digest.try_into().unwrap())
+        }
+    );
+    assert_eq!(team.allow, Some(["node-labels".to_owned(), "pod-labels".to_owned()].into()));
+    assert_eq!(team.on_error, OnError::Ignore);
+    assert_eq!(team.limits.memory_bytes, Some(16 << 20));
+    assert_eq!(team.limits.time_per_call, Some(Duration::from_millis(5)));
+}
+
+#[test]
+fn the_same_document_in_json_means_the_same() {
+    let text = r#"{"apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "spec": {
+        "schedulerNames": ["yunikorn"], "predicates": [{"name": "NodeName", "limits": {"memory": 1048576}}]}}"#;
+    assert_eq!(read(text).unwrap().predicates[0].limits.memory_bytes, Some(1 << 20));
+}
+
+#[test]
+fn the_bundled_policy_is_valid() {
+    let text = nodesift_bundle::DEFAULT_POLICY;
+    let names: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("- name: ")).collect();
+    let policy = Policy::read(text, "built in", Path::new(""), &names).unwrap();
+    assert_eq!(policy.predicates.len(), names.len());
+    assert_eq!(policy.scheduler_names, [DEFAULT_SCHEDULER]);
+}
+
+#[test]
+fn an_absolute_module_path_stays_as_it_is() {
+    let policy = read(&with_predicate("name: Mine\nmodule: {path: /opt/mine.wasm}")).unwrap();
+    let expected = ModuleSource::Path { path: PathBuf::from("/opt/mine.wasm"), digest: None };
+    assert_eq!(policy.predicates[0].module, expected);
+}
+
+/// Each document with the words that refuse it, for what reading alone finds.
+#[test]
+fn a_document_that_cannot_be_read_is_refused_with_line_and_field() {
+    let cases = [
+        (
+            "name: NodeName\nnmae: 1",
+            "policy.yaml:7:5: spec.predicates[0].nmae: unknown field `nmae`, expected one of name, phases, args, module, allow, onError, limits, mode",
+        ),
+        (
+            "name: NodeName\nname: NodeAffinity",
+            "policy.yaml:7:5: spec.predicates[0]: duplicate mapping key: name not allowed here",
+        ),
+        (
+            "name: NodeName\nargs: {a: 1, a: 2}",
+            "policy.yaml:7:18: spec.predicates[0].args: duplicate mapping key: a not allowed here",
+        ),
+        ("name: [NodeName]", "policy.yaml:6:11: spec.predicates[0].name: expected string scalar"),
+        ("name: 5", "policy.yaml:6:11: spec.predicates[0].name: value requires quoting"),
+        ("name: NodeName\nallow: pod-labels", "policy.yaml:7:12: spec.predicates[0].allow: expected sequence start"),
+        ("phases: [allocate]", "policy.yaml:6:5: spec.predicates[0]: missing field `name`"),
+        (
+            "name: NodeName\nlimits: {memroy: 1Mi}",
+            "policy.yaml:7:14: spec.predicates[0].limits.memroy: unknown field `memroy`, expected one of memory, timePerCall",
+        ),
+        ("name: *who", "policy.yaml:6:11: spec.predicates[0]: reference to unknown value"),
+    ];
+    for (entry, expected) in cases {
+        assert_eq!(refusal(&with_predicate(entry)), expected, "{entry}");
+    }
+    assert_eq!(refusal(" \n"), "policy.yaml: empty; expected a PredicatePolicy");
+    assert_eq!(refusal("{}"), "policy.yaml:1:1: missing field `apiVersion`");
+    assert_eq!(
+        refusal(&format!("{EVERYTHING}---\n{EVERYTHING}")),
+        "policy.yaml:20:1: only single YAML document expected but multiple found"
+    );
+    assert!(refusal("kind: [").starts_with("policy.yaml:1:"));
+}
+
+/// Each document with the words that refuse it, for what reading leaves to checking.
+#[test]
+fn a_value_that_cannot_be_is_refused_with_line_and_field() {
+    let cases = [
+        (
+            "name: NodeNmae",
+            "6:11: spec.predicates[0].name: there is no built-in \"NodeNmae\"; there are NodeName, NodeAffinity, NodeResourcesFit. Give `module.path` for one of your own",
+        ),
+        ("name: \"\"\nmodule: {path: a}", "6:11: spec.predicates[0].name: empty"),
+        (
+            "name: NodeName\nphases: [alocate]",
+            "7:14: spec.predicates[0].phases[0]: \"alocate\" is not allocate or reserve",
+        ),
+        ("name: NodeName\nphases: []", "7:13: spec.predicates[0].phases: empty; leave the field out for all phases"),
+        (
+            "name: NodeName\nphases: [reserve, reserve]",
+            "7:23: spec.predicates[0].phases[1]: \"reserve\" is there twice, first on line 7",
+        ),
+        ("name: NodeName\nargs: [1]", "7:11: spec.predicates[0].args: expected a map, found a list"),
+        ("name: NodeName\nonError: Panic", "7:14: spec.predicates[0].onError: \"Panic\" is not Reject or Ignore"),
+        ("name: NodeName\nmode: Shadow", "7:11: spec.predicates[0].mode: Shadow is not supported yet"),
+        ("name: NodeName\nmode: shadow", "7:11: spec.predicates[0].mode: \"shadow\" is not Enforce or Shadow"),
+        (
+            "name: NodeName\nallow: [pod-labels, pod-labels]",
+            "7:25: spec.predicates[0].allow[1]: \"pod-labels\" is there twice, first on line 7",
+        ),
+        (
+            "name: NodeName\nlimits: {memory: 16x}",
+            "7:22: spec.predicates[0].limits.memory: \"16x\" is not a quantity: expected a number, such as 2 or 1.5, and a suffix, such as m, k, Mi, Gi or e3",
+        ),
+        (
+            "name: NodeName\nlimits: {memory: 16}",
+            "7:22: spec.predicates[0].limits.memory: 16 is not between 64Ki and 2Gi",
+        ),
+        (
+            "name: NodeName\nlimits: {memory: -1}",
+            "7:22: spec.predicates[0].limits.memory: -1 is not between 64Ki and 2Gi",
+        ),
+        (
+            "name: NodeName\nlimits: {memory: 1Ti}",
+            "7:22: spec.predicates[0].limits.memory: \"1Ti\" is not between 64Ki and 2Gi",
+        ),
+        (
+            "name: NodeName\nlimits: {timePerCall: 5}",
+            "7:27: spec.predicates[0].limits.timePerCall: 5 is not a duration: expected a whole number and us, ms or s, such as 5ms",
+        ),
+        (
+            "name: NodeName\nlimits: {timePerCall: 1.5s}",
+            "7:27: spec.predicates[0].limits.timePerCall: \"1.5s\" is not a duration: expected a whole number and us, ms or s, such as 5ms",
+        ),
+        (
+            "name: NodeName\nlimits: {timePerCall: 0ms}",
+            "7:27: spec.predicates[0].limits.timePerCall: \"0ms\" is not above zero and at most 10s",
+        ),
+        (
+            "name: NodeName\nlimits: {timePerCall: 99999999999s}",
+            "7:27: spec.predicates[0].limits.timePerCall: \"99999999999s\" is not above zero and at most 10s",
+        ),
+        ("name: Mine\nmodule: {}", "7:13: spec.predicates[0].module: neither `path` nor `oci`; give one of them"),
+        ("name: Mine\nmodule: {path: \"\"}", "7:20: spec.predicates[0].module.path: empty"),
+        (
+            "name: Mine\nmodule: {path: a, oci: b}",
+            "7:28: spec.predicates[0].module.oci: given beside `path`; give one of them",
+        ),
+        (
+            "name: Mine\nmodule: {path: a, digest: md5:aa}",
+            "7:31: spec.predicates[0].module.digest: \"md5:aa\" is not sha256: and 64 hexadecimal digits",
+        ),
+    ];
+    for (entry, expected) in cases {
+        assert_eq!(refusal(&with_predicate(entry)), format!("policy.yaml:{expected}"), "{entry}");
+    }
+}
+
+#[test]
+fn everything_wrong_is_told_at_once_in_the_order_of_lines() {
+    let text = "\
+apiVersion: nodesift.dev/v2
+kind: Policy
+spec:
+  schedulerNames: []
+  predicates:
+  - name: NodeName
+    mode: Shadow
+  - name: NodeName
+  - name: Mine
+    module: {oci: registry.example.com/mine:1}
+";
+    let expected = "\
+policy.yaml:1:13: apiVersion: \"nodesift.dev/v2\" is not nodesift.dev/v1alpha1
+policy.yaml:2:7: kind: \"Policy\" is not PredicatePolicy
+policy.yaml:4:19: spec.schedulerNames: empty; every pod would be foreign
+policy.yaml:7:11: spec.predicates[0].mode: Shadow is not supported yet
+policy.yaml:8:11: spec.predicates[1].name: \"NodeName\" is there twice, first on line 6
+policy.yaml:10:13: spec.predicates[2].module.digest: missing; a module from a registry needs one
+policy.yaml:10:19: spec.predicates[2].module.oci: modules from a registry are not supported yet; use `path`";
+    assert_eq!(refusal(text), expected);
+}
+
+#[test]
+fn a_spec_that_says_nothing_is_refused() {
+    let text = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec: {}\n";
+    let expected = "\
+policy.yaml:3:7: spec.schedulerNames: missing; name the schedulers whose pods are not foreign, such as [default-scheduler]
+policy.yaml:3:7: spec.predicates: missing; list the predicates to run, such as NodeName, NodeAffinity, NodeResourcesFit";
+    assert_eq!(refusal(text), expected);
+    let empty = text.replace("{}", "{schedulerNames: [a], predicates: []}");
+    assert_eq!(refusal(&empty), "policy.yaml:3:41: spec.predicates: empty; every pod would fit every node");
+}
+
+#[test]
+fn selected_predicates_keep_their_entries_and_take_the_order_given() {
+    let policy = read(EVERYTHING).unwrap();
+    let picked = policy.select(&["TeamIsolation", "NodeAffinity"]).unwrap();
+    assert_eq!(picked.predicates, [policy.predicates[2].clone(), policy.predicates[0].clone()]);
+    assert_eq!(picked.scheduler_names, policy.scheduler_names);
+}
+
+#[test]
+fn a_selection_that_cannot_be_is_refused_with_what_there_is() {
+    let policy = read(EVERYTHING).unwrap();
+    let refusal = |names: &[&str]| policy.select(names).unwrap_err().to_string();
+    let known = "there are NodeAffinity, NodeResourcesFit, TeamIsolation";
+    assert_eq!(refusal(&["NodeAffinity", "Nope"]), format!("there is no predicate \"Nope\"; {known}"));
+    assert_eq!(refusal(&[]), format!("no predicate is named; {known}"));
+    assert_eq!(refusal(&["NodeAffinity", "NodeAffinity"]), "predicate \"NodeAffinity\" is named twice");
+}
+
+#[test]
+fn a_file_is_read_with_its_folder_and_refused_with_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("policy.yaml");
+    std::fs::write(&file, with_predicate("name: Mine\nmodule: {path: mine.wasm}")).unwrap();
+    let policy = Policy::read_file(&file, BUILTINS).unwrap();
+    let expected = ModuleSource::Path { path: folder.path().join("mine.wasm"), digest: None };
+    assert_eq!(policy.predicates[0].module, expected);
+
+    std::fs::write(&file, "a".repeat(POLICY_FILE_BYTES as usize + 1)).unwrap();
+    let refused = |path: &Path| Policy::read_file(path, BUILTINS).unwrap_err().to_string();
+    assert_eq!(refused(&file), format!("{}: more than 1024 KiB: this is no policy", file.display()));
+    let absent = folder.path().join("absent.yaml");
+    assert_eq!(refused(&absent), format!("{}: No such file or directory (os error 2)", absent.display()));
+}
+
+#[test]
+fn mutilated_documents_never_panic_and_refusals_name_the_document() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut refused = 0;
+    for _ in 0..3_000 {
+        let mut bytes = EVERYTHING.as_bytes().to_vec();
+        for _ in 0..random.usize(1..4) {
+            let place = random.usize(..bytes.len());
+            match random.u8(..4) {
+                0 => bytes.truncate(place + 1),
+                1 => bytes[place] = *random.choice(b"{}[]:,-&*!|>'\"%@`#\n\t \x00\xff0a~").unwrap(),
+                2 => drop(bytes.remove(place)),
+                _ => bytes.insert(place, *random.choice(b"{}[]:,-\n a").unwrap()),
+            }
+            if bytes.is_empty() {
+                bytes.push(b' ');
+            }
+        }
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        if let Err(error) = read(&text) {
+            refused += 1;
+            let error = error.to_string();
+            assert!(error.lines().all(|line| line.starts_with("policy.yaml:")), "seed {seed}: {error}\n{text}");
+        }
+    }
+    assert!(refused > 1_000, "only {refused} refused, seed {seed}");
+}

@@ -1,0 +1,221 @@
+//! What is broken on purpose is found, named and healed; what is merely late is not. Clocks are paused.
+#![allow(clippy::unwrap_used)]
+
+use parking_lot::Mutex;
+
+use std::time::Duration;
+
+use super::*;
+use crate::change::Change;
+use crate::feed;
+use nodesift_cache::metadata::{NodeFacts, Ownership, PodFacts, PodRecord};
+use nodesift_cache::{self as cache, Reader, Row};
+
+fn node(name: &str, version: u32, limit: i64) -> Compiled {
+    let (name, version): (Arc<str>, Arc<str>) = (Arc::from(name), Arc::from(version.to_string()));
+    let facts = NodeFacts {
+        name: Arc::clone(&name),
+        resource_version: Arc::clone(&version),
+        pod_limit: limit,
+        ..NodeFacts::default()
+    };
+    let uid = Arc::from(format!("uid-{name}"));
+    Compiled { identity: Identity { kind: Kind::Node, key: name, uid, version }, record: Record::Node(Box::new(facts)) }
+}
+
+fn pod(name: &str, version: u32, node: &str) -> Compiled {
+    let record = PodRecord {
+        uid: Arc::from(format!("uid-{name}")),
+        namespace: Arc::from("ns"),
+        name: Arc::from(name),
+        resource_version: Arc::from(version.to_string()),
+        node_name: Some(Arc::from(node)),
+        terminating: false,
+        ownership: Ownership::Own,
+        priority: 0,
+        nominated_node: None,
+        facts: Arc::new(PodFacts::default()),
+    };
+    let identity = Identity {
+        kind: Kind::Pod,
+        key: Arc::from(format!("ns/{name}")),
+        uid: Arc::clone(&record.uid),
+        version: Arc::clone(&record.resource_version),
+    };
+    Compiled { identity, record: Record::Pod(Arc::new(record)) }
+}
+
+/// What a server lists, by kind, each list at its version.
+type Lists = Arc<Mutex<FxHashMap<Kind, (Vec<Compiled>, Arc<str>)>>>;
+
+/// What the server lists, and a cache that is to be the same.
+struct Bench {
+    writer: SharedWriter,
+    reader: Reader,
+    feed: Feed,
+    server: Lists,
+    audit: Audit,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let (writer, reader) = cache::new();
+        let writer = Arc::new(Mutex::new(writer));
+        let feed = Feed::start(Arc::clone(&writer), feed::Metrics::default()).unwrap();
+        let server = Arc::<Mutex<FxHashMap<Kind, (Vec<Compiled>, Arc<str>)>>>::default();
+        let listed = Arc::clone(&server);
+        let list: List = Box::new(move |kind| {
+            let (objects, version) = listed.lock().get(&kind).cloned().unwrap_or_default();
+            Box::pin(async move { Ok(Listed { objects, version }) })
+        });
+        let kinds = vec![Kind::Node, Kind::Pod];
+        let audit = Audit::new(Arc::clone(&writer), feed.clone(), kinds, list, Metrics::default());
+        let bench = Self { writer, reader, feed, server, audit };
+        bench.set(Kind::Node, vec![node("a", 1, 10), node("b", 2, 10)], 9);
+        bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b")], 9);
+        for kind in [Kind::Node, Kind::Pod] {
+            let (objects, version) = bench.server.lock().get(&kind).cloned().unwrap();
+            bench.deliver(Change::Replaced { kind, objects, version }).await;
+        }
+        bench
+    }
+
+    fn set(&self, kind: Kind, objects: Vec<Compiled>, version: u32) {
+        self.server.lock().insert(kind, (objects, Arc::from(version.to_string())));
+    }
+
+    /// Hands a change over and waits until it is applied.
+    async fn deliver(&self, change: Change) {
+        self.feed.deliver(vec![change]);
+        self.settled().await;
+    }
+
+    async fn settled(&self) {
+        while self.feed.backlog() != feed::Backlog::default() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn pods_on(&self, row: u32) -> Option<i64> {
+        self.reader.snapshot().pods().get(Row(row)).copied()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_that_is_right_is_left_alone() {
+    let bench = Bench::new().await;
+    let before = bench.reader.snapshot().generation();
+    assert_eq!(bench.audit.once().await, 0);
+    assert_eq!(bench.reader.snapshot().generation(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_listed_and_cannot_be_read_is_not_taken_for_gone() {
+    let bench = Bench::new().await;
+    // The UID is read, or the key stands for it.
+    for uid in ["uid-a", "a"] {
+        let mut unreadable = node("a", 5, 10);
+        unreadable.record = Record::Unreadable;
+        unreadable.identity.uid = Arc::from(uid);
+        bench.set(Kind::Node, vec![unreadable, node("b", 2, 10)], 12);
+        assert_eq!(bench.audit.once().await, 0, "{uid}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_cell_is_found_within_a_period_and_healed() {
+    let bench = Bench::new().await;
+    let Bench { writer, reader, audit, .. } = bench;
+    let metrics = audit.metrics.clone();
+    writer.lock().break_cell(Row(0), 0);
+    writer.lock().publish();
+    assert_eq!(reader.snapshot().pods().get(Row(0)), Some(&2));
+    let began = Instant::now();
+    let running = tokio::spawn(audit.run());
+    while metrics.runs.get() == 0 {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        tokio::task::yield_now().await;
+    }
+    assert!(began.elapsed() <= FOUND_WITHIN, "{:?}", began.elapsed());
+    assert_eq!(reader.snapshot().pods().get(Row(0)), Some(&1));
+    assert_eq!(metrics.differences.get_or_create(&OfPart { part: Part::Cells }).get(), 1);
+    running.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_differs_from_the_server_is_healed_and_counted() {
+    let bench = Bench::new().await;
+    // Lost: a new pod, a changed node, a deleted pod.
+    bench.set(Kind::Node, vec![node("a", 1, 10), node("b", 12, 20)], 15);
+    bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("new", 13, "a")], 15);
+    assert_eq!(bench.audit.once().await, 3);
+    bench.settled().await;
+    assert_eq!(bench.audit.once().await, 0);
+    assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(2), Some(0)));
+    assert_eq!(bench.reader.snapshot().pod_limit().get(Row(1)), Some(&20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_content_at_the_same_version_is_healed() {
+    let bench = Bench::new().await;
+    bench.set(Kind::Pod, vec![pod("p", 3, "b"), pod("q", 4, "b")], 15);
+    bench.set(Kind::Node, vec![node("a", 1, 11), node("b", 2, 10)], 15);
+    assert_eq!(bench.audit.once().await, 2);
+    bench.settled().await;
+    assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(0), Some(2)));
+    assert_eq!(bench.audit.once().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_watch_brings_a_moment_later_is_no_difference() {
+    let bench = Bench::new().await;
+    let pods = vec![pod("p", 3, "a"), pod("late", 13, "a")];
+    bench.set(Kind::Pod, pods.clone(), 15);
+    let feed = bench.feed.clone();
+    let late = async move {
+        sleep(AUDIT_SETTLE / 2).await;
+        feed.deliver(vec![Change::Applied(pod("late", 13, "a"))]);
+        feed.deliver(vec![Change::Gone(Identity { version: Arc::from("14"), ..pod("q", 4, "b").identity })]);
+        while feed.backlog() != feed::Backlog::default() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let (differences, ()) = tokio::join!(bench.audit.once(), late);
+    assert_eq!(differences, 0);
+    // And a list from before what the cache has seen is no truth.
+    bench.deliver(Change::Applied(pod("newer", 16, "a"))).await;
+    bench.deliver(Change::Gone(Identity { version: Arc::from("17"), ..pod("p", 3, "a").identity })).await;
+    assert_eq!(bench.audit.once().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_not_served_any_more_keeps_its_objects() {
+    let bench = Bench::new().await;
+    bench.server.lock().insert(Kind::Pod, (Vec::new(), Arc::default()));
+    assert_eq!(bench.audit.once().await, 0);
+    bench.settled().await;
+    assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(1), Some(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_lags_brings_nothing_back() {
+    let bench = Bench::new().await;
+    // A pod came and went while nobody watched; the list that shows neither is the newest one.
+    let (objects, version) = (vec![pod("p", 3, "a"), pod("q", 4, "b")], Arc::from("100"));
+    bench.deliver(Change::Replaced { kind: Kind::Pod, objects, version }).await;
+    bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b"), pod("ghost", 75, "a")], 78);
+    assert_eq!(bench.audit.once().await, 0);
+    bench.settled().await;
+    assert_eq!(bench.pods_on(0), Some(1));
+    assert_eq!(bench.audit.metrics.failures.get(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn healing_one_object_does_not_say_that_everything_up_to_it_was_seen() {
+    let bench = Bench::new().await;
+    bench.set(Kind::Pod, vec![pod("p", 190, "b"), pod("q", 4, "b")], 195);
+    assert_eq!(bench.audit.once().await, 1);
+    bench.settled().await;
+    assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(0), Some(2)));
+    assert_eq!(bench.reader.snapshot().pods_resource_version(), "9");
+}

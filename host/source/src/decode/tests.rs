@@ -1,0 +1,110 @@
+//! Tests of reading pages and watch lines.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use super::*;
+use crate::change::Record;
+
+fn compiler() -> Compiler {
+    Compiler::new(&["default-scheduler".to_owned()])
+}
+
+fn pod(name: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"{name}","namespace":"ns","uid":"u-{name}","resourceVersion":"7","managedFields":[{{"f":{{}}}}]}},
+            "spec":{{"nodeName":"n","containers":[{{"resources":{{"requests":{{"cpu":"1"}}}}}}]}}}}"#
+    )
+}
+
+fn list(items: &str) -> String {
+    format!(
+        r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"42","continue":"more","remainingItemCount":1}},"items":{items}}}"#
+    )
+}
+
+#[test]
+fn a_page_is_compiled_item_by_item() {
+    let page = page(Kind::Pod, list(&format!("[{},{}]", pod("a"), pod("b"))).as_bytes(), &compiler()).unwrap();
+    assert_eq!(page.head, Head { version: "42".into(), next: Some("more".to_owned()) });
+    assert!(page.rejected.is_empty());
+    let identities: Vec<_> = page.objects.iter().map(|object| (&*object.identity.key, &*object.identity.uid)).collect();
+    assert_eq!(identities, [("ns/a", "u-a"), ("ns/b", "u-b")]);
+    let Record::Pod(record) = &page.objects[0].record else { panic!("no pod") };
+    assert_eq!((&*record.name, record.node_name.as_deref()), ("a", Some("n")));
+}
+
+#[test]
+fn a_list_without_items_is_empty_and_without_a_next_page_the_last() {
+    for items in ["[]", "null"] {
+        let page = page(Kind::Pod, list(items).replace(r#""more""#, r#""""#).as_bytes(), &compiler()).unwrap();
+        assert!(page.objects.is_empty() && page.head.next.is_none());
+    }
+}
+
+#[test]
+fn an_object_that_does_not_decode_is_set_aside_and_the_rest_goes_on() {
+    let broken = pod("b").replace(r#""cpu":"1""#, r#""cpu":"one""#);
+    let nameless = r#"{"metadata":{"uid":"u"}}"#;
+    let text = list(&format!("[{},{broken},3,{nameless},{}]", pod("a"), pod("c")));
+    let page = page(Kind::Pod, text.as_bytes(), &compiler()).unwrap();
+    assert_eq!(page.objects.iter().map(|object| &*object.identity.key).collect::<Vec<_>>(), ["ns/a", "ns/c"]);
+    assert_eq!(page.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!((&*page.rejected[0].key, &*page.rejected[0].uid, &*page.rejected[0].version), ("ns/b", "u-b", "7"));
+    assert!(page.rejected[0].reason.starts_with("spec.containers[0].resources.requests.cpu: "), "{}", page.rejected[0]);
+    assert_eq!(page.head.version, "42".into());
+}
+
+#[test]
+fn what_is_no_list_is_refused_as_a_whole() {
+    let whole = list(&format!("[{}]", pod("a")));
+    for cut in 0..whole.len() {
+        assert!(page(Kind::Pod, &whole.as_bytes()[..cut], &compiler()).is_err(), "cut at {cut}");
+    }
+    assert!(page(Kind::Pod, br#"{"kind":"Status","metadata":{},"code":410}"#, &compiler()).is_err());
+    assert!(matches!(page(Kind::Pod, b"\"\xff\"", &compiler()), Err(Error::NotUtf8(1))));
+}
+
+#[test]
+fn the_head_is_read_without_the_items() {
+    let whole = list("[this is never looked at");
+    assert_eq!(head(whole.as_bytes()), Ok(Head { version: "42".into(), next: Some("more".to_owned()) }));
+    let last = br#"{"items":[1,2,{"metadata":{}}],"metadata":{"resourceVersion":"9"}}"#;
+    assert_eq!(head(last), Ok(Head { version: "9".into(), next: None }));
+    assert!(head(br#"{"items":[]}"#).is_err() && head(b"[]").is_err() && head(b"").is_err());
+}
+
+#[test]
+fn a_line_of_a_watch_is_an_object_a_deletion_a_bookmark_or_the_end() {
+    let line = |kind: &str, object: &str| {
+        let line = format!(r#"{{"type":"{kind}","object":{object}}}"#);
+        frame(Kind::Pod, line.as_bytes(), &compiler()).unwrap()
+    };
+    let Frame::Applied(applied) = line("ADDED", &pod("a")) else { panic!("not applied") };
+    assert_eq!((&*applied.identity.key, &*applied.identity.version), ("ns/a", "7"));
+    assert!(matches!(line("MODIFIED", &pod("a")), Frame::Applied(_)));
+    let broken = pod("a").replace(r#""cpu":"1""#, r#""cpu":"one""#);
+    let Frame::Gone(gone) = line("DELETED", &broken) else { panic!("not gone") };
+    assert_eq!(gone, applied.identity);
+    let Frame::Rejected(rejected) = line("MODIFIED", &broken) else { panic!("not rejected") };
+    assert_eq!((&*rejected.uid, &*rejected.version), ("u-a", "7"));
+    let bookmark = r#"{"kind":"Pod","metadata":{"resourceVersion":"11","creationTimestamp":null}}"#;
+    let Frame::Bookmark { version, initial_events_end: false } = line("BOOKMARK", bookmark) else {
+        panic!("no bookmark")
+    };
+    assert_eq!(&*version, "11");
+    let end = r#"{"metadata":{"resourceVersion":"11","annotations":{"k8s.io/initial-events-end":"true"}}}"#;
+    assert!(matches!(line("BOOKMARK", end), Frame::Bookmark { initial_events_end: true, .. }));
+    let expired =
+        r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old","details":{"retryAfterSeconds":3}}"#;
+    let Frame::Error(status) = line("ERROR", expired) else { panic!("no error") };
+    assert_eq!((status.code, &*status.reason, status.details.retry_after_seconds), (410, "Expired", 3));
+    assert!(frame(Kind::Pod, br#"{"type":"MOVED","object":{}}"#, &compiler()).is_err());
+}
+
+#[test]
+fn a_status_is_told_from_a_list() {
+    let body = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","code":504,"reason":"Timeout",
+        "details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}]}}"#;
+    let status = status(body).unwrap();
+    assert_eq!((status.code, &*status.details.causes[0].reason), (504, "ResourceVersionTooLarge"));
+    assert_eq!(super::status(list("[]").as_bytes()), None);
+}

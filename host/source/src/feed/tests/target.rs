@@ -1,0 +1,89 @@
+//! What the feed writes to in its tests, with faults on demand: the edge that stands for the cache.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use nodesift_cache::metadata::PodRecord;
+
+/// What the feed writes to, with faults on demand: the edge that stands for the cache.
+#[derive(Default)]
+pub(super) struct Faulty {
+    pub(super) held: BTreeMap<ObjectId, Arc<str>>,
+    /// How an object fails, as long as it is in here.
+    pub(super) faults: BTreeMap<Arc<str>, Fault>,
+    /// What was tried, in order.
+    pub(super) tried: Vec<String>,
+    /// Which versions were said to have been seen, each with what had been tried last.
+    pub(super) observed: Vec<(String, String)>,
+    pub(super) published: usize,
+    pub(super) publish_panics: bool,
+    pub(super) again: usize,
+    /// How long one object takes.
+    pub(super) pace: Duration,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Fault {
+    Error,
+    Panic,
+    /// A panic after the object is held.
+    PanicHalfway,
+}
+
+impl Faulty {
+    fn trip(&mut self, uid: &str) -> Result<(), ApplyError> {
+        let began = Instant::now();
+        while began.elapsed() < self.pace {}
+        self.tried.push(uid.to_owned());
+        match self.faults.get(uid) {
+            None => Ok(()),
+            Some(Fault::Error) => Err(ApplyError::NoNamespace { key: uid.to_owned() }),
+            Some(Fault::Panic) => panic!("on purpose"),
+            // Not yet.
+            Some(Fault::PanicHalfway) => Ok(()),
+        }
+    }
+}
+
+impl Apply for Faulty {
+    fn apply(&mut self, object: &Compiled) -> Result<(), ApplyError> {
+        let Identity { kind, uid, version, .. } = &object.identity;
+        self.trip(uid)?;
+        self.held.insert((*kind, Arc::clone(uid)), Arc::clone(version));
+        assert!(!matches!(self.faults.get(uid), Some(Fault::PanicHalfway)), "on purpose");
+        Ok(())
+    }
+
+    fn remove(&mut self, gone: &Identity) -> Result<(), ApplyError> {
+        self.trip(&gone.uid)?;
+        self.held.remove(&(gone.kind, Arc::clone(&gone.uid)));
+        Ok(())
+    }
+
+    fn again(&mut self, _: Kind, uid: &str) -> Result<(), ApplyError> {
+        self.again += 1;
+        self.trip(uid)
+    }
+
+    fn pod(&self, uid: &str, _: &str) -> Option<Arc<PodRecord>> {
+        let version = self.held.get(&(Kind::Pod, Arc::from(uid)))?;
+        Some(Arc::new(record(uid, version)))
+    }
+
+    fn pods(&self) -> Vec<Arc<PodRecord>> {
+        Vec::new()
+    }
+
+    fn pod_count(&self) -> usize {
+        0
+    }
+
+    fn observe(&mut self, _: Kind, version: &Arc<str>) {
+        self.observed.push((self.tried.last().cloned().unwrap_or_default(), version.to_string()));
+    }
+
+    fn publish(&mut self) {
+        self.published += 1;
+        assert!(!self.publish_panics, "on purpose");
+    }
+}

@@ -1,0 +1,108 @@
+//! Every interface and the kinds that it needs; paths; permissions.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::*;
+
+/// What one interface alone needs besides nodes and pods, by the names that people know.
+fn needs(interface: &str) -> String {
+    let interface = Interface::from_name(interface).unwrap();
+    let kinds = needed([interface]).into_iter().filter(|kind| !ALWAYS.contains(kind));
+    kinds.map(Kind::name).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn nodes_and_pods_are_followed_whatever_is_imported() {
+    assert_eq!(needed([]), BTreeSet::from([Kind::Node, Kind::Pod]));
+}
+
+#[test]
+fn every_interface_needs_the_kinds_that_its_answers_are_made_of() {
+    let storage = "PersistentVolume PersistentVolumeClaim StorageClass CSINode";
+    let expected = [
+        ("pod-labels", String::new()),
+        ("pod-placement", String::new()),
+        ("pod-tolerations", String::new()),
+        ("pod-resources", String::new()),
+        ("pod-affinity", String::new()),
+        ("pod-features", String::new()),
+        ("pod-volumes", String::new()),
+        ("pod-spread", "Service ReplicationController ReplicaSet StatefulSet".to_owned()),
+        ("node-identity", String::new()),
+        ("node-labels", String::new()),
+        ("node-taints", String::new()),
+        ("node-ports", String::new()),
+        ("node-features", String::new()),
+        ("node-resources", "DeviceClass".to_owned()),
+        ("cluster-pods", "Namespace".to_owned()),
+        ("cluster-affinity", "Namespace".to_owned()),
+        ("cluster-volume-use", String::new()),
+        ("cluster-attachments", format!("{storage} VolumeAttachment")),
+        ("cluster-storage", format!("{storage} CSIDriver CSIStorageCapacity")),
+    ];
+    for (interface, kinds) in &expected {
+        assert_eq!(needs(interface), *kinds, "{interface}");
+    }
+    assert_eq!(expected.len(), Interface::ALL.len(), "an interface is missing here");
+}
+
+#[test]
+fn all_interfaces_together_need_every_kind_there_is() {
+    assert_eq!(needed(Interface::ALL), BTreeSet::from(Kind::ALL));
+}
+
+#[test]
+fn paths_are_those_of_the_api() {
+    let list = |kind, version| Resource::of(kind).list_uri(version, None);
+    assert_eq!(list(Kind::Pod, 0), "/api/v1/pods?limit=500");
+    assert_eq!(list(Kind::ReplicaSet, 0), "/apis/apps/v1/replicasets?limit=500");
+    assert_eq!(list(Kind::CsiStorageCapacity, 0), "/apis/storage.k8s.io/v1/csistoragecapacities?limit=500");
+    assert_eq!(list(Kind::DeviceClass, 1), "/apis/resource.k8s.io/v1beta2/deviceclasses?limit=500");
+    let next = Resource::of(Kind::Node).list_uri(0, Some("eyJ2 +/=ü"));
+    assert_eq!(next, "/api/v1/nodes?limit=500&continue=eyJ2%20%2B%2F%3D%C3%BC");
+    let watch = Resource::of(Kind::Node).watch_uri(0, "42", 30);
+    assert_eq!(watch, "/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=42");
+}
+
+#[test]
+fn only_what_every_api_server_has_is_indispensable() {
+    let indispensable: Vec<&str> =
+        Kind::ALL.into_iter().map(Resource::of).filter(|kind| !kind.is_optional()).map(|kind| kind.plural).collect();
+    assert_eq!(indispensable.len(), Kind::ALL.len() - 1);
+    assert!(!indispensable.contains(&"deviceclasses"));
+}
+
+#[test]
+fn a_cluster_role_grants_what_is_followed_and_nothing_else() {
+    let role = cluster_role(&needed([Interface::NodeResources]));
+    let expected = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: nodesift
+rules:
+- apiGroups: [\"\"]
+  resources: [nodes, pods]
+  verbs: [list, watch]
+- apiGroups: [\"resource.k8s.io\"]
+  resources: [deviceclasses]
+  verbs: [list, watch]
+";
+    assert_eq!(role, expected);
+}
+
+#[test]
+fn the_role_in_deploy_is_that_of_the_built_in_predicates() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/rbac.yaml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let role = cluster_role(&needed(Interface::ALL));
+    assert!(text.contains(&role), "deploy/rbac.yaml does not hold\n{role}");
+}
+
+#[test]
+fn a_missing_permission_is_told_by_the_name_that_has_to_be_granted() {
+    assert_eq!(permission(Kind::Pod), "list and watch of pods in all namespaces");
+    assert_eq!(permission(Kind::CsiNode), "list and watch of csinodes.storage.k8s.io in all namespaces");
+}
