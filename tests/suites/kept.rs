@@ -18,7 +18,7 @@ use cap::Cap;
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader};
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
-use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question};
+use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Query};
 use nodesift_fixtures::synthetic::Shape;
 use nodesift_object::Pod;
 use nodesift_policy::Policy;
@@ -75,7 +75,7 @@ fn metric(registry: &Registry, name: &str) -> usize {
 
 fn ask(engine: &Engine, pod: Pod) {
     let pods = vec![PodRef::Whole(Box::new(pod))];
-    let question = Question { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
+    let question = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
     let answer = engine.answer(&question).unwrap();
     assert!(answer.pods[0].faults.is_empty(), "{:?}", answer.pods[0].faults);
 }

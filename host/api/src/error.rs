@@ -202,10 +202,10 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
             (Code::NotFound, StatusCode::NOT_FOUND)
         }
         engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
-        engine::Error::Supposed { error, .. } => status_of(error),
-        engine::Error::Overlaid => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
+        engine::Error::OverlayPart { error, .. } => status_of(error),
+        engine::Error::PreemptionWithOverlay => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         engine::Error::TooManyNominated { .. } => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
-        engine::Error::Contradiction { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
+        engine::Error::ReuseMismatch { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
     }
 }
 

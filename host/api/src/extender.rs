@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 use super::request::{at_most, invalid};
 use super::{Error, Service, json, request};
 use nodesift_cache::Row;
-use nodesift_engine::{Code, Depth, Engine, FaultEffect, Nodes, Phase, PodAnswer, PodRef, Question};
+use nodesift_engine::{Code, Depth, Engine, FaultEffect, Nodes, Phase, PodAnswer, PodRef, Query};
 use nodesift_object::Pod;
 
 /// What is said of a node that the request names and the cache does not have.
@@ -129,7 +129,7 @@ fn verdict(engine: &Engine, body: &[u8]) -> Result<Vec<u8>, Error> {
     let snapshot = engine.snapshot();
     let (known, unknown): (Vec<Candidate<'_>>, Vec<Candidate<'_>>) =
         candidates(&args, &names).partition(|candidate| snapshot.node_row(candidate.name).is_some());
-    let question = Question {
+    let question = Query {
         pods: vec![PodRef::Whole(Box::new(pod))],
         nodes: Nodes::Named(known.iter().map(|candidate| candidate.name.to_owned()).collect()),
         phase: Phase::Allocate,
@@ -284,7 +284,7 @@ impl<'de, T: GoObject<'de>> Deserialize<'de> for Go<T> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use nodesift_engine::{Failure, FaultReport};
+    use nodesift_engine::{FailureGroup, FaultReport};
     use nodesift_sandbox::fault::{Fault, FaultKind};
 
     const NAMES: [&str; 4] = ["n0", "n1", "n2", "n3"];
@@ -293,8 +293,8 @@ mod tests {
         NAMES[row.0 as usize]
     }
 
-    fn failure(predicate: &str, code: Code, reasons: &[&str], rows: &[u32]) -> Failure {
-        Failure {
+    fn failure(predicate: &str, code: Code, reasons: &[&str], rows: &[u32]) -> FailureGroup {
+        FailureGroup {
             predicate: predicate.into(),
             code,
             reasons: reasons.iter().map(|&reason| reason.to_owned()).collect(),

@@ -8,7 +8,7 @@
 //!   grpc · json · extender · health · metrics   one file per dialect
 //!   state · events                       dumps and streams for operators, plain JSON
 //! service   readiness, evaluation slots (`slots`): the one place where evaluation runs
-//!   request      nodesift.v1 messages → engine::Question
+//!   request      nodesift.v1 messages → engine::Query
 //!   overlay      what a request supposes → the snapshot that would be
 //!   consistency  what a request wants to have been seen, and the wait for it
 //!   staleness    how old what is known may be

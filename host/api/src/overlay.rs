@@ -1,4 +1,4 @@
-//! `nodesift.v1` overlays → [`WhatIf`], and the snapshot that would be; errors name the field.
+//! `nodesift.v1` overlays → [`OverlaySpec`], and the snapshot that would be; errors name the field.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::request::{at_most, from_object, from_text, invalid, pod_ref};
 use crate::limits;
 use nodesift_cache::Snapshot;
 use nodesift_cache::metadata;
-use nodesift_engine::{self as engine, Engine, PodRef, Supposed, WhatIf};
+use nodesift_engine::{self as engine, Engine, OverlayPart, OverlaySpec, PodRef};
 use nodesift_object::Node;
 
 /// What a request supposes.
-pub(super) fn what_if(overlay: Option<v1::Overlay>) -> Result<WhatIf, Error> {
-    let Some(overlay) = overlay else { return Ok(WhatIf::default()) };
+pub(super) fn what_if(overlay: Option<v1::Overlay>) -> Result<OverlaySpec, Error> {
+    let Some(overlay) = overlay else { return Ok(OverlaySpec::default()) };
     at_most("removed pods", overlay.removed_pods.len(), limits::OVERLAY_REMOVED_PODS)?;
     at_most("added pods", overlay.added_pods.len(), limits::OVERLAY_ADDED_PODS)?;
     at_most("supposed nodes", overlay.nodes.len(), limits::OVERLAY_NODES)?;
@@ -24,7 +24,7 @@ pub(super) fn what_if(overlay: Option<v1::Overlay>) -> Result<WhatIf, Error> {
     let added = added.map(|(at, placed)| added_pod(&format!("overlay.added_pods[{at}]"), placed));
     let nodes = overlay.nodes.into_iter().enumerate();
     let nodes = nodes.map(|(at, node)| supposed_node(&format!("overlay.nodes[{at}]"), node));
-    Ok(WhatIf {
+    Ok(OverlaySpec {
         nodes: nodes.collect::<Result<_, _>>()?,
         removed: removed.collect::<Result<_, _>>()?,
         added: added.collect::<Result<_, _>>()?,
@@ -54,13 +54,13 @@ fn supposed_node(place: &str, node: v1::Node) -> Result<Node, Error> {
 }
 
 /// The newest snapshot, under what is supposed. Where `by_row`, every node must have a row that the core knows.
-pub(super) fn snapshot(engine: &Engine, what_if: &WhatIf, by_row: bool) -> Result<Arc<Snapshot>, Error> {
-    let snapshot = engine.supposing(what_if).map_err(|error| match error {
-        engine::Error::Supposed { place, error } => {
-            let field = match place {
-                Supposed::Removed(at) => format!("overlay.removed_pods[{at}]"),
-                Supposed::Added(at) => format!("overlay.added_pods[{at}].pod"),
-                Supposed::NodeOfAdded(at) => format!("overlay.added_pods[{at}].node"),
+pub(super) fn snapshot(engine: &Engine, what_if: &OverlaySpec, by_row: bool) -> Result<Arc<Snapshot>, Error> {
+    let snapshot = engine.overlay_snapshot(what_if).map_err(|error| match error {
+        engine::Error::OverlayPart { part, error } => {
+            let field = match part {
+                OverlayPart::Removed(at) => format!("overlay.removed_pods[{at}]"),
+                OverlayPart::Added(at) => format!("overlay.added_pods[{at}].pod"),
+                OverlayPart::NodeOfAdded(at) => format!("overlay.added_pods[{at}].node"),
             };
             Error::Field { field, error }
         }

@@ -1,6 +1,6 @@
-//! `nodesift.v1` messages → [`Question`]: every field checked, errors name the field.
+//! `nodesift.v1` messages → [`Query`]: every field checked, errors name the field.
 //!
-//! Start at [`Asked::into_question`].
+//! Start at [`Asked::into_query`].
 
 use std::num::NonZero;
 
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::Error;
 use crate::limits;
 use nodesift_cache::Snapshot;
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Sample};
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Sample};
 use nodesift_object::Pod;
 use nodesift_object::decode::without_position;
 
@@ -36,7 +36,7 @@ pub struct Asked {
 
 impl Asked {
     /// The question, for an answer on the given snapshot. Refuses what one request may not ask for.
-    pub fn into_question(self, engine: &Engine, snapshot: &Snapshot) -> Result<Question, Error> {
+    pub fn into_query(self, engine: &Engine, snapshot: &Snapshot) -> Result<Query, Error> {
         let phase = phase(self.phase)?;
         let pods: Vec<PodRef> = if self.pending {
             if !self.pods.is_empty() {
@@ -61,7 +61,7 @@ impl Asked {
             Nodes::Named(names) => names.len(),
         };
         at_most("pairs of pod and node", pods.len().saturating_mul(rows), limits::REQUEST_PAIRS)?;
-        Ok(Question { pods, nodes, phase, depth: self.depth })
+        Ok(Query { pods, nodes, phase, depth: self.depth })
     }
 }
 

@@ -5,7 +5,7 @@ use nodesift_proto::v1;
 use super::row_table::row_table;
 use super::staleness::Age;
 use nodesift_cache::Snapshot;
-use nodesift_engine::{Answer, Cycle, Failure, FaultReport, PodAnswer, RowSet};
+use nodesift_engine::{Answer, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet};
 
 /// The answer of `Filter`, saying as much as asked; with bitmaps, the table of rows is told as what differs from theirs.
 pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1::Bitmaps>) -> v1::FilterResponse {
@@ -114,7 +114,7 @@ pub(super) fn faults(reports: &[FaultReport]) -> Vec<v1::Fault> {
     reports.iter().map(fault).collect()
 }
 
-fn group(naming: Naming<'_>, failure: &Failure, with_nodes: bool) -> v1::Failure {
+fn group(naming: Naming<'_>, failure: &FailureGroup, with_nodes: bool) -> v1::Failure {
     let (nodes, node_rows) = if with_nodes { naming.nodes(&failure.rows) } else { Default::default() };
     v1::Failure {
         predicate: failure.predicate.to_string(),

@@ -154,7 +154,7 @@ impl Service {
     /// be free, so that what is kept does not push itself before what is evaluated.
     fn kept<C: Call>(&self, request: &C::Request) -> Option<Result<C::Response, Error>> {
         let _slot = self.slots.try_enter()?;
-        let answer = || C::answer_kept(&self.engine, self.staleness(), request);
+        let answer = || C::answer_cached(&self.engine, self.staleness(), request);
         // A stream of answers is behind no guard that would contain a panic.
         match catch_unwind(AssertUnwindSafe(answer)) {
             Ok(answer) => answer.map(Ok),
@@ -231,7 +231,7 @@ pub(super) trait Call {
     fn consistency(request: &Self::Request) -> Option<&Consistency>;
 
     /// The answer from the newest snapshot, where all of it is kept and it is small.
-    fn answer_kept(_: &Engine, _: &Staleness, _: &Self::Request) -> Option<Self::Response> {
+    fn answer_cached(_: &Engine, _: &Staleness, _: &Self::Request) -> Option<Self::Response> {
         None
     }
 
@@ -251,7 +251,7 @@ impl Call for Filter {
         request.consistency.as_ref()
     }
 
-    fn answer_kept(engine: &Engine, staleness: &Staleness, request: &FilterRequest) -> Option<FilterResponse> {
+    fn answer_cached(engine: &Engine, staleness: &Staleness, request: &FilterRequest) -> Option<FilterResponse> {
         // Names of nodes are many and long; whole pods have to be decoded and compiled.
         let is_small = request.bitmaps.is_some()
             && request.overlay.is_none()
@@ -274,8 +274,8 @@ impl Call for Filter {
         };
         let snapshot = engine.snapshot();
         let detail = request::detail(request.detail).ok()?;
-        let question = asked.into_question(engine, &snapshot).ok()?;
-        let answer = engine.answer_kept(&snapshot, &question)?;
+        let question = asked.into_query(engine, &snapshot).ok()?;
+        let answer = engine.answer_cached(&snapshot, &question)?;
         Some(response::filter(&answer, staleness.age(), detail, request.bitmaps.as_ref()))
     }
 
@@ -292,7 +292,7 @@ impl Call for Filter {
         };
         let what_if = overlay::what_if(request.overlay)?;
         let snapshot = overlay::snapshot(engine, &what_if, request.bitmaps.is_some())?;
-        let question = asked.into_question(engine, &snapshot)?;
+        let question = asked.into_query(engine, &snapshot)?;
         let answer = engine.answer_on(&snapshot, &question)?;
         Ok(response::filter(&answer, staleness.age(), detail, request.bitmaps.as_ref()))
     }
@@ -322,7 +322,7 @@ impl Call for Explain {
         };
         let what_if = overlay::what_if(request.overlay)?;
         let snapshot = overlay::snapshot(engine, &what_if, false)?;
-        let question = asked.into_question(engine, &snapshot)?;
+        let question = asked.into_query(engine, &snapshot)?;
         Ok(response::explain(&engine.answer_on(&snapshot, &question)?, staleness.age()))
     }
 }

@@ -13,7 +13,7 @@ use super::{Error, response};
 use crate::limits;
 use nodesift_engine as engine;
 use nodesift_engine::{
-    self, Answer, Candidate, Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Preemption, PreemptionOutcome, Question,
+    self, Answer, Candidate, Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Preemption, PreemptionOutcome, Query,
 };
 
 /// What YuniKorn's shim says of a pod that it does not know.
@@ -146,7 +146,7 @@ fn phase(allocate: bool) -> Phase {
 
 fn ask(engine: &Engine, key: &str, nodes: Nodes, phase: Phase) -> Result<Answer, engine::Error> {
     let pods = vec![PodRef::Uid(key.to_owned())];
-    engine.answer(&Question { pods, nodes, phase, depth: Depth::FirstFailure })
+    engine.answer(&Query { pods, nodes, phase, depth: Depth::FirstFailure })
 }
 
 /// The text of a pod that does not fit the one node it was judged against.

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use super::rows::RowSet;
+use nodesift_sandbox::Code;
+
+use crate::evaluate::row_set::RowSet;
 use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::Fault;
 
-/// Answers for all pods of a question, from one snapshot and one policy.
+/// Answers for all pods of a query, from one snapshot and one policy.
 #[derive(Debug)]
 pub struct Answer {
     /// The snapshot that all answers were computed from; it names the rows.
     pub snapshot: Arc<Snapshot>,
     /// The generation of the policy that all answers were computed with.
     pub policy_generation: u64,
-    /// One per pod of the question, in its order.
+    /// One per pod of the query, in its order.
     pub pods: Vec<PodAnswer>,
 }
 
@@ -28,7 +30,7 @@ pub struct PodAnswer {
     pub feasible: Arc<RowSet>,
     /// Rows that some predicate rejects, each row under the first predicate that rejects it; in policy order, those of one
     /// predicate by code, then reasons.
-    pub failures: Arc<[Failure]>,
+    pub failures: Arc<[FailureGroup]>,
     /// Every predicate alone, in policy order; only where the question asked for each.
     pub predicates: Vec<PredicateAnswer>,
     /// kube-scheduler's message; only where nothing is feasible.
@@ -62,12 +64,12 @@ pub struct PredicateAnswer {
     /// The predicate's name in the policy.
     pub predicate: Arc<str>,
     /// Sorted by code, then reasons. Rows that are not listed fit.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailureGroup>,
 }
 
 /// Rows that fail in one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct FailureGroup {
     /// The predicate that rejects the rows.
     pub predicate: Arc<str>,
     /// kube-scheduler's status code.
@@ -76,28 +78,6 @@ pub struct Failure {
     pub reasons: Arc<[String]>,
     /// The rows.
     pub rows: Arc<RowSet>,
-}
-
-/// kube-scheduler's status code of a rejection. The order is that of the names, in which failures are sorted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Code {
-    /// The question has no answer because an object is broken.
-    Error,
-    /// Preempting pods may help.
-    Unschedulable,
-    /// Preempting pods cannot help.
-    UnschedulableAndUnresolvable,
-}
-
-impl Code {
-    /// kube-scheduler's name of the code.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "Error",
-            Self::Unschedulable => "Unschedulable",
-            Self::UnschedulableAndUnresolvable => "UnschedulableAndUnresolvable",
-        }
-    }
 }
 
 /// A predicate that failed to answer for a pod.

@@ -1,93 +1,95 @@
-//! The engine: a question about pods and nodes in, an answer from one snapshot and one policy out. It does no I/O.
+//! The engine: a query about pods and nodes in, an answer from one snapshot and one policy out. No I/O, no waiting.
 //!
-//! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
-//! combines them, `nominated` makes way for pods that others make room for, `sample` ends where enough nodes fit, `context`
-//! offers a predicate its facts. `overlay` is for questions about the cluster as it is not, `preemption` for how many pods
-//! have to go and `trial` for one node of that.
+//! ```text
+//! query       what is asked                     answer      what is answered
+//! policy      the predicates that run           metrics     what is counted        limits    every limit
+//! facts       one pod, one batch, one snapshot: what predicates read
+//! evaluate    predicates called or reused, verdicts combined; one pod
+//! reuse       cached verdicts, and the facts that they depend on
+//! scenarios   nominated pods, limits on nodes, overlays, preemption
+//! ```
+//!
+//! Start with [`Engine::answer`]. Every query takes the same way, pod by pod: evaluate, evaluate again where nodes have
+//! nominated pods, cut by limit.
 
 mod answer;
-mod conjunction;
-mod context;
 mod evaluate;
-mod judgement;
+mod facts;
 pub mod limits;
 mod metrics;
-mod nominated;
-mod overlay;
 mod policy;
-mod preemption;
-mod question;
+mod query;
 mod reuse;
-mod rows;
-mod sample;
-mod size;
-mod trial;
+mod scenarios;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-
-pub use answer::{Answer, Code, Cycle, Failure, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
-pub use context::{Batch, Context};
-pub use evaluate::Judge;
-pub use metrics::Metrics;
-pub use overlay::{Supposed, WhatIf};
-pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
-pub use question::{Depth, Nodes, PodRef, Question, Sample};
-pub use rows::RowSet;
-
-use crate::limits::{NOMINATED_ROWS, REUSE_BYTES};
-use evaluate::{Evaluated, Source};
 use nodesift_cache::metadata::{self, PodFacts, PodRecord};
 use nodesift_cache::{OverlayError, Reader, Row, Snapshot};
 use nodesift_sandbox::Runtime;
-use nominated::{Budget, Claim, Spent};
-pub use policy::{ActivePolicy, ActivePredicate, OnError, Phase, Phases};
-use reuse::Store;
 
-/// Why a question has no answer.
+pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
+pub use evaluate::evaluator::StandIn;
+pub use evaluate::row_set::RowSet;
+pub use facts::{Batch, Context};
+pub use metrics::Metrics;
+pub use nodesift_sandbox::Code;
+pub use policy::{ActivePolicy, ActivePredicate, OnError, Phase, Phases};
+pub use query::{Depth, Nodes, PodRef, Query, Sample};
+pub use scenarios::overlay::{OverlayPart, OverlaySpec};
+pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
+
+use evaluate::evaluation::Evaluation;
+use evaluate::evaluator::Evaluator;
+use limits::{NOMINATED_ROWS, REUSE_BYTES};
+use reuse::Store;
+use scenarios::nominated::{self, BudgetExhausted, NominatedRow, RowBudget};
+use scenarios::sample;
+
+/// Why a query has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The pod is not in the cache.
     #[error("pod {pod} is not in the cache: name a pod that exists, or send the whole pod")]
     UnknownPod {
-        /// As the question named it.
+        /// As the query names it.
         pod: String,
     },
     /// A node of the subset is not in the cache.
     #[error("node {node:?} is not in the cache")]
     UnknownNode {
-        /// As the question named it.
+        /// As the query names it.
         node: String,
     },
-    /// What is supposed does not fit what there is.
+    /// The overlay does not fit the cluster.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
-    /// There are more nodes with nominated pods than one question may judge again.
+    /// There are more nodes with nominated pods than one query may evaluate again.
     #[error(
-        "pod {pod}: nodes with nominated pods have to be judged again with these, which takes more than {limit} rows in \
-         this request: ask about fewer pods or nodes at once"
+        "pod {pod}: nodes with nominated pods have to be evaluated again with these, which takes more than {limit} rows \
+         in this request: ask about fewer pods or nodes at once"
     )]
     TooManyNominated {
         /// `namespace/name`.
         pod: String,
-        /// [`crate::limits::NOMINATED_ROWS`].
+        /// [`limits::NOMINATED_ROWS`].
         limit: usize,
     },
-    /// A part of what is supposed names what is not there.
-    #[error("{place}: {error}")]
-    Supposed {
+    /// A part of the overlay names a pod or node that does not exist.
+    #[error("{part}: {error}")]
+    OverlayPart {
         /// Which part.
-        place: Supposed,
-        /// What is not there.
+        part: OverlayPart,
+        /// What does not exist.
         error: Box<Error>,
     },
-    /// A preemption question is about a cluster as it is not: its victims are looked up where they really are.
-    #[error("how many pods have to go can only be asked about the cluster as it is, without an overlay")]
-    Overlaid,
-    /// A verdict that was kept is not that of a fresh evaluation: a defect of this program, looked for on demand only.
-    #[error("pod {pod}: a kept verdict differs from a fresh one: {difference}")]
-    Contradiction {
+    /// A preemption query is about the cluster without an overlay: its victims are looked up where they are.
+    #[error("preemption can only be evaluated without an overlay")]
+    PreemptionWithOverlay,
+    /// A cached verdict differs from a fresh one: a defect of this program. Compared only with [`Reuse::Verified`].
+    #[error("pod {pod}: a cached verdict differs from a fresh one: {difference}")]
+    ReuseMismatch {
         /// `namespace/name`.
         pod: String,
         /// The first difference.
@@ -95,31 +97,31 @@ pub enum Error {
     },
 }
 
-/// What becomes of verdicts between questions.
+/// Whether verdicts are reused between queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reuse {
-    /// They are kept for as long as they stand.
+    /// For as long as they are valid.
     #[default]
     On,
-    /// Every question evaluates afresh.
+    /// Every query is evaluated afresh.
     Off,
-    /// They are kept, and every question evaluates afresh too and compares: the first difference is an error.
+    /// Every query is evaluated both ways and compared; the first difference is an error.
     Verified,
 }
 
-/// Answers questions; safe to call from many threads at once.
+/// Answers queries; safe to call from many threads at once.
 #[derive(Debug)]
 pub struct Engine {
     cache: Reader,
     running: ArcSwap<Running>,
     reuse: Reuse,
-    kept_bytes: usize,
+    store_bytes: usize,
     metrics: Metrics,
-    /// Keeps the clock of all deadlines running.
+    /// Keeps the epoch clock of all deadlines running.
     _runtime: Runtime,
 }
 
-/// A policy, and the verdicts that are kept of it.
+/// A policy and the cached verdicts of it.
 #[derive(Debug)]
 struct Running {
     policy: Arc<ActivePolicy>,
@@ -127,23 +129,24 @@ struct Running {
 }
 
 impl Running {
-    fn new(policy: Arc<ActivePolicy>, kept_bytes: usize, metrics: Metrics) -> Self {
-        let store = Store::new(policy.predicates.len(), kept_bytes, metrics);
+    fn new(policy: Arc<ActivePolicy>, store_bytes: usize, metrics: Metrics) -> Self {
+        let store = Store::new(policy.predicates.len(), store_bytes, metrics);
         Self { policy, store }
     }
 }
 
-/// A pod as predicates see it.
-#[derive(Clone)]
+/// The pod of a query.
+#[derive(Debug, Clone)]
 struct Subject {
     /// `namespace/name`.
     name: String,
-    /// The name alone.
+    /// `metadata.name`.
     pod: Arc<str>,
-    /// As in the object; empty where it has none.
+    /// `metadata.uid`; empty where absent.
     uid: Arc<str>,
     /// `spec.priority`; 0 where absent.
     priority: i32,
+    /// `spec.nodeName`.
     node_name: Option<Arc<str>>,
     facts: Arc<PodFacts>,
 }
@@ -156,36 +159,59 @@ impl Subject {
     }
 }
 
+/// One pod evaluated, over the rows of the query or those up to its limit.
+#[derive(Debug)]
+struct PodEvaluation {
+    evaluation: Evaluation,
+    /// Over the rows evaluated.
+    context: Arc<Context>,
+    /// The row after the last one evaluated; only where the query has a limit.
+    next: Option<Row>,
+}
+
+impl PodEvaluation {
+    /// The first difference from another evaluation of the same pod on the same snapshot.
+    fn difference(&self, other: &Self) -> Option<String> {
+        let is_faulty = self.evaluation.has_faults() || other.evaluation.has_faults();
+        if self.next != other.next {
+            return (!is_faulty).then(|| format!("next is {:?}, fresh {:?}", self.next, other.next));
+        }
+        if self.context.rows() != other.context.rows() {
+            return (!is_faulty).then(|| format!("{} rows, fresh {}", self.context.rows(), other.context.rows()));
+        }
+        self.evaluation.difference(&other.evaluation, &self.context)
+    }
+}
+
 impl Engine {
-    /// An engine over a cache, with its first policy and the run time that loaded it.
+    /// An engine over a cache, with its first policy and the runtime that loaded it.
     pub fn new(cache: Reader, policy: ActivePolicy, runtime: Runtime) -> Self {
         let metrics = Metrics::default();
-        let kept_bytes = REUSE_BYTES;
-        let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), kept_bytes, metrics.clone()));
-        Self { cache, running, reuse: Reuse::default(), kept_bytes, metrics, _runtime: runtime }
+        let store_bytes = REUSE_BYTES;
+        let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), store_bytes, metrics.clone()));
+        Self { cache, running, reuse: Reuse::default(), store_bytes, metrics, _runtime: runtime }
     }
 
-    /// Says what becomes of verdicts between questions.
+    /// Sets whether verdicts are reused.
     #[must_use]
     pub fn reusing(self, reuse: Reuse) -> Self {
         Self { reuse, ..self }
     }
 
-    /// Counts in these metrics from here on. What is kept is forgotten.
+    /// Sets the metrics. Cached verdicts are dropped.
     #[must_use]
     pub fn counting(self, metrics: Metrics) -> Self {
-        Self { metrics, ..self }.afresh()
+        Self { metrics, ..self }.with_empty_store()
     }
 
-    /// Keeps verdicts of so many bytes at most from here on. What is kept is forgotten.
+    /// Sets the size of the store of cached verdicts in bytes. Cached verdicts are dropped.
     #[must_use]
     pub fn keeping_at_most(self, bytes: usize) -> Self {
-        Self { kept_bytes: bytes, ..self }.afresh()
+        Self { store_bytes: bytes, ..self }.with_empty_store()
     }
 
-    /// With nothing kept.
-    fn afresh(self) -> Self {
-        let running = Running::new(self.policy(), self.kept_bytes, self.metrics.clone());
+    fn with_empty_store(self) -> Self {
+        let running = Running::new(self.policy(), self.store_bytes, self.metrics.clone());
         Self { running: ArcSwap::from_pointee(running), ..self }
     }
 
@@ -205,101 +231,119 @@ impl Engine {
     }
 
     /// Answers from the newest snapshot.
-    pub fn answer(&self, question: &Question) -> Result<Answer, Error> {
-        self.answer_on(&self.snapshot(), question)
+    ///
+    /// # Errors
+    ///
+    /// Where a pod or node is unknown, or too many nodes have nominated pods.
+    pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
+        self.answer_on(&self.snapshot(), query)
     }
 
     /// Answers from a given snapshot, so that a caller can look up rows in the same one.
-    pub fn answer_on(&self, snapshot: &Arc<Snapshot>, question: &Question) -> Result<Answer, Error> {
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::answer`].
+    pub fn answer_on(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
         let running = self.running.load();
-        let batch = batch(snapshot, &question.nodes)?;
-        let mut budget = Budget::default();
-        let pods = question
-            .pods
-            .iter()
-            .map(|pod| {
-                let subject = self.subject(pod)?;
-                let claims = nominated::claims(snapshot, &batch, &subject);
-                let context = Arc::new(subject.context(snapshot, batch.clone()));
-                self.answer_about(&running, question, subject.name, &claims, &context, &mut budget)
-            })
-            .collect::<Result<_, Error>>()?;
+        let batch = batch(snapshot, &query.nodes)?;
+        // Cached verdicts are valid for generations of the cache. An overlay has the generation of the snapshot below it and
+        // other rows: it neither uses the store nor fills it.
+        let may_reuse = self.reuse != Reuse::Off && snapshot.overlaid_rows().is_none();
+        let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
+        let mut budget = RowBudget::default();
+        let pods = query.pods.iter().map(|pod| {
+            let subject = self.subject(pod)?;
+            let context = Arc::new(subject.context(snapshot, batch.clone()));
+            let nominated = nominated::nominated_rows(snapshot, &batch, &subject);
+            let evaluated = match self.reuse {
+                Reuse::Verified => {
+                    self.evaluate_verified(evaluator, query, &subject, &context, &nominated, &mut budget)?
+                }
+                Reuse::On | Reuse::Off => evaluate_pod(evaluator, query, &context, &nominated, &mut budget)
+                    .map_err(|BudgetExhausted| too_many_nominated(&subject))?,
+            };
+            let answer = evaluated.evaluation.into_answer(query.depth, subject.name, &evaluated.context);
+            Ok(PodAnswer { next: evaluated.next, ..answer })
+        });
+        let pods = pods.collect::<Result<_, Error>>()?;
         Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
     }
 
-    fn answer_about(
+    /// Evaluates with and without the store, and compares.
+    fn evaluate_verified(
         &self,
-        running: &Running,
-        question: &Question,
-        pod: String,
-        claims: &[Claim],
+        evaluator: Evaluator<'_>,
+        query: &Query,
+        subject: &Subject,
         context: &Arc<Context>,
-        budget: &mut Budget,
-    ) -> Result<PodAnswer, Error> {
-        // What is kept stands for generations of the cache. An overlay has the generation of what it lies over, and other
-        // rows, so that it neither finds its verdicts there nor leaves any.
-        let is_kept = self.reuse != Reuse::Off && context.snapshot().overlaid_rows().is_none();
-        let source = if is_kept { Source::Store } else { Source::Fresh };
-        // Looked for before anything is judged: afterwards all of it is there.
-        let is_compared = is_kept && self.reuse == Reuse::Verified;
-        let is_whole = is_compared && question.nodes == Nodes::All && claims.is_empty();
-        let at_once = is_whole.then(|| evaluate::kept(running, question, context));
-        let mut again = budget.clone();
-        let judge = |source: Source, budget: &mut Budget| {
-            let judged = sample::judge(running, question, context, source, claims, budget);
-            judged.map_err(|Spent| Error::TooManyNominated { pod: pod.clone(), limit: NOMINATED_ROWS })
+        nominated: &[NominatedRow],
+        budget: &mut RowBudget,
+    ) -> Result<PodEvaluation, Error> {
+        let evaluate = |evaluator: Evaluator<'_>, budget: &mut RowBudget| {
+            let evaluated = evaluate_pod(evaluator, query, context, nominated, budget);
+            evaluated.map_err(|BudgetExhausted| too_many_nominated(subject))
         };
-        let judged = judge(source, budget)?;
-        if is_compared {
-            let fresh = judge(Source::Fresh, &mut again)?;
-            let differs = |kept: Evaluated| kept.difference(&fresh.evaluated, context);
-            if let Some(difference) = judged.difference(&fresh).or_else(|| at_once.flatten().and_then(differs)) {
-                return Err(self.contradicted(pod, difference));
+        // Looked up first: afterwards every verdict is cached.
+        let is_plain = query.nodes == Nodes::All && nominated.is_empty();
+        let cached = if is_plain { evaluator.cached(context) } else { None };
+        let mut fresh_budget = budget.clone();
+        let reused = evaluate(evaluator, budget)?;
+        if evaluator.store().is_some() {
+            let fresh = evaluate(evaluator.fresh(), &mut fresh_budget)?;
+            let cached_differs = |cached: Evaluation| cached.difference(&fresh.evaluation, context);
+            if let Some(difference) = reused.difference(&fresh).or_else(|| cached.and_then(cached_differs)) {
+                return Err(self.mismatch(subject.name.clone(), difference));
             }
         }
-        let answer = judged.evaluated.answer(question, pod, &judged.context);
-        Ok(PodAnswer { next: judged.next, ..answer })
+        Ok(reused)
     }
 
-    /// Counts and logs that what was kept is not what a fresh evaluation says.
-    fn contradicted(&self, pod: String, difference: String) -> Error {
+    /// Counts and logs that a cached verdict differs from a fresh one.
+    fn mismatch(&self, pod: String, difference: String) -> Error {
         self.metrics.contradicted.inc();
-        tracing::error!(%pod, %difference, "a kept verdict differs from a fresh one");
-        Error::Contradiction { pod, difference }
+        tracing::error!(%pod, %difference, "a cached verdict differs from a fresh one");
+        Error::ReuseMismatch { pod, difference }
     }
 
-    /// The answer, where all of it is kept and stands as it is: some microseconds a pod, no predicate is called. None where
-    /// anything else is to do, be it to say what is wrong with the question.
-    pub fn answer_kept(&self, snapshot: &Arc<Snapshot>, question: &Question) -> Option<Answer> {
-        let every_row = question.nodes == Nodes::All && snapshot.overlaid_rows().is_none();
-        if self.reuse != Reuse::On || !every_row || question.depth != Depth::FirstFailure {
+    /// The answer, where all of it is cached and valid: some microseconds per pod, no predicate is called. None in every other
+    /// case, errors included.
+    pub fn answer_cached(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Option<Answer> {
+        let every_row = query.nodes == Nodes::All && snapshot.overlaid_rows().is_none();
+        if self.reuse != Reuse::On || !every_row || query.depth != Depth::FirstFailure {
             return None;
         }
         let running = self.running.load();
+        let evaluator = Evaluator::new(&running.policy, query.phase, Some(&running.store));
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod).ok()?;
-            if !nominated::claims(snapshot, &Batch::All, &subject).is_empty() {
+            if !nominated::nominated_rows(snapshot, &Batch::All, &subject).is_empty() {
                 return None;
             }
             let context = subject.context(snapshot, Batch::All);
-            let evaluated = evaluate::kept(&running, question, &context)?;
-            Some(evaluated.answer(question, subject.name, &context))
+            let evaluation = evaluator.cached(&context)?;
+            Some(evaluation.into_answer(query.depth, subject.name, &context))
         };
-        let pods = question.pods.iter().map(answer).collect::<Option<_>>()?;
+        let pods = query.pods.iter().map(answer).collect::<Option<_>>()?;
         Some(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
     }
 
-    /// Answers about every node of the newest snapshot, afresh, with somebody else judging in the place of the predicates;
-    /// all around them is as in [`Self::answer`]. So the sandbox can be measured against the same code outside of it.
-    pub fn answer_judged_by(&self, judge: &Judge<'_>, question: &Question) -> Result<Answer, Error> {
+    /// Answers about every node of the newest snapshot with a stand-in for the predicates and no reuse. Everything else is as
+    /// in [`Self::answer`], so that the sandbox can be measured against the same code without it.
+    ///
+    /// # Errors
+    ///
+    /// Where a pod is unknown.
+    pub fn answer_with(&self, stand_in: &StandIn<'_>, query: &Query) -> Result<Answer, Error> {
         let (snapshot, running) = (self.snapshot(), self.running.load());
+        let evaluator = Evaluator::new(&running.policy, query.phase, None);
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod)?;
             let context = Arc::new(subject.context(&snapshot, Batch::All));
-            let evaluated = evaluate::pod_by(judge, &running, question, &context);
-            Ok(evaluated.answer(question, subject.name, &context))
+            let evaluation = evaluator.evaluate_with(stand_in, &context);
+            Ok(evaluation.into_answer(query.depth, subject.name, &context))
         };
-        let pods = question.pods.iter().map(answer).collect::<Result<_, Error>>()?;
+        let pods = query.pods.iter().map(answer).collect::<Result<_, Error>>()?;
         Ok(Answer { snapshot, policy_generation: running.policy.generation, pods })
     }
 
@@ -327,7 +371,32 @@ impl Engine {
     }
 }
 
-/// The rows asked about; named ones each once, in the order of names. Where enough are asked for, any may be.
+/// One pod: evaluate, evaluate again where nodes have nominated pods, cut by limit.
+fn evaluate_pod(
+    evaluator: Evaluator<'_>,
+    query: &Query,
+    context: &Arc<Context>,
+    nominated: &[NominatedRow],
+    budget: &mut RowBudget,
+) -> Result<PodEvaluation, BudgetExhausted> {
+    let with_nominated = |evaluation: Evaluation, nominated: &[NominatedRow]| {
+        nominated::evaluate_again(evaluation, evaluator, nominated, context, query.depth, budget)
+    };
+    match &query.nodes {
+        Nodes::Enough(sample) => sample::evaluate(evaluator, sample, context, nominated, with_nominated),
+        Nodes::All | Nodes::Named(_) => {
+            let mut with_nominated = with_nominated;
+            let evaluation = with_nominated(evaluator.evaluate(context), nominated)?;
+            Ok(PodEvaluation { evaluation, context: Arc::clone(context), next: None })
+        }
+    }
+}
+
+fn too_many_nominated(subject: &Subject) -> Error {
+    Error::TooManyNominated { pod: subject.name.clone(), limit: NOMINATED_ROWS }
+}
+
+/// The rows of the query; named ones each once, in the order of names. A limit selects among every row.
 fn batch(snapshot: &Snapshot, nodes: &Nodes) -> Result<Batch, Error> {
     let Nodes::Named(names) = nodes else { return Ok(Batch::All) };
     let row = |name: &String| snapshot.node_row(name).ok_or_else(|| Error::UnknownNode { node: name.clone() });

@@ -7,10 +7,10 @@ use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 
 use super::deadline::Deadline;
-use super::facts::Facts;
 use super::memory::MemoryBudget;
-use super::verdict::{self, Verdict};
-use super::wire::{Descriptor, RawVerdict};
+use super::verdict::Verdict;
+use super::wire::{self, Descriptor};
+use super::{Facts, check};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{FAULT_DETAIL_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES};
 
@@ -65,7 +65,7 @@ impl From<Fault> for NewError {
 pub(super) struct Instance {
     store: Store<Frame>,
     instance: wasmtime::component::Instance,
-    filter: TypedFunc<(u32,), (RawVerdict,)>,
+    filter: TypedFunc<(u32,), (wire::Verdict,)>,
 }
 
 impl Instance {
@@ -86,7 +86,7 @@ impl Instance {
         begin(&mut store, INSTANTIATE_TIME);
         let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
         let filter = instance
-            .get_typed_func::<(u32,), (RawVerdict,)>(&mut store, exports.filter)
+            .get_typed_func::<(u32,), (wire::Verdict,)>(&mut store, exports.filter)
             .map_err(|error| NewError::Contract(format!("filter: {error:#}")))?;
         Ok(Self { store, instance, filter })
     }
@@ -140,7 +140,7 @@ impl Instance {
         let returned = self.filter.call(&mut *store, (rows,));
         store.data_mut().facts = None;
         match returned {
-            Ok((raw,)) => verdict::check(raw, rows),
+            Ok((raw,)) => check::verdict(raw, rows),
             Err(error) => Err(fault(store, &error)),
         }
     }
@@ -184,7 +184,7 @@ fn as_configure(fault: Fault) -> Fault {
 
 /// One line of bounded length.
 pub(super) fn shorten(text: &str) -> String {
-    let mut text = verdict::escape_controls(text).into_owned();
+    let mut text = check::escape_controls(text).into_owned();
     if text.len() > FAULT_DETAIL_BYTES {
         let end = (0..=FAULT_DETAIL_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         text.truncate(end);

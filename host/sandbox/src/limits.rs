@@ -69,3 +69,6 @@ pub const OUTPUT_BYTES: usize = 1 << 20;
 
 /// Bytes of a fault's detail.
 pub const FAULT_DETAIL_BYTES: usize = 512;
+
+/// Rows per chunk of a verdict's codes. A verdict that differs from another in one row copies one chunk of 2 KiB.
+pub const VERDICT_CHUNK_ROWS: usize = 1024;

@@ -8,9 +8,8 @@ use std::time::Duration;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
-use super::facts::Facts;
 use super::instance::{Exports, Frame, Instance, NewError};
-use super::linker::{Interface, PACKAGE, VERSION};
+use super::interface::{Facts, Interface, PACKAGE, VERSION};
 use super::verdict::Verdict;
 use super::wire::Descriptor;
 use crate::fault::{Fault, FaultKind};

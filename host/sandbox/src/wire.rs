@@ -59,10 +59,10 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
 }
 
-/// `predicate.verdict`, as a guest returned it and before anybody checked it.
+/// `predicate.verdict`, as a guest returned it, unchecked.
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(variant)]
-pub enum RawVerdict {
+pub enum Verdict {
     /// Every row fits.
     #[component(name = "fits-all")]
     FitsAll,

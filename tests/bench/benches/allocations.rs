@@ -9,7 +9,7 @@ use std::path::Path;
 use allocation_counter::{AllocationInfo, measure};
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Question, Reuse};
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Reuse};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
 use nodesift_policy::Policy;
@@ -45,7 +45,7 @@ fn main() {
     }
 }
 
-fn once(engine: &Engine, question: &Question) -> AllocationInfo {
+fn once(engine: &Engine, question: &Query) -> AllocationInfo {
     measure(|| drop(std::hint::black_box(engine.answer(question).unwrap())))
 }
 
@@ -70,9 +70,9 @@ fn engine(reader: &Reader) -> Engine {
     Engine::new(reader.clone(), active, runtime)
 }
 
-fn question(json: &str) -> Question {
+fn question(json: &str) -> Query {
     let pod: Pod = serde_json::from_str(json).unwrap();
-    Question {
+    Query {
         pods: vec![PodRef::Whole(Box::new(pod))],
         nodes: Nodes::All,
         phase: Phase::Allocate,

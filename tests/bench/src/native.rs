@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use nodesift_engine::Context;
+use nodesift_sandbox as sandbox;
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::{self as sandbox, wire};
 use nodesift_sdk::native;
 
 use crate::Bridge;
@@ -47,7 +47,7 @@ pub fn filter(name: &str) -> Option<Filter> {
     Some(filter)
 }
 
-/// Judges in the place of the predicate of this name, as [`nodesift_engine::Engine::answer_judged_by`] wants it. A
+/// Judges in the place of the predicate of this name, as [`nodesift_engine::Engine::answer_with`] wants it. A
 /// predicate that is not built in is a fault.
 ///
 /// # Errors
@@ -63,10 +63,10 @@ pub fn judge(name: &str, context: &Arc<Context>) -> Result<sandbox::Verdict, Fau
 
 /// The verdict in the form in which the host has it once it has been checked.
 fn as_checked(verdict: nodesift_sdk::Verdict) -> sandbox::Verdict {
-    let by_row = |outcome: nodesift_sdk::Outcome, named| sandbox::Verdict::ByRow {
-        codes: outcome.codes,
-        failures: outcome.failures.into_iter().map(failure).collect(),
-        named,
+    let by_row = |outcome: nodesift_sdk::Outcome, named: Option<Vec<u32>>| {
+        let failures = outcome.failures.into_iter().map(failure).collect();
+        let codes = sandbox::Codes::from(outcome.codes);
+        sandbox::Verdict::ByRow(sandbox::RowVerdict::new(codes, failures, named.map(Into::into)))
     };
     match verdict {
         nodesift_sdk::Verdict::FitsAll => sandbox::Verdict::FitsAll,
@@ -81,14 +81,14 @@ fn as_checked(verdict: nodesift_sdk::Verdict) -> sandbox::Verdict {
 }
 
 fn failure(failure: nodesift_sdk::Failure) -> sandbox::Failure {
-    let status = match failure.status {
-        nodesift_sdk::Status::Unschedulable => wire::Status::Unschedulable,
-        nodesift_sdk::Status::UnschedulableAndUnresolvable => wire::Status::UnschedulableAndUnresolvable,
-        nodesift_sdk::Status::Error => wire::Status::Error,
+    let code = match failure.status {
+        nodesift_sdk::Status::Unschedulable => sandbox::Code::Unschedulable,
+        nodesift_sdk::Status::UnschedulableAndUnresolvable => sandbox::Code::UnschedulableAndUnresolvable,
+        nodesift_sdk::Status::Error => sandbox::Code::Error,
     };
     let mut reasons = failure.reasons;
     reasons.sort_unstable();
-    sandbox::Failure { status, reasons }
+    sandbox::Failure { code, reasons: reasons.into() }
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
             let question = pods::question(template);
             let says = |pod: &PodAnswer| (Arc::clone(&pod.feasible), Arc::clone(&pod.failures), pod.faults.len());
             let sandboxed = engine.answer(&question).unwrap();
-            let natively = engine.answer_judged_by(&judge, &question).unwrap();
+            let natively = engine.answer_with(&judge, &question).unwrap();
             let [sandboxed, natively] = [sandboxed, natively].map(|answer| says(answer.pods.first().unwrap()));
             assert_eq!(sandboxed, natively, "pod {}", template.name);
             assert!(!sandboxed.0.is_empty() && !sandboxed.1.is_empty() && sandboxed.2 == 0, "{sandboxed:?}");

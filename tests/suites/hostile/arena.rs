@@ -10,8 +10,9 @@ use nodesift_engine::{Batch, Context};
 use nodesift_object::{Node, Pod};
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::{FILTER_TIME_MIN, GUEST_MEMORY_BYTES, STARVED_FACTOR};
-use nodesift_sandbox::wire::Status;
-use nodesift_sandbox::{Facts, Failure, Grants, Lifetime, LoadError, Module, Runtime, Verdict};
+use nodesift_sandbox::{
+    Code, Codes, Facts, Failure, Grants, Lifetime, LoadError, Module, RowVerdict, Runtime, Verdict,
+};
 use nodesift_tests::guest::{Guest, ODD_ROW};
 use nodesift_tests::patience;
 use serde_json::json;
@@ -124,11 +125,9 @@ pub(crate) fn faults_with(kind: FaultKind, guest: &Guest) -> Fault {
 
 /// What the healthy guest answers for the usual batch.
 pub(crate) fn odd_rows_rejected(rows: u32) -> Verdict {
-    Verdict::ByRow {
-        codes: (0..rows).map(|row| u16::from(row % 2 == 1)).collect(),
-        failures: vec![Failure { status: Status::Unschedulable, reasons: vec![ODD_ROW.to_owned()] }],
-        named: None,
-    }
+    let codes: Vec<u16> = (0..rows).map(|row| u16::from(row % 2 == 1)).collect();
+    let failure = Failure { code: Code::Unschedulable, reasons: [ODD_ROW.to_owned()].into() };
+    Verdict::ByRow(RowVerdict::new(Codes::from(codes), [failure].into(), None))
 }
 
 /// The healthy guest, fresh and used, answers what it always answers.

@@ -7,7 +7,7 @@ use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
 use nodesift_engine::{
-    Candidate, Cycle, Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Preemption, Question, Reuse,
+    Candidate, Cycle, Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Preemption, Query, Reuse,
 };
 use nodesift_sandbox::Runtime;
 use nodesift_tests::guest::{Guest, SCRATCH};
@@ -88,7 +88,7 @@ impl World {
 
     fn ask_about(&self, nodes: Nodes) -> PodAnswer {
         let (phase, depth) = (Phase::Allocate, Depth::FirstFailure);
-        let answer = self.engine.answer(&Question { pods: vec![pending()], nodes, phase, depth });
+        let answer = self.engine.answer(&Query { pods: vec![pending()], nodes, phase, depth });
         answer.unwrap_or_else(|error| panic!("{error}")).pods.remove(0)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nodesift_api::{Age, response};
 use nodesift_cache::Snapshot;
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
 use nodesift_proto::RowNames;
 use nodesift_proto::v1::{Bitmaps, Detail, FilterResponse};
 use nodesift_twin::random::History;
@@ -45,7 +45,7 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
             snapshots.push(engine.snapshot());
             for _ in 0..PODS {
                 let pod = history.asked_pod();
-                let question = Question {
+                let question = Query {
                     pods: vec![PodRef::Whole(Box::new(mirror::pod(&pod)))],
                     nodes: Nodes::All,
                     phase: Phase::Allocate,
@@ -72,7 +72,7 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
     assert!(count < CLUSTERS || [feasible, whole, parts, back].iter().all(|times| *times > 0), "all of it occurs");
 }
 
-fn ask(engine: &Engine, snapshot: &Arc<Snapshot>, question: &Question, bitmaps: Option<Bitmaps>) -> FilterResponse {
+fn ask(engine: &Engine, snapshot: &Arc<Snapshot>, question: &Query, bitmaps: Option<Bitmaps>) -> FilterResponse {
     let answer = engine.answer_on(snapshot, question).expect("an answer");
     response::filter(&answer, Age::default(), Detail::Nodes, bitmaps.as_ref())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nodesift_engine::{Answer, Depth, Failure};
+use nodesift_engine::{Answer, Depth, FailureGroup};
 use nodesift_twin::{Cycle, Explanation};
 
 /// Rejected nodes, each with the code and the reasons.
@@ -25,8 +25,8 @@ impl Answered {
     pub(super) fn new(answer: &Answer) -> Self {
         let [pod] = &answer.pods[..] else { panic!("one pod asked about, {} answered", answer.pods.len()) };
         let name = |row| answer.snapshot.node_name(row).to_owned();
-        let rejected = |failures: &[Failure]| -> Rejected {
-            let by_node = |failure: &Failure| {
+        let rejected = |failures: &[FailureGroup]| -> Rejected {
+            let by_node = |failure: &FailureGroup| {
                 let what = (failure.code.name(), failure.reasons.to_vec());
                 failure.rows.iter().map(|row| (name(row), what.clone())).collect::<Vec<_>>()
             };

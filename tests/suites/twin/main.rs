@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
 use nodesift_policy::Policy;
 use nodesift_sandbox::Runtime;
 use nodesift_twin::filters;
@@ -173,7 +173,7 @@ fn ask_and_compare(
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {
         let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
-        let question = Question { pods: vec![pod], nodes, phase, depth };
+        let question = Query { pods: vec![pod], nodes, phase, depth };
         Answered::new(&engine.answer(&question).expect("an answer"))
     };
     let mut differences = Vec::new();

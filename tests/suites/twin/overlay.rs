@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift_cache::OverlayError;
-use nodesift_engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Question, WhatIf};
+use nodesift_engine::{Depth, Engine, Error, Nodes, OverlaySpec, Phase, PodRef, Query};
 use nodesift_tests::patience;
 use nodesift_twin::cluster::is_over;
 use nodesift_twin::json::{key, name, text};
@@ -62,10 +62,10 @@ fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
                 let explanation = explain(&history.cluster, &pod, &filters);
                 let nodes: Vec<String> = history.cluster.nodes().map(|node| name(node).to_owned()).collect();
                 for depth in [Depth::Each, Depth::FirstFailure] {
-                    let as_it_is = ask(&engine, &WhatIf::default(), &pod, depth);
+                    let as_it_is = ask(&engine, &OverlaySpec::default(), &pod, depth);
                     let found = ask(&engine, &what_if, &pod, depth);
                     let mut found = comparison::differences(&found, &explanation, &nodes, depth);
-                    let afterwards = ask(&engine, &WhatIf::default(), &pod, depth);
+                    let afterwards = ask(&engine, &OverlaySpec::default(), &pod, depth);
                     if as_it_is != afterwards {
                         found.push(format!("the overlay left something: {as_it_is:?}, then {afterwards:?}"));
                     }
@@ -115,9 +115,9 @@ fn an_overlay_waits_for_what_is_changing_this_moment() {
         let mut random = fastrand::Rng::new();
         for _ in 0..CHANGING_OVERLAYS {
             let removed = (0..8).map(|_| PodRef::Uid(format!("uid-{}", random.usize(0..CHANGING_PODS)))).collect();
-            let what_if = WhatIf { removed, ..WhatIf::default() };
+            let what_if = OverlaySpec { removed, ..OverlaySpec::default() };
             // It gives up where the other thread is away for long between a change and its publication.
-            let supposed = patience::until(|| match engine.supposing(&what_if) {
+            let supposed = patience::until(|| match engine.overlay_snapshot(&what_if) {
                 Err(Error::Overlay(OverlayError::Unsettled { .. })) => None,
                 supposed => Some(supposed),
             });
@@ -130,14 +130,14 @@ fn an_overlay_waits_for_what_is_changing_this_moment() {
     });
 }
 
-fn ask(engine: &Engine, what_if: &WhatIf, pod: &Value, depth: Depth) -> Answered {
-    let question = Question {
+fn ask(engine: &Engine, what_if: &OverlaySpec, pod: &Value, depth: Depth) -> Answered {
+    let question = Query {
         pods: vec![PodRef::Whole(Box::new(mirror::pod(pod)))],
         nodes: Nodes::All,
         phase: Phase::Allocate,
         depth,
     };
-    let snapshot = engine.supposing(what_if).expect("an overlay of what is there");
+    let snapshot = engine.overlay_snapshot(what_if).expect("an overlay of what is there");
     Answered::new(&engine.answer_on(&snapshot, &question).expect("an answer"))
 }
 
@@ -157,7 +157,7 @@ fn is_hypothetical(event: &Event) -> bool {
 }
 
 /// What has to be supposed for the one cluster to be the other, but for what was really changed.
-fn what_if(before: &Cluster, after: &Cluster, events: &[Event]) -> WhatIf {
+fn what_if(before: &Cluster, after: &Cluster, events: &[Event]) -> OverlaySpec {
     let pods = |cluster: &Cluster| -> BTreeMap<String, Value> {
         let there = cluster.all("Pod").filter(|pod| !is_over(pod));
         there.map(|pod| (text(pod, "metadata.uid").to_owned(), pod.clone())).collect()
@@ -172,7 +172,7 @@ fn what_if(before: &Cluster, after: &Cluster, events: &[Event]) -> WhatIf {
         })
         .filter_map(|key| Some((key.clone(), after.get("Node", &key)?)))
         .collect();
-    WhatIf {
+    OverlaySpec {
         nodes: changed_nodes.values().map(|node| mirror::node(node)).collect(),
         removed: old
             .iter()

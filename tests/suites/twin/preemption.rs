@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use nodesift_engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Question, Reuse};
+use nodesift_engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Query, Reuse};
 use nodesift_twin::json::{key, list, name, text};
 use nodesift_twin::random::{Event, History};
 use nodesift_twin::{Cluster, Code, Explanation, Filter, explain, filters};
@@ -155,9 +155,9 @@ fn kept(registry: &Registry) -> u64 {
     count.and_then(|count| count.parse().ok()).expect("it is counted")
 }
 
-fn about(pod: &Value) -> Question {
+fn about(pod: &Value) -> Query {
     let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    Question { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
+    Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
 }
 
 /// Some pods on nodes become those of their kubelet.

@@ -11,7 +11,7 @@ mod world;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use nodesift_engine::{Engine, PodRef, Question};
+use nodesift_engine::{Engine, PodRef, Query};
 
 use super::from_environment;
 use world::{Counted, World, policy};
@@ -103,7 +103,7 @@ fn follow(seed: u64, events: u64) -> Done {
 }
 
 /// Whether another pod is nominated that is at least as important.
-fn yields(engine: &Engine, question: &Question) -> bool {
+fn yields(engine: &Engine, question: &Query) -> bool {
     let priority = match &question.pods[0] {
         PodRef::Whole(pod) => pod.spec.priority.unwrap_or(0),
         _ => return false,

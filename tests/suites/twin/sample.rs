@@ -4,7 +4,7 @@
 use std::num::NonZero;
 
 use nodesift_cache::Row;
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Question, Reuse, Sample};
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Query, Reuse, Sample};
 use nodesift_twin::random::History;
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ struct Tally {
 
 fn ask(engine: &Engine, pods: &[Value], nodes: Nodes, depth: Depth) -> Vec<PodAnswer> {
     let pods = pods.iter().map(|pod| PodRef::Whole(Box::new(mirror::pod(pod)))).collect();
-    engine.answer(&Question { pods, nodes, phase: Phase::Allocate, depth }).expect("an answer").pods
+    engine.answer(&Query { pods, nodes, phase: Phase::Allocate, depth }).expect("an answer").pods
 }
 
 /// The slow way.
@@ -121,8 +121,8 @@ fn walk(engine: &Engine, pod: &Value, sample: &Sample, depth: Depth, tally: &mut
 /// Everything that an answer says.
 fn said(answer: &PodAnswer) -> String {
     let rows = |rows: &nodesift_engine::RowSet| rows.iter().map(|row| row.0).collect::<Vec<_>>();
-    let failures = |failures: &[nodesift_engine::Failure]| {
-        let one = |failure: &nodesift_engine::Failure| {
+    let failures = |failures: &[nodesift_engine::FailureGroup]| {
+        let one = |failure: &nodesift_engine::FailureGroup| {
             format!("{} {:?} {:?} {:?}", failure.predicate, failure.code, failure.reasons, rows(&failure.rows))
         };
         failures.iter().map(one).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_cache::metadata::{self, PodRecord};
 use nodesift_cache::{self as cache, OverlayError, Reader, Writer};
-use nodesift_engine::{Candidate, Engine, Error, PodRef, Preemption, WhatIf};
+use nodesift_engine::{Candidate, Engine, Error, OverlaySpec, PodRef, Preemption};
 use nodesift_object::Pod;
 use nodesift_sandbox::Runtime;
 use nodesift_tests::patience;
@@ -88,10 +88,10 @@ fn preemption_is_not_answered_from_a_cluster_as_it_is_not() {
     writer.apply_pod(record("victim"));
     writer.publish();
     let engine = engine(reader);
-    let what_if = WhatIf { removed: vec![PodRef::Uid("victim".to_owned())], ..WhatIf::default() };
-    let supposed = engine.supposing(&what_if).unwrap();
+    let what_if = OverlaySpec { removed: vec![PodRef::Uid("victim".to_owned())], ..OverlaySpec::default() };
+    let supposed = engine.overlay_snapshot(&what_if).unwrap();
     let refused = engine.preempt_on(&supposed, &question(&["victim"])).unwrap_err();
-    assert!(matches!(refused, Error::Overlaid), "{refused}");
+    assert!(matches!(refused, Error::PreemptionWithOverlay), "{refused}");
 }
 
 #[test]

@@ -1,44 +1,44 @@
-//! The facts of one call, with everything that is asked of them written down. Every function of the contract is here:
-//! which questions of [`super::question`] its answer depends on, and there is no other list of that.
+//! The facts of one call, with every read recorded. The table at the end has one line per function of the contract: which
+//! facts of [`super::fact_read`] its value depends on. There is no other list of that.
 //!
-//! A pointwise predicate's columns are not written down by value: its verdict for a row depends on that row alone, so it
-//! is enough to know which interfaces it looked at, and which rows have changed in these. What such an interface says of
-//! the whole cluster is written down all the same: which label texts there are, what DeviceClasses serve.
+//! A pointwise predicate's columns are not recorded by value: its verdict for a row depends on that row alone, so it is
+//! enough to know which interfaces it has read, and which rows have changed in these. What such an interface says of the
+//! cluster as a whole is recorded all the same: which label values exist, which resources a DeviceClass serves.
 //!
-//! By what a guest asks is the guest's choice, so that it is copied only within a budget; a call that asks by more is not
-//! written down at all.
+//! A guest chooses the keys that it reads by. They are copied within a budget of bytes; a call that exceeds it has no record,
+//! and its verdict is not cached.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::carried::Asked;
-use super::question::{Measure, Part, Question, Read, Tally};
+use super::fact_read::{FactKey, FactRead, PodField, ResourceColumn};
+use super::label_lookups::LabelLookups;
+use super::size::{SHARED, Size as _};
 use crate::Context;
-use crate::limits::{REUSE_QUESTION_BYTES, REUSE_READS};
-use crate::size::{SHARED, Size as _};
+use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
 use nodesift_cache::NodeInterface;
 use nodesift_sandbox::{Facts, wire};
 
-/// What a call has asked.
+/// What a call has read.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
-    /// In the order of the first time that each was asked.
-    pub(super) reads: Vec<Arc<Read>>,
-    /// Label texts that a pointwise predicate looked up.
-    pub(super) label_texts: Asked,
-    /// Interfaces about nodes that a pointwise predicate looked at.
-    pub(super) touched: Touched,
-    /// What it takes to hold what was asked by.
-    question_bytes: usize,
-    /// Whether it asked more than is written down; then nothing is.
+    /// Facts, each once, in the order of their first read.
+    pub(super) reads: Vec<Arc<FactRead>>,
+    /// Label values that a pointwise predicate has looked up.
+    pub(super) label_lookups: LabelLookups,
+    /// `node-*` interfaces of which a pointwise predicate has read columns.
+    pub(super) columns: NodeInterfaces,
+    /// Bytes of the keys.
+    key_bytes: usize,
+    /// Whether the call exceeded the budget; then nothing else is recorded.
     pub(super) is_cut: bool,
 }
 
 impl Trace {
-    /// Whether there is room for a question that takes so much. Where there is not, all is forgotten.
+    /// Whether the budget has room for a key of so many bytes. Where it has not, the record is dropped.
     fn admits(&mut self, bytes: usize) -> bool {
-        let is_too_much = self.is_cut || self.question_bytes.saturating_add(bytes) > REUSE_QUESTION_BYTES;
+        let is_too_much = self.is_cut || self.key_bytes.saturating_add(bytes) > REUSE_KEY_BYTES;
         if is_too_much {
             *self = Self { is_cut: true, ..Self::default() };
         }
@@ -46,11 +46,11 @@ impl Trace {
     }
 }
 
-/// A set of interfaces about nodes.
+/// A set of `node-*` interfaces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Touched(u8);
+pub(super) struct NodeInterfaces(u8);
 
-impl Touched {
+impl NodeInterfaces {
     pub(super) fn add(&mut self, interface: NodeInterface) {
         self.0 |= 1 << interface as u8;
     }
@@ -64,7 +64,7 @@ impl Touched {
     }
 }
 
-/// The facts of a context, asked by one call of one predicate.
+/// The facts of a context, read by one call of one predicate.
 #[derive(Debug)]
 pub(super) struct Recorder {
     context: Arc<Context>,
@@ -78,340 +78,199 @@ impl Recorder {
         Self { context, pointwise, trace: Mutex::default() }
     }
 
-    /// What has been asked so far.
+    /// What has been read so far.
     pub(super) fn take(&self) -> Trace {
         std::mem::take(&mut self.trace.lock())
     }
 
-    /// The context, once the question has been written down.
-    fn asked(&self, question: Question) -> &Context {
-        self.read(0, || question, |_| ());
+    /// Records a read of a fact without keys.
+    fn read(&self, key: FactKey) -> &Context {
+        self.record(0, || key, |_| ());
         &self.context
     }
 
-    /// The context, once the question that a text makes has been written down.
-    fn asked_by(&self, text: &str, question: impl FnOnce(Arc<str>) -> Question) -> &Context {
-        self.read(text.len() + SHARED, || question(text.into()), |_| ());
+    /// Records a read of a fact by one text.
+    fn read_by(&self, text: &str, key: impl FnOnce(Arc<str>) -> FactKey) -> &Context {
+        self.record(text.len() + SHARED, || key(text.into()), |_| ());
         &self.context
     }
 
-    /// Writes down a question that takes so many bytes beside itself; it is not made where there is no room for it.
-    fn read<T>(&self, bytes: usize, question: impl FnOnce() -> Question, answer: impl FnOnce(&Read) -> T) -> Option<T> {
+    /// Records a read of a field of the pod.
+    fn field(&self, field: PodField) -> &Context {
+        self.read(FactKey::PodField(field))
+    }
+
+    /// Records a read of a column of an interface.
+    fn column(&self, interface: NodeInterface, key: FactKey) -> &Context {
+        if self.pointwise { self.columns_of(interface) } else { self.read(key) }
+    }
+
+    /// Records a read of a column that a text names.
+    fn column_by(&self, interface: NodeInterface, text: &str, key: impl FnOnce(Arc<str>) -> FactKey) -> &Context {
+        if self.pointwise { self.columns_of(interface) } else { self.read_by(text, key) }
+    }
+
+    fn columns_of(&self, interface: NodeInterface) -> &Context {
+        self.trace.lock().columns.add(interface);
+        &self.context
+    }
+
+    fn resource(&self, column: ResourceColumn, resource: &str) -> &Context {
+        self.column_by(NodeInterface::Resources, resource, |resource| FactKey::Resource(column, resource))
+    }
+
+    /// Records a read by the name of a claim. Claims are looked up in the pod's namespace.
+    fn claim_by(&self, claim: &str, key: impl FnOnce(Arc<str>) -> FactKey) -> &Context {
+        self.field(PodField::Namespace);
+        self.read_by(claim, key)
+    }
+
+    /// Records a key of so many bytes beside itself, unless it exceeds the budget; the key is made only within it. Calls with
+    /// the read.
+    fn record<T>(&self, bytes: usize, key: impl FnOnce() -> FactKey, with: impl FnOnce(&FactRead) -> T) -> Option<T> {
         let mut trace = self.trace.lock();
-        if trace.is_cut || bytes > REUSE_QUESTION_BYTES {
+        if trace.is_cut || bytes > REUSE_KEY_BYTES {
             trace.admits(bytes);
             return None;
         }
-        let question = question();
-        if let Some(known) = trace.reads.iter().find(|read| read.question == question) {
-            return Some(answer(known));
+        let key = key();
+        if let Some(known) = trace.reads.iter().find(|read| read.key == key) {
+            return Some(with(known));
         }
         let bytes = if trace.reads.len() == REUSE_READS { usize::MAX } else { bytes };
         if !trace.admits(bytes) {
             return None;
         }
-        trace.question_bytes += bytes;
-        trace.reads.push(Arc::new(Read::new(question, &self.context)));
-        trace.reads.last().map(|read| answer(read))
+        trace.key_bytes += bytes;
+        trace.reads.push(Arc::new(FactRead::new(key, &self.context)));
+        trace.reads.last().map(|read| with(read))
     }
 
-    fn part(&self, part: Part) -> &Context {
-        self.asked(Question::Part(part))
-    }
-
-    /// The context, once it is written down that columns of nodes were asked for.
-    fn nodes(&self, interface: NodeInterface, question: Question) -> &Context {
-        if self.pointwise {
-            return self.touch(interface);
-        }
-        self.asked(question)
-    }
-
-    /// The same for columns that a text names.
-    fn nodes_by(&self, interface: NodeInterface, text: &str, question: impl FnOnce(Arc<str>) -> Question) -> &Context {
-        if self.pointwise {
-            return self.touch(interface);
-        }
-        self.asked_by(text, question)
-    }
-
-    fn touch(&self, interface: NodeInterface) -> &Context {
-        self.trace.lock().touched.add(interface);
-        &self.context
-    }
-
-    fn labels(&self, key: &str) -> &Context {
-        self.nodes_by(NodeInterface::Labels, key, Question::Labels)
-    }
-
-    fn amounts(&self, measure: Measure, resource: &str) -> &Context {
-        self.nodes_by(NodeInterface::Resources, resource, |resource| Question::Amounts(measure, resource))
-    }
-
-    fn tally(&self, tally: Tally) -> &Context {
-        self.nodes(NodeInterface::Resources, Question::Tally(tally))
-    }
-
-    /// Claims are looked up in the pod's namespace: pods of one namespace share what is found.
-    fn claims(&self, claim: &str, question: impl FnOnce(Arc<str>) -> Question) -> &Context {
-        self.part(Part::Namespace);
-        self.asked_by(claim, question)
-    }
-
-    /// Writes down that a text was looked up under a label key, and whether some node carries it.
-    fn looked_up(&self, key: &str, text: &str, is_carried: bool) {
+    /// Records that a pointwise predicate looked up a label value, and whether some node has it.
+    fn label_lookup(&self, key: &str, value: &str, exists: bool) {
         let mut trace = self.trace.lock();
-        if trace.is_cut || trace.label_texts.contains(key, text) {
+        if trace.is_cut || trace.label_lookups.contains(key, value) {
             return;
         }
-        let bytes = trace.label_texts.bytes_of(key, text);
+        let bytes = trace.label_lookups.bytes_of(key, value);
         if trace.admits(bytes) {
-            trace.question_bytes += bytes;
-            trace.label_texts.insert(key, text, is_carried);
+            trace.key_bytes += bytes;
+            trace.label_lookups.insert(key, value, exists);
         }
     }
 }
 
+/// Methods of [`Facts`] that record what they read and then read it from the context.
+macro_rules! recorded {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $value:ty, |$recorder:ident| $record:expr;)*) => {
+        $(fn $method(&self $(, $argument: $type)*) -> $value {
+            let $recorder = self;
+            $record.$method($($argument),*)
+        })*
+    };
+}
+
 impl Facts for Recorder {
-    fn namespace(&self) -> Arc<str> {
-        self.part(Part::Namespace).namespace()
+    recorded! {
+        namespace() -> Arc<str>, |this| this.field(PodField::Namespace);
+        label(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::Label);
+        node_name() -> Option<Arc<str>>, |this| this.read(FactKey::NodeName);
+        node_selector() -> Arc<[(Arc<str>, Arc<str>)]>, |this| this.field(PodField::NodeSelector);
+        required_terms() -> Option<Vec<wire::Term>>, |this| this.field(PodField::RequiredAffinity);
+        tolerations() -> Vec<wire::Toleration>, |this| this.field(PodField::Tolerations);
+        requests() -> Vec<wire::Request>, |this| this.field(PodField::Requests);
+        spread_constraints() -> Vec<wire::SpreadConstraint>, |this| this.field(PodField::Spread);
+        default_selector() -> Option<wire::LabelSelector>, |this| this.read(FactKey::DefaultSelector);
+        affinity() -> Vec<wire::AffinityTerm>, |this| this.field(PodField::Affinity);
+        anti_affinity() -> Vec<wire::AffinityTerm>, |this| this.field(PodField::AntiAffinity);
+        required_features() -> Vec<Arc<str>>, |this| this.field(PodField::Features);
+        volumes() -> Vec<wire::PodVolume>, |this| this.read(FactKey::PodVolumes);
+        owner() -> (Arc<str>, Arc<str>, Arc<str>), |this| this.read(FactKey::Owner);
+
+        names() -> Arc<[Arc<str>]>, |this| this.column(NodeInterface::Identity, FactKey::NodeNames);
+        row(name: &str) -> Option<u32>, |this| this.column_by(NodeInterface::Identity, name, FactKey::RowOf);
+        label_column(key: &str) -> Arc<[u32]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        label_dictionary(key: &str) -> Arc<[Arc<str>]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        label_integers(key: &str) -> Arc<[i64]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        unschedulable() -> Arc<[u8]>, |this| this.column(NodeInterface::Taints, FactKey::Unschedulable);
+        taint_sets() -> Vec<Vec<wire::Taint>>, |this| this.column(NodeInterface::Taints, FactKey::TaintSets);
+        taint_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Taints, FactKey::TaintCodes);
+        allocatable(resource: &str) -> Arc<[i64]>, |this| this.resource(ResourceColumn::Allocatable, resource);
+        foreign(resource: &str) -> Arc<[i64]>, |this| this.resource(ResourceColumn::Foreign, resource);
+        free(resource: &str) -> Arc<[i64]>, |this| this.resource(ResourceColumn::Free, resource);
+        pods() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::Pods);
+        foreign_pods() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::ForeignPods);
+        pod_limit() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::PodLimit);
+        pod_room() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::PodRoom);
+        device_class_serves(resource: &str) -> bool, |this| this.read_by(resource, FactKey::DeviceClassServes);
+        feature_sets() -> Vec<Vec<Arc<str>>>, |this| this.column(NodeInterface::Features, FactKey::FeatureSets);
+        feature_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Features, FactKey::FeatureCodes);
+
+        anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
+        anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);
+        disk_users(kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser>,
+            |this| this.read_by(id, |id| FactKey::DiskUsers(kind, id));
+        claim_users(claim: &str) -> u32, |this| this.claim_by(claim, FactKey::ClaimUsers);
+        attachment_registered() -> Arc<[u8]>, |this| this.read(FactKey::AttachmentRegistered);
+        attachment_limited() -> Arc<[u8]>, |this| this.read(FactKey::AttachmentLimited);
+        attachment_limit(driver: &str) -> Arc<[i64]>, |this| this.read_by(driver, FactKey::AttachmentLimit);
+        attachments_used(driver: &str) -> Arc<[i64]>, |this| this.read_by(driver, FactKey::AttachmentsUsed);
+        uncounted_pods() -> Vec<wire::UncountedPod>, |this| this.read(FactKey::UncountedPods);
+        claim(name: &str) -> Option<wire::Claim>, |this| this.claim_by(name, FactKey::Claim);
+        volume(name: &str) -> Option<wire::Volume>, |this| this.read_by(name, FactKey::Volume);
+        volumes_for(claim: &str) -> Vec<wire::Volume>, |this| this.claim_by(claim, FactKey::VolumesFor);
+        storage_class(name: &str) -> Option<wire::StorageClass>, |this| this.read_by(name, FactKey::StorageClass);
+        default_class() -> Option<Arc<str>>, |this| this.read(FactKey::DefaultClass);
+        driver_reports_capacity(driver: &str) -> bool, |this| this.read_by(driver, FactKey::ReportsCapacity);
+        capacities(class_name: &str) -> Vec<wire::StorageCapacity>, |this| this.read_by(class_name, FactKey::Capacities);
+        migrated(plugin: &str) -> Arc<[u8]>, |this| this.read_by(plugin, FactKey::Migrated);
     }
 
-    fn label(&self, key: &str) -> Option<Arc<str>> {
-        self.asked_by(key, Question::Label).label(key)
-    }
-
-    fn node_name(&self) -> Option<Arc<str>> {
-        self.asked(Question::NodeName).node_name()
-    }
-
-    fn node_selector(&self) -> Arc<[(Arc<str>, Arc<str>)]> {
-        self.part(Part::NodeSelector).node_selector()
-    }
-
-    fn required_terms(&self) -> Option<Vec<wire::Term>> {
-        self.part(Part::RequiredAffinity).required_terms()
-    }
-
-    fn tolerations(&self) -> Vec<wire::Toleration> {
-        self.part(Part::Tolerations).tolerations()
-    }
-
-    fn requests(&self) -> Vec<wire::Request> {
-        self.part(Part::Requests).requests()
-    }
-
-    fn names(&self) -> Arc<[Arc<str>]> {
-        self.nodes(NodeInterface::Identity, Question::Names).names()
-    }
-
-    fn row(&self, name: &str) -> Option<u32> {
-        self.nodes_by(NodeInterface::Identity, name, Question::RowOf).row(name)
-    }
-
-    fn label_column(&self, key: &str) -> Arc<[u32]> {
-        self.labels(key).label_column(key)
-    }
-
-    fn label_code(&self, key: &str, text: &str) -> Option<u32> {
-        let code = self.labels(key).label_code(key, text);
+    fn label_code(&self, key: &str, value: &str) -> Option<u32> {
+        let context = self.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        let code = context.label_code(key, value);
         if self.pointwise {
-            self.looked_up(key, text, code.is_some());
+            self.label_lookup(key, value, code.is_some());
         }
         code
     }
 
-    fn label_dictionary(&self, key: &str) -> Arc<[Arc<str>]> {
-        self.labels(key).label_dictionary(key)
-    }
-
-    fn label_integers(&self, key: &str) -> Arc<[i64]> {
-        self.labels(key).label_integers(key)
-    }
-
-    fn unschedulable(&self) -> Arc<[u8]> {
-        self.nodes(NodeInterface::Taints, Question::Unschedulable).unschedulable()
-    }
-
-    fn taint_sets(&self) -> Vec<Vec<wire::Taint>> {
-        self.nodes(NodeInterface::Taints, Question::TaintSets).taint_sets()
-    }
-
-    fn taint_column(&self) -> Arc<[u32]> {
-        self.nodes(NodeInterface::Taints, Question::TaintCodes).taint_column()
-    }
-
-    fn allocatable(&self, resource: &str) -> Arc<[i64]> {
-        self.amounts(Measure::Allocatable, resource).allocatable(resource)
-    }
-
     fn requested(&self, resource: &str) -> Arc<[i64]> {
-        self.amounts(Measure::Allocatable, resource);
-        self.amounts(Measure::Free, resource).requested(resource)
-    }
-
-    fn foreign(&self, resource: &str) -> Arc<[i64]> {
-        self.amounts(Measure::Foreign, resource).foreign(resource)
-    }
-
-    fn free(&self, resource: &str) -> Arc<[i64]> {
-        self.amounts(Measure::Free, resource).free(resource)
-    }
-
-    fn pods(&self) -> Arc<[i64]> {
-        self.tally(Tally::Pods).pods()
-    }
-
-    fn foreign_pods(&self) -> Arc<[i64]> {
-        self.tally(Tally::Foreign).foreign_pods()
-    }
-
-    fn pod_limit(&self) -> Arc<[i64]> {
-        self.tally(Tally::Limit).pod_limit()
-    }
-
-    fn pod_room(&self) -> Arc<[i64]> {
-        self.tally(Tally::Room).pod_room()
-    }
-
-    fn device_class_serves(&self, resource: &str) -> bool {
-        self.asked_by(resource, Question::DeviceClassServes).device_class_serves(resource)
+        // Allocatable less free.
+        self.resource(ResourceColumn::Allocatable, resource);
+        self.resource(ResourceColumn::Free, resource).requested(resource)
     }
 
     fn port_conflicts(&self) -> Option<Arc<[u8]>> {
-        // Who asks for no port learns nothing about nodes.
-        if self.part(Part::HostPorts).pod().host_ports.is_empty() {
+        // For a pod without host ports the call reads nothing of nodes.
+        if self.field(PodField::HostPorts).pod().host_ports.is_empty() {
             return None;
         }
-        self.nodes(NodeInterface::Ports, Question::PortUse).port_conflicts()
-    }
-
-    fn spread_constraints(&self) -> Vec<wire::SpreadConstraint> {
-        self.part(Part::Spread).spread_constraints()
-    }
-
-    fn default_selector(&self) -> Option<wire::LabelSelector> {
-        self.asked(Question::DefaultSelector).default_selector()
-    }
-
-    fn affinity(&self) -> Vec<wire::AffinityTerm> {
-        self.part(Part::Affinity).affinity()
-    }
-
-    fn anti_affinity(&self) -> Vec<wire::AffinityTerm> {
-        self.part(Part::AntiAffinity).anti_affinity()
+        self.column(NodeInterface::Ports, FactKey::PortUse).port_conflicts()
     }
 
     fn matching_pods(&self, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
         let key = Context::count_key(selectors, terminating)?;
-        let counts = |read: &Read| read.counts().map(|counts| self.context.column(counts));
-        let counts = self.read(key.selectors.heap(), || Question::Count(key), counts);
+        let counts = |read: &FactRead| read.counts().map(|counts| self.context.column(counts));
+        let counts = self.record(key.heap(), || FactKey::PodCount(key), counts);
         counts.flatten().or_else(|| self.context.matching_pods(selectors, terminating))
     }
 
     fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Option<bool> {
         let selectors = Context::count_key(selectors, false)?.selectors;
-        self.read(selectors.heap(), || Question::MatchesThisPod(selectors.clone()), |_| ());
+        self.record(selectors.heap(), || FactKey::MatchesThisPod(selectors.clone()), |_| ());
         Some(self.context.is_matched_by(&selectors))
     }
 
-    fn anti_affinity_keys(&self) -> Vec<Arc<str>> {
-        self.asked(Question::AntiAffinity).anti_affinity_keys()
-    }
-
-    fn anti_affinity_terms(&self, topology_key: &str) -> Arc<[u32]> {
-        self.asked(Question::AntiAffinity).anti_affinity_terms(topology_key)
-    }
-
-    fn required_features(&self) -> Vec<Arc<str>> {
-        self.part(Part::Features).required_features()
-    }
-
-    fn feature_sets(&self) -> Vec<Vec<Arc<str>>> {
-        self.nodes(NodeInterface::Features, Question::FeatureSets).feature_sets()
-    }
-
-    fn feature_column(&self) -> Arc<[u32]> {
-        self.nodes(NodeInterface::Features, Question::FeatureCodes).feature_column()
-    }
-
-    fn volumes(&self) -> Vec<wire::PodVolume> {
-        self.asked(Question::Volumes).volumes()
-    }
-
-    fn owner(&self) -> (Arc<str>, Arc<str>, Arc<str>) {
-        self.asked(Question::Owner).owner()
-    }
-
-    fn disk_users(&self, kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser> {
-        self.asked_by(id, |id| Question::DiskUsers(kind, id)).disk_users(kind, id)
-    }
-
-    fn claim_users(&self, claim: &str) -> u32 {
-        self.claims(claim, Question::ClaimUsers).claim_users(claim)
-    }
-
     fn wanted_attachments(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
-        // What the pod's volumes would attach depends on these, and on whose they are.
-        self.asked(Question::Volumes);
-        self.part(Part::Namespace);
-        self.asked(Question::Wanted(registered)).wanted_attachments(registered)
-    }
-
-    fn attachment_registered(&self) -> Arc<[u8]> {
-        self.asked(Question::Registered).attachment_registered()
-    }
-
-    fn attachment_limited(&self) -> Arc<[u8]> {
-        self.asked(Question::Limited).attachment_limited()
-    }
-
-    fn attachment_limit(&self, driver: &str) -> Arc<[i64]> {
-        self.asked_by(driver, Question::Limit).attachment_limit(driver)
-    }
-
-    fn attachments_used(&self, driver: &str) -> Arc<[i64]> {
-        self.asked_by(driver, Question::Used).attachments_used(driver)
+        // They follow from the pod's volumes and its namespace.
+        self.read(FactKey::PodVolumes);
+        self.field(PodField::Namespace);
+        self.read(FactKey::WantedAttachments(registered)).wanted_attachments(registered)
     }
 
     fn rows_with_attachment(&self, volume: &wire::Attachment) -> Vec<u32> {
-        self.read(volume.heap(), || Question::RowsWith(volume.clone()), |_| ());
+        self.record(volume.heap(), || FactKey::RowsWithAttachment(volume.clone()), |_| ());
         self.context.rows_with_attachment(volume)
-    }
-
-    fn uncounted_pods(&self) -> Vec<wire::UncountedPod> {
-        self.asked(Question::Uncounted).uncounted_pods()
-    }
-
-    fn claim(&self, name: &str) -> Option<wire::Claim> {
-        self.claims(name, Question::Claim).claim(name)
-    }
-
-    fn volume(&self, name: &str) -> Option<wire::Volume> {
-        self.asked_by(name, Question::Volume).volume(name)
-    }
-
-    fn volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
-        self.claims(claim, Question::VolumesFor).volumes_for(claim)
-    }
-
-    fn storage_class(&self, name: &str) -> Option<wire::StorageClass> {
-        self.asked_by(name, Question::Class).storage_class(name)
-    }
-
-    fn default_class(&self) -> Option<Arc<str>> {
-        self.asked(Question::DefaultClass).default_class()
-    }
-
-    fn driver_reports_capacity(&self, driver: &str) -> bool {
-        self.asked_by(driver, Question::ReportsCapacity).driver_reports_capacity(driver)
-    }
-
-    fn capacities(&self, class_name: &str) -> Vec<wire::StorageCapacity> {
-        self.asked_by(class_name, Question::Capacities).capacities(class_name)
-    }
-
-    fn migrated(&self, plugin: &str) -> Arc<[u8]> {
-        self.asked_by(plugin, Question::Migrated).migrated(plugin)
     }
 }

@@ -9,7 +9,7 @@ use crate::args::{AskArgs, PodKey};
 use crate::cluster::{self, GivenPod, Origin};
 use crate::exit::Failure;
 use nodesift_api::{Age, response};
-use nodesift_engine::{self as engine, Depth, Engine, Nodes, PodRef, Question};
+use nodesift_engine::{self as engine, Depth, Engine, Nodes, PodRef, Query};
 
 /// Pods answered in one go: often enough to show progress, seldom enough not to matter.
 const BATCH: usize = 64;
@@ -78,7 +78,7 @@ impl Local {
 
     pub(super) fn answer<A: Answered>(&self, pods: Vec<PodRef>, args: &AskArgs) -> anyhow::Result<Batch<A>> {
         let nodes = if args.node.is_empty() { Nodes::All } else { Nodes::Named(args.node.clone()) };
-        let question = Question { pods, nodes, phase: args.phase.into(), depth: A::DEPTH };
+        let question = Query { pods, nodes, phase: args.phase.into(), depth: A::DEPTH };
         let answer = self.engine.answer(&question).map_err(|error| Failure::Data(error.into()))?;
         Ok(A::batch(&answer))
     }

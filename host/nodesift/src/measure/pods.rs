@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ground::{Ground, Template};
 use super::rounds::{Times, timed};
-use nodesift_engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Question};
+use nodesift_engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Query};
 
 /// How often each is measured.
 #[derive(Debug, Clone, Copy)]
@@ -101,9 +101,9 @@ pub fn measure(
 }
 
 /// Which nodes fit a pod, and by whom the others are rejected.
-pub fn question(template: &Template) -> Question {
+pub fn question(template: &Template) -> Query {
     let pods = template.uids.first().map(|uid| PodRef::Uid(uid.clone())).into_iter().collect();
-    Question { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
+    Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
 }
 
 /// Asks until the cache keeps up to date what the question makes it count; how many nodes fit.
@@ -111,7 +111,7 @@ pub fn question(template: &Template) -> Question {
 /// # Errors
 ///
 /// What the engine fails with.
-pub fn settle(ground: &Ground, engine: &Engine, question: &Question) -> Result<usize, Error> {
+pub fn settle(ground: &Ground, engine: &Engine, question: &Query) -> Result<usize, Error> {
     ask(engine, question)?;
     // What is counted on demand is taken over with the next change.
     ground.bind(None, 0);
@@ -120,11 +120,11 @@ pub fn settle(ground: &Ground, engine: &Engine, question: &Question) -> Result<u
     Ok(answer.pods.first().map_or(0, |pod| pod.feasible.len()))
 }
 
-fn asked(engine: &Engine, question: &Question, rounds: usize) -> Result<Times, Error> {
+fn asked(engine: &Engine, question: &Query, rounds: usize) -> Result<Times, Error> {
     timed(rounds, |_| Ok(()), |()| ask(engine, question))
 }
 
-fn ask(engine: &Engine, question: &Question) -> Result<(), Error> {
+fn ask(engine: &Engine, question: &Query) -> Result<(), Error> {
     engine.answer(question).map(|answer| drop(black_box(answer)))
 }
 
@@ -144,7 +144,7 @@ mod tests {
         let ground = Ground::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
         for template in &ground.templates {
             let question = question(template);
-            let kept = || engine.answer_kept(&engine.snapshot(), &question);
+            let kept = || engine.answer_cached(&engine.snapshot(), &question);
             assert!(kept().is_none(), "pod {}: nobody has asked yet", template.name);
             for time in 0..3 {
                 let answer = engine.answer(&question).unwrap();

@@ -58,7 +58,7 @@ fn main() -> anyhow::Result<()> {
     for template in &ground.templates {
         let question = pods::question(template);
         let feasible = pods::settle(&ground, &engine, &question)?;
-        let natively = || engine.answer_judged_by(&native::judge, &question);
+        let natively = || engine.answer_with(&native::judge, &question);
         check(&engine.answer(&question)?, &natively()?).with_context(|| format!("pod {}", template.name))?;
         let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
         for _ in 0..args.rounds {

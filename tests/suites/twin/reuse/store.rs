@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use nodesift_engine::Question;
+use nodesift_engine::Query;
 
 use super::world::{Counted, World, policy};
 use crate::from_environment;
@@ -70,7 +70,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
         let mut asked = Vec::new();
         let workers: Vec<_> = (0..THREADS)
             .map(|number| {
-                let (sender, receiver) = mpsc::sync_channel::<Vec<Question>>(2);
+                let (sender, receiver) = mpsc::sync_channel::<Vec<Query>>(2);
                 asked.push(sender);
                 let (engine, done) = (&engine, &done);
                 scope.spawn(move || {
@@ -99,7 +99,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
         while Instant::now() < until {
             world.advance();
             // The same pods to all threads, so that they meet at the same verdicts.
-            let questions: Vec<Question> = (0..BATCH).map(|_| world.question()).collect();
+            let questions: Vec<Query> = (0..BATCH).map(|_| world.question()).collect();
             for sender in &asked {
                 let again = questions.iter().map(again).collect();
                 let _full = sender.try_send(again);
@@ -122,7 +122,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
 }
 
 /// The same question once more.
-fn again(question: &Question) -> Question {
+fn again(question: &Query) -> Query {
     use nodesift_engine::PodRef;
     let pod = match &question.pods[0] {
         PodRef::Uid(uid) => PodRef::Uid(uid.clone()),
@@ -130,5 +130,5 @@ fn again(question: &Question) -> Question {
         PodRef::Whole(pod) => PodRef::Whole(pod.clone()),
         PodRef::Name { namespace, name } => PodRef::Name { namespace: namespace.clone(), name: name.clone() },
     };
-    Question { pods: vec![pod], nodes: question.nodes.clone(), phase: question.phase, depth: question.depth }
+    Query { pods: vec![pod], nodes: question.nodes.clone(), phase: question.phase, depth: question.depth }
 }

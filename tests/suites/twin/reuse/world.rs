@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question, Reuse, Sample};
+use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Query, Reuse, Sample};
 use nodesift_object::Pod;
 use nodesift_policy::Policy;
 use nodesift_sandbox::Runtime;
@@ -163,7 +163,7 @@ impl World {
     }
 
     /// About a pod of the pool or a pending one of the cluster, all nodes, some, or enough, in any phase.
-    pub(super) fn question(&mut self) -> Question {
+    pub(super) fn question(&mut self) -> Query {
         let random = &mut self.random;
         let nodes = match random.u8(0..4) {
             0 => {
@@ -185,7 +185,7 @@ impl World {
             Some((at, mut pending)) => PodRef::Uid(pending.swap_remove(at % pending.len())),
             None => PodRef::Whole(Box::new(whole.clone())),
         };
-        Question { pods: vec![pod], nodes, phase, depth }
+        Query { pods: vec![pod], nodes, phase, depth }
     }
 }
 

@@ -10,14 +10,14 @@ use nodesift_object::Pod;
 
 /// Pods to judge against one snapshot.
 #[derive(Debug)]
-pub struct Question {
+pub struct Query {
     /// Each gets an answer of its own, in this order.
     pub pods: Vec<PodRef>,
     /// The nodes asked about.
     pub nodes: Nodes,
     /// Which part of the policy runs.
     pub phase: Phase,
-    /// How much is evaluated.
+    /// How much is evaluation.
     pub depth: Depth,
 }
 
@@ -70,7 +70,7 @@ impl Sample {
     }
 }
 
-/// How much is evaluated.
+/// How much is evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// The first predicate that rejects a node ends that node, as in a scheduling cycle.

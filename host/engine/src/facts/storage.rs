@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use super::{Context, pods, term};
+use super::context::{Context, term};
+use super::pods;
 use nodesift_cache::metadata::volumes::{Disk, DiskKind};
 use nodesift_cache::metadata::{self, BindingMode, VolumeSource};
 use nodesift_cache::{Obstacle, Owner, Placement, Row, resolve};

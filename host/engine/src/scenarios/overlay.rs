@@ -1,22 +1,22 @@
 //! What-if: a question about the cluster as it is not.
 //!
-//! [`Engine::supposing`] makes the snapshot that would be, which [`Engine::answer_on`] answers from like from any other.
+//! [`Engine::overlay_snapshot`] makes the snapshot that would be, which [`Engine::answer_on`] answers from like from any other.
 
 use std::fmt;
 use std::sync::Arc;
 use std::thread;
 
-use super::question::PodRef;
-use super::{Engine, Error};
 use crate::limits::{OVERLAY_PAUSE, OVERLAY_TRIES};
+use crate::query::PodRef;
+use crate::{Engine, Error};
 use nodesift_cache::metadata::{self, NodeFacts, PodFacts, PodRecord};
 use nodesift_cache::{Overlay, OverlayError, Snapshot};
 use nodesift_object::Node;
 use nodesift_sandbox::Interface;
 
-/// What is supposed for one question.
+/// What is supposed for one query.
 #[derive(Debug, Default)]
-pub struct WhatIf {
+pub struct OverlaySpec {
     /// Nodes that are there, or are different from what they are.
     pub nodes: Vec<Node>,
     /// Pods that are gone.
@@ -25,9 +25,9 @@ pub struct WhatIf {
     pub added: Vec<(PodRef, String)>,
 }
 
-/// The part of a [`WhatIf`] that names what is not there, by its place in its list.
+/// The part of a [`OverlaySpec`] that names what is not there, by its place in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Supposed {
+pub enum OverlayPart {
     /// A pod of `removed`.
     Removed(usize),
     /// A pod of `added`.
@@ -36,7 +36,7 @@ pub enum Supposed {
     NodeOfAdded(usize),
 }
 
-impl fmt::Display for Supposed {
+impl fmt::Display for OverlayPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Removed(at) => write!(f, "removed[{at}]"),
@@ -46,7 +46,7 @@ impl fmt::Display for Supposed {
     }
 }
 
-impl WhatIf {
+impl OverlaySpec {
     /// Whether nothing is supposed.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.removed.is_empty() && self.added.is_empty()
@@ -76,28 +76,28 @@ impl Engine {
     /// # Errors
     ///
     /// Where something that is named is not in the cache, or does not stop changing.
-    pub fn supposing(&self, what_if: &WhatIf) -> Result<Arc<Snapshot>, Error> {
-        if what_if.is_empty() {
+    pub fn overlay_snapshot(&self, spec: &OverlaySpec) -> Result<Arc<Snapshot>, Error> {
+        if spec.is_empty() {
             return Ok(self.snapshot());
         }
-        let nodes: Vec<NodeFacts> = what_if.nodes.iter().map(metadata::node).collect();
+        let nodes: Vec<NodeFacts> = spec.nodes.iter().map(metadata::node).collect();
         self.settled(|snapshot| {
-            let overlay = self.overlay(what_if, nodes.clone())?;
+            let overlay = self.overlay(spec, nodes.clone())?;
             snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
         })
     }
 
     /// Looks up what is named.
-    fn overlay(&self, what_if: &WhatIf, nodes: Vec<NodeFacts>) -> Result<Overlay, Error> {
-        let removed = what_if.removed.iter().enumerate().map(|(at, pod)| match pod {
+    fn overlay(&self, spec: &OverlaySpec, nodes: Vec<NodeFacts>) -> Result<Overlay, Error> {
+        let removed = spec.removed.iter().enumerate().map(|(at, pod)| match pod {
             PodRef::Uid(uid) => Ok(Arc::from(uid.as_str())),
             other => match self.record(other) {
                 Ok(pod) => Ok(Arc::clone(&pod.uid)),
-                Err(error) => Err(at_place(Supposed::Removed(at), error)),
+                Err(error) => Err(at_place(OverlayPart::Removed(at), error)),
             },
         });
-        let added = what_if.added.iter().enumerate().map(|(at, (pod, node))| {
-            let pod = self.record(pod).map_err(|error| at_place(Supposed::Added(at), error))?;
+        let added = spec.added.iter().enumerate().map(|(at, (pod, node))| {
+            let pod = self.record(pod).map_err(|error| at_place(OverlayPart::Added(at), error))?;
             let node: Arc<str> = Arc::from(node.as_str());
             let is_there = pod.node_name.as_ref() == Some(&node);
             let pod = if is_there { pod } else { Arc::new(pod.on_node(Some(Arc::clone(&node)))) };
@@ -111,7 +111,7 @@ impl Engine {
     }
 
     /// What the cache keeps of a pod, or would keep of one that is given whole.
-    pub(super) fn record(&self, pod: &PodRef) -> Result<Arc<PodRecord>, Error> {
+    pub(crate) fn record(&self, pod: &PodRef) -> Result<Arc<PodRecord>, Error> {
         let (record, asked) = match pod {
             PodRef::Whole(pod) => {
                 let record = metadata::pod_record(pod, &self.policy().scheduler_names);
@@ -129,7 +129,7 @@ impl Engine {
 
 /// The interfaces that tell a pod something else about a cluster when some of these pods come to a node or leave it. Of
 /// the anti-affinity of pods on nodes a pod is told what keeps it away itself, and nothing else.
-pub(super) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapshot) -> Vec<Interface> {
+pub(crate) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapshot) -> Vec<Interface> {
     let some = |changes: fn(&PodRecord) -> bool| pods.iter().any(|pod| changes(pod));
     let is_changed = |interface: &Interface| match interface {
         Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
@@ -137,17 +137,17 @@ pub(super) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapsho
         Interface::ClusterVolumeUse | Interface::ClusterAttachments => some(|pod| !pod.facts.volumes.is_empty()),
         _ => some(|_| true),
     };
-    Interface::ALL.into_iter().filter(|interface| interface.is_about_pods_on_nodes()).filter(is_changed).collect()
+    Interface::ALL.into_iter().filter(|interface| interface.depends_on_pods_on_nodes()).filter(is_changed).collect()
 }
 
 /// Says which part of the overlay does not fit.
 fn placed(error: OverlayError, overlay: &Overlay) -> Error {
     let place = match &error {
         OverlayError::UnknownPod { uid } => {
-            overlay.removed.iter().position(|removed| removed == uid).map(Supposed::Removed)
+            overlay.removed.iter().position(|removed| removed == uid).map(OverlayPart::Removed)
         }
         OverlayError::UnknownNode { node } => {
-            overlay.added.iter().position(|(_, of_added)| of_added == node).map(Supposed::NodeOfAdded)
+            overlay.added.iter().position(|(_, of_added)| of_added == node).map(OverlayPart::NodeOfAdded)
         }
         OverlayError::Unsettled { .. } => None,
     };
@@ -158,6 +158,6 @@ fn placed(error: OverlayError, overlay: &Overlay) -> Error {
     }
 }
 
-fn at_place(place: Supposed, error: Error) -> Error {
-    Error::Supposed { place, error: Box::new(error) }
+fn at_place(part: OverlayPart, error: Error) -> Error {
+    Error::OverlayPart { part, error: Box::new(error) }
 }

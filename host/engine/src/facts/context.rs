@@ -1,8 +1,5 @@
 //! One pod against one batch of rows of one snapshot, as the facts that a predicate may import.
 
-mod pods;
-mod storage;
-
 use std::sync::{Arc, OnceLock};
 
 use nodesift_cache::metadata::{HostPort, PodFacts, PodSelector};
@@ -11,6 +8,8 @@ use nodesift_object::node::TaintEffect;
 use nodesift_object::pod::{Toleration, TolerationOperator};
 use nodesift_object::selector::{NodeSelectorTerm, Operator, Requirement};
 use nodesift_sandbox::{Facts, wire};
+
+use super::pods;
 
 /// The rows that one evaluation asks about.
 #[derive(Debug, Clone)]
@@ -24,12 +23,12 @@ pub enum Batch {
 /// The facts of one evaluation.
 #[derive(Debug)]
 pub struct Context {
-    snapshot: Arc<Snapshot>,
-    pod: Arc<PodFacts>,
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) pod: Arc<PodFacts>,
     node_name: Option<Arc<str>>,
     batch: Batch,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
-    owner: (Arc<str>, Arc<str>),
+    pub(super) owner: (Arc<str>, Arc<str>),
     matched_terms: OnceLock<Vec<MatchedTerm>>,
 }
 
@@ -56,46 +55,46 @@ impl Context {
     }
 
     /// The facts for the same pod about other rows.
-    pub(super) fn over(&self, batch: Batch) -> Self {
+    pub(crate) fn over(&self, batch: Batch) -> Self {
         self.against(Arc::clone(&self.snapshot), batch)
     }
 
     /// The facts for the same pod about another state of the cluster.
-    pub(super) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
+    pub(crate) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
         let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
         Self { owner: self.owner.clone(), ..context }
     }
 
-    pub(super) fn pod(&self) -> &Arc<PodFacts> {
+    pub(crate) fn pod(&self) -> &Arc<PodFacts> {
         &self.pod
     }
 
     /// Terms of pods on nodes that match the pod; looked up once.
-    pub(super) fn matched_terms(&self) -> &[MatchedTerm] {
+    pub(crate) fn matched_terms(&self) -> &[MatchedTerm] {
         let look_up = || self.snapshot.anti_affinity(&self.pod.namespace, &self.pod.labels);
         self.matched_terms.get_or_init(look_up)
     }
 
     /// What counts pods that match all selectors; none where an operator is unknown.
-    pub(super) fn count_key(selectors: &[wire::PodSelector], terminating: bool) -> Option<CountKey> {
+    pub(crate) fn count_key(selectors: &[wire::PodSelector], terminating: bool) -> Option<CountKey> {
         Some(CountKey { selectors: pods::compile(selectors)?, terminating })
     }
 
     /// Whether the pod matches all selectors.
-    pub(super) fn is_matched_by(&self, selectors: &[PodSelector]) -> bool {
+    pub(crate) fn is_matched_by(&self, selectors: &[PodSelector]) -> bool {
         pods::is_matched_by(self, selectors)
     }
 
-    pub(super) fn batch(&self) -> &Batch {
+    pub(crate) fn batch(&self) -> &Batch {
         &self.batch
     }
 
-    pub(super) fn snapshot(&self) -> &Arc<Snapshot> {
+    pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
     }
 
     /// The batch's entries of a column.
-    pub(super) fn column<T: Clone>(&self, column: &Column<T>) -> Arc<[T]> {
+    pub(crate) fn column<T: Clone>(&self, column: &Column<T>) -> Arc<[T]> {
         match &self.batch {
             Batch::All => column.flat(),
             Batch::Rows(rows) => column.gather(rows),
@@ -115,6 +114,16 @@ impl Context {
 
     fn label<T>(&self, key: &str, read: impl Fn(&LabelColumn) -> T, absent: impl Fn() -> T) -> T {
         self.snapshot.label_column(key).map_or_else(absent, |column| read(&column))
+    }
+}
+
+impl Context {
+    /// Calls with place in the batch and row.
+    pub(crate) fn for_each_row(&self, mut call: impl FnMut(usize, Row)) {
+        match &self.batch {
+            Batch::All => (0..self.rows()).for_each(|row| call(row as usize, Row(row))),
+            Batch::Rows(rows) => rows.iter().enumerate().for_each(|(place, row)| call(place, *row)),
+        }
     }
 }
 
@@ -369,7 +378,7 @@ impl Facts for Context {
     }
 }
 
-fn term(term: &NodeSelectorTerm) -> wire::Term {
+pub(super) fn term(term: &NodeSelectorTerm) -> wire::Term {
     wire::Term {
         expressions: term.match_expressions.iter().map(requirement).collect(),
         fields: term.match_fields.iter().map(requirement).collect(),

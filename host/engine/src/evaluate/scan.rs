@@ -1,36 +1,37 @@
-//! Rows brought together by what rejects them first, sixty-four places of a batch at a time.
+//! Groups the places of a batch by the first failure that rejects them, sixty-four places at a time.
 //!
-//! Most predicates reject few rows, and for few reasons: which of sixty-four codes are not 0, or which are the same, is
-//! found without a look at each. Start at [`Open::take`].
+//! Most predicates reject few rows, and with few failures: which of sixty-four codes are not 0, or which are equal, is
+//! computed without a branch per code. Start at [`OpenPlaces::take`].
 
 use std::collections::BTreeMap;
 
-use crate::judgement::Reason;
-use crate::rows::{Bits, WORD, all_bits};
-use nodesift_cache::limits::CHUNK_ROWS;
+use nodesift_sandbox::Failure;
+use nodesift_sandbox::limits::VERDICT_CHUNK_ROWS;
 
-/// Up to so many reasons of one predicate have a bitmap each while they are told apart; with more, each place is listed.
-const FEW_REASONS: usize = 16;
+use super::row_set::{Bits, WORD, all_bits};
 
-// A piece of codes ends where a word does.
-const _: () = assert!(CHUNK_ROWS.is_multiple_of(WORD));
+/// Up to so many failures of one predicate have a bitmap each; with more, places are listed.
+const FEW_FAILURES: usize = 16;
+
+// A chunk of codes ends where a word does.
+const _: () = assert!(VERDICT_CHUNK_ROWS.is_multiple_of(WORD));
 
 /// The places that no predicate has rejected so far.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenPlaces {
     words: Vec<u64>,
 }
 
-/// Places under one reason.
+/// Places under one failure.
 #[derive(Debug, Clone)]
 pub(super) enum Places {
     /// Bit `place % 64` of word `place / 64`; words at the end in which none is set may be missing.
     Bitmap(Vec<u64>),
-    /// In order once all are there.
+    /// Sorted once complete.
     List(Vec<u32>),
 }
 
-impl Open {
+impl OpenPlaces {
     /// All of a batch's places.
     pub(super) fn all(places: usize) -> Self {
         Self { words: all_bits(places) }
@@ -41,32 +42,32 @@ impl Open {
         self.words
     }
 
-    /// Takes the places that are left, all for one reason.
+    /// Takes the places that are left, all for one failure.
     pub(super) fn take_all(&mut self) -> Places {
         let all = self.words.clone();
         self.words.fill(0);
         Places::Bitmap(all)
     }
 
-    /// Takes the places that a predicate rejects. `pieces` are its codes in order, all but the last of whole words; those
-    /// of a place that is taken already say nothing. Equal reasons come together, in their order.
+    /// Takes the places that a predicate rejects. `chunks` are its codes in order, all but the last of whole words; codes of
+    /// places that are taken already are ignored. Equal failures are merged, in their order.
     pub(super) fn take<'a, 'r>(
         &mut self,
-        pieces: impl Iterator<Item = &'a [u16]>,
-        reasons: &'r [Reason],
-    ) -> BTreeMap<&'r Reason, Places> {
-        let mut found = Found::new(reasons.len(), self.words.len());
+        chunks: impl Iterator<Item = &'a [u16]>,
+        failures: &'r [Failure],
+    ) -> BTreeMap<&'r Failure, Places> {
+        let mut found = PlacesByFailure::new(failures.len(), self.words.len());
         let mut words = self.words.iter_mut().zip((0_u32..).step_by(WORD));
         let mut take = |codes: &[u16; WORD]| {
             let Some((open, base)) = words.next() else { return };
-            let rejected = *open & others_than(0, codes);
+            let rejected = *open & differing_bits(0, codes);
             if rejected != 0 {
                 *open &= !rejected;
                 found.add(rejected, base, codes);
             }
         };
-        for piece in pieces {
-            let (whole, rest) = piece.as_chunks();
+        for chunk in chunks {
+            let (whole, rest) = chunk.as_chunks();
             whole.iter().for_each(&mut take);
             if !rest.is_empty() {
                 let mut last = [0; WORD];
@@ -74,36 +75,36 @@ impl Open {
                 take(&last);
             }
         }
-        let mut sorted: BTreeMap<&Reason, Places> = BTreeMap::new();
-        for (reason, places) in reasons.iter().zip(found.places).filter(|(_, places)| !places.is_empty()) {
-            sorted.entry(reason).and_modify(|known| known.join(&places)).or_insert(places);
+        let mut sorted: BTreeMap<&Failure, Places> = BTreeMap::new();
+        for (failure, places) in failures.iter().zip(found.places).filter(|(_, places)| !places.is_empty()) {
+            sorted.entry(failure).and_modify(|known| known.join(&places)).or_insert(places);
         }
-        // Once, however many reasons are equal.
-        sorted.values_mut().for_each(Places::put_in_order);
+        // Once per merged failure.
+        sorted.values_mut().for_each(Places::sort);
         sorted
     }
 }
 
-/// Places by reason.
-struct Found {
+/// Places by failure.
+struct PlacesByFailure {
     places: Vec<Places>,
     /// Words of a bitmap of all places.
     words: usize,
 }
 
-impl Found {
-    fn new(reasons: usize, words: usize) -> Self {
-        let none = if reasons <= FEW_REASONS { Places::Bitmap(Vec::new()) } else { Places::List(Vec::new()) };
-        Self { places: vec![none; reasons], words }
+impl PlacesByFailure {
+    fn new(failures: usize, words: usize) -> Self {
+        let none = if failures <= FEW_FAILURES { Places::Bitmap(Vec::new()) } else { Places::List(Vec::new()) };
+        Self { places: vec![none; failures], words }
     }
 
-    /// Adds the places of a word that are rejected; the first of its places is `base`.
+    /// Adds the rejected places of a word; `base` is its first place.
     fn add(&mut self, mut rejected: u64, base: u32, codes: &[u16; WORD]) {
         let is_only = self.places.len() == 1;
         while rejected != 0 {
             let code = codes.get(rejected.trailing_zeros() as usize).copied().unwrap_or(0);
-            let same = if is_only { rejected } else { rejected & !others_than(code, codes) };
-            // A code without a reason does not pass the sandbox; here it would keep its places out of every group.
+            let same = if is_only { rejected } else { rejected & !differing_bits(code, codes) };
+            // A code without a failure does not pass the sandbox; here its places would be in no group.
             if let Some(places) = usize::from(code).checked_sub(1).and_then(|at| self.places.get_mut(at)) {
                 places.add(same, base, self.words);
             }
@@ -132,7 +133,7 @@ impl Places {
         }
     }
 
-    /// Adds the places of a word behind all that there are; a bitmap may come to have `size` words.
+    /// Appends the places of a word behind all others; a bitmap may grow to `size` words.
     fn add(&mut self, word: u64, base: u32, size: usize) {
         match self {
             Self::Bitmap(words) => {
@@ -144,7 +145,7 @@ impl Places {
         }
     }
 
-    fn put_in_order(&mut self) {
+    fn sort(&mut self) {
         if let Self::List(places) = self
             && !places.is_sorted()
         {
@@ -152,7 +153,7 @@ impl Places {
         }
     }
 
-    /// Adds other places, none of which is among these, in no order.
+    /// Adds other places, disjoint from these, unsorted.
     fn join(&mut self, other: &Self) {
         match self {
             Self::Bitmap(words) => other.for_each(|place| {
@@ -164,8 +165,8 @@ impl Places {
     }
 }
 
-/// A bit for each place of a word, set where the code is another.
-fn others_than(code: u16, codes: &[u16; WORD]) -> u64 {
+/// One bit per place of a word, set where the code differs.
+fn differing_bits(code: u16, codes: &[u16; WORD]) -> u64 {
     let mut differs = [0_u8; WORD];
     for (differs, known) in differs.iter_mut().zip(codes) {
         *differs = u8::from(*known != code);
@@ -174,8 +175,8 @@ fn others_than(code: u16, codes: &[u16; WORD]) -> u64 {
     eights.iter().rev().fold(0, |word, eight| word << 8 | lowest_bits(*eight))
 }
 
-/// The lowest bits of eight bytes, which have no other, as a byte: the product has each of them in a place of its own, and
-/// in its highest byte those that are wanted.
+/// The lowest bits of eight bytes that are 0 or 1, as a byte: the multiplication shifts each of them into its own bit of the
+/// highest byte.
 fn lowest_bits(bytes: [u8; 8]) -> u64 {
     u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
@@ -184,10 +185,10 @@ fn lowest_bits(bytes: [u8; 8]) -> u64 {
 #[allow(clippy::unwrap_used, clippy::cast_possible_truncation)]
 mod tests {
     use super::*;
-    use crate::answer::Code;
+    use nodesift_sandbox::Code;
 
-    fn reason(number: usize) -> Reason {
-        Reason { code: Code::Unschedulable, texts: vec![format!("reason {number}")].into() }
+    fn failure(number: usize) -> Failure {
+        Failure { code: Code::Unschedulable, reasons: vec![format!("reason {number}")].into() }
     }
 
     #[test]
@@ -205,7 +206,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..500 {
             let places = random.usize(..300);
-            let mut open = Open::all(places);
+            let mut open = OpenPlaces::all(places);
             let mut left: Vec<usize> = (0..places).collect();
             for _ in 0..random.usize(1..5) {
                 if random.u8(..20) == 0 {
@@ -213,28 +214,28 @@ mod tests {
                     open.take_all().for_each(|place| taken.push(place));
                     assert_eq!(taken, std::mem::take(&mut left), "all of {places}");
                 }
-                // Few reasons or many; some are equal.
-                let count = [1, 2, 5, FEW_REASONS, FEW_REASONS + 1, 40][random.usize(..6)];
-                let reasons: Vec<Reason> = (0..count).map(|_| reason(random.usize(..count))).collect();
+                // Few failures or many; some are equal.
+                let count = [1, 2, 5, FEW_FAILURES, FEW_FAILURES + 1, 40][random.usize(..6)];
+                let failures: Vec<Failure> = (0..count).map(|_| failure(random.usize(..count))).collect();
                 let busy = random.u8(..=100);
                 let codes: Vec<u16> = (0..places)
                     .map(|_| if random.u8(..100) < busy { random.u16(1..=count as u16) } else { 0 })
                     .collect();
-                let mut expected: BTreeMap<&Reason, Vec<usize>> = BTreeMap::new();
+                let mut expected: BTreeMap<&Failure, Vec<usize>> = BTreeMap::new();
                 left.retain(|place| {
                     let Some(at) = usize::from(codes[*place]).checked_sub(1) else { return true };
-                    expected.entry(&reasons[at]).or_default().push(*place);
+                    expected.entry(&failures[at]).or_default().push(*place);
                     false
                 });
-                let taken = open.take(codes.chunks(2 * WORD), &reasons);
+                let taken = open.take(codes.chunks(2 * WORD), &failures);
                 let listed = |places: &Places| {
                     let mut list = Vec::new();
                     places.for_each(|place| list.push(place));
                     list
                 };
-                let found: BTreeMap<&Reason, Vec<usize>> =
-                    taken.iter().map(|(reason, places)| (*reason, listed(places))).collect();
-                assert_eq!(found, expected, "{places} places, {count} reasons");
+                let found: BTreeMap<&Failure, Vec<usize>> =
+                    taken.iter().map(|(failure, places)| (*failure, listed(places))).collect();
+                assert_eq!(found, expected, "{places} places, {count} failures");
             }
             let mut rest = Vec::new();
             Places::Bitmap(open.into_words()).for_each(|place| rest.push(place));

@@ -1,44 +1,67 @@
-//! How many bytes a value keeps alive: what is kept of verdicts is bounded by bytes, and a guest chooses much of what it
-//! is, so that every text, list and column has to be counted.
+//! How many bytes a value keeps alive. The store of cached verdicts is bounded by bytes, and a guest chooses much of what is
+//! in it, so every text, list and column is counted.
 //!
-//! Everything counts as if it were not shared. Fields are named one by one and without `..`, so that one that is added
-//! cannot be forgotten here.
+//! Everything counts as if it were not shared. Fields are named one by one and without `..`, so that a new field does not
+//! compile until it is counted.
 
 use std::sync::Arc;
 
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{AntiAffinityTerm, HostPort, LabelRequirement, PodFacts, PodSelector};
-use nodesift_cache::{Column, LabelColumn, Row};
+use nodesift_cache::{Column, CountKey, LabelColumn, Row};
 use nodesift_object as object;
 use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use nodesift_object::node::Taint;
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{LabelSelector, NodeSelector, NodeSelectorTerm, Requirement};
-use nodesift_sandbox::wire;
+use nodesift_sandbox::{Failure, Verdict, wire};
 
 /// Bytes of the counters beside what an `Arc` holds.
-pub(super) const SHARED: usize = 2 * size_of::<usize>();
+pub(crate) const SHARED: usize = 2 * size_of::<usize>();
 
 /// What a value keeps alive.
-pub(super) trait Size {
+pub(crate) trait Size {
     /// Bytes beyond those of the value itself.
     fn heap(&self) -> usize;
 }
 
-/// Bytes of a column of values that keep nothing alive: its chunks, and the form in which they are joined.
-pub(super) fn column<T: Clone>(column: &Column<T>) -> usize {
-    2 * (SHARED + size_of::<Column<T>>() + column.len() * size_of::<T>())
+impl<T: Clone + Size> Size for Column<T> {
+    /// Its chunks, the form in which they are joined, and what the values keep alive.
+    fn heap(&self) -> usize {
+        let values = SHARED + size_of::<Self>() + self.len() * size_of::<T>();
+        2 * values + self.iter().map(Size::heap).sum::<usize>()
+    }
 }
 
-/// Bytes of a column of values that keep something alive.
-pub(super) fn deep_column<T: Clone + Size>(values: &Column<T>) -> usize {
-    column(values) + values.iter().map(Size::heap).sum::<usize>()
+impl Size for LabelColumn {
+    fn heap(&self) -> usize {
+        self.codes.heap() + self.dictionary().bytes()
+    }
 }
 
-/// Bytes of a label column and of its dictionary.
-pub(super) fn label_column(labels: &LabelColumn) -> usize {
-    size_of::<LabelColumn>() + SHARED + column(&labels.codes) + labels.dictionary().bytes()
+impl Size for CountKey {
+    fn heap(&self) -> usize {
+        self.selectors.heap()
+    }
+}
+
+impl Size for Verdict {
+    fn heap(&self) -> usize {
+        match self {
+            Self::FitsAll => 0,
+            Self::FitsNone(failure) => failure.heap(),
+            Self::ByRow(by_row) => {
+                by_row.codes().bytes() + by_row.failures().heap() + by_row.named().map_or(0, Size::heap)
+            }
+        }
+    }
+}
+
+impl Size for Failure {
+    fn heap(&self) -> usize {
+        self.reasons.heap()
+    }
 }
 
 impl Size for str {
@@ -157,7 +180,7 @@ macro_rules! flat {
 }
 
 flat! {
-    bool, i32, i64, u32, Row, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
+    bool, i32, i64, u8, u32, Row, super::fact_read::ResourceColumn, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
     object::node::TaintEffect, object::pod::TolerationOperator, nodesift_cache::metadata::volumes::DiskKind,
     nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::LabelOperator, wire::Operator,
 }

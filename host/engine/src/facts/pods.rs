@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Context;
+use super::context::Context;
 use nodesift_cache::metadata::{LabelRequirement, PodSelector};
 use nodesift_object::affinity::{NodeInclusionPolicy, PodAffinityTerm, TopologySpreadConstraint, WhenUnsatisfiable};
 use nodesift_object::selector::{LabelSelector, Operator};

@@ -1,17 +1,17 @@
 //! Preemption: how many of a node's pods have to go until a pod fits there.
 //!
-//! Start with [`Engine::preempt`]; [`super::trial`] tries one node. Where pods are nominated for the node that are at least
+//! Start with [`Engine::preempt`]; `dry_run` tries one node. Where pods are nominated for the node that are at least
 //! as important, the pod has to fit with them there, and without, as it does in kube-scheduler's own dry run.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::answer::FaultReport;
-use super::question::PodRef;
-use super::reuse::Store;
-use super::trial::Trial;
-use super::{Engine, Error, Reuse};
+use super::dry_run::PreemptionDryRun;
+use crate::answer::FaultReport;
+use crate::query::PodRef;
+use crate::reuse::Store;
+use crate::{Engine, Error, Reuse};
 use nodesift_cache::metadata::{Ownership, PodRecord};
 use nodesift_cache::{OverlayError, Row, Snapshot};
 
@@ -44,7 +44,7 @@ pub struct PreemptionAnswer {
     pub snapshot: Arc<Snapshot>,
     /// The generation of the policy that it was computed with.
     pub policy_generation: u64,
-    /// One per candidate of the question, in its order.
+    /// One per candidate of the query, in its order.
     pub outcomes: Vec<PreemptionOutcome>,
     /// Predicates that failed to answer, and what their failure policy did.
     pub faults: Vec<FaultReport>,
@@ -67,8 +67,8 @@ impl Engine {
     /// # Errors
     ///
     /// Where the pod or a node is not in the cache, or a victim does not stop changing.
-    pub fn preempt(&self, question: &Preemption) -> Result<PreemptionAnswer, Error> {
-        self.settled(|snapshot| self.preempt_on(snapshot, question))
+    pub fn preempt(&self, query: &Preemption) -> Result<PreemptionAnswer, Error> {
+        self.settled(|snapshot| self.preempt_on(snapshot, query))
     }
 
     /// Answers from a given snapshot, so that a caller can look up nodes in the same one.
@@ -77,25 +77,25 @@ impl Engine {
     ///
     /// Where the pod or a node is not in the cache, where the snapshot does not show yet what the cache knows of a victim,
     /// or where it shows the cluster as it is not.
-    pub fn preempt_on(&self, snapshot: &Arc<Snapshot>, question: &Preemption) -> Result<PreemptionAnswer, Error> {
+    pub fn preempt_on(&self, snapshot: &Arc<Snapshot>, query: &Preemption) -> Result<PreemptionAnswer, Error> {
         if snapshot.overlaid_rows().is_some() {
-            return Err(Error::Overlaid);
+            return Err(Error::PreemptionWithOverlay);
         }
-        let subject = self.subject(&question.pod)?;
-        let nodes = question.candidates.iter().map(|candidate| self.node(snapshot, candidate));
+        let subject = self.subject(&query.pod)?;
+        let nodes = query.candidates.iter().map(|candidate| self.node(snapshot, candidate));
         let nodes: Vec<Node> = nodes.collect::<Result<_, Error>>()?;
         let running = self.running.load();
         let try_all = |store: Option<&Store>| {
-            let mut trial = Trial::new(&running.policy, store, snapshot, subject.clone());
-            let fits = nodes.iter().map(|node| trial.first_fit(node.row, &node.victims, node.start)).collect();
-            (fits, trial.into_faults())
+            let mut dry_run = PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone());
+            let fits = nodes.iter().map(|node| dry_run.first_fit(node.row, &node.victims, node.start)).collect();
+            (fits, dry_run.into_faults())
         };
         let (indices, faults): (Vec<Option<usize>>, _) = try_all((self.reuse != Reuse::Off).then_some(&running.store));
         if self.reuse == Reuse::Verified {
             let (fresh, fresh_faults) = try_all(None);
             if faults.is_empty() && fresh_faults.is_empty() && indices != fresh {
                 let difference = format!("victims that go: {indices:?}, fresh {fresh:?}");
-                return Err(self.contradicted(subject.name, difference));
+                return Err(self.mismatch(subject.name, difference));
             }
         }
         let outcomes = nodes.into_iter().zip(indices).map(|(node, index)| PreemptionOutcome { index, stay: node.stay });

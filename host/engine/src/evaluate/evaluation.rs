@@ -1,0 +1,163 @@
+//! One pod evaluated: the conjunction of all verdicts, the faults, and how both become a part of the answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use nodesift_cache::Row;
+use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::{Code, Codes, Failure, RowVerdict, Verdict};
+
+use super::conjunction::{Conjunction, PredicateVerdict};
+use super::row_set::RowSet;
+use crate::answer::{FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
+use crate::facts::{Batch, Context};
+use crate::policy::{ActivePredicate, OnError};
+use crate::query::Depth;
+
+/// One pod evaluated over a batch of rows.
+#[derive(Debug)]
+pub(crate) struct Evaluation {
+    pub(crate) conjunction: Arc<Conjunction>,
+    faults: Vec<FaultReport>,
+    /// Per predicate, by its index, and row: the failure with nominated pods on the node, where there is one. Only where the
+    /// query wants each predicate alone.
+    with_nominated: BTreeMap<(usize, Row), Failure>,
+}
+
+impl Evaluation {
+    pub(crate) fn new(conjunction: Arc<Conjunction>, faults: Vec<FaultReport>) -> Self {
+        Self { conjunction, faults, with_nominated: BTreeMap::new() }
+    }
+
+    /// Whether a call of the predicate has failed.
+    pub(crate) fn has_fault_of(&self, predicate: &ActivePredicate) -> bool {
+        self.faults.iter().any(|report| Arc::ptr_eq(&report.predicate, &predicate.name))
+    }
+
+    /// Whether a call of any predicate has failed.
+    pub(crate) fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
+    /// Reports a fault. Returns the verdict over so many rows that the failure policy puts in the place of the missing one.
+    pub(crate) fn fail(&mut self, predicate: &ActivePredicate, fault: Fault, rows: usize) -> Verdict {
+        let (verdict, effect) = verdict_on_fault(predicate, &fault, rows);
+        self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+        verdict
+    }
+
+    /// Records why a predicate, by its index, rejects a row with nominated pods on the node.
+    pub(crate) fn fail_with_nominated(&mut self, predicate: usize, row: Row, failure: Failure) {
+        self.with_nominated.insert((predicate, row), failure);
+    }
+
+    /// The answer for the pod of this name, in the detail that the query wants.
+    pub(crate) fn into_answer(self, depth: Depth, pod: String, context: &Context) -> PodAnswer {
+        let conjunction = &self.conjunction;
+        let predicates = match depth {
+            Depth::Each => {
+                let verdicts = conjunction.verdicts().iter().enumerate();
+                verdicts.map(|(index, verdict)| self.predicate_alone(index, verdict, context)).collect()
+            }
+            Depth::FirstFailure => Vec::new(),
+        };
+        PodAnswer {
+            pod,
+            nodes: conjunction.rows(),
+            feasible: Arc::clone(conjunction.feasible()),
+            failures: Arc::clone(conjunction.failures()),
+            predicates,
+            message: conjunction.message().cloned(),
+            cycle: conjunction.cycle(),
+            faults: self.faults,
+            next: None,
+        }
+    }
+
+    /// One predicate by itself: equal failures together, sorted. A row with nominated pods fails where the predicate rejects
+    /// it with them on the node, or else without.
+    fn predicate_alone(&self, index: usize, verdict: &PredicateVerdict, context: &Context) -> PredicateAnswer {
+        let mut groups: BTreeMap<&Failure, Vec<Row>> = BTreeMap::new();
+        context.for_each_row(|place, row| {
+            let failure = self.with_nominated.get(&(index, row)).or_else(|| verdict.failure(place, row));
+            if let Some(failure) = failure {
+                groups.entry(failure).or_default().push(row);
+            }
+        });
+        let nodes = context.snapshot().node_count();
+        let group = |(failure, mut rows): (&Failure, Vec<Row>)| {
+            rows.sort_unstable();
+            FailureGroup {
+                predicate: Arc::clone(&verdict.predicate),
+                code: failure.code,
+                reasons: Arc::clone(&failure.reasons),
+                rows: Arc::new(RowSet::of(rows, nodes)),
+            }
+        };
+        let failures = groups.into_iter().map(group).collect();
+        PredicateAnswer { predicate: Arc::clone(&verdict.predicate), failures }
+    }
+
+    /// The first difference from another evaluation of the same pod on the same snapshot. Predicates that have failed in
+    /// either are left out.
+    pub(crate) fn difference(&self, other: &Self, context: &Context) -> Option<String> {
+        let is_faulty = |name: &Arc<str>| {
+            self.faults.iter().chain(&other.faults).any(|report| Arc::ptr_eq(&report.predicate, name))
+        };
+        for (a, b) in self.conjunction.verdicts().iter().zip(other.conjunction.verdicts()) {
+            if is_faulty(&a.predicate) {
+                continue;
+            }
+            let mut found = None;
+            context.for_each_row(|place, row| {
+                let (a, b) = (a.failure(place, row), b.failure(place, row));
+                if found.is_none() && a != b {
+                    found = Some(format!("on node {}: {a:?}, fresh {b:?}", context.snapshot().node_name(row)));
+                }
+            });
+            let named = |verdict: &PredicateVerdict| match (&*verdict.verdict, context.batch()) {
+                (Verdict::ByRow(by_row), Batch::All) if verdict.rejects_some(context.batch()) => {
+                    by_row.named().cloned()
+                }
+                _ => None,
+            };
+            let rejects_pod = |verdict: &PredicateVerdict| matches!(&*verdict.verdict, Verdict::FitsNone(_));
+            if found.is_none() && (named(a) != named(b) || rejects_pod(a) != rejects_pod(b)) {
+                found = Some(format!("{:?}, fresh {:?}", a.verdict, b.verdict));
+            }
+            if let Some(found) = found {
+                return Some(format!("{} {found}", a.predicate));
+            }
+        }
+        let any_fault = self.has_faults() || other.has_faults();
+        let (own, other) = (self.combined(), other.combined());
+        (!any_fault && own != other).then(|| format!("conjunction: {own:?}, fresh {other:?}"))
+    }
+
+    /// What [`Self::difference`] compares of the conjunction.
+    fn combined(&self) -> impl PartialEq + std::fmt::Debug + use<> {
+        let conjunction = &self.conjunction;
+        (
+            conjunction.rows(),
+            Arc::clone(conjunction.feasible()),
+            Arc::clone(conjunction.failures()),
+            conjunction.cycle(),
+            conjunction.message().cloned(),
+            self.with_nominated.clone(),
+        )
+    }
+}
+
+/// The verdict that the failure policy puts in the place of that of a predicate whose call has failed.
+pub(crate) fn verdict_on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Verdict, FaultEffect) {
+    match predicate.on_error {
+        OnError::Ignore => (Verdict::FitsAll, FaultEffect::Ignored),
+        OnError::Reject => {
+            let reason = format!("predicate {:?} failed: {}", predicate.name, fault.kind.name());
+            let failure = Failure { code: Code::Unschedulable, reasons: [reason].into() };
+            // By row: kube-scheduler would not have rejected the pod as a whole.
+            let codes = Codes::from(vec![1; rows]);
+            (Verdict::ByRow(RowVerdict::new(codes, [failure].into(), None)), FaultEffect::Rejected)
+        }
+    }
+}

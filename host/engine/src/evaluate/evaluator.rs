@@ -1,0 +1,178 @@
+//! Calls the predicates of a phase in policy order, or takes their verdicts from the store, and combines them.
+//!
+//! The first predicate that rejects a row gives the reason, as in a scheduling cycle. A query that wants each predicate alone
+//! gets both from the same verdicts. Start at [`Evaluator::evaluate`].
+
+use std::sync::Arc;
+
+use nodesift_sandbox::Verdict;
+use nodesift_sandbox::fault::Fault;
+
+use super::conjunction::{Conjunction, PredicateVerdict, Scope};
+use super::evaluation::{Evaluation, verdict_on_fault};
+use crate::answer::FaultReport;
+use crate::facts::{Batch, Context};
+use crate::policy::{ActivePolicy, ActivePredicate, Phase};
+use crate::reuse::{CachedVerdict, Lineage, Store};
+
+/// Evaluates in the place of the policy's predicates: the predicate of this name, over the rows of a context.
+pub type StandIn<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
+
+/// The predicates of one phase of a policy, with or without the store of their cached verdicts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Evaluator<'a> {
+    policy: &'a ActivePolicy,
+    phase: Phase,
+    store: Option<&'a Store>,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Without a store nothing cached is used, and nothing is cached.
+    pub(crate) fn new(policy: &'a ActivePolicy, phase: Phase, store: Option<&'a Store>) -> Self {
+        Self { policy, phase, store }
+    }
+
+    /// The same predicates without a store.
+    pub(crate) fn fresh(self) -> Self {
+        Self { store: None, ..self }
+    }
+
+    /// The store of cached verdicts, if it may be used.
+    pub(crate) fn store(self) -> Option<&'a Store> {
+        self.store
+    }
+
+    /// The predicates of the phase, in policy order, each with its place in the policy.
+    pub(crate) fn predicates(self) -> impl Iterator<Item = (usize, &'a ActivePredicate)> {
+        let phase = self.phase;
+        self.policy.predicates.iter().enumerate().filter(move |(_, predicate)| predicate.phases.contains(phase))
+    }
+
+    /// Evaluates one pod over the context's batch.
+    pub(crate) fn evaluate(self, context: &Arc<Context>) -> Evaluation {
+        let nodes = context.snapshot().node_count();
+        let mut all_rows = None;
+        let mut verdicts = Vec::with_capacity(self.policy.predicates.len());
+        let mut lineages = Vec::with_capacity(self.policy.predicates.len());
+        let mut faults = Vec::new();
+        for (place, predicate) in self.predicates() {
+            let evaluated = match self.store {
+                None => call(predicate, context, &mut all_rows).map(|verdict| (verdict, Lineage::NONE)),
+                Some(store) => reuse_or_call(store, place, predicate, context, &mut all_rows),
+            };
+            let (verdict, lineage) = evaluated.unwrap_or_else(|fault| {
+                let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize);
+                faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+                (of_predicate(predicate, verdict, Scope::Batch), Lineage::NONE)
+            });
+            verdicts.push(verdict);
+            lineages.push(lineage);
+        }
+        let conjunction = match (self.store, context.batch()) {
+            (Some(store), Batch::All) => store.conjunction(&lineages, verdicts, nodes),
+            (_, batch) => Arc::new(Conjunction::new(verdicts, batch, nodes)),
+        };
+        Evaluation::new(conjunction, faults)
+    }
+
+    /// The evaluation over every row, where all of it is cached and valid. Nothing is evaluated or combined.
+    pub(crate) fn cached(self, context: &Context) -> Option<Evaluation> {
+        let store = self.store?;
+        let (mut verdicts, mut lineages) = (Vec::new(), Vec::new());
+        for (place, predicate) in self.predicates() {
+            let cached = store.valid(place, predicate, context)?;
+            lineages.push(cached.lineage());
+            verdicts.push(cached);
+        }
+        let conjunction = store.cached_conjunction(&lineages, &verdicts, context.snapshot().node_count())?;
+        store.count_hits(verdicts.len());
+        Some(Evaluation::new(conjunction, Vec::new()))
+    }
+
+    /// Evaluates one pod over the context's batch, which is every row, with a stand-in for the predicates.
+    pub(crate) fn evaluate_with(self, stand_in: &StandIn<'_>, context: &Arc<Context>) -> Evaluation {
+        let mut faults = Vec::new();
+        let evaluate = |(_, predicate): (usize, &ActivePredicate)| {
+            let verdict = stand_in(&predicate.name, context).unwrap_or_else(|fault| {
+                let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize);
+                faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+                verdict
+            });
+            of_predicate(predicate, verdict, Scope::AllRows)
+        };
+        let verdicts = self.predicates().map(evaluate).collect();
+        let conjunction = Conjunction::new(verdicts, context.batch(), context.snapshot().node_count());
+        Evaluation::new(Arc::new(conjunction), faults)
+    }
+}
+
+/// A verdict with the name of its predicate.
+pub(crate) fn of_predicate(predicate: &ActivePredicate, verdict: Verdict, scope: Scope) -> PredicateVerdict {
+    PredicateVerdict { predicate: Arc::clone(&predicate.name), verdict: Arc::new(verdict), scope }
+}
+
+/// A cached verdict with the name of its predicate.
+pub(crate) fn of_cached(predicate: &ActivePredicate, cached: &CachedVerdict) -> PredicateVerdict {
+    let verdict = Arc::clone(cached.verdict());
+    PredicateVerdict { predicate: Arc::clone(&predicate.name), verdict, scope: Scope::AllRows }
+}
+
+/// The cached verdict, or one that is evaluated and cached; with its lineage.
+fn reuse_or_call(
+    store: &Store,
+    place: usize,
+    predicate: &ActivePredicate,
+    context: &Arc<Context>,
+    all_rows: &mut Option<Arc<Context>>,
+) -> Result<(PredicateVerdict, Lineage), Fault> {
+    let found = |cached: &CachedVerdict| (of_cached(predicate, cached), cached.lineage());
+    if matches!(context.batch(), Batch::All) {
+        return store.verdict(place, predicate, context).map(|cached| found(&cached));
+    }
+    let whole = Arc::clone(over_all_rows(context, all_rows));
+    if predicate.module.is_cluster_wide() {
+        return store.verdict(place, predicate, &whole).map(|cached| found(&cached));
+    }
+    // A few rows cost less than all rows; a cached verdict costs less still.
+    match store.cached(place, predicate, &whole) {
+        Some(cached) => Ok(found(&cached)),
+        None => call(predicate, context, all_rows).map(|verdict| (verdict, Lineage::NONE)),
+    }
+}
+
+/// Calls one predicate. A cluster-wide one is always evaluated over every row.
+///
+/// # Errors
+///
+/// The fault of the call.
+pub(crate) fn call(
+    predicate: &ActivePredicate,
+    context: &Arc<Context>,
+    all_rows: &mut Option<Arc<Context>>,
+) -> Result<PredicateVerdict, Fault> {
+    let filter = |context: &Arc<Context>| predicate.module.filter(Arc::clone(context) as _, context.rows());
+    let Batch::Rows(rows) = context.batch() else {
+        return Ok(of_predicate(predicate, filter(context)?, Scope::AllRows));
+    };
+    if predicate.module.is_cluster_wide() {
+        let verdict = filter(over_all_rows(context, all_rows))?;
+        return Ok(of_predicate(predicate, verdict, Scope::AllRows));
+    }
+    let verdict = match filter(context)? {
+        // The guest names places of the batch; from here on they are rows of the snapshot.
+        Verdict::ByRow(by_row) if by_row.named().is_some() => {
+            let row = |place: &u32| rows.get(*place as usize).map(|row| row.0);
+            let mut named: Vec<u32> =
+                by_row.named().into_iter().flat_map(|named| named.iter()).filter_map(row).collect();
+            named.sort_unstable();
+            Verdict::ByRow(by_row.naming(Some(named.into())))
+        }
+        verdict => verdict,
+    };
+    Ok(of_predicate(predicate, verdict, Scope::Batch))
+}
+
+/// The facts about every row, made when the first predicate needs them.
+fn over_all_rows<'a>(context: &Context, all_rows: &'a mut Option<Arc<Context>>) -> &'a Arc<Context> {
+    all_rows.get_or_insert_with(|| Arc::new(context.over(Batch::All)))
+}

@@ -1,0 +1,17 @@
+//! Evaluation of one pod: the predicates of a phase in policy order, over the rows of a batch, combined.
+//!
+//! ```text
+//! evaluator     calls predicates, or takes their verdicts from the store; start with Evaluator::evaluate
+//! evaluation    the result for one pod, and how it becomes a part of the answer
+//! conjunction   verdicts of all predicates → per row the first that rejects it
+//!   scan        groups rows by failure, 64 at a time
+//!   message     what concerns the pod as a whole; kube-scheduler's message
+//! row_set       sets of rows: sorted lists or bitmaps
+//! ```
+
+pub(crate) mod conjunction;
+pub(crate) mod evaluation;
+pub(crate) mod evaluator;
+mod message;
+pub(crate) mod row_set;
+mod scan;

@@ -1,0 +1,354 @@
+//! Facts that a call has read: the key that names a fact, the value that it had, and whether it would have it again.
+//!
+//! The table at the end of this file has one entry per fact. From it follow the keys, the values, how a value is read from
+//! a [`Context`], how two values are compared, and how many bytes they take. An entry without all of these does not compile.
+//! [`super::recorder`] says which functions of the contract read which facts.
+//!
+//! Columns here are those over all rows. A pointwise predicate's columns are recorded by interface instead, see
+//! [`super::recorder`].
+
+use std::hash::{Hash, Hasher as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nodesift_cache::metadata::{PodFacts, PodSelector};
+use nodesift_cache::{Column, CountKey, Generation, LabelColumn, MatchedTerm, PortUse};
+use nodesift_object::node::Taint;
+use nodesift_sandbox::{Facts as _, Interface, wire};
+use rustc_hash::FxHasher;
+
+use super::size::{SHARED, Size};
+use crate::Context;
+use DependsOnPod::{No, Yes};
+use FactScope::{Cluster, PodsOnNodes};
+
+/// What a fact is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FactScope {
+    /// The pod alone: the verdicts of different pods are told apart by the values of these facts.
+    Pod,
+    /// The state of the cluster. Pods that are bound to nodes or removed do not change it.
+    Cluster(DependsOnPod),
+    /// Pods on nodes, as the interface shows them.
+    PodsOnNodes(Interface, DependsOnPod),
+}
+
+/// Whether a fact about the cluster has another value for another pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DependsOnPod {
+    No,
+    Yes,
+}
+
+/// Makes [`PodField`], [`FactKey`] and [`FactValue`] from the table.
+macro_rules! fact_table {
+    (
+        fields of the pod {
+            $($field:ident: $member:ident;)*
+        }
+        facts about the pod {
+            $($pod_key:ident $(($($pod_argument:ident: $pod_argument_type:ty),*))?: $pod_value:ty
+                = |$pod_context:ident| $pod_read:expr;)*
+        }
+        facts about the cluster {
+            $($key:ident $(($($argument:ident: $argument_type:ty),*))?: $value:ty, $scope:expr
+                => |$context:ident| $read:expr;)*
+        }
+    ) => {
+        /// A field of [`PodFacts`] that is read as a whole.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum PodField {
+            $($field,)*
+        }
+
+        impl PodField {
+            fn hash(self, pod: &PodFacts, hasher: &mut FxHasher) {
+                match self {
+                    $(Self::$field => pod.$member.hash(hasher),)*
+                }
+            }
+
+            fn is_same(self, a: &PodFacts, b: &PodFacts) -> bool {
+                match self {
+                    $(Self::$field => a.$member == b.$member,)*
+                }
+            }
+        }
+
+        /// Names a fact.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub(super) enum FactKey {
+            PodField(PodField),
+            AntiAffinity,
+            $($pod_key $(($($pod_argument_type),*))?,)*
+            $($key $(($($argument_type),*))?,)*
+        }
+
+        /// The value of the fact of the same name.
+        #[derive(Debug)]
+        enum FactValue {
+            /// Of which only the field counts.
+            PodField(Arc<PodFacts>),
+            AntiAffinity(AntiAffinity),
+            $($pod_key($pod_value),)*
+            $($key($value),)*
+        }
+
+        impl FactKey {
+            /// What the fact is about.
+            pub(super) fn scope(&self) -> FactScope {
+                match self {
+                    Self::PodField(_) => FactScope::Pod,
+                    Self::AntiAffinity => PodsOnNodes(Interface::ClusterAffinity, Yes),
+                    $(Self::$pod_key { .. } => FactScope::Pod,)*
+                    $(Self::$key { .. } => $scope,)*
+                }
+            }
+
+            /// The hash of the value of a fact about the pod. Facts about the cluster hash to the same: equal hashes are correct,
+            /// only slow.
+            pub(super) fn digest(&self, context: &Context) -> u64 {
+                let mut hasher = FxHasher::default();
+                match self {
+                    Self::PodField(field) => field.hash(context.pod(), &mut hasher),
+                    $(Self::$pod_key $(($($pod_argument),*))? => {
+                        let $pod_context = context;
+                        ($pod_read).hash(&mut hasher);
+                    })*
+                    Self::AntiAffinity => {}
+                    $(Self::$key { .. } => {})*
+                }
+                hasher.finish()
+            }
+
+            fn read(&self, context: &Context) -> FactValue {
+                match self {
+                    Self::PodField(_) => FactValue::PodField(Arc::clone(context.pod())),
+                    Self::AntiAffinity => FactValue::AntiAffinity(AntiAffinity::of(context)),
+                    $(Self::$pod_key $(($($pod_argument),*))? => {
+                        let $pod_context = context;
+                        FactValue::$pod_key($pod_read)
+                    })*
+                    $(Self::$key $(($($argument),*))? => {
+                        let $context = context;
+                        FactValue::$key($read)
+                    })*
+                }
+            }
+        }
+
+        impl Size for FactKey {
+            fn heap(&self) -> usize {
+                match self {
+                    Self::PodField(_) | Self::AntiAffinity => 0,
+                    $(Self::$pod_key $(($($pod_argument),*))? => 0 $($(+ $pod_argument.heap())*)?,)*
+                    $(Self::$key $(($($argument),*))? => 0 $($(+ $argument.heap())*)?,)*
+                }
+            }
+        }
+
+        impl Size for FactValue {
+            fn heap(&self) -> usize {
+                match self {
+                    // Counted once for all reads of a call, see `FactRead::facts`.
+                    Self::PodField(_) => 0,
+                    Self::AntiAffinity(known) => known.terms.heap(),
+                    $(Self::$pod_key(value) => value.heap(),)*
+                    $(Self::$key(value) => value.heap(),)*
+                }
+            }
+        }
+
+        impl FactValue {
+            fn is_same(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Self::$pod_key(a), Self::$pod_key(b)) => a == b,)*
+                    $((Self::$key(a), Self::$key(b)) => a == b,)*
+                    // Values of different facts, and those that `FactRead::holds` compares.
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+impl FactKey {
+    /// Whether the verdicts of different pods are told apart by the fact.
+    pub(super) fn is_about_pod(&self) -> bool {
+        self.scope() == FactScope::Pod
+    }
+
+    /// Whether it is about the state of the cluster and has another value for another pod.
+    pub(super) fn depends_on_both(&self) -> bool {
+        matches!(self.scope(), Cluster(Yes) | PodsOnNodes(_, Yes))
+    }
+}
+
+/// A fact and the value that was read.
+#[derive(Debug)]
+pub(super) struct FactRead {
+    pub(super) key: FactKey,
+    value: FactValue,
+}
+
+impl FactRead {
+    /// Reads a fact.
+    pub(super) fn new(key: FactKey, context: &Context) -> Self {
+        let value = key.read(context);
+        Self { key, value }
+    }
+
+    /// Whether the fact has the same value in another context.
+    pub(super) fn holds(&self, context: &Context) -> bool {
+        match (&self.key, &self.value) {
+            (FactKey::PodField(field), FactValue::PodField(facts)) => {
+                Arc::ptr_eq(facts, context.pod()) || field.is_same(facts, context.pod())
+            }
+            (_, FactValue::AntiAffinity(known)) => known.holds(context),
+            (key, known) => known.is_same(&key.read(context)),
+        }
+    }
+
+    /// The counts per row of a [`FactKey::PodCount`]; none for other facts.
+    pub(super) fn counts(&self) -> Option<&Column<u32>> {
+        match &self.value {
+            FactValue::PodCount(counts) => Some(counts),
+            _ => None,
+        }
+    }
+
+    /// The facts of the pod, where the value keeps them alive. All reads of one call keep the same.
+    pub(super) fn facts(&self) -> Option<&Arc<PodFacts>> {
+        match &self.value {
+            FactValue::PodField(facts) => Some(facts),
+            FactValue::AntiAffinity(known) => Some(&known.facts),
+            _ => None,
+        }
+    }
+
+    /// Bytes that key and value keep alive, at most: columns are shared with snapshots and other reads. Those of
+    /// [`Self::facts`] come on top.
+    pub(super) fn bytes(&self) -> usize {
+        SHARED + size_of::<Self>() + self.key.heap() + self.value.heap()
+    }
+}
+
+/// The anti-affinity terms of other pods that match the pod, the pod that they were matched for, and the generation. To match
+/// a pod against every distinct term is the most expensive of all reads, and terms change seldom.
+#[derive(Debug)]
+struct AntiAffinity {
+    terms: Vec<MatchedTerm>,
+    facts: Arc<PodFacts>,
+    seen: AtomicU64,
+}
+
+impl AntiAffinity {
+    fn of(context: &Context) -> Self {
+        Self {
+            terms: context.matched_terms().to_vec(),
+            facts: Arc::clone(context.pod()),
+            seen: AtomicU64::new(context.snapshot().generation().0),
+        }
+    }
+
+    fn holds(&self, context: &Context) -> bool {
+        let (snapshot, pod) = (context.snapshot(), context.pod());
+        let same_pod =
+            Arc::ptr_eq(&self.facts, pod) || self.facts.namespace == pod.namespace && self.facts.labels == pod.labels;
+        let seen = Generation(self.seen.load(Ordering::Relaxed));
+        if same_pod && snapshot.anti_affinity_changed() <= seen && seen <= snapshot.generation() {
+            return true;
+        }
+        let holds = self.terms == context.matched_terms();
+        if holds && same_pod {
+            self.seen.fetch_max(snapshot.generation().0, Ordering::Relaxed);
+        }
+        holds
+    }
+}
+
+/// A column of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ResourceColumn {
+    Allocatable,
+    Foreign,
+    Free,
+}
+
+fn resource_column(context: &Context, column: ResourceColumn, resource: &str) -> Option<Column<i64>> {
+    context.snapshot().resource(resource).map(|found| match column {
+        ResourceColumn::Allocatable => found.allocatable.clone(),
+        ResourceColumn::Foreign => found.foreign.clone(),
+        ResourceColumn::Free => found.free.clone(),
+    })
+}
+
+fact_table! {
+    fields of the pod {
+        Namespace: namespace;
+        NodeSelector: node_selector;
+        RequiredAffinity: required_affinity;
+        Tolerations: tolerations;
+        Requests: requests;
+        Spread: spread;
+        Affinity: affinity;
+        AntiAffinity: anti_affinity;
+        Features: required_features;
+        HostPorts: host_ports;
+    }
+    facts about the pod {
+        Label(key: Arc<str>): Option<Arc<str>> = |context| context.label(key);
+        NodeName: Option<Arc<str>> = |context| context.node_name();
+        PodVolumes: Vec<wire::PodVolume> = |context| context.volumes();
+        Owner: (Arc<str>, Arc<str>, Arc<str>) = |context| context.owner();
+        DefaultSelector: Option<wire::LabelSelector> = |context| context.default_selector();
+        MatchesThisPod(selectors: Vec<PodSelector>): bool = |context| context.is_matched_by(selectors);
+    }
+    facts about the cluster {
+        NodeNames: Column<Arc<str>>, Cluster(No) => |context| context.snapshot().names().clone();
+        RowOf(name: Arc<str>): Option<u32>, Cluster(No) => |context| context.snapshot().node_row(name).map(|row| row.0);
+        NodeLabels(key: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No) => |context| context.snapshot().label_column(key);
+        Unschedulable: Column<u8>, Cluster(No) => |context| context.snapshot().unschedulable().clone();
+        TaintSets: Column<Arc<Vec<Taint>>>, Cluster(No) => |context| context.snapshot().taint_sets().clone();
+        TaintCodes: Column<u32>, Cluster(No) => |context| context.snapshot().taint_codes().clone();
+        Resource(column: ResourceColumn, resource: Arc<str>): Option<Column<i64>>, PodsOnNodes(Interface::NodeResources, No)
+            => |context| resource_column(context, *column, resource);
+        Pods: Column<i64>, PodsOnNodes(Interface::NodeResources, No) => |context| context.snapshot().pods().clone();
+        ForeignPods: Column<i64>, PodsOnNodes(Interface::NodeResources, No)
+            => |context| context.snapshot().foreign_pods().clone();
+        PodLimit: Column<i64>, PodsOnNodes(Interface::NodeResources, No) => |context| context.snapshot().pod_limit().clone();
+        PodRoom: Column<i64>, PodsOnNodes(Interface::NodeResources, No) => |context| context.snapshot().pod_room().clone();
+        DeviceClassServes(resource: Arc<str>): bool, Cluster(No) => |context| context.device_class_serves(resource);
+        PortUse: (Column<u32>, Column<Arc<PortUse>>), PodsOnNodes(Interface::NodePorts, No)
+            => |context| (context.snapshot().port_codes().clone(), context.snapshot().port_sets().clone());
+        FeatureSets: Column<Arc<Vec<Arc<str>>>>, Cluster(No) => |context| context.snapshot().feature_sets().clone();
+        FeatureCodes: Column<u32>, Cluster(No) => |context| context.snapshot().feature_codes().clone();
+        PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
+            => |context| context.snapshot().count(key);
+        DiskUsers(kind: wire::DiskKind, id: Arc<str>): Vec<wire::DiskUser>, PodsOnNodes(Interface::ClusterVolumeUse, No)
+            => |context| context.disk_users(*kind, id);
+        ClaimUsers(claim: Arc<str>): u32, PodsOnNodes(Interface::ClusterVolumeUse, Yes)
+            => |context| context.claim_users(claim);
+        // What the pod itself would attach, and what nodes can attach: pods on nodes change neither.
+        WantedAttachments(registered: bool): Result<Vec<wire::Attachment>, wire::Obstacle>, Cluster(Yes)
+            => |context| context.wanted_attachments(*registered);
+        AttachmentRegistered: Arc<[u8]>, Cluster(No) => |context| context.attachment_registered();
+        AttachmentLimited: Arc<[u8]>, Cluster(No) => |context| context.attachment_limited();
+        AttachmentLimit(driver: Arc<str>): Arc<[i64]>, Cluster(No) => |context| context.attachment_limit(driver);
+        AttachmentsUsed(driver: Arc<str>): Arc<[i64]>, PodsOnNodes(Interface::ClusterAttachments, No)
+            => |context| context.attachments_used(driver);
+        RowsWithAttachment(volume: wire::Attachment): Vec<u32>, PodsOnNodes(Interface::ClusterAttachments, No)
+            => |context| context.rows_with_attachment(volume);
+        UncountedPods: Vec<wire::UncountedPod>, PodsOnNodes(Interface::ClusterAttachments, No)
+            => |context| context.uncounted_pods();
+        Claim(name: Arc<str>): Option<Box<wire::Claim>>, Cluster(Yes) => |context| context.claim(name).map(Box::new);
+        Volume(name: Arc<str>): Option<Box<wire::Volume>>, Cluster(No) => |context| context.volume(name).map(Box::new);
+        VolumesFor(claim: Arc<str>): Vec<wire::Volume>, Cluster(Yes) => |context| context.volumes_for(claim);
+        StorageClass(name: Arc<str>): Option<Box<wire::StorageClass>>, Cluster(No)
+            => |context| context.storage_class(name).map(Box::new);
+        DefaultClass: Option<Arc<str>>, Cluster(No) => |context| context.default_class();
+        ReportsCapacity(driver: Arc<str>): bool, Cluster(No) => |context| context.driver_reports_capacity(driver);
+        Capacities(class: Arc<str>): Vec<wire::StorageCapacity>, Cluster(No) => |context| context.capacities(class);
+        Migrated(plugin: Arc<str>): Arc<[u8]>, Cluster(No) => |context| context.migrated(plugin);
+    }
+}

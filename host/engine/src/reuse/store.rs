@@ -1,0 +1,331 @@
+//! The store of cached verdicts of one policy: found by what they have read about the pod, bounded by bytes, least recently
+//! used first out.
+//!
+//! Start with [`Store::verdict`]. The conjunction of the verdicts of all predicates is cached too, by their lineages. A call
+//! that fails leaves nothing behind.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
+
+use nodesift_cache::Row;
+use nodesift_sandbox::Interface;
+use nodesift_sandbox::fault::Fault;
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+
+use super::cached::{CachedVerdict, Lineage, Validity};
+use super::recorder::Recorder;
+use super::size::SHARED;
+use super::tree::{Slot, Tree};
+use crate::evaluate::conjunction::{Conjunction, PredicateVerdict};
+use crate::facts::{Batch, Context};
+use crate::limits::REUSE_PATCH_SHARE;
+use crate::metrics::Metrics;
+use crate::policy::ActivePredicate;
+
+/// The cached verdicts of one policy.
+#[derive(Debug)]
+pub(crate) struct Store {
+    /// One per predicate of the policy.
+    trees: Vec<RwLock<Tree>>,
+    /// By the lineages of the verdicts that they combine.
+    conjunctions: RwLock<FxHashMap<Box<[Lineage]>, Arc<CachedConjunction>>>,
+    /// Counts uses.
+    clock: AtomicU64,
+    /// The last lineage given out.
+    lineages: AtomicU64,
+    /// An estimate, corrected by each eviction. Concurrent removals may take it below zero.
+    bytes: AtomicIsize,
+    limit_bytes: usize,
+    metrics: Metrics,
+}
+
+/// The newest conjunction of a combination of lineages.
+#[derive(Debug)]
+struct CachedConjunction {
+    conjunction: Mutex<Arc<Conjunction>>,
+    used: AtomicU64,
+}
+
+/// The result of a lookup.
+enum Lookup {
+    Valid(Arc<CachedVerdict>),
+    /// No valid verdict. A new one continues this lineage, if any.
+    Missing(Option<Lineage>),
+}
+
+impl Store {
+    /// An empty store for a policy of so many predicates, with room for so many bytes.
+    pub(crate) fn new(predicates: usize, limit_bytes: usize, metrics: Metrics) -> Self {
+        Self {
+            trees: (0..predicates).map(|_| RwLock::default()).collect(),
+            conjunctions: RwLock::default(),
+            clock: AtomicU64::new(0),
+            lineages: AtomicU64::new(0),
+            bytes: AtomicIsize::new(0),
+            limit_bytes,
+            metrics,
+        }
+    }
+
+    /// The verdict of the predicate at a place of the policy over every row of the context, cached or evaluated.
+    ///
+    /// # Errors
+    ///
+    /// The fault of the call, where the predicate had to be called.
+    pub(crate) fn verdict(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+    ) -> Result<Arc<CachedVerdict>, Fault> {
+        match self.look_up(place, predicate, context) {
+            Lookup::Valid(cached) => Ok(cached),
+            Lookup::Missing(lineage) => self.evaluate(place, predicate, context, lineage),
+        }
+    }
+
+    /// The cached verdict, if any. Stale rows are evaluated again, but never all rows.
+    pub(crate) fn cached(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+    ) -> Option<Arc<CachedVerdict>> {
+        match self.look_up(place, predicate, context) {
+            Lookup::Valid(cached) => Some(cached),
+            Lookup::Missing(_) => None,
+        }
+    }
+
+    /// The cached verdict, if it has read nothing that pods on nodes change through one of these interfaces. If it has, no row
+    /// is evaluated.
+    pub(crate) fn cached_without(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+        changed: &[Interface],
+    ) -> Option<Arc<CachedVerdict>> {
+        let slot = self.trees.get(place)?.read().find(context).map(Arc::clone)?;
+        let newest = slot.verdicts().into_iter().flatten().next()?;
+        // A patched verdict has read no less.
+        let cached = if newest.has_read(changed) { None } else { self.cached(place, predicate, context) };
+        cached.filter(|cached| !cached.has_read(changed))
+    }
+
+    /// The cached verdict, if it is valid for every row. Nothing is evaluated. [`Self::count_hits`] counts it.
+    pub(crate) fn valid(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Context,
+    ) -> Option<Arc<CachedVerdict>> {
+        let slot = self.trees.get(place)?.read().find(context).map(Arc::clone)?;
+        let is_cluster_wide = predicate.module.is_cluster_wide();
+        let is_valid =
+            |cached: &Arc<CachedVerdict>| matches!(cached.validity(context, is_cluster_wide), Validity::Valid);
+        let cached = slot.verdicts().into_iter().flatten().find(is_valid)?;
+        slot.touch(self.now());
+        Some(cached)
+    }
+
+    /// Counts verdicts that [`Self::valid`] has found.
+    pub(crate) fn count_hits(&self, verdicts: usize) {
+        self.metrics.kept.inc_by(u64::try_from(verdicts).unwrap_or(u64::MAX));
+    }
+
+    /// The cached conjunction of exactly these verdicts over `nodes` rows.
+    pub(crate) fn cached_conjunction(
+        &self,
+        lineages: &[Lineage],
+        verdicts: &[Arc<CachedVerdict>],
+        nodes: usize,
+    ) -> Option<Arc<Conjunction>> {
+        let cached = self.conjunctions.read().get(lineages).map(Arc::clone)?;
+        let newest = Arc::clone(&cached.conjunction.lock());
+        let verdicts = verdicts.iter().map(|verdict| verdict.verdict());
+        if !newest.is_of(nodes, verdicts) {
+            return None;
+        }
+        cached.used.store(self.now(), Ordering::Relaxed);
+        Some(newest)
+    }
+
+    /// The conjunction of the verdicts of these lineages over `nodes` rows: cached, patched, or new.
+    pub(crate) fn conjunction(
+        &self,
+        lineages: &[Lineage],
+        verdicts: Vec<PredicateVerdict>,
+        nodes: usize,
+    ) -> Arc<Conjunction> {
+        if lineages.contains(&Lineage::NONE) {
+            return Arc::new(Conjunction::new(verdicts, &Batch::All, nodes));
+        }
+        let cached = self.conjunctions.read().get(lineages).map(Arc::clone);
+        if let Some(cached) = cached {
+            cached.used.store(self.now(), Ordering::Relaxed);
+            let newest = Arc::clone(&cached.conjunction.lock());
+            if newest.is_of(nodes, verdicts.iter().map(|verdict| &verdict.verdict)) {
+                return newest;
+            }
+            let conjunction = newest.patched(&verdicts, nodes);
+            let conjunction = Arc::new(conjunction.unwrap_or_else(|| Conjunction::new(verdicts, &Batch::All, nodes)));
+            let replaced = std::mem::replace(&mut *cached.conjunction.lock(), Arc::clone(&conjunction));
+            self.resize(replaced.bytes(), conjunction.bytes());
+            return conjunction;
+        }
+        let conjunction = Arc::new(Conjunction::new(verdicts, &Batch::All, nodes));
+        let cached =
+            CachedConjunction { conjunction: Mutex::new(Arc::clone(&conjunction)), used: AtomicU64::new(self.now()) };
+        let cached = Arc::new(cached);
+        let replaced = self.conjunctions.write().insert(lineages.into(), Arc::clone(&cached));
+        self.resize(replaced.map_or(0, |replaced| replaced.bytes()), cached.bytes());
+        conjunction
+    }
+
+    fn look_up(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Lookup {
+        let Some(tree) = self.trees.get(place) else { return Lookup::Missing(None) };
+        let Some(slot) = tree.read().find(context).map(Arc::clone) else { return Lookup::Missing(None) };
+        slot.touch(self.now());
+        let mut lineage = None;
+        for cached in slot.verdicts().into_iter().flatten() {
+            match cached.validity(context, predicate.module.is_cluster_wide()) {
+                Validity::Valid => {
+                    self.metrics.kept.inc();
+                    return Lookup::Valid(cached);
+                }
+                Validity::StaleRows(rows) => {
+                    if let Some(patched) = patch(predicate, context, &cached, rows) {
+                        let patched = Arc::new(patched);
+                        self.insert(&slot, &patched);
+                        self.metrics.patched.inc();
+                        return Lookup::Valid(patched);
+                    }
+                    lineage = Some(cached.lineage());
+                }
+                Validity::Invalid => lineage = Some(cached.lineage()),
+                Validity::OtherPod => {}
+            }
+        }
+        Lookup::Missing(lineage)
+    }
+
+    fn evaluate(
+        &self,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+        lineage: Option<Lineage>,
+    ) -> Result<Arc<CachedVerdict>, Fault> {
+        let recorder = Arc::new(Recorder::new(Arc::clone(context), !predicate.module.is_cluster_wide()));
+        let verdict = predicate.module.filter(Arc::clone(&recorder) as _, context.rows())?;
+        self.metrics.evaluated.inc();
+        let (trace, at) = (recorder.take(), context.snapshot().generation());
+        let is_cut = trace.is_cut;
+        let lineage = match lineage {
+            _ if is_cut => Lineage::NONE,
+            Some(lineage) => lineage,
+            None => Lineage(self.lineages.fetch_add(1, Ordering::Relaxed) + 1),
+        };
+        let cached = Arc::new(CachedVerdict::new(lineage, verdict, context.rows() as usize, trace, at));
+        if let Some(tree) = self.trees.get(place).filter(|_| !is_cut) {
+            let slot = tree.write().place(cached.reads_about_pod(), context);
+            slot.touch(self.now());
+            self.insert(&slot, &cached);
+        }
+        Ok(cached)
+    }
+
+    fn insert(&self, slot: &Slot, cached: &Arc<CachedVerdict>) {
+        let (before, after) = slot.insert(cached);
+        self.resize(before, after);
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Counts an entry that has become larger or smaller, and evicts where the store is full.
+    fn resize(&self, before: usize, after: usize) {
+        let change = after.cast_signed() - before.cast_signed();
+        let bytes = usize::try_from(self.bytes.fetch_add(change, Ordering::Relaxed) + change).unwrap_or(0);
+        self.metrics.kept_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        if bytes > self.limit_bytes {
+            self.evict();
+        }
+    }
+
+    /// Evicts the least recently used entries until a quarter of the store is free: finding them costs more than dropping
+    /// them.
+    fn evict(&self) {
+        let mut uses = self.uses();
+        uses.sort_unstable_by(|a, b| b.cmp(a));
+        let room = self.limit_bytes / 4 * 3;
+        let mut bytes = 0;
+        let mut oldest = 0;
+        for (used, size) in &uses {
+            if bytes + size > room {
+                oldest = used + 1;
+                break;
+            }
+            bytes += size;
+        }
+        let evicted = uses.iter().filter(|(used, _)| *used < oldest).count();
+        self.metrics.evicted.inc_by(u64::try_from(evicted).unwrap_or(u64::MAX));
+        for tree in &self.trees {
+            let mut tree = tree.write();
+            if !tree.retain(&|slot: &Slot| slot.used() >= oldest) {
+                *tree = Tree::Empty;
+            }
+        }
+        self.conjunctions.write().retain(|_, cached| cached.used.load(Ordering::Relaxed) >= oldest);
+        let bytes: usize = self.uses().iter().map(|(_, size)| size).sum();
+        self.bytes.store(bytes.cast_signed(), Ordering::Relaxed);
+        self.metrics.kept_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// When each entry was last used, and its bytes.
+    fn uses(&self) -> Vec<(u64, usize)> {
+        let mut uses: Vec<(u64, usize)> = Vec::new();
+        for tree in &self.trees {
+            tree.read().for_each(&mut |slot: &Slot| uses.push((slot.used(), slot.bytes())));
+        }
+        let conjunctions = self.conjunctions.read();
+        uses.extend(conjunctions.values().map(|cached| (cached.used.load(Ordering::Relaxed), cached.bytes())));
+        uses
+    }
+}
+
+impl CachedConjunction {
+    /// Bytes of the conjunction and of its entry: a key of one lineage per predicate, in a hash table that may be half empty.
+    fn bytes(&self) -> usize {
+        let conjunction = self.conjunction.lock();
+        let entry =
+            2 * size_of::<(u64, Box<[Lineage]>, Arc<Self>)>() + conjunction.verdicts().len() * size_of::<Lineage>();
+        entry + 2 * SHARED + size_of::<Self>() + conjunction.bytes()
+    }
+}
+
+/// The verdict with its stale rows evaluated again. None where that is no less work than to evaluate all rows, where the
+/// results do not combine, or where the call fails: a predicate that fails for these rows may answer for all of them.
+fn patch(
+    predicate: &ActivePredicate,
+    context: &Arc<Context>,
+    cached: &CachedVerdict,
+    mut rows: Vec<Row>,
+) -> Option<CachedVerdict> {
+    let (node_count, at) = (context.snapshot().node_count(), context.snapshot().generation());
+    rows.retain(|row| row.index() < node_count);
+    if rows.is_empty() {
+        return cached.patched(None, &rows, node_count, at);
+    }
+    if rows.len() * REUSE_PATCH_SHARE > node_count {
+        return None;
+    }
+    let rows: Arc<[Row]> = rows.into();
+    let again = Arc::new(context.over(Batch::Rows(Arc::clone(&rows))));
+    let recorder = Arc::new(Recorder::new(Arc::clone(&again), true));
+    let verdict = predicate.module.filter(Arc::clone(&recorder) as _, again.rows()).ok()?;
+    cached.patched(Some((verdict, recorder.take())), &rows, node_count, at)
+}

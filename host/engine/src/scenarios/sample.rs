@@ -1,0 +1,280 @@
+//! A limit on nodes: rows are evaluated from a start row on until enough fit, as kube-scheduler samples nodes.
+//!
+//! The answer is that of a query about just the rows evaluated. Verdicts that are known for every row (cached ones, and those
+//! of cluster-wide predicates) are used as they are, and where all are known the limit only cuts the conjunction. The other
+//! predicates are called for one range after the other, each twice as long as the one before, and never twice for a row.
+//! Where rows have nominated pods, every row is evaluated first. Start at [`evaluate`].
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use nodesift_cache::Row;
+use nodesift_sandbox::fault::Fault;
+
+use super::nominated::{BudgetExhausted, NominatedRow};
+use super::partial_verdict::PartialVerdict;
+use crate::PodEvaluation;
+use crate::answer::FaultReport;
+use crate::evaluate::conjunction::{Conjunction, PredicateVerdict, Scope};
+use crate::evaluate::evaluation::{Evaluation, verdict_on_fault};
+use crate::evaluate::evaluator::{Evaluator, call, of_cached, of_predicate};
+use crate::evaluate::row_set::RowSet;
+use crate::facts::{Batch, Context};
+use crate::policy::ActivePredicate;
+use crate::query::Sample;
+use crate::reuse::Lineage;
+
+/// Evaluates one pod over as many rows as give enough nodes. `nominated` are the rows with nominated pods;
+/// `with_nominated` evaluates some of these again.
+///
+/// # Errors
+///
+/// Those of `with_nominated`.
+pub(crate) fn evaluate(
+    evaluator: Evaluator<'_>,
+    sample: &Sample,
+    context: &Arc<Context>,
+    nominated: &[NominatedRow],
+    mut with_nominated: impl FnMut(Evaluation, &[NominatedRow]) -> Result<Evaluation, BudgetExhausted>,
+) -> Result<PodEvaluation, BudgetExhausted> {
+    let order = Order::of(sample, context.snapshot().node_count());
+    let limit = sample.limit.get();
+    if limit >= order.nodes {
+        let evaluation = with_nominated(evaluator.evaluate(context), nominated)?;
+        return Ok(PodEvaluation { evaluation, context: Arc::clone(context), next: Some(order.row(0)) });
+    }
+    if nominated.is_empty() {
+        let (evaluation, places) = SampledRun::start(evaluator, context).evaluate(&order, sample);
+        return Ok(order.evaluated(evaluation, context, places));
+    }
+    let (mut evaluation, mut remaining) = (evaluator.evaluate(context), nominated.to_vec());
+    let places = loop {
+        let places = order.places_until(evaluation.conjunction.feasible(), limit);
+        let (reached, beyond): (Vec<NominatedRow>, Vec<NominatedRow>) =
+            remaining.into_iter().partition(|nominated| order.place(nominated.row) < places);
+        if reached.is_empty() {
+            break places;
+        }
+        remaining = beyond;
+        evaluation = with_nominated(evaluation, &reached)?;
+    };
+    if places < order.nodes {
+        evaluation.conjunction = Arc::new(evaluation.conjunction.over(&order.first(places)));
+    }
+    Ok(order.evaluated(evaluation, context, places))
+}
+
+/// The order in which rows are evaluated: from the start row to the last one, then from the first.
+#[derive(Debug)]
+struct Order {
+    start: usize,
+    nodes: usize,
+}
+
+impl Order {
+    fn of(sample: &Sample, nodes: usize) -> Self {
+        Self { start: if sample.start < nodes { sample.start } else { 0 }, nodes }
+    }
+
+    /// The row at a place of the order; after the last place the first row of the order again.
+    fn row(&self, place: usize) -> Row {
+        let row = self.start + place;
+        let row = if row >= self.nodes { row - self.nodes } else { row };
+        // No cluster has 2^32 nodes.
+        Row(u32::try_from(row.min(self.nodes)).unwrap_or(u32::MAX))
+    }
+
+    /// The place of a row.
+    fn place(&self, row: Row) -> usize {
+        let after = row.index() + if row.index() < self.start { self.nodes } else { 0 };
+        after - self.start
+    }
+
+    /// The evaluation of the rows at the first places.
+    fn evaluated(&self, evaluation: Evaluation, context: &Context, places: usize) -> PodEvaluation {
+        let context = Arc::new(context.over(Batch::Rows(self.first(places))));
+        PodEvaluation { evaluation, context, next: Some(self.row(places)) }
+    }
+
+    /// The rows at these places, in their order.
+    fn rows(&self, places: Range<usize>) -> Arc<[Row]> {
+        places.map(|place| self.row(place)).collect()
+    }
+
+    fn first(&self, places: usize) -> Arc<[Row]> {
+        self.rows(0..places)
+    }
+
+    /// How many places there are until `limit` of them are among the rows.
+    fn places_until(&self, rows: &RowSet, limit: usize) -> usize {
+        let start = self.row(0);
+        let found =
+            rows.iter_from(start).chain(rows.iter().take_while(|row| *row < start)).nth(limit.saturating_sub(1));
+        match found {
+            None => self.nodes,
+            Some(row) if row >= start => row.index() - start.index() + 1,
+            Some(row) => self.nodes - start.index() + row.index() + 1,
+        }
+    }
+}
+
+/// What is known of one predicate's verdict.
+enum Progress {
+    /// The verdict over every row, with its lineage.
+    AllRows(PredicateVerdict, Lineage),
+    /// The verdict over the places so far.
+    Partial(PartialVerdict),
+}
+
+/// One pod, while rows are evaluated range by range.
+struct SampledRun<'a> {
+    evaluator: Evaluator<'a>,
+    /// Over every row.
+    context: Arc<Context>,
+    /// Those of the phase, in policy order, each with its place in the policy.
+    predicates: Vec<(usize, &'a ActivePredicate)>,
+    /// One per predicate.
+    progress: Vec<Progress>,
+    faults: Vec<FaultReport>,
+}
+
+impl<'a> SampledRun<'a> {
+    /// Takes the verdicts that are known for every row.
+    fn start(evaluator: Evaluator<'a>, context: &Arc<Context>) -> Self {
+        let predicates: Vec<_> = evaluator.predicates().collect();
+        let progress = Vec::with_capacity(predicates.len());
+        let mut run = Self { evaluator, context: Arc::clone(context), predicates, progress, faults: Vec::new() };
+        for at in 0..run.predicates.len() {
+            let progress = run.known(at);
+            run.progress.push(progress);
+        }
+        run
+    }
+
+    /// Evaluates until enough rows fit. Returns the evaluation and how many places it is about.
+    fn evaluate(mut self, order: &Order, sample: &Sample) -> (Evaluation, usize) {
+        let (places, conjunction) = match self.full_conjunction(order.nodes) {
+            Some(full) => {
+                let places = order.places_until(full.feasible(), sample.limit.get());
+                (places, if places == order.nodes { full } else { Arc::new(full.over(&order.first(places))) })
+            }
+            None => {
+                let places = self.evaluate_ranges(order, sample);
+                let rows = Batch::Rows(order.first(places));
+                (places, Arc::new(Conjunction::new(self.take_verdicts(places), &rows, order.nodes)))
+            }
+        };
+        (Evaluation::new(conjunction, self.faults), places)
+    }
+
+    fn known(&mut self, at: usize) -> Progress {
+        let unknown = || Progress::Partial(PartialVerdict::default());
+        let Some((place, predicate)) = self.predicates.get(at).copied() else { return unknown() };
+        if predicate.module.is_cluster_wide() {
+            return self.over_all_rows(place, predicate);
+        }
+        let cached = self.evaluator.store().and_then(|store| store.cached(place, predicate, &self.context));
+        cached.map_or_else(unknown, |cached| Progress::AllRows(of_cached(predicate, &cached), cached.lineage()))
+    }
+
+    /// Evaluates a predicate over every row.
+    fn over_all_rows(&mut self, place: usize, predicate: &ActivePredicate) -> Progress {
+        let evaluated = match self.evaluator.store() {
+            Some(store) => {
+                let cached = store.verdict(place, predicate, &self.context);
+                cached.map(|cached| (of_cached(predicate, &cached), cached.lineage()))
+            }
+            None => call(predicate, &self.context, &mut None).map(|verdict| (verdict, Lineage::NONE)),
+        };
+        match evaluated {
+            Ok((verdict, lineage)) => Progress::AllRows(verdict, lineage),
+            Err(fault) => self.failed(predicate, fault),
+        }
+    }
+
+    /// A predicate that fails for some rows has failed for the pod: its failure policy applies to every row.
+    fn failed(&mut self, predicate: &ActivePredicate, fault: Fault) -> Progress {
+        let (verdict, effect) = verdict_on_fault(predicate, &fault, self.context.rows() as usize);
+        self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+        Progress::AllRows(of_predicate(predicate, verdict, Scope::AllRows), Lineage::NONE)
+    }
+
+    /// The conjunction over every row, where every verdict is known for every row.
+    fn full_conjunction(&self, nodes: usize) -> Option<Arc<Conjunction>> {
+        let full = |progress: &Progress| match progress {
+            Progress::AllRows(verdict, lineage) => Some((verdict.clone(), *lineage)),
+            Progress::Partial(_) => None,
+        };
+        let (verdicts, lineages): (Vec<PredicateVerdict>, Vec<Lineage>) =
+            self.progress.iter().map(full).collect::<Option<Vec<_>>>()?.into_iter().unzip();
+        Some(match self.evaluator.store() {
+            Some(store) => store.conjunction(&lineages, verdicts, nodes),
+            None => Arc::new(Conjunction::new(verdicts, &Batch::All, nodes)),
+        })
+    }
+
+    /// Evaluates ranges until enough rows fit. Returns how many places that takes.
+    fn evaluate_ranges(&mut self, order: &Order, sample: &Sample) -> usize {
+        let limit = sample.limit.get();
+        let mut step = sample.step.max(limit);
+        let (mut evaluated, mut counted, mut fitting) = (0, 0, 0);
+        while evaluated < order.nodes {
+            // Up to the last row, so that the rows of a range are sorted.
+            let to_last = order.nodes - order.row(evaluated).index();
+            let end = (evaluated + step.min(to_last)).min(order.nodes);
+            if self.evaluate_range(order.rows(evaluated..end)) {
+                // Rows that fitted may be rejected now.
+                (counted, fitting) = (0, 0);
+            }
+            evaluated = end;
+            for place in counted..evaluated {
+                fitting += usize::from(self.fits(place, order.row(place)));
+                if fitting == limit {
+                    return place + 1;
+                }
+            }
+            counted = evaluated;
+            step *= 2;
+        }
+        order.nodes
+    }
+
+    /// Evaluates the next rows. Returns whether the verdict over earlier rows has changed.
+    fn evaluate_range(&mut self, rows: Arc<[Row]>) -> bool {
+        let range = Arc::new(self.context.over(Batch::Rows(rows)));
+        let mut has_changed = false;
+        for at in 0..self.predicates.len() {
+            let Some((place, predicate)) = self.predicates.get(at).copied() else { continue };
+            let Some(Progress::Partial(partial)) = self.progress.get_mut(at) else { continue };
+            let replacement = match call(predicate, &range, &mut None) {
+                Ok(verdict) if partial.append(&verdict.verdict, range.rows() as usize) => continue,
+                // The verdicts over two ranges are not parts of one verdict.
+                Ok(_) => self.over_all_rows(place, predicate),
+                Err(fault) => self.failed(predicate, fault),
+            };
+            has_changed = true;
+            if let Some(progress) = self.progress.get_mut(at) {
+                *progress = replacement;
+            }
+        }
+        has_changed
+    }
+
+    /// Whether no predicate rejects the row at a place.
+    fn fits(&self, place: usize, row: Row) -> bool {
+        self.progress.iter().all(|progress| match progress {
+            Progress::AllRows(verdict, _) => verdict.verdict.failure_at(row.index()).is_none(),
+            Progress::Partial(partial) => partial.fits(place),
+        })
+    }
+
+    /// The verdicts over the first places.
+    fn take_verdicts(&mut self, places: usize) -> Vec<PredicateVerdict> {
+        let progress = std::mem::take(&mut self.progress).into_iter();
+        let verdict = |(progress, (_, predicate)): (Progress, &(usize, &ActivePredicate))| match progress {
+            Progress::AllRows(verdict, _) => verdict,
+            Progress::Partial(partial) => of_predicate(predicate, partial.into_verdict(places), Scope::Batch),
+        };
+        progress.zip(&self.predicates).map(verdict).collect()
+    }
+}

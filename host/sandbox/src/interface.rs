@@ -1,0 +1,282 @@
+//! The fact interfaces of the contract: one table from which the trait [`Facts`], the closed list [`Interface`] and the
+//! linker follow. A component is linked to the interfaces that it imports and its policy allows, and to nothing else: there
+//! is no WASI, no clock, no randomness, no file and no socket.
+//!
+//! To add a function, add its line to the table at the end of this file: its name in the contract, its method, and
+//!
+//! - `untimed` where the host only hands over what it has. The call is not timed.
+//! - `timed` where the host may have to build the value first. That time is added to the guest's deadline.
+//!
+//! An interface says whether `pods_on_nodes` change what it answers. The implementation of [`Facts`] then does not compile
+//! until it has the new method.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, WasmStr};
+
+use crate::instance::Frame;
+use crate::limits::EPOCH_TICK;
+use crate::wire::{
+    AffinityTerm, Attachment, Claim, DiskKind, DiskUser, LabelSelector, Obstacle, PodSelector, PodVolume, Request,
+    SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
+};
+
+/// The package that holds every interface of the contract.
+pub const PACKAGE: &str = "nodesift:predicate";
+
+/// The version of the contract that this host implements. Components built against this or an earlier 0.1 are accepted.
+pub const VERSION: &str = "0.1.0";
+
+/// Why a call to a selector function traps.
+const UNKNOWN_OPERATOR: &str = "a selector with an unknown operator";
+
+/// An argument of a fact function: its type in [`Facts`], its type at the boundary, and how one becomes the other.
+macro_rules! argument {
+    (method text) => { &str };
+    (method flag) => { bool };
+    (method disk_kind) => { DiskKind };
+    (method attachment) => { &Attachment };
+    (method selectors) => { &[PodSelector] };
+    (guest text) => { WasmStr };
+    (guest flag) => { bool };
+    (guest disk_kind) => { DiskKind };
+    (guest attachment) => { Attachment };
+    (guest selectors) => { Vec<PodSelector> };
+    // Read in place in the guest's memory.
+    (pass text, $value:ident, $store:ident) => { &$value.to_str(&$store)? };
+    (pass flag, $value:ident, $store:ident) => { $value };
+    (pass disk_kind, $value:ident, $store:ident) => { $value };
+    (pass $list:ident, $value:ident, $store:ident) => { &$value };
+}
+
+/// Calls a method of the running call's facts with the arguments of the guest.
+macro_rules! call {
+    ($store:ident, $method:ident($($argument:ident: $kind:ident),*)) => {
+        $store.data().facts()?.$method($(argument!(pass $kind, $argument, $store)),*)
+    };
+    ($store:ident, $method:ident($($argument:ident: $kind:ident),*), $trap:expr) => {
+        call!($store, $method($($argument: $kind),*)).ok_or_else(|| wasmtime::Error::msg($trap))?
+    };
+}
+
+/// Links one function.
+macro_rules! link {
+    ($instance:ident, $name:literal, untimed $method:ident($($argument:ident: $kind:ident),*) $(, $trap:expr)?) => {
+        $instance.func_wrap(
+            $name,
+            |store: StoreContextMut<'_, Frame>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
+                Ok((call!(store, $method($($argument: $kind),*) $(, $trap)?),))
+            },
+        )?
+    };
+    ($instance:ident, $name:literal, timed $method:ident($($argument:ident: $kind:ident),*) $(, $trap:expr)?) => {
+        $instance.func_wrap(
+            $name,
+            |mut store: StoreContextMut<'_, Frame>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
+                let started = Instant::now();
+                let value = call!(store, $method($($argument: $kind),*) $(, $trap)?);
+                credit_host_time(&mut store, started);
+                Ok((value,))
+            },
+        )?
+    };
+}
+
+/// The time of a call is the guest's own: what the host took to build a value is added to the deadline.
+fn credit_host_time(store: &mut StoreContextMut<'_, Frame>, started: Instant) {
+    let taken = started.elapsed();
+    if taken >= EPOCH_TICK {
+        store.data_mut().deadline().extend(taken);
+    }
+}
+
+/// Makes [`Interface`], [`Facts`] and the linker from the table.
+macro_rules! interfaces {
+    ($(
+        $(#[$doc:meta])*
+        $interface:ident = $name:literal, pods_on_nodes: $pods_on_nodes:literal {
+            $($function:literal => $timing:ident $method:ident($($argument:ident: $kind:ident),*) -> $value:ty
+                $(, or trap: $trap:expr)?;)*
+        }
+    )*) => {
+        /// A fact interface of the contract.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Interface {
+            $($(#[$doc])* $interface,)*
+        }
+
+        impl Interface {
+            /// Every interface, in the order of the contract.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$interface),*];
+
+            /// The name in the contract and in a policy's `allow`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$interface => $name,)*
+                }
+            }
+
+            /// Whether binding a pod to a node, or removing one, can change what the interface answers.
+            pub fn depends_on_pods_on_nodes(self) -> bool {
+                match self {
+                    $(Self::$interface => $pods_on_nodes,)*
+                }
+            }
+
+            /// Adds the interface, and only it, to a linker.
+            pub(crate) fn link(self, linker: &mut Linker<Frame>) -> wasmtime::Result<()> {
+                let mut instance = linker.instance(&format!("{PACKAGE}/{}@{VERSION}", self.name()))?;
+                match self {
+                    $(Self::$interface => {
+                        $(link!(instance, $function, $timing $method($($argument: $kind),*) $(, $trap)?);)*
+                    })*
+                }
+                Ok(())
+            }
+        }
+
+        /// What a running `filter` call can read: the pod and the batch of that call, one method per function of the
+        /// contract. Columns have one entry per row of the batch. Units and meanings are those of the contract.
+        pub trait Facts: Send + Sync {
+            $($(
+                #[doc = concat!("`", $name, ".", $function, "`")]
+                fn $method(&self $(, $argument: argument!(method $kind))*) -> interfaces!(value $value $(, $trap)?);
+            )*)*
+        }
+    };
+    (value $value:ty) => { $value };
+    // None where the call traps.
+    (value $value:ty, $trap:expr) => { Option<$value> };
+}
+
+impl Interface {
+    /// Whether a predicate that imports it is cluster-wide: always evaluated over every row.
+    pub fn is_cluster_wide(self) -> bool {
+        self.name().starts_with("cluster-")
+    }
+
+    /// The interface of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|interface| interface.name() == name)
+    }
+}
+
+interfaces! {
+    /// The pod's namespace and labels.
+    PodLabels = "pod-labels", pods_on_nodes: false {
+        "namespace" => untimed namespace() -> Arc<str>;
+        "label" => untimed label(key: text) -> Option<Arc<str>>;
+    }
+    /// The node that the pod names, its node selector and required node affinity.
+    PodPlacement = "pod-placement", pods_on_nodes: false {
+        "node-name" => untimed node_name() -> Option<Arc<str>>;
+        "node-selector" => untimed node_selector() -> Arc<[(Arc<str>, Arc<str>)]>;
+        "required-terms" => untimed required_terms() -> Option<Vec<Term>>;
+    }
+    /// The pod's tolerations.
+    PodTolerations = "pod-tolerations", pods_on_nodes: false {
+        "tolerations" => untimed tolerations() -> Vec<Toleration>;
+    }
+    /// The pod's effective resource requests.
+    PodResources = "pod-resources", pods_on_nodes: false {
+        "requests" => untimed requests() -> Vec<Request>;
+    }
+    /// The pod's topology spread constraints.
+    PodSpread = "pod-spread", pods_on_nodes: false {
+        "constraints" => untimed spread_constraints() -> Vec<SpreadConstraint>;
+        "default-selector" => timed default_selector() -> Option<LabelSelector>;
+    }
+    /// The pod's required inter-pod affinity and anti-affinity.
+    PodAffinity = "pod-affinity", pods_on_nodes: false {
+        "affinity" => untimed affinity() -> Vec<AffinityTerm>;
+        "anti-affinity" => untimed anti_affinity() -> Vec<AffinityTerm>;
+    }
+    /// Node features that the pod needs.
+    PodFeatures = "pod-features", pods_on_nodes: false {
+        "required" => untimed required_features() -> Vec<Arc<str>>;
+    }
+    /// The pod's volumes, and its identity as owner of ephemeral claims.
+    PodVolumes = "pod-volumes", pods_on_nodes: false {
+        "volumes" => untimed volumes() -> Vec<PodVolume>;
+        "owner" => untimed owner() -> (Arc<str>, Arc<str>, Arc<str>);
+    }
+    /// Node names.
+    NodeIdentity = "node-identity", pods_on_nodes: false {
+        "names" => timed names() -> Arc<[Arc<str>]>;
+        "row" => untimed row(name: text) -> Option<u32>;
+    }
+    /// Node labels as dictionary-encoded columns.
+    NodeLabels = "node-labels", pods_on_nodes: false {
+        "column" => timed label_column(key: text) -> Arc<[u32]>;
+        "dictionary" => timed label_dictionary(key: text) -> Arc<[Arc<str>]>;
+        "integers" => timed label_integers(key: text) -> Arc<[i64]>;
+        "code" => timed label_code(key: text, value: text) -> Option<u32>;
+    }
+    /// Cordons and taints.
+    NodeTaints = "node-taints", pods_on_nodes: false {
+        "unschedulable" => untimed unschedulable() -> Arc<[u8]>;
+        "sets" => timed taint_sets() -> Vec<Vec<Taint>>;
+        "column" => untimed taint_column() -> Arc<[u32]>;
+    }
+    /// Allocatable, requested and free amounts per resource, and pod counts.
+    NodeResources = "node-resources", pods_on_nodes: true {
+        // Columns of a resource that no node advertises are built at each call.
+        "allocatable" => timed allocatable(resource: text) -> Arc<[i64]>;
+        "requested" => timed requested(resource: text) -> Arc<[i64]>;
+        "foreign" => timed foreign(resource: text) -> Arc<[i64]>;
+        "free" => timed free(resource: text) -> Arc<[i64]>;
+        "pods" => untimed pods() -> Arc<[i64]>;
+        "foreign-pods" => untimed foreign_pods() -> Arc<[i64]>;
+        "pod-limit" => untimed pod_limit() -> Arc<[i64]>;
+        "pod-room" => untimed pod_room() -> Arc<[i64]>;
+        "device-class-serves" => untimed device_class_serves(resource: text) -> bool;
+    }
+    /// Conflicts with the pod's host ports.
+    NodePorts = "node-ports", pods_on_nodes: true {
+        "conflicts" => timed port_conflicts() -> Option<Arc<[u8]>>;
+    }
+    /// Features that nodes declare.
+    NodeFeatures = "node-features", pods_on_nodes: false {
+        "sets" => timed feature_sets() -> Vec<Vec<Arc<str>>>;
+        "column" => untimed feature_column() -> Arc<[u32]>;
+    }
+    /// Counts of pods that match selectors.
+    ClusterPods = "cluster-pods", pods_on_nodes: true {
+        "matching" => timed matching_pods(selectors: selectors, terminating: flag) -> Arc<[u32]>,
+            or trap: UNKNOWN_OPERATOR;
+        "matches-this-pod" => untimed matches_this_pod(selectors: selectors) -> bool, or trap: UNKNOWN_OPERATOR;
+    }
+    /// Required anti-affinity terms of pods on nodes that match this pod.
+    ClusterAffinity = "cluster-affinity", pods_on_nodes: true {
+        "topology-keys" => timed anti_affinity_keys() -> Vec<Arc<str>>;
+        "anti-affinity-terms" => timed anti_affinity_terms(topology_key: text) -> Arc<[u32]>;
+    }
+    /// Disks and claims in use by pods on nodes.
+    ClusterVolumeUse = "cluster-volume-use", pods_on_nodes: true {
+        "disk-users" => untimed disk_users(kind: disk_kind, id: text) -> Vec<DiskUser>;
+        "claim-users" => timed claim_users(claim: text) -> u32;
+    }
+    /// Volume attachments, wanted and in use, against the limits of CSI drivers.
+    ClusterAttachments = "cluster-attachments", pods_on_nodes: true {
+        "wanted" => untimed wanted_attachments(registered: flag) -> Result<Vec<Attachment>, Obstacle>;
+        "registered" => timed attachment_registered() -> Arc<[u8]>;
+        "limited" => timed attachment_limited() -> Arc<[u8]>;
+        "limit" => timed attachment_limit(driver: text) -> Arc<[i64]>;
+        "used" => timed attachments_used(driver: text) -> Arc<[i64]>;
+        "rows-with" => untimed rows_with_attachment(volume: attachment) -> Vec<u32>;
+        "uncounted" => timed uncounted_pods() -> Vec<UncountedPod>;
+    }
+    /// PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSI drivers and capacities.
+    ClusterStorage = "cluster-storage", pods_on_nodes: false {
+        "claim-named" => timed claim(name: text) -> Option<Claim>;
+        "volume-named" => timed volume(name: text) -> Option<Volume>;
+        "volumes-for" => timed volumes_for(claim: text) -> Vec<Volume>;
+        "class-named" => timed storage_class(name: text) -> Option<StorageClass>;
+        "default-class" => timed default_class() -> Option<Arc<str>>;
+        "driver-reports-capacity" => timed driver_reports_capacity(driver: text) -> bool;
+        "capacities" => timed capacities(class_name: text) -> Vec<StorageCapacity>;
+        "migrated" => timed migrated(plugin: text) -> Arc<[u8]>;
+    }
+}
