@@ -2,7 +2,7 @@
 //! kube-scheduler 1.36.2's own plugins gave.
 //!
 //! Lines of predicates that the default policy does not name yet are left out. The line about all predicates together is
-//! compared with kube-scheduler's once the policy names all of them; until then with a slow twin that derives it from
+//! compared with kube-scheduler's once the policy names all of them; until then with a slow model that derives it from
 //! kube-scheduler's lines about each.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
@@ -121,7 +121,7 @@ fn nodes(document: &Document) -> BTreeSet<String> {
     nodes.map(|node| node["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The slow twin of the conjunction: node by node, the first predicate that rejects it names the reasons.
+/// The slow model of the conjunction: node by node, the first predicate that rejects it names the reasons.
 fn together(pod: &str, names: &[String], alone: &BTreeMap<String, Line>, nodes: &BTreeSet<String>) -> String {
     let reasons_of = |node: &String| {
         let failures = names.iter().flat_map(|name| &alone.get(name).unwrap().failures);

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
-#[path = "twin/mirror.rs"]
+#[path = "differential/mirror.rs"]
 #[allow(dead_code, reason = "no overlay is asked about")]
 mod mirror;
 
@@ -22,8 +22,8 @@ use nodesift::object::Pod;
 use nodesift::policy::{ActivePolicy, ActivePredicate, OnError, Phases, Policy};
 use nodesift::sandbox::{Grants, Lifetime, Runtime};
 use nodesift::source::synthetic::Shape;
+use nodesift_reference::random::History;
 use nodesift_tests::guest::Guest;
-use nodesift_twin::random::History;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;

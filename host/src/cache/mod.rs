@@ -33,7 +33,7 @@ mod workloads;
 mod writer;
 
 #[cfg(test)]
-mod twin;
+mod model;
 
 #[cfg(test)]
 pub(crate) use failpoint::panic_after;

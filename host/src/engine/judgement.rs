@@ -210,13 +210,13 @@ mod tests {
             (near + random.usize(0..4)).saturating_sub(random.usize(0..4))
         };
         for _ in 0..500 {
-            let mut twin: Vec<u16> = (0..length(&mut random)).map(|_| random.u16(0..3)).collect();
-            let codes = Codes::from(twin.clone());
-            let old = twin.clone();
+            let mut model: Vec<u16> = (0..length(&mut random)).map(|_| random.u16(0..3)).collect();
+            let codes = Codes::from(model.clone());
+            let old = model.clone();
             let len = length(&mut random);
-            twin.resize(len, 0);
+            model.resize(len, 0);
             let mut changes: Vec<(Row, u16)> = Vec::new();
-            for (row, code) in twin.iter_mut().enumerate() {
+            for (row, code) in model.iter_mut().enumerate() {
                 if random.usize(0..200) == 0 {
                     *code = random.u16(0..3);
                     changes.push((Row(row as u32), *code));
@@ -224,12 +224,12 @@ mod tests {
             }
             let changed = codes.with(len, &changes);
             assert_eq!(changed.len(), len);
-            assert!(changed.chunks().flatten().eq(&twin));
-            assert!((0..len + 2).all(|place| changed.get(place) == twin.get(place).copied().unwrap_or(0)));
+            assert!(changed.chunks().flatten().eq(&model));
+            assert!((0..len + 2).all(|place| changed.get(place) == model.get(place).copied().unwrap_or(0)));
             if len == old.len() {
                 let mut found = Vec::new();
                 codes.differences(&changed, &mut found);
-                let expected = (0..len).filter(|row| old[*row] != twin[*row]).map(|row| Row(row as u32));
+                let expected = (0..len).filter(|row| old[*row] != model[*row]).map(|row| Row(row as u32));
                 assert!(found.into_iter().eq(expected));
             }
         }

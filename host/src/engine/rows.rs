@@ -284,41 +284,41 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..200 {
             let all = random.usize(1..400);
-            let (mut set, mut twin) = match random.u8(0..3) {
+            let (mut set, mut model) = match random.u8(0..3) {
                 0 => (RowSet::default(), BTreeSet::new()),
                 1 => (RowSet::all(all), (0..all).map(|row| Row(row as u32)).collect()),
                 _ => {
-                    let twin: BTreeSet<Row> = (0..all).filter(|_| random.bool()).map(|row| Row(row as u32)).collect();
-                    (RowSet::of(twin.iter().copied().collect(), all), twin)
+                    let model: BTreeSet<Row> = (0..all).filter(|_| random.bool()).map(|row| Row(row as u32)).collect();
+                    (RowSet::of(model.iter().copied().collect(), all), model)
                 }
             };
             for _ in 0..random.usize(0..300) {
                 let row = Row(random.usize(0..all) as u32);
                 if random.bool() {
                     set.insert(row, all);
-                    twin.insert(row);
+                    model.insert(row);
                 } else {
                     set.remove(row);
-                    twin.remove(&row);
+                    model.remove(&row);
                 }
-                assert_eq!(set.contains(row), twin.contains(&row));
+                assert_eq!(set.contains(row), model.contains(&row));
             }
-            assert!(set.iter().eq(twin.iter().copied()), "{set:?} and {twin:?}");
-            assert_eq!(set.len(), twin.len());
-            assert_eq!(set, twin.iter().copied().collect());
+            assert!(set.iter().eq(model.iter().copied()), "{set:?} and {model:?}");
+            assert_eq!(set.len(), model.len());
+            assert_eq!(set, model.iter().copied().collect());
             assert_eq!(RowSet::of_words(set.bitmap(all)), set);
             let mut words = set.bitmap(all);
             words.truncate(words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1));
             assert_eq!(RowSet::of_bits(words, all), set);
             let first = Row(random.usize(0..all + 70) as u32);
-            assert!(set.iter_from(first).eq(twin.range(first..).copied()), "from {first:?}");
+            assert!(set.iter_from(first).eq(model.range(first..).copied()), "from {first:?}");
             let other: BTreeSet<Row> = (0..all).filter(|_| random.bool()).map(|row| Row(row as u32)).collect();
             for other_set in [other.iter().copied().collect(), RowSet::of(other.iter().copied().collect(), all)] {
-                assert!(set.among(&other_set, all).iter().eq(twin.intersection(&other).copied()));
+                assert!(set.among(&other_set, all).iter().eq(model.intersection(&other).copied()));
             }
             let bytes = set.to_bytes();
             let is_set = |row: usize| bytes.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1);
-            assert!((0..all.max(bytes.len() * 8)).all(|row| is_set(row) == twin.contains(&Row(row as u32))));
+            assert!((0..all.max(bytes.len() * 8)).all(|row| is_set(row) == model.contains(&Row(row as u32))));
             assert_ne!(bytes.last(), Some(&0), "nothing is sent that says nothing");
             // A list may have room for as many again as it holds, and for four at least.
             assert!(set.bytes() <= 2 * (all.div_ceil(WORD) * size_of::<u64>()).max(4 * size_of::<Row>()));

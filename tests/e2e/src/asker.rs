@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
+use nodesift_reference::json::{at, list, text};
 use nodesift_tests::http::{self, Endpoint};
-use nodesift_twin::json::{at, list, text};
 use serde_json::{Value, json};
 
 /// Between two questions: the machine has other things to do as well.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use fastrand::Rng;
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use nodesift_twin::json::{key, text};
+use nodesift_reference::json::{key, text};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
+use nodesift_reference::json::key;
 use nodesift_tests::{patience, sidecar as binary};
-use nodesift_twin::json::key;
 use serde_json::{Value, json};
 
 use crate::asker;

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
+use nodesift_reference::json::text;
 use nodesift_tests::sidecar::{self, Sidecar};
-use nodesift_twin::json::text;
 use serde_json::{Value, json};
 
 use crate::Args;

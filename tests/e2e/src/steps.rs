@@ -3,7 +3,7 @@
 //! Start at [`STEPS`], which says how often each comes.
 
 use fastrand::Rng;
-use nodesift_twin::json::{at, is_set, key, list, name, text};
+use nodesift_reference::json::{at, is_set, key, list, name, text};
 use serde_json::{Value, json};
 
 use crate::api::Write;

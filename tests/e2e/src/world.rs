@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use nodesift_twin::cluster::is_over;
-use nodesift_twin::json::{is_set, key, name, text};
+use nodesift_reference::cluster::is_over;
+use nodesift_reference::json::{is_set, key, name, text};
 use serde_json::Value;
 
 use crate::api::Api;

@@ -87,7 +87,7 @@ fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
     world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
 }
 
-/// W-18: after every event the node's used resources are the sum that the twin finds.
+/// W-18: after every event the node's used resources are the sum that the reference finds.
 #[test]
 fn a_pod_counts_where_it_is_through_all_its_states() {
     let world = World::with(4, 2);

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use nodesift_reference::{Cluster, FILTERS, Filter, explain, json as read};
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::apiserver::store::Version;
 use nodesift_tests::http::{self, Endpoint};
 use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
-use nodesift_twin::{Cluster, FILTERS, Filter, explain, json as read};
 use serde_json::{Value, json};
 
 use crate::state::{self, State};
@@ -27,7 +27,7 @@ pub(crate) type Verdicts = BTreeMap<(String, String), BTreeMap<String, String>>;
 /// Between two questions of a witness: often enough to see what lasts milliseconds.
 const ASKED_EVERY: Duration = Duration::from_millis(3);
 
-/// The one filter of the twin that the default policy leaves out, as kube-scheduler does.
+/// The one filter of the reference that the default policy leaves out, as kube-scheduler does.
 const NOT_BY_DEFAULT: &str = "NodeDeclaredFeatures";
 
 /// Differences that are shown.
@@ -68,8 +68,8 @@ pub(crate) fn probe(name: &str, millicores: i64) -> Value {
 pub(crate) fn exact_probes(server: &ApiServer) -> Vec<Value> {
     let cluster = truth(server);
     let free = |node: &Value| {
-        let used: i64 = cluster.pods_on(node).map(|pod| millicores(&nodesift_twin::requests::taken_by(pod))).sum();
-        millicores(&nodesift_twin::requests::given_by(node)) - used
+        let used: i64 = cluster.pods_on(node).map(|pod| millicores(&nodesift_reference::requests::taken_by(pod))).sum();
+        millicores(&nodesift_reference::requests::given_by(node)) - used
     };
     let pair = |node: &Value| {
         let (name, free) = (read::name(node), free(node).max(0));
@@ -78,7 +78,7 @@ pub(crate) fn exact_probes(server: &ApiServer) -> Vec<Value> {
     cluster.nodes().flat_map(pair).collect()
 }
 
-fn millicores(amounts: &nodesift_twin::requests::Rounded) -> i64 {
+fn millicores(amounts: &nodesift_reference::requests::Rounded) -> i64 {
     amounts.get("cpu").copied().unwrap_or_default()
 }
 
@@ -93,7 +93,7 @@ fn cluster_of(objects: Vec<Value>) -> Cluster {
     cluster
 }
 
-/// What the twin says of pods.
+/// What the reference says of pods.
 pub(crate) fn expected(cluster: &Cluster, probes: &[Value]) -> Verdicts {
     let filters: Vec<Filter> = FILTERS.into_iter().filter(|filter| filter.name != NOT_BY_DEFAULT).collect();
     let mut verdicts = Verdicts::new();

@@ -21,7 +21,7 @@
 //! | W-15 odd objects | [`streams`] | `source/items` |
 //! | W-16 a flipped cell | | `cache`, `source` |
 //! | W-17 random histories and faults | [`random`] | `source/feed` |
-//! | W-18 pods that move | [`deletes`] | `cache/twin` |
+//! | W-18 pods that move | [`deletes`] | `cache/model` |
 //! | M-01, M-02, M-03 | [`memory`] | |
 //! | P-03 killed and restarted | [`restart`] | |
 //!

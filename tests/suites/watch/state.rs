@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nodesift_reference::cluster::is_over;
+use nodesift_reference::requests::{Rounded, given_by, taken_by};
+use nodesift_reference::{Cluster, json as read};
 use nodesift_tests::http::{Endpoint, get};
-use nodesift_twin::cluster::is_over;
-use nodesift_twin::requests::{Rounded, given_by, taken_by};
-use nodesift_twin::{Cluster, json as read};
 use serde_json::Value;
 
 /// The only scheduler of the default policy: pods of any other are foreign.

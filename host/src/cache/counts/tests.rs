@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::cache::twin::{random_node, random_pod};
+use crate::cache::model::{random_node, random_pod};
 use crate::cache::{Reader, Writer, new};
 use crate::metadata::LabelRequirement;
 use crate::object::selector::Operator;

@@ -1,7 +1,7 @@
 //! Volumes, claims, classes, and what a CSI driver says.
 
 use fastrand::Rng;
-use nodesift_twin::json::text;
+use nodesift_reference::json::text;
 use serde_json::{Value, json};
 
 use super::{NAMESPACES, ZONES, nodes, word};

@@ -1,9 +1,9 @@
-//! Nodes for which other pods are nominated: the engine against the twin, which puts these pods on their node in a copy of
+//! Nodes for which other pods are nominated: the engine against the reference, which puts these pods on their node in a copy of
 //! the cluster's objects and judges everything again. Every question is asked by an engine that also compares what it
 //! keeps with a fresh evaluation, about all nodes and some, in both phases, in both depths.
 //!
 //! A case is a pod and a node for which pods are nominated that it must leave room for. There are at least
-//! `NODESIFT_NOMINATED_CASES` (1,500) of them, in clusters of the seeds from `NODESIFT_TWIN_SEED` (0) on. A difference
+//! `NODESIFT_NOMINATED_CASES` (1,500) of them, in clusters of the seeds from `NODESIFT_SEED` (0) on. A difference
 //! names its seed: the same seed makes it again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use nodesift::engine::{Phase, Reuse};
 use nodesift::policy::Policy;
-use nodesift_twin::json::{list, name, text};
-use nodesift_twin::nominated;
-use nodesift_twin::random::{Event, History};
-use nodesift_twin::{Cluster, Filter, explain, filters};
+use nodesift_reference::json::{list, name, text};
+use nodesift_reference::nominated;
+use nodesift_reference::random::{Event, History};
+use nodesift_reference::{Cluster, Filter, explain, filters};
 use serde_json::{Value, json};
 
 use crate::mirror::Mirror;
@@ -32,7 +32,7 @@ const PODS: usize = 4;
 
 #[test]
 fn nodes_with_nominated_pods_must_fit_with_them_and_without() {
-    let first = from_environment("NODESIFT_TWIN_SEED", 0);
+    let first = from_environment("NODESIFT_SEED", 0);
     let wanted = from_environment("NODESIFT_NOMINATED_CASES", CASES);
     println!("seeds from {first}, {wanted} cases");
     let started = Instant::now();

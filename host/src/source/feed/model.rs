@@ -1,4 +1,4 @@
-//! The slow, obvious twin of the feed: a map of what is newest. Random histories of a server, with everything that a
+//! The slow, obvious model of the feed: a map of what is newest. Random histories of a server, with everything that a
 //! stream may do to them, end in the same objects in both.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -141,14 +141,14 @@ fn compiled(key: &Key, state: &State) -> Compiled {
 
 /// What the feed is meant to hold, worked out one event at a time.
 #[derive(Default)]
-struct Twin {
+struct Model {
     held: BTreeMap<Key, State>,
     /// By kind and UID, the version at which it ended.
     dead: BTreeMap<(Kind, String), u64>,
     listed: BTreeMap<Kind, u64>,
 }
 
-impl Twin {
+impl Model {
     fn apply(&mut self, key: &Key, state: &State, is_listed: bool) {
         let known = self.held.get(key).cloned();
         let is_dead = self.dead.get(&(key.0, state.uid.clone())).is_some_and(|dead| *dead >= state.version);
@@ -281,20 +281,20 @@ fn history(seed: u64, failures: u8, when: When) {
     let mut applier = Applier::new(Arc::clone(&target), Arc::default(), Metrics::default());
     let mut queue = Queue::default();
     let mut server = Server { random: random.fork(), version: 0, now: BTreeMap::new(), sent: Vec::new() };
-    let mut twin = Twin::default();
+    let mut model = Model::default();
     let mut now = Instant::now();
     for _ in 0..250 {
         match random.u8(0..20) {
             0..13 => {
                 let event = server.event();
                 queue.push(change(&event), now);
-                deliver(&mut twin, &event);
+                deliver(&mut model, &event);
             }
             // Duplicates and old news.
             13..17 if !server.sent.is_empty() => {
                 let event = server.sent[random.usize(0..server.sent.len())].clone();
                 queue.push(change(&event), now);
-                deliver(&mut twin, &event);
+                deliver(&mut model, &event);
             }
             17..19 => {
                 let kind = if random.bool() { Kind::Node } else { Kind::Pod };
@@ -303,12 +303,12 @@ fn history(seed: u64, failures: u8, when: When) {
                     let event = server.event();
                     if event.0.0 != kind {
                         queue.push(change(&event), now);
-                        deliver(&mut twin, &event);
+                        deliver(&mut model, &event);
                     }
                 }
                 let list = server.list(kind);
                 queue.push(replaced(kind, &list, server.version), now);
-                twin.replace(kind, &list, server.version);
+                model.replace(kind, &list, server.version);
             }
             _ => {}
         }
@@ -317,7 +317,7 @@ fn history(seed: u64, failures: u8, when: When) {
             applier.turn(queue.drain(), now);
             check_counted(&mut target.lock(), seed);
             if failures == 0 {
-                assert_eq!(view_of(&reader), twin.view(), "seed {seed}");
+                assert_eq!(view_of(&reader), model.view(), "seed {seed}");
             }
         }
     }
@@ -325,21 +325,21 @@ fn history(seed: u64, failures: u8, when: When) {
     now += Duration::from_secs(60);
     applier.turn(queue.drain(), now);
     assert_eq!((applier.next_due(), applier.remark()), (None, None), "seed {seed}");
-    assert_eq!(view_of(&reader), twin.view(), "seed {seed}");
+    assert_eq!(view_of(&reader), model.view(), "seed {seed}");
     check_counted(&mut target.lock(), seed);
     for kind in [Kind::Node, Kind::Pod] {
         queue.push(replaced(kind, &server.list(kind), server.version), now);
-        twin.replace(kind, &server.list(kind), server.version);
+        model.replace(kind, &server.list(kind), server.version);
     }
     applier.turn(queue.drain(), now);
-    assert_eq!(twin.held, live(&server), "the twin itself ends in the server's truth, seed {seed}");
-    assert_eq!(view_of(&reader), twin.view(), "seed {seed}");
+    assert_eq!(model.held, live(&server), "the model itself ends in the server's truth, seed {seed}");
+    assert_eq!(view_of(&reader), model.view(), "seed {seed}");
 }
 
-fn deliver(twin: &mut Twin, (key, state, deleted): &(Key, State, bool)) {
+fn deliver(model: &mut Model, (key, state, deleted): &(Key, State, bool)) {
     match deleted {
-        true => twin.remove(key, &state.uid, state.version),
-        false => twin.apply(key, state, false),
+        true => model.remove(key, &state.uid, state.version),
+        false => model.apply(key, state, false),
     }
 }
 

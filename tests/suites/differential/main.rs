@@ -1,11 +1,11 @@
-//! The engine against the slow twin: random clusters with histories, applied to the cache event by event, and after every
-//! few events the verdicts of all predicates for several pods, both ways; in [`preemption`] how many pods have to go, in
-//! [`overlay`] what would be if the cluster were another, in [`nominated`] whom to leave room for, in [`wide`] on many nodes.
-//! Two ways of asking the same are compared in [`reuse`], [`sample`] and [`bitmaps`].
+//! The engine against the reference implementation: random clusters with histories, applied to the cache event by event,
+//! and after every few events the verdicts of all predicates for several pods, both ways; in [`preemption`] how many pods
+//! have to go, in [`overlay`] what would be if the cluster were another, in [`nominated`] whom to leave room for, in
+//! [`wide`] on many nodes. Two ways of asking the same are compared in [`reuse`], [`sample`] and [`bitmaps`].
 //!
-//! [`mirror`] brings the twin's objects into the cache; [`comparison`] says where two answers differ. The clusters of a run
-//! are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_TWIN_CLUSTERS` (150) of them. A difference names its
-//! seed: the same seed alone makes it again.
+//! [`mirror`] brings the reference's objects into the cache; [`comparison`] says where two answers differ. The clusters of a
+//! run are those of the seeds from `NODESIFT_SEED` (0) on, `NODESIFT_DIFFERENTIAL_CLUSTERS` (150) of them. A difference
+//! names its seed: the same seed alone makes it again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
 use nodesift::policy::{ActivePolicy, Policy};
 use nodesift::sandbox::Runtime;
-use nodesift_twin::filters;
-use nodesift_twin::random::History;
-use nodesift_twin::{Cluster, Explanation, Filter, explain};
+use nodesift_reference::filters;
+use nodesift_reference::random::History;
+use nodesift_reference::{Cluster, Explanation, Filter, explain};
 use serde_json::Value;
 
 use comparison::Answered;
@@ -55,9 +55,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SHOWN: usize = 4;
 
 #[test]
-fn engine_and_twin_agree_on_random_histories() {
-    let first = from_environment("NODESIFT_TWIN_SEED", 0);
-    let count = from_environment("NODESIFT_TWIN_CLUSTERS", CLUSTERS);
+fn engine_and_reference_agree_on_random_histories() {
+    let first = from_environment("NODESIFT_SEED", 0);
+    let count = from_environment("NODESIFT_DIFFERENTIAL_CLUSTERS", CLUSTERS);
     println!("seeds {first} to {}", first + count - 1);
     let started = Instant::now();
 
@@ -65,7 +65,7 @@ fn engine_and_twin_agree_on_random_histories() {
     let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
     let filters = filters::named(&names);
     let known: Vec<&str> = filters.iter().map(|filter| filter.name).collect();
-    assert_eq!(known, names, "the twin knows every predicate of the default policy, in its order");
+    assert_eq!(known, names, "the reference knows every predicate of the default policy, in its order");
 
     let next = AtomicU64::new(first);
     let work = || {
@@ -95,7 +95,7 @@ fn engine_and_twin_agree_on_random_histories() {
     println!("{done:?} in {:.1} s; predicates {}", started.elapsed().as_secs_f32(), names.join(", "));
     assert!(
         differences.is_empty(),
-        "{} histories differ (NODESIFT_TWIN_SEED=<seed> NODESIFT_TWIN_CLUSTERS=1 makes one again)\n{}",
+        "{} histories differ (NODESIFT_SEED=<seed> NODESIFT_DIFFERENTIAL_CLUSTERS=1 makes one again)\n{}",
         differences.len(),
         differences.join("\n")
     );
@@ -132,7 +132,7 @@ impl Tally {
     }
 }
 
-/// One history: the cache follows the twin's cluster, and both are asked in every round.
+/// One history: the cache follows the reference's cluster, and both are asked in every round.
 fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: &mut Vec<String>) -> Tally {
     let mut tally = Tally { clusters: 1, ..Tally::default() };
     let mut history = History::new(seed);
@@ -144,7 +144,7 @@ fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: 
             mirror.follow(&history.advance());
         }
         let mut pods: Vec<Value> = (0..NEW_PODS).map(|_| history.asked_pod()).collect();
-        let bound = |pod: &&Value| !nodesift_twin::json::text(pod, "spec.nodeName").is_empty();
+        let bound = |pod: &&Value| !nodesift_reference::json::text(pod, "spec.nodeName").is_empty();
         pods.extend(history.cluster.all("Pod").filter(|pod| !bound(pod)).take(KNOWN_PODS).cloned());
         for pod in &pods {
             let explanation = explain(&history.cluster, pod, filters);
@@ -168,7 +168,7 @@ fn ask_and_compare(
     phase: Phase,
     explanation: &Explanation,
 ) -> Vec<String> {
-    let names: Vec<String> = cluster.nodes().map(|node| nodesift_twin::json::name(node).to_owned()).collect();
+    let names: Vec<String> = cluster.nodes().map(|node| nodesift_reference::json::name(node).to_owned()).collect();
     let step = names.len() / SOME_NODES + 1;
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {

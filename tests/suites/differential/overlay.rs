@@ -1,4 +1,4 @@
-//! Questions about the cluster as it is not: the engine answers from its cache under an overlay, the twin from objects that
+//! Questions about the cluster as it is not: the engine answers from its cache under an overlay, the reference from objects that
 //! were really changed. What changes is what a random history does next. Every question is also asked about the cluster as
 //! it is, before and after: what is kept of those answers must neither serve an overlay nor come from one.
 
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift::cache::OverlayError;
 use nodesift::engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Question, WhatIf};
+use nodesift_reference::cluster::is_over;
+use nodesift_reference::json::{key, name, text};
+use nodesift_reference::random::{Event, History};
+use nodesift_reference::{Cluster, explain, filters};
 use nodesift_tests::patience;
-use nodesift_twin::cluster::is_over;
-use nodesift_twin::json::{key, name, text};
-use nodesift_twin::random::{Event, History};
-use nodesift_twin::{Cluster, explain, filters};
 use serde_json::{Value, json};
 
 use crate::comparison::{self, Answered};
@@ -33,7 +33,7 @@ const CHANGING_OVERLAYS: usize = 500;
 
 #[test]
 fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
-    let first = from_environment("NODESIFT_TWIN_SEED", 0);
+    let first = from_environment("NODESIFT_SEED", 0);
     let count = from_environment("NODESIFT_OVERLAY_CLUSTERS", CLUSTERS);
     println!("seeds {first} to {}", first + count - 1);
     let policy = default_policy();

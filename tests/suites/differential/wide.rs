@@ -1,9 +1,9 @@
 //! Clusters of hundreds of nodes with a value of their own each: what predicates do block by block, and for many codes at
-//! once, against the same twin that small clusters are held against. Seeds are printed; `NODESIFT_TWIN_SEED` makes a
+//! once, against the same reference that small clusters are held against. Seeds are printed; `NODESIFT_SEED` makes a
 //! cluster again.
 
 use nodesift::engine::Phase;
-use nodesift_twin::{Cluster, explain, filters};
+use nodesift_reference::{Cluster, explain, filters};
 use serde_json::{Value, json};
 
 use super::mirror::Mirror;
@@ -18,8 +18,8 @@ const ASKED: usize = 12;
 const KEYS: [(&str, usize); 4] = [("zone", 3), ("rack", 40), ("cell", 300), ("kubernetes.io/hostname", usize::MAX)];
 
 #[test]
-fn engine_and_twin_agree_on_clusters_of_many_nodes_and_values() {
-    let first = from_environment("NODESIFT_TWIN_SEED", fastrand::u64(..u64::MAX - CLUSTERS));
+fn engine_and_reference_agree_on_clusters_of_many_nodes_and_values() {
+    let first = from_environment("NODESIFT_SEED", fastrand::u64(..u64::MAX - CLUSTERS));
     let policy = default_policy();
     let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
     let filters = filters::named(&names);

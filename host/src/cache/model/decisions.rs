@@ -1,4 +1,4 @@
-//! What a core decides, in the twin: assumptions as a plain list beside what the watch has shown. What counts is worked
+//! What a core decides, in the model: assumptions as a plain list beside what the watch has shown. What counts is worked
 //! out anew from both after every event.
 
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ pub(super) struct Decision {
     whole: Option<PodRecord>,
 }
 
-impl Twin {
+impl Model {
     /// Works out what counts: what the watch has shown, placed where it is assumed; and what only the core has spoken of.
     pub(super) fn recount(&mut self) {
         let placed = |pod: &PodRecord, node: &str| PodRecord { node_name: Some(text(node)), ..pod.clone() };
@@ -70,7 +70,7 @@ impl Twin {
         self.recount();
     }
 
-    /// Decides something at random, in the twin and in the cache; both must say the same of it.
+    /// Decides something at random, in the model and in the cache; both must say the same of it.
     pub(super) fn decide(&mut self, random: &mut fastrand::Rng, writer: &mut Writer, now: Instant) {
         // Often about a pod that was decided about before, and the same as before: by chance that would hardly happen.
         let before = random.choice(&self.decisions).filter(|_| random.u8(0..3) == 0);
@@ -224,7 +224,7 @@ impl Follower {
     }
 
     /// Reads what was published, and compares.
-    pub(super) fn check(&mut self, twin: &Twin, snapshot: &Snapshot) {
+    pub(super) fn check(&mut self, model: &Model, snapshot: &Snapshot) {
         while let Ok(event) = self.events.try_recv() {
             assert!(event.generation > self.generation && event.generation <= snapshot.generation());
             let (uid, node) = (event.pod.uid.to_string(), event.pod.node_name.as_ref().unwrap().to_string());
@@ -246,7 +246,7 @@ impl Follower {
             }
         }
         self.generation = snapshot.generation();
-        assert_eq!(self.allocations, twin.allocations());
-        assert!(self.assumed.iter().eq(twin.decisions.keys()), "{:?}", self.assumed);
+        assert_eq!(self.allocations, model.allocations());
+        assert!(self.assumed.iter().eq(model.decisions.keys()), "{:?}", self.assumed);
     }
 }

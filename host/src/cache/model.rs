@@ -1,4 +1,4 @@
-//! The slow, obvious twin of the cache: lists of nodes and pods, everything recounted at every look. Random histories
+//! The slow, obvious model of the cache: lists of nodes and pods, everything recounted at every look. Random histories
 //! compare both after every event.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
@@ -16,7 +16,7 @@ use crate::object::node::{Taint, TaintEffect};
 use crate::object::selector::Operator;
 
 #[derive(Default)]
-struct Twin {
+struct Model {
     nodes: BTreeMap<String, NodeFacts>,
     /// What counts.
     pods: BTreeMap<String, PodRecord>,
@@ -45,7 +45,7 @@ pub(super) struct NodeView {
     capacity: Amounts,
 }
 
-impl Twin {
+impl Model {
     fn views(&self) -> BTreeMap<String, NodeView> {
         self.nodes.keys().map(|name| (name.clone(), self.view(name))).collect()
     }
@@ -82,7 +82,7 @@ impl Twin {
     }
 }
 
-impl Twin {
+impl Model {
     fn labels_of(&self, namespace: &str) -> Labels {
         self.namespaces.get(namespace).cloned().unwrap_or_default()
     }
@@ -301,7 +301,7 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
         writer.count_into(metrics.clone());
-        let mut twin = Twin::default();
+        let mut model = Model::default();
         let mut kept: Vec<(Arc<Snapshot>, BTreeMap<String, NodeView>)> = Vec::new();
         let mut keys: Vec<CountKey> = Vec::new();
         let mut follower = decisions::Follower::new(&mut writer);
@@ -313,41 +313,41 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 0..3 => {
                     let node = random_node(&mut random, &node_name);
                     writer.apply_node(&node);
-                    twin.nodes.insert(node_name, node);
+                    model.nodes.insert(node_name, node);
                 }
                 3 => {
                     writer.remove_node(&node_name);
-                    twin.remove_node(&node_name);
+                    model.remove_node(&node_name);
                 }
                 4..9 => {
                     let bound = (random.u8(0..4) > 0).then(|| text(&node_name));
                     let mut pod = random_pod(&mut random, &pod_name, bound);
                     if random.u8(0..8) == 0 {
-                        twin.bind_as_decided(&mut random, &mut pod);
+                        model.bind_as_decided(&mut random, &mut pod);
                     }
-                    twin.apply_pod(pod.clone());
+                    model.apply_pod(pod.clone());
                     writer.apply_pod(pod);
                 }
                 _ => {
                     let uid = format!("{pod_name}-{}", random.u8(0..2));
                     writer.remove_pod(&uid);
-                    twin.remove_pod(&uid);
+                    model.remove_pod(&uid);
                 }
             }
             if random.u8(0..2) == 0 {
                 now += Duration::from_secs(random.u64(0..3));
-                twin.decide(&mut random, &mut writer, now);
+                model.decide(&mut random, &mut writer, now);
             }
             if random.u8(0..8) == 0 {
                 let (name, labels) = (["ns", "other"][random.usize(0..2)], random_labels(&mut random));
                 match random.bool() {
                     true => {
                         writer.apply_namespace(name, &labels);
-                        twin.namespaces.insert(name.to_owned(), labels);
+                        model.namespaces.insert(name.to_owned(), labels);
                     }
                     false => {
                         writer.remove_namespace(name);
-                        twin.namespaces.remove(name);
+                        model.namespaces.remove(name);
                     }
                 }
             }
@@ -362,26 +362,26 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                     (0..random.usize(1..3)).map(|_| random_selector(&mut random)).collect();
                 keys.push(CountKey { selectors: selectors.into_iter().collect(), terminating: random.bool() });
             }
-            keys.iter().for_each(|key| twin.check_count(&snapshot, key));
-            twin.check_terms(&snapshot, &random_labels(&mut random));
-            assert_eq!(views_of(&snapshot), twin.views());
-            twin.check_listed(&snapshot);
-            twin.check_nominated(&snapshot);
-            follower.check(&twin, &snapshot);
+            keys.iter().for_each(|key| model.check_count(&snapshot, key));
+            model.check_terms(&snapshot, &random_labels(&mut random));
+            assert_eq!(views_of(&snapshot), model.views());
+            model.check_listed(&snapshot);
+            model.check_nominated(&snapshot);
+            follower.check(&model, &snapshot);
             let by_name = snapshot.rows_by_name();
-            assert!(by_name.iter().map(|row| snapshot.node_name(*row)).eq(twin.nodes.keys().map(String::as_str)));
-            assert_eq!(reader.pods().len(), twin.pods.len());
-            for pod in twin.pods.values() {
+            assert!(by_name.iter().map(|row| snapshot.node_name(*row)).eq(model.nodes.keys().map(String::as_str)));
+            assert_eq!(reader.pods().len(), model.pods.len());
+            for pod in model.pods.values() {
                 assert_eq!(*reader.pods().by_name("ns", &pod.name).unwrap(), *pod);
             }
             for (row, name) in snapshot.names().iter().enumerate() {
                 assert_eq!(snapshot.node_row(name), Some(Row(row as u32)));
             }
             if random.u8(0..10) == 0 {
-                kept.push((snapshot, twin.views()));
+                kept.push((snapshot, model.views()));
             }
         }
-        for (outcome, times) in twin.met {
+        for (outcome, times) in model.met {
             *met.entry(outcome).or_default() += times;
         }
         writer.publish();

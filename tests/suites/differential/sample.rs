@@ -5,7 +5,7 @@ use std::num::NonZero;
 
 use nodesift::cache::Row;
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Question, Reuse, Sample};
-use nodesift_twin::random::History;
+use nodesift_reference::random::History;
 use serde_json::Value;
 
 use crate::mirror::{self, Mirror};
@@ -25,7 +25,7 @@ const QUESTIONS: usize = 3;
 
 #[test]
 fn enough_nodes_are_those_of_a_walk_over_all() {
-    let first = from_environment("NODESIFT_TWIN_SEED", 0);
+    let first = from_environment("NODESIFT_SEED", 0);
     let count = from_environment("NODESIFT_SAMPLE_CLUSTERS", CLUSTERS);
     println!("seeds {first} to {}", first + count - 1);
     let policy = default_policy();

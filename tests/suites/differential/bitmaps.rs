@@ -8,7 +8,7 @@ use nodesift::cache::Snapshot;
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
 use nodesift_api::RowNames;
 use nodesift_api::v1::{Bitmaps, Detail, FilterResponse};
-use nodesift_twin::random::History;
+use nodesift_reference::random::History;
 
 use crate::mirror::{self, Mirror};
 use crate::{default_policy, engine, from_environment};
@@ -27,7 +27,7 @@ const CLIENTS: usize = 3;
 
 #[test]
 fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
-    let first = from_environment("NODESIFT_TWIN_SEED", 0);
+    let first = from_environment("NODESIFT_SEED", 0);
     let count = from_environment("NODESIFT_BITMAP_CLUSTERS", CLUSTERS);
     println!("seeds {first} to {}", first + count - 1);
     let policy = default_policy();

@@ -1,4 +1,4 @@
-//! The slow, obvious twin of what is counted of volumes: after every event everything is counted again from lists of
+//! The slow, obvious model of what is counted of volumes: after every event everything is counted again from lists of
 //! objects, and compared. Each failure prints its seed.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -12,7 +12,7 @@ use crate::object::{Kind, Pod, StorageObject};
 
 /// The objects, as JSON texts are turned into them.
 #[derive(Default)]
-struct Twin {
+struct Model {
     nodes: BTreeSet<String>,
     pods: BTreeMap<String, Pod>,
     claims: BTreeMap<String, Claim>,
@@ -34,7 +34,7 @@ const DRIVER: &str = "csi.example.com";
 /// What is said of one node: limit, volumes in use by pods, all volumes, the first pod that cannot be counted.
 type View = (Option<i64>, BTreeSet<String>, BTreeSet<String>, Option<(String, Obstacle)>);
 
-impl Twin {
+impl Model {
     fn views(&self) -> BTreeMap<String, View> {
         self.nodes.iter().map(|node| (node.clone(), self.view(node))).collect()
     }
@@ -174,15 +174,15 @@ fn random_histories_leave_volumes_equal_to_a_recount() {
     for round in 0..30 {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
-        let mut twin = Twin::default();
+        let mut model = Model::default();
         let class = r#"{"metadata":{"name":"s"},"provisioner":"csi.example.com"}"#;
         writer.apply_storage(metadata::storage(&StorageObject::Class(serde_json::from_str(class).unwrap())));
         let mut kept: Option<(Arc<Snapshot>, BTreeMap<String, View>)> = None;
         for _ in 0..200 {
-            event(&mut random, &mut writer, &mut twin);
+            event(&mut random, &mut writer, &mut model);
             writer.publish();
             let snapshot = reader.snapshot();
-            compare(&snapshot, &twin);
+            compare(&snapshot, &model);
             let (old, views) = kept.get_or_insert_with(|| (Arc::clone(&snapshot), views_of(&snapshot)));
             assert_eq!(views_of(old), *views, "an old snapshot never changes");
             if random.u8(0..20) == 0 {
@@ -192,24 +192,24 @@ fn random_histories_leave_volumes_equal_to_a_recount() {
     }
 }
 
-fn event(random: &mut fastrand::Rng, writer: &mut crate::cache::Writer, twin: &mut Twin) {
+fn event(random: &mut fastrand::Rng, writer: &mut crate::cache::Writer, model: &mut Model) {
     let number = random.u8(0..4);
     let name = |prefix: &str| format!("{prefix}{number}");
     let gone = random.u8(0..4) == 0;
     match random.u8(0..8) {
         0 if gone => {
             writer.remove_node(&name("n"));
-            twin.nodes.remove(&name("n"));
+            model.nodes.remove(&name("n"));
         }
         0 => {
             writer.apply_node(&node(&name("n")));
-            twin.nodes.insert(name("n"));
+            model.nodes.insert(name("n"));
         }
         1 => {
             let (kind, key) = (Kind::CsiNode, name("n"));
             if gone {
                 writer.remove_storage(kind, &key);
-                twin.limits.remove(&key);
+                model.limits.remove(&key);
                 return;
             }
             let limit = random.bool().then(|| random.i64(0..3));
@@ -218,14 +218,14 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::cache::Writer, twin: &m
                 r#"{{"metadata":{{"name":"{key}"}},"spec":{{"drivers":[{{"name":"{DRIVER}","allocatable":{{"count":{count}}}}}]}}}}"#
             );
             writer.apply_storage(metadata::storage(&StorageObject::Node(serde_json::from_str(&json).unwrap())));
-            twin.limits.insert(key, limit);
+            model.limits.insert(key, limit);
         }
         2 => {
             // Claims of pods' ephemeral volumes, and named ones.
             let key = if random.u8(0..3) == 0 { format!("p{number}-e") } else { format!("c{}", number % 3) };
             if gone {
                 writer.remove_storage(Kind::PersistentVolumeClaim, &format!("ns/{key}"));
-                twin.claims.remove(&key);
+                model.claims.remove(&key);
                 return;
             }
             let volume = if random.bool() { format!("pv{}", random.u8(0..3)) } else { String::new() };
@@ -237,13 +237,13 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::cache::Writer, twin: &m
                     "spec":{{"volumeName":"{volume}","storageClassName":{class}}}}}"#
             );
             writer.apply_storage(metadata::storage(&StorageObject::Claim(serde_json::from_str(&json).unwrap())));
-            twin.claims.insert(key, Claim { volume, has_class, owner });
+            model.claims.insert(key, Claim { volume, has_class, owner });
         }
         3 => {
             let key = format!("pv{}", number % 3);
             if gone {
                 writer.remove_storage(Kind::PersistentVolume, &key);
-                twin.volumes.remove(&key);
+                model.volumes.remove(&key);
                 return;
             }
             let handle = (random.u8(0..4) > 0).then(|| format!("h{}", random.u8(0..3)));
@@ -255,13 +255,13 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::cache::Writer, twin: &m
             let json =
                 format!(r#"{{"metadata":{{"name":"{key}"}},"spec":{{"storageClassName":"s{class}",{source}}}}}"#);
             writer.apply_storage(metadata::storage(&StorageObject::Volume(serde_json::from_str(&json).unwrap())));
-            twin.volumes.insert(key, handle);
+            model.volumes.insert(key, handle);
         }
         4 => {
             let key = name("va");
             if gone {
                 writer.remove_storage(Kind::VolumeAttachment, &key);
-                twin.attachments.remove(&key);
+                model.attachments.remove(&key);
                 return;
             }
             let (node, volume) = (format!("n{}", random.u8(0..4)), format!("pv{}", random.u8(0..3)));
@@ -270,22 +270,22 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::cache::Writer, twin: &m
                     "spec":{{"attacher":"{DRIVER}","nodeName":"{node}","source":{{"persistentVolumeName":"{volume}"}}}}}}"#
             );
             writer.apply_storage(metadata::storage(&StorageObject::Attachment(serde_json::from_str(&json).unwrap())));
-            twin.attachments.insert(key, (node, volume));
+            model.attachments.insert(key, (node, volume));
         }
         _ if gone => {
             writer.remove_pod(&format!("uid-{}", name("p")));
-            twin.pods.remove(&name("p"));
+            model.pods.remove(&name("p"));
         }
         _ => {
             let pod = random_pod(random, &name("p"));
             writer.apply_pod(metadata::pod_record(&pod, &[]));
-            twin.pods.insert(name("p"), pod);
+            model.pods.insert(name("p"), pod);
         }
     }
 }
 
-fn compare(snapshot: &Snapshot, twin: &Twin) {
-    let expected = twin.views();
+fn compare(snapshot: &Snapshot, model: &Model) {
+    let expected = model.views();
     let without_all = |(node, (limit, used, _, uncounted)): (&String, &View)| {
         (node.clone(), (*limit, used.clone(), BTreeSet::new(), uncounted.clone()))
     };
@@ -301,17 +301,17 @@ fn compare(snapshot: &Snapshot, twin: &Twin) {
             for (row, _) in snapshot.volume_use().disk_users(kind, id).iter() {
                 *users.entry(snapshot.node_name(*row).to_owned()).or_default() += 1;
             }
-            assert_eq!(users, twin.disk_users(kind, id), "{kind:?} {id}");
+            assert_eq!(users, model.disk_users(kind, id), "{kind:?} {id}");
         }
     }
     for claim in ["c0", "c1", "c2"] {
-        assert_eq!(snapshot.volume_use().claim_users("ns", claim) as usize, twin.claim_users(claim), "{claim}");
+        assert_eq!(snapshot.volume_use().claim_users("ns", claim) as usize, model.claim_users(claim), "{claim}");
     }
-    assert_eq!(snapshot.storage().claim("ns", "c0").is_some(), twin.claims.contains_key("c0"));
+    assert_eq!(snapshot.storage().claim("ns", "c0").is_some(), model.claims.contains_key("c0"));
     let by_class = ["s0", "s1"].into_iter().flat_map(|class| snapshot.storage().volumes_of_class(class));
     assert_eq!(
         by_class.map(|volume| volume.name.to_string()).collect::<BTreeSet<_>>(),
-        twin.volumes.keys().cloned().collect()
+        model.volumes.keys().cloned().collect()
     );
 }
 

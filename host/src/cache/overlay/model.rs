@@ -1,11 +1,13 @@
-//! The slow, obvious twin of overlays: another cache with the same history, to which the overlay's changes are really
+//! The slow, obvious model of overlays: another cache with the same history, to which the overlay's changes are really
 //! applied. Random histories compare everything that the two show. Each failure prints its seed.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::cache::twin::{counts_of, random_labels, random_node, random_pod, random_selector, text, view_of, views_of};
+use crate::cache::model::{
+    counts_of, random_labels, random_node, random_pod, random_selector, text, view_of, views_of,
+};
 use crate::cache::{CountKey, Reader, Writer, new};
 use crate::metadata::volumes::{ClaimSource, Disk, DiskKind, PodVolume};
 use crate::metadata::{self, Labels, PodFacts, PodSelector, StorageRecord};

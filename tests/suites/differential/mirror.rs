@@ -1,4 +1,4 @@
-//! The cache as a mirror of the twin's cluster: what a source does with objects, one event at a time.
+//! The cache as a mirror of the reference's cluster: what a source does with objects, one event at a time.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use nodesift::cache::{self, Reader, Writer};
 use nodesift::metadata;
 use nodesift::object::{self, Object};
 use nodesift::source::{self, files};
-use nodesift_twin::json;
-use nodesift_twin::random::Event;
+use nodesift_reference::json;
+use nodesift_reference::random::Event;
 use serde_json::Value;
 
 /// A cache, its one writer, and whose pods are its own.
@@ -86,7 +86,7 @@ impl Mirror {
 
 /// An object as a source delivers it; none of a kind that no predicate reads.
 fn decode(object: &Value) -> Option<Object> {
-    let contents = files::read_bytes("an object of the twin", object.to_string().as_bytes());
+    let contents = files::read_bytes("an object of the reference", object.to_string().as_bytes());
     let contents = contents.unwrap_or_else(|error| panic!("{} {}: {error}", object["kind"], json::key(object)));
     contents.objects.into_iter().next()
 }

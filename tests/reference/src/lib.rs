@@ -1,8 +1,9 @@
-//! The slow, obvious twin of all predicates: kube-scheduler 1.36's filters over plain Kubernetes objects.
+//! The reference implementation of all predicates: kube-scheduler 1.36's filters over plain Kubernetes objects, slow and
+//! obvious.
 //!
 //! Nested loops over JSON values, written from kube-scheduler's sources and from nothing of nodesift, with which it
 //! shares no code, so that a mistake would have to be made twice to go unnoticed. Its own test holds it to the verdicts
-//! that the real kube-scheduler gave; the suite `twin` then holds the engine to it on random clusters.
+//! that the real kube-scheduler gave; the suite `differential` then holds the engine to it on random clusters.
 //!
 //! Start with [`Cluster`], which holds objects, and [`explain`], which judges one pod. [`filters`] has one function a
 //! filter, in kube-scheduler's order; [`json`], [`quantity`], [`selector`] and [`tolerations`] are what they are written

@@ -1,7 +1,7 @@
-//! How many pods of a node have to go: the engine against the twin, which takes the victims out of the cluster's objects one
+//! How many pods of a node have to go: the engine against the reference, which takes the victims out of the cluster's objects one
 //! by one and judges everything again each time.
 //!
-//! The cases are those of the seeds from `NODESIFT_TWIN_SEED` (0) on, `NODESIFT_PREEMPTION_CASES` (300) of them. A
+//! The cases are those of the seeds from `NODESIFT_SEED` (0) on, `NODESIFT_PREEMPTION_CASES` (300) of them. A
 //! difference names its seed: the same seed makes it again.
 
 use std::collections::BTreeSet;
@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use nodesift::engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Question, Reuse};
-use nodesift_twin::json::{key, list, name, text};
-use nodesift_twin::random::{Event, History};
-use nodesift_twin::{Cluster, Code, Explanation, Filter, explain, filters};
+use nodesift_reference::json::{key, list, name, text};
+use nodesift_reference::random::{Event, History};
+use nodesift_reference::{Cluster, Code, Explanation, Filter, explain, filters};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
 
 #[test]
 fn preemption_agrees_with_a_recomputation_without_the_victims() {
-    let first = from_environment("NODESIFT_TWIN_SEED", 0);
+    let first = from_environment("NODESIFT_SEED", 0);
     let wanted = from_environment("NODESIFT_PREEMPTION_CASES", CASES);
     println!("seeds from {first}, {wanted} cases");
     let started = Instant::now();
@@ -136,7 +136,7 @@ fn history(seed: u64) -> Tally {
                 tally.made_room_around += u64::from(expected.is_some() && around);
                 if found != expected {
                     tally.differences.push(format!(
-                        "seed {seed}, round {round}: engine {found:?}, twin {expected:?}; node {node}, start {start}, \
+                        "seed {seed}, round {round}: engine {found:?}, reference {expected:?}; node {node}, start {start}, \
                          victims {victims:?}\n  pod {pod}"
                     ));
                     return tally;

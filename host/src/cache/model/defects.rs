@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
 
-impl Twin {
-    /// A small cluster, in the twin and in a cache. Every node lists something and has pods.
+impl Model {
+    /// A small cluster, in the model and in a cache. Every node lists something and has pods.
     fn small(random: &mut fastrand::Rng, writer: &mut Writer) -> Self {
-        let mut twin = Self::default();
+        let mut model = Self::default();
         for node in 0..5 {
             let name = format!("n{node}");
             let mut node = random_node(random, &name);
@@ -16,15 +16,15 @@ impl Twin {
                 node.allocatable.push((text("cpu"), 1));
             }
             writer.apply_node(&node);
-            twin.nodes.insert(name, node);
+            model.nodes.insert(name, node);
         }
         for pod in 0..20 {
             let (name, node) = (format!("p{pod}"), text(&format!("n{}", pod % 5)));
             let pod = random_pod(random, &name, Some(node));
             writer.apply_pod(pod.clone());
-            twin.apply_pod(pod);
+            model.apply_pod(pod);
         }
-        twin
+        model
     }
 }
 
@@ -42,11 +42,11 @@ fn the_audit_finds_and_heals_any_broken_cell() {
     for round in 0..10 * Writer::CELLS {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(u64::from(round)));
         let (mut writer, reader) = new();
-        let twin = Twin::small(&mut random, &mut writer);
+        let model = Model::small(&mut random, &mut writer);
         writer.publish();
         assert!(reader.snapshot().label_column("zone").is_some());
         assert_eq!(audit(&mut writer), []);
-        let holds_all = |writer: &Writer| twin.nodes.values().all(|node| writer.holds_node(node));
+        let holds_all = |writer: &Writer| model.nodes.values().all(|node| writer.holds_node(node));
         assert!(holds_all(&writer));
         let row = Row(random.u32(0..5));
         writer.break_cell(row, round);
@@ -58,40 +58,40 @@ fn the_audit_finds_and_heals_any_broken_cell() {
             assert_eq!(found.first().map(|found| &found.node), node, "{round}: {found:?}");
         } else {
             assert_eq!(found, [], "nothing but the source knows better");
-            let truth = &twin.nodes[&**node.unwrap()];
+            let truth = &model.nodes[&**node.unwrap()];
             assert!(!writer.holds_node(truth), "{round}");
             writer.apply_node(truth);
         }
         writer.publish();
         assert_eq!(audit(&mut writer), []);
         assert!(holds_all(&writer));
-        assert_eq!(views_of(&reader.snapshot()), twin.views(), "{round}");
+        assert_eq!(views_of(&reader.snapshot()), model.views(), "{round}");
     }
 }
 
-/// A random change, made in the twin at once; what it is for a cache.
-fn change(random: &mut fastrand::Rng, twin: &mut Twin) -> Box<dyn Fn(&mut Writer)> {
+/// A random change, made in the model at once; what it is for a cache.
+fn change(random: &mut fastrand::Rng, model: &mut Model) -> Box<dyn Fn(&mut Writer)> {
     let node_name = format!("n{}", random.u8(0..8));
     let pod_name = format!("p{}", random.u8(0..20));
     match random.u8(0..10) {
         0..3 => {
             let node = random_node(random, &node_name);
-            twin.nodes.insert(node_name, node.clone());
+            model.nodes.insert(node_name, node.clone());
             Box::new(move |writer| writer.apply_node(&node))
         }
         3 => {
-            twin.remove_node(&node_name);
+            model.remove_node(&node_name);
             Box::new(move |writer| writer.remove_node(&node_name))
         }
         4..9 => {
             let bound = (random.u8(0..4) > 0).then(|| text(&node_name));
             let pod = random_pod(random, &pod_name, bound);
-            twin.apply_pod(pod.clone());
+            model.apply_pod(pod.clone());
             Box::new(move |writer| writer.apply_pod(pod.clone()))
         }
         _ => {
             let uid = format!("{pod_name}-{}", random.u8(0..2));
-            twin.remove_pod(&uid);
+            model.remove_pod(&uid);
             Box::new(move |writer| writer.remove_pod(&uid))
         }
     }
@@ -116,11 +116,11 @@ fn a_change_that_broke_off_anywhere_is_put_right_and_can_be_made_again() {
     for round in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
-        let mut twin = Twin::default();
+        let mut model = Model::default();
         let counted = CountKey { selectors: vec![random_selector(&mut random)], terminating: random.bool() };
         for step in 0..150 {
             let name = format!("seed {seed} round {round} step {step}");
-            let change = change(&mut random, &mut twin);
+            let change = change(&mut random, &mut model);
             panic_after(Some(random.u32(0..12)));
             let made = catch_unwind(AssertUnwindSafe(|| change(&mut writer)));
             panic_after(None);
@@ -139,13 +139,13 @@ fn a_change_that_broke_off_anywhere_is_put_right_and_can_be_made_again() {
             }
             writer.publish();
             let snapshot = reader.snapshot();
-            assert_eq!(views_of(&snapshot), twin.views(), "{name}");
+            assert_eq!(views_of(&snapshot), model.views(), "{name}");
             assert_eq!(audit(&mut writer), [], "{name}");
-            twin.check_count(&snapshot, &counted);
-            twin.check_terms(&snapshot, &random_labels(&mut random));
-            twin.check_nominated(&snapshot);
-            twin.check_listed(&snapshot);
-            assert_eq!(reader.pods().len(), twin.pods.len(), "{name}");
+            model.check_count(&snapshot, &counted);
+            model.check_terms(&snapshot, &random_labels(&mut random));
+            model.check_nominated(&snapshot);
+            model.check_listed(&snapshot);
+            assert_eq!(reader.pods().len(), model.pods.len(), "{name}");
         }
     }
     assert!(broken_off > 1_000, "only {broken_off} changes broke off");

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Twin {
+impl Model {
     /// Columns are those of the resources that some node lists, and no others.
     pub(super) fn check_listed(&self, snapshot: &Snapshot) {
         let listed: BTreeSet<&Arc<str>> =

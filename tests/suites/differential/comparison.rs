@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nodesift::engine::{Answer, Depth, Failure};
-use nodesift_twin::{Cycle, Explanation};
+use nodesift_reference::{Cycle, Explanation};
 
 /// Rejected nodes, each with the code and the reasons.
 type Rejected = BTreeMap<String, (&'static str, Vec<String>)>;
@@ -47,22 +47,22 @@ impl Answered {
     }
 }
 
-/// Where the engine's answer about some nodes differs from the twin's.
-pub(super) fn differences(found: &Answered, twin: &Explanation, nodes: &[String], depth: Depth) -> Vec<String> {
+/// Where the engine's answer about some nodes differs from the reference's.
+pub(super) fn differences(found: &Answered, reference: &Explanation, nodes: &[String], depth: Depth) -> Vec<String> {
     let mut differences: Vec<String> = found.faults.iter().map(|fault| format!("fault {fault}")).collect();
     let about = format!("{depth:?} over {} nodes", nodes.len());
 
-    let expected = |outcome: &nodesift_twin::Outcome| -> Rejected {
+    let expected = |outcome: &nodesift_reference::Outcome| -> Rejected {
         let asked = outcome.failures.iter().filter(|(node, _)| nodes.contains(node));
         asked.map(|(node, failure)| (node.clone(), (failure.code.name(), failure.reasons.clone()))).collect()
     };
     if depth == Depth::Each {
-        let names: Vec<&str> = twin.alone.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = reference.alone.iter().map(|(name, _)| *name).collect();
         let answered: Vec<&str> = found.predicates.iter().map(|(name, _)| name.as_str()).collect();
         if names != answered {
-            differences.push(format!("{about}: predicates {answered:?}, twin {names:?}"));
+            differences.push(format!("{about}: predicates {answered:?}, reference {names:?}"));
         }
-        for ((name, found), (_, outcome)) in found.predicates.iter().zip(&twin.alone) {
+        for ((name, found), (_, outcome)) in found.predicates.iter().zip(&reference.alone) {
             let expected = expected(outcome);
             if *found != expected {
                 differences.push(format!("{about}: {name}:{}", contrast(found, &expected)));
@@ -71,47 +71,48 @@ pub(super) fn differences(found: &Answered, twin: &Explanation, nodes: &[String]
     }
 
     let first = |node: &String| {
-        let (filter, failure) = twin.together.first.get(node)?;
+        let (filter, failure) = reference.together.first.get(node)?;
         Some((node.clone(), ((*filter).to_owned(), failure.code.name(), failure.reasons.clone())))
     };
     let expected_first: BTreeMap<_, _> = nodes.iter().filter_map(first).collect();
     if found.first != expected_first {
         differences.push(format!("{about}: first failures:{}", contrast(&found.first, &expected_first)));
     }
-    let feasible: Vec<&String> = nodes.iter().filter(|node| twin.together.feasible.contains(node)).collect();
+    let feasible: Vec<&String> = nodes.iter().filter(|node| reference.together.feasible.contains(node)).collect();
     if found.feasible.iter().collect::<Vec<_>>() != feasible {
-        differences.push(format!("{about}: feasible {:?}, twin {feasible:?}", found.feasible));
+        differences.push(format!("{about}: feasible {:?}, reference {feasible:?}", found.feasible));
     }
-    let all_nodes = nodes.len() == twin_nodes(twin, nodes);
-    if all_nodes && !messages_agree(found, twin) {
-        differences.push(format!("{about}: message {:?}, twin {:?}", found.message, twin.together));
+    let all_nodes = nodes.len() == reference_nodes(reference, nodes);
+    if all_nodes && !messages_agree(found, reference) {
+        differences.push(format!("{about}: message {:?}, reference {:?}", found.message, reference.together));
     }
     differences
 }
 
-/// How many nodes the twin judged: it does not say, but all of them are feasible or rejected.
-fn twin_nodes(twin: &Explanation, nodes: &[String]) -> usize {
-    let rejected = twin.alone.iter().flat_map(|(_, outcome)| outcome.failures.keys());
-    let all: std::collections::BTreeSet<&String> = rejected.chain(&twin.together.feasible).chain(nodes).collect();
+/// How many nodes the reference judged: it does not say, but all of them are feasible or rejected.
+fn reference_nodes(reference: &Explanation, nodes: &[String]) -> usize {
+    let rejected = reference.alone.iter().flat_map(|(_, outcome)| outcome.failures.keys());
+    let all: std::collections::BTreeSet<&String> = rejected.chain(&reference.together.feasible).chain(nodes).collect();
     all.len()
 }
 
 /// The messages are the same where kube-scheduler's cycle filters every node. Where it ends before, both say so; the words
-/// are then about other nodes than the twin counts.
-fn messages_agree(found: &Answered, twin: &Explanation) -> bool {
-    match twin.together.cycle {
-        Cycle::EachNode => found.each_node && found.message == twin.together.message,
-        _ => !found.each_node && found.message.is_some() == twin.together.message.is_some(),
+/// are then about other nodes than the reference counts.
+fn messages_agree(found: &Answered, reference: &Explanation) -> bool {
+    match reference.together.cycle {
+        Cycle::EachNode => found.each_node && found.message == reference.together.message,
+        _ => !found.each_node && found.message.is_some() == reference.together.message.is_some(),
     }
 }
 
 /// The entries in which two maps differ.
-fn contrast<V: PartialEq + std::fmt::Debug>(found: &BTreeMap<String, V>, twin: &BTreeMap<String, V>) -> String {
-    let mut keys: Vec<&String> = found.keys().chain(twin.keys()).collect();
+fn contrast<V: PartialEq + std::fmt::Debug>(found: &BTreeMap<String, V>, reference: &BTreeMap<String, V>) -> String {
+    let mut keys: Vec<&String> = found.keys().chain(reference.keys()).collect();
     keys.sort();
     keys.dedup();
-    let different = keys.into_iter().filter(|key| found.get(*key) != twin.get(*key));
-    let shown =
-        different.take(4).map(|key| format!("\n    {key}: engine {:?}, twin {:?}", found.get(key), twin.get(key)));
+    let different = keys.into_iter().filter(|key| found.get(*key) != reference.get(*key));
+    let shown = different
+        .take(4)
+        .map(|key| format!("\n    {key}: engine {:?}, reference {:?}", found.get(key), reference.get(key)));
     shown.collect()
 }

@@ -1,4 +1,4 @@
-//! The twin against kube-scheduler: for every document in `tests/data` it gives, line by line and byte by byte, what
+//! The reference implementation against kube-scheduler: for every document in `tests/data` it gives, line by line and byte by byte, what
 //! kube-scheduler 1.36.2's own plugins gave.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use nodesift_twin::{Cluster, FILTERS, Filter, explain, json};
+use nodesift_reference::{Cluster, FILTERS, Filter, explain, json};
 use serde_json::Value;
 
 /// Documents in `tests/data`, and pods in all of them: neither may go missing unnoticed.
