@@ -4,13 +4,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
+use nodesift_fixtures::synthetic::NAMESPACES;
+
 use super::ground::{Ground, Template};
 use super::rounds::timed;
 use crate::cache::{CountKey, Row};
 use crate::engine::{Candidate, Engine, Error, PodRef, Preemption};
 use crate::metadata::{LabelRequirement, PodRecord, PodSelector};
 use crate::object::selector::Operator;
-use crate::source::synthetic::NAMESPACES;
 
 /// Pods that could go, as many as a node of the synthetic cluster has.
 pub const VICTIMS: usize = 30;

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use nodesift_fixtures::synthetic::{PENDING, Shape};
 use parking_lot::Mutex;
 
 use crate::cache::{Reader, Row, SharedWriter, Writer};
 use crate::metadata::{self, PodRecord, Pool};
 use crate::object::{Node, Pod};
-use crate::source::synthetic::{PENDING, Shape};
 use crate::source::{self, Skipped, files};
 
 /// Pods of each template that wait in the cache to be asked about: a core's queue holds replicas of few workloads.

@@ -131,10 +131,11 @@ fn ask(engine: &Engine, question: &Question) -> Result<(), Error> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use nodesift_fixtures::synthetic::Shape;
+
     use super::*;
     use crate::cache;
     use crate::cli::cluster;
-    use crate::source::synthetic::Shape;
 
     #[test]
     fn a_kept_answer_is_there_once_it_was_given_and_until_it_may_be_another() {

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use nodesift_fixtures::synthetic::{NAMESPACES, PENDING, Shape, namespace_json};
 
 use super::args::SynthArgs;
 use super::cluster;
 use super::exit::Failure;
 use super::progress::Progress;
-use crate::source::synthetic::{NAMESPACES, PENDING, Shape, namespace_json};
 
 /// Writes the cluster, and the pods to place where they were asked for apart.
 pub(super) fn run(args: &SynthArgs) -> anyhow::Result<()> {

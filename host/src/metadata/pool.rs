@@ -178,8 +178,9 @@ impl Recent {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
+    use nodesift_fixtures::synthetic::Shape;
+
     use super::*;
-    use crate::source::synthetic::Shape;
 
     fn pod(json: &str) -> Pod {
         serde_json::from_str(json).unwrap()

@@ -13,7 +13,6 @@ pub mod freshness;
 mod items;
 pub mod kube;
 mod stretch;
-pub mod synthetic;
 
 use std::collections::BTreeMap;
 

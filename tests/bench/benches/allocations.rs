@@ -13,7 +13,7 @@ use nodesift::metadata;
 use nodesift::object::{Node, Pod};
 use nodesift::policy::{ActivePolicy, Policy};
 use nodesift::sandbox::Runtime;
-use nodesift::source::synthetic::{PENDING, Shape};
+use nodesift_fixtures::synthetic::{PENDING, Shape};
 
 /// Questions asked before one is measured: guests grow their memory, columns and counts are built.
 const WARM_UP: usize = 5;

@@ -19,8 +19,8 @@ use nodesift::limits::GUEST_MEMORY_BYTES;
 use nodesift::metadata;
 use nodesift::object::{Node, Pod};
 use nodesift::sandbox::{Grants, Lifetime, Module, Runtime};
-use nodesift::source::synthetic::{PENDING, Shape};
 use nodesift_bench::Bridge;
+use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_sdk::native;
 
 // As in the binary that runs in earnest: what a verdict is made of is allocated on either side.

@@ -16,7 +16,7 @@ use nodesift::bench::{Ground, timed};
 use nodesift::cache::{self, Hypothesis};
 use nodesift::cli::cluster;
 use nodesift::metadata::PodRecord;
-use nodesift::source::synthetic::Shape;
+use nodesift_fixtures::synthetic::Shape;
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]

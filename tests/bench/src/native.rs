@@ -98,7 +98,7 @@ mod tests {
     use nodesift::cache;
     use nodesift::cli::cluster;
     use nodesift::engine::{PodAnswer, Reuse};
-    use nodesift::source::synthetic::Shape;
+    use nodesift_fixtures::synthetic::Shape;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use nodesift_reference::json::{at, list, text};
+use nodesift_fixtures::json::{at, list, text};
 use nodesift_tests::http::{self, Endpoint};
 use serde_json::{Value, json};
 

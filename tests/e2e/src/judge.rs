@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
-use nodesift_reference::json::key;
+use nodesift_fixtures::json::key;
 use nodesift_tests::{patience, sidecar as binary};
 use serde_json::{Value, json};
 

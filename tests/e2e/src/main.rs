@@ -4,16 +4,15 @@
 //! server dies, connections are cut or fall silent, etcd forgets what the sidecar has missed. After each part what the
 //! sidecar knows must equal a recount from the API server's own lists, and its verdicts those over a dump of the cluster.
 //!
-//! [`run`] tells the story; [`history`] makes the changes up out of [`steps`] on [`objects`]; [`judge`] compares, by
-//! [`recount`] and [`state`]; [`asker`] asks all the time. [`programs`] holds the servers, [`wire`] is what lies between
-//! them and the sidecar, [`api`] a client.
+//! Start at [`run`], the order of events. [`history`] chooses changes from [`steps`]; their objects come from
+//! [`nodesift_fixtures::live`]. [`judge`] compares, by [`recount`] and [`state`]; [`asker`] asks all the time. [`programs`]
+//! holds the servers, [`wire`] is what lies between them and the sidecar, [`api`] a client.
 
 mod api;
 mod asker;
 mod history;
 mod judge;
 mod kinds;
-mod objects;
 mod programs;
 mod progress;
 mod recount;

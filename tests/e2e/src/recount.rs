@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nodesift_reference::cluster::is_over;
-use nodesift_reference::json::{at, entries, flag, is_set, list, name, namespace, text};
+use nodesift_fixtures::cluster::is_over;
+use nodesift_fixtures::json::{at, entries, flag, is_set, list, name, namespace, text};
 use nodesift_reference::requests::{self, Rounded};
 use serde_json::Value;
 

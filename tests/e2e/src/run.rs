@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
-use nodesift_reference::json::text;
+use nodesift_fixtures::json::text;
 use nodesift_tests::sidecar::{self, Sidecar};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What the sidecar says of every node and pod at `/v1/state`, in the words of [`crate::recount`].
 
 use anyhow::ensure;
-use nodesift_reference::json::{at, flag, list, text};
+use nodesift_fixtures::json::{at, flag, list, text};
 use nodesift_reference::requests::Rounded;
 use nodesift_tests::http::{self, Endpoint};
 use serde_json::Value;

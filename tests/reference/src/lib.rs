@@ -1,30 +1,27 @@
 //! The reference implementation of all predicates: kube-scheduler 1.36's filters over plain Kubernetes objects, slow and
 //! obvious.
 //!
-//! Nested loops over JSON values, written from kube-scheduler's sources and from nothing of nodesift, with which it
-//! shares no code, so that a mistake would have to be made twice to go unnoticed. Its own test holds it to the verdicts
-//! that the real kube-scheduler gave; the suite `differential` then holds the engine to it on random clusters.
+//! Nested loops over JSON values, written from kube-scheduler's sources. It shares no code with the host, so a mistake must
+//! be made twice to go unnoticed. Its own test compares it with the verdicts of the real kube-scheduler; the suite
+//! `differential` compares the engine with it on random clusters.
 //!
-//! Start with [`Cluster`], which holds objects, and [`explain`], which judges one pod. [`filters`] has one function a
-//! filter, in kube-scheduler's order; [`json`], [`quantity`], [`selector`] and [`tolerations`] are what they are written
-//! in; [`volumes`] is what is known of claims and volumes. [`nominated`] is which pods are to be left room for, [`random`]
-//! makes clusters and histories up.
+//! Start with [`explain`], which judges one pod against a [`Cluster`] of plain objects. [`filters`] has one function per
+//! filter, in kube-scheduler's order. They are written with [`quantity`], [`selector`], [`tolerations`] and [`volumes`], and
+//! read fields by [`nodesift_fixtures::json`]. [`nominated`] says for which pods a node must have room as well. Clusters come
+//! from elsewhere: from `tests/data`, or from [`nodesift_fixtures::random`].
 
-pub mod cluster;
 pub mod filters;
-pub mod json;
 pub mod nominated;
 pub mod outcome;
 pub mod quantity;
-pub mod random;
 pub mod requests;
 pub mod selector;
 pub mod tolerations;
 pub mod volumes;
 
+use nodesift_fixtures::{Cluster, json};
 use serde_json::Value;
 
-pub use cluster::Cluster;
 pub use filters::{FILTERS, Filter};
 pub use outcome::{Code, Conjunction, Cycle, Explanation, Failure, Outcome};
 

@@ -1,10 +1,9 @@
 //! Nominated pods: a pod that is at least as important as the one that is judged has been promised a node, and is still
 //! pending. Source: `addGENominatedPods` in pkg/scheduler/framework/runtime/framework.go.
 
+use nodesift_fixtures::cluster::{Cluster, is_over};
+use nodesift_fixtures::json::{at, key, name, text};
 use serde_json::{Value, json};
-
-use crate::cluster::{Cluster, is_over};
-use crate::json::{at, key, name, text};
 
 /// The cluster in which the pods that are nominated for a node, and go before `pod`, are on it; none where there are none.
 pub fn bound(cluster: &Cluster, pod: &Value, node: &Value) -> Option<Cluster> {

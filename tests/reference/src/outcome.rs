@@ -68,7 +68,7 @@ impl Outcome {
     /// Every node judged by itself.
     pub fn each_node<'a>(nodes: impl Iterator<Item = &'a Value>, judge: impl Fn(&Value) -> Option<Failure>) -> Self {
         let failures: BTreeMap<String, Failure> =
-            nodes.filter_map(|node| Some((crate::json::name(node).to_owned(), judge(node)?))).collect();
+            nodes.filter_map(|node| Some((nodesift_fixtures::json::name(node).to_owned(), judge(node)?))).collect();
         let aborted = failures.values().any(|failure| failure.code == Code::Error);
         Self { failures, cycle: if aborted { Cycle::Aborted } else { Cycle::EachNode } }
     }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use nodesift_fixtures::json::{at, entries, is_set, list, text};
 use serde_json::Value;
 
-use crate::json::{at, entries, is_set, list, text};
 use crate::quantity::Quantity;
 use crate::selector::label_key_errors;
 
@@ -166,7 +166,7 @@ pub fn served_by_device_classes<'a>(classes: impl Iterator<Item = &'a Value>) ->
     classes
         .flat_map(|class| {
             let own = text(class, "spec.extendedResourceName").to_owned();
-            [own, format!("deviceclass.resource.kubernetes.io/{}", crate::json::name(class))]
+            [own, format!("deviceclass.resource.kubernetes.io/{}", nodesift_fixtures::json::name(class))]
         })
         .filter(|name| !name.is_empty())
         .collect()

@@ -3,9 +3,8 @@
 //! Sources: apimachinery `labels.NewRequirement`, `metav1.LabelSelectorAsSelector`, `content.IsLabelKey`;
 //! component-helpers `scheduling/corev1/nodeaffinity`.
 
+use nodesift_fixtures::json::{at, entries, is_set, list, lookup, name, text, texts};
 use serde_json::Value;
-
-use crate::json::{at, entries, is_set, list, lookup, name, text, texts};
 
 /// One requirement about a label.
 #[derive(Debug, Clone, PartialEq, Eq)]

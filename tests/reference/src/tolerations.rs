@@ -1,8 +1,7 @@
 //! Tolerations and taints. `Gt` and `Lt` are off in 1.36 and tolerate nothing.
 
+use nodesift_fixtures::json::{list, text};
 use serde_json::{Value, json};
-
-use crate::json::{list, text};
 
 /// Whether the pod tolerates all taints of the node that keep pods out.
 pub fn tolerates_node(pod: &Value, node: &Value) -> bool {

@@ -8,7 +8,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use nodesift_reference::{Cluster, FILTERS, Filter, explain, json};
+use nodesift_fixtures::{Cluster, json};
+use nodesift_reference::{FILTERS, Filter, explain};
 use serde_json::Value;
 
 /// Documents in `tests/data`, and pods in all of them: neither may go missing unnoticed.

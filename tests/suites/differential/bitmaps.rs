@@ -8,7 +8,7 @@ use nodesift::cache::Snapshot;
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
 use nodesift_api::RowNames;
 use nodesift_api::v1::{Bitmaps, Detail, FilterResponse};
-use nodesift_reference::random::History;
+use nodesift_fixtures::random::History;
 
 use crate::mirror::{self, Mirror};
 use crate::{default_policy, engine, from_environment};

@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodRef, Question};
 use nodesift::policy::{ActivePolicy, Policy};
 use nodesift::sandbox::Runtime;
-use nodesift_reference::filters;
-use nodesift_reference::random::History;
-use nodesift_reference::{Cluster, Explanation, Filter, explain};
+use nodesift_fixtures::random::History;
+use nodesift_fixtures::{Cluster, json};
+use nodesift_reference::{Explanation, Filter, explain, filters};
 use serde_json::Value;
 
 use comparison::Answered;
@@ -144,7 +144,7 @@ fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: 
             mirror.follow(&history.advance());
         }
         let mut pods: Vec<Value> = (0..NEW_PODS).map(|_| history.asked_pod()).collect();
-        let bound = |pod: &&Value| !nodesift_reference::json::text(pod, "spec.nodeName").is_empty();
+        let bound = |pod: &&Value| !json::text(pod, "spec.nodeName").is_empty();
         pods.extend(history.cluster.all("Pod").filter(|pod| !bound(pod)).take(KNOWN_PODS).cloned());
         for pod in &pods {
             let explanation = explain(&history.cluster, pod, filters);
@@ -168,7 +168,7 @@ fn ask_and_compare(
     phase: Phase,
     explanation: &Explanation,
 ) -> Vec<String> {
-    let names: Vec<String> = cluster.nodes().map(|node| nodesift_reference::json::name(node).to_owned()).collect();
+    let names: Vec<String> = cluster.nodes().map(|node| json::name(node).to_owned()).collect();
     let step = names.len() / SOME_NODES + 1;
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {

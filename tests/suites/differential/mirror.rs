@@ -6,8 +6,8 @@ use nodesift::cache::{self, Reader, Writer};
 use nodesift::metadata;
 use nodesift::object::{self, Object};
 use nodesift::source::{self, files};
-use nodesift_reference::json;
-use nodesift_reference::random::Event;
+use nodesift_fixtures::json;
+use nodesift_fixtures::random::Event;
 use serde_json::Value;
 
 /// A cache, its one writer, and whose pods are its own.

@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use nodesift::engine::{Phase, Reuse};
 use nodesift::policy::Policy;
-use nodesift_reference::json::{list, name, text};
-use nodesift_reference::nominated;
-use nodesift_reference::random::{Event, History};
-use nodesift_reference::{Cluster, Filter, explain, filters};
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{list, name, text};
+use nodesift_fixtures::random::{Event, History};
+use nodesift_reference::{Filter, explain, filters, nominated};
 use serde_json::{Value, json};
 
 use crate::mirror::Mirror;

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift::cache::OverlayError;
 use nodesift::engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Question, WhatIf};
-use nodesift_reference::cluster::is_over;
-use nodesift_reference::json::{key, name, text};
-use nodesift_reference::random::{Event, History};
-use nodesift_reference::{Cluster, explain, filters};
+use nodesift_fixtures::cluster::{Cluster, is_over};
+use nodesift_fixtures::json::{key, name, text};
+use nodesift_fixtures::random::{Event, History};
+use nodesift_reference::{explain, filters};
 use nodesift_tests::patience;
 use serde_json::{Value, json};
 

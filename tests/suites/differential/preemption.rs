@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use nodesift::engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Question, Reuse};
-use nodesift_reference::json::{key, list, name, text};
-use nodesift_reference::random::{Event, History};
-use nodesift_reference::{Cluster, Code, Explanation, Filter, explain, filters};
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{key, list, name, text};
+use nodesift_fixtures::random::{Event, History};
+use nodesift_reference::{Code, Explanation, Filter, explain, filters};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};

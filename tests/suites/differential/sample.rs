@@ -5,7 +5,7 @@ use std::num::NonZero;
 
 use nodesift::cache::Row;
 use nodesift::engine::{Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Question, Reuse, Sample};
-use nodesift_reference::random::History;
+use nodesift_fixtures::random::History;
 use serde_json::Value;
 
 use crate::mirror::{self, Mirror};

@@ -3,7 +3,8 @@
 //! cluster again.
 
 use nodesift::engine::Phase;
-use nodesift_reference::{Cluster, explain, filters};
+use nodesift_fixtures::Cluster;
+use nodesift_reference::{explain, filters};
 use serde_json::{Value, json};
 
 use super::mirror::Mirror;

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use nodesift_reference::{Cluster, FILTERS, Filter, explain, json as read};
+use nodesift_fixtures::{Cluster, json as read};
+use nodesift_reference::{FILTERS, Filter, explain};
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::apiserver::store::Version;
 use nodesift_tests::http::{self, Endpoint};

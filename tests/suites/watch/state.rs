@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nodesift_reference::cluster::is_over;
+use nodesift_fixtures::cluster::{Cluster, is_over};
+use nodesift_fixtures::json as read;
 use nodesift_reference::requests::{Rounded, given_by, taken_by};
-use nodesift_reference::{Cluster, json as read};
 use nodesift_tests::http::{Endpoint, get};
 use serde_json::Value;
 

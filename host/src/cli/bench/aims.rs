@@ -1,6 +1,6 @@
 //! What is aimed at, on two cores: for the synthetic clusters of two sizes, and for no other cluster.
 
-use crate::source::synthetic::Shape;
+use nodesift_fixtures::synthetic::Shape;
 
 /// The seed of the clusters that are measured.
 pub(super) const SEED: u64 = 1;

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use nodesift_fixtures::synthetic::Shape;
 
 use super::args::{BenchArgs, Format, PolicyArgs};
 use super::cluster;
@@ -31,7 +32,6 @@ use crate::bench::{Ground, GroundError};
 use crate::cache;
 use crate::engine::{Engine, Reuse};
 use crate::limits;
-use crate::source::synthetic::Shape;
 use figures::{PodFigures, Size, SizeFigures, nanos};
 
 /// Measures every size, one after the other, and prints what comes out; or plays the client of a run.

@@ -127,10 +127,11 @@ fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use nodesift_fixtures::synthetic::Shape;
+
     use super::super::aims;
     use super::super::figures::SizeFigures;
     use super::*;
-    use crate::source::synthetic::Shape;
 
     fn size(aims: aims::Aims) -> Size {
         let pod = |name: &str, cold_ns, native_ns: Option<u64>| PodFigures {

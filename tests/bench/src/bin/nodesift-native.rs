@@ -14,8 +14,8 @@ use nodesift::bench::{Ground, NativeTimes, Times, pods};
 use nodesift::cache;
 use nodesift::cli::cluster;
 use nodesift::engine::{Answer, Reuse};
-use nodesift::source::synthetic::Shape;
 use nodesift_bench::native;
+use nodesift_fixtures::synthetic::Shape;
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]

@@ -2,10 +2,10 @@
 //!
 //! Source: component-helpers `nodedeclaredfeatures/features`.
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{at, flag, list, text, texts};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{at, flag, list, text, texts};
 use crate::outcome::{Code, Failure, Outcome};
 
 pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {

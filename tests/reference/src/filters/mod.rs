@@ -10,9 +10,9 @@ mod volume_limits;
 mod volume_restrictions;
 mod volume_zone;
 
+use nodesift_fixtures::Cluster;
 use serde_json::Value;
 
-use crate::cluster::Cluster;
 use crate::outcome::Outcome;
 
 /// A filter: its name in kube-scheduler, and what it makes of a pod.

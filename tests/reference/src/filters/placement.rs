@@ -1,9 +1,9 @@
 //! NodeUnschedulable, NodeName, TaintToleration and NodeAffinity: where the pod and the node agree without any other.
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{flag, name, text};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{flag, name, text};
 use crate::outcome::Code::UnschedulableAndUnresolvable;
 use crate::outcome::{Cycle, Failure, Outcome};
 use crate::selector::{NamedNodes, nodes_named_by, pod_selects_node};

@@ -5,10 +5,10 @@
 //! own labels, and does not match every namespace. A namespace without an object has no labels for the terms of existing
 //! pods; the selector of an incoming pod is asked of objects only, unless it selects everything.
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{at, is_set, label, labels, list, name, namespace, text, texts};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{at, is_set, label, labels, list, name, namespace, text, texts};
 use crate::outcome::{Code, Failure, Outcome};
 use crate::selector::{Selector, aggregate};
 

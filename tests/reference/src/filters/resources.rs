@@ -1,8 +1,8 @@
 //! NodePorts and NodeResourcesFit: what the pods on a node leave of it.
 
+use nodesift_fixtures::Cluster;
 use serde_json::Value;
 
-use crate::cluster::Cluster;
 use crate::outcome::{Code, Failure, Outcome};
 use crate::requests::{HostPort, asked_by, given_by, host_ports, served_by_device_classes, taken_by};
 

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{at, is_set, label, labels, list, namespace, text, texts};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{at, is_set, label, labels, list, namespace, text, texts};
 use crate::outcome::{Code, Failure, Outcome};
 use crate::selector::{Selector, pod_selects_node};
 use crate::tolerations::tolerates_node;

@@ -2,10 +2,10 @@
 //!
 //! Source: P/volumebinding/{volume_binding,binder}.go.
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{annotation, at, flag, is_set, key, labels, list, name, text};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{annotation, at, flag, is_set, key, labels, list, name, text};
 use crate::outcome::{Code, Failure, Outcome};
 use crate::quantity::Quantity;
 use crate::selector::{Selector, topology_terms_match};

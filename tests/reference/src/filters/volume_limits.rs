@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{at, key, list, name, namespace, text};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{at, key, list, name, namespace, text};
 use crate::outcome::{Code, Failure, Outcome};
 use crate::volumes::translation::{inline_handle, plugin_named, plugin_of, volume_handle};
 use crate::volumes::{claim, claim_ref, class_of_claim, not_found, ownership_error};

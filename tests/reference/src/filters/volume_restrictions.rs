@@ -2,10 +2,10 @@
 //!
 //! Source: P/volumerestrictions/volume_restrictions.go.
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{flag, is_set, list, namespace, text, texts};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{flag, is_set, list, namespace, text, texts};
 use crate::outcome::{Code, Failure, Outcome};
 use crate::volumes::{claim, not_found};
 

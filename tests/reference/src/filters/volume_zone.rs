@@ -2,10 +2,10 @@
 //!
 //! Source: P/volumezone/volume_zone.go.
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{is_set, label, list, text};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{is_set, label, list, text};
 use crate::outcome::{Code, Failure, Outcome};
 use crate::volumes::{claim, class_of_claim, not_found, zones_of};
 

@@ -5,10 +5,10 @@
 
 pub mod translation;
 
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{annotation, at, is_set, key, label, labels, list, name, namespace, text, texts};
 use serde_json::Value;
 
-use crate::cluster::Cluster;
-use crate::json::{annotation, at, is_set, key, label, labels, list, name, namespace, text, texts};
 use crate::quantity::Quantity;
 use crate::requests::written;
 use crate::selector::{Selector, node_selector_matches};

@@ -4,9 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use nodesift_fixtures::json::{annotation, at, is_set, label, list, text};
 use serde_json::{Value, json};
-
-use crate::json::{annotation, at, is_set, label, list, text};
 
 /// A volume type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use nodesift::engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Question, R
 use nodesift::object::Pod;
 use nodesift::policy::{ActivePolicy, Policy};
 use nodesift::sandbox::Runtime;
-use nodesift_reference::cluster::is_over;
-use nodesift_reference::json::{name, text};
-use nodesift_reference::random::{Event, History};
+use nodesift_fixtures::cluster::is_over;
+use nodesift_fixtures::json::{name, text};
+use nodesift_fixtures::random::{Event, History};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
