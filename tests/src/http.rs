@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::patience;
+use crate::timeout;
 
 /// Where a sidecar listens.
 #[derive(Debug, Clone)]
@@ -160,18 +160,18 @@ impl Iterator for Lines {
 type Connection = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
 fn connect(endpoint: &Endpoint) -> std::io::Result<Connection> {
-    let patience = Some(patience::wait());
+    let limit = Some(timeout::limit());
     match endpoint {
         Endpoint::Tcp(address) => {
             let stream = TcpStream::connect(address)?;
-            stream.set_read_timeout(patience)?;
-            stream.set_write_timeout(patience)?;
+            stream.set_read_timeout(limit)?;
+            stream.set_write_timeout(limit)?;
             Ok((Box::new(stream.try_clone()?), Box::new(stream)))
         }
         Endpoint::Unix(socket) => {
             let stream = UnixStream::connect(socket)?;
-            stream.set_read_timeout(patience)?;
-            stream.set_write_timeout(patience)?;
+            stream.set_read_timeout(limit)?;
+            stream.set_write_timeout(limit)?;
             Ok((Box::new(stream.try_clone()?), Box::new(stream)))
         }
     }

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use nodesift_tests::data::{self, Document};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::{Output, command, run};
+use nodesift_tests::timeout;
 use serde::Deserialize;
 
 /// Documents in `tests/data`, and pods in all of them: neither may go missing unnoticed.
@@ -86,7 +86,7 @@ fn explain(document: &Document) -> Output {
     command.args(["explain", "-o", "jsonl", "--cluster"]).arg(document.cluster()).arg("--pods").arg(document.pods());
     // On a machine that is away for a while a predicate runs out of its time; the answer says so, and is none.
     let in_time = |output: &Output| !output.stdout.contains("\"Deadline\"");
-    let output = patience::until(|| Some(run(&mut command)).filter(in_time)).expect("an answer in time");
+    let output = timeout::until(|| Some(run(&mut command)).filter(in_time)).expect("an answer in time");
     assert_eq!(output.code, Some(0), "document {}: {}", document.name, output.stderr);
     output
 }

@@ -41,7 +41,7 @@ const ROUNDS: usize = 60;
 const ASKED: usize = 6;
 
 /// Time per call, in place of the policy's: what is judged here is memory, and a busy machine takes long.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CALL_TIME: Duration = Duration::from_secs(30);
 
 /// Bytes of verdicts that may be kept: less than a history leaves.
 const LIMIT: usize = 512 << 10;
@@ -83,7 +83,7 @@ fn default_policy() -> Policy {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
     let mut policy = read.unwrap();
-    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(PATIENCE));
+    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     policy
 }
 
@@ -127,7 +127,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         allow: None,
         args: "{}".to_owned(),
         memory_bytes: 16 << 20,
-        time_per_call: Some(PATIENCE),
+        time_per_call: Some(CALL_TIME),
         lifetime: Lifetime::PerCall,
     };
     let module = runtime.load(&guest.component(), grants).unwrap();

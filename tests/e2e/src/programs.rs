@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 use nodesift_tests::http::{self, Endpoint};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 use crate::api::Api;
@@ -51,7 +51,7 @@ impl Program {
     /// Waits until `is_ready`; an end before that is an error.
     fn wait(&mut self, mut is_ready: impl FnMut() -> bool) -> anyhow::Result<()> {
         let child = &mut self.child;
-        let outcome = patience::until(|| {
+        let outcome = timeout::until(|| {
             if is_ready() {
                 return Some(None);
             }

@@ -28,7 +28,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::patience;
+use crate::timeout;
 use connection::Listed;
 pub use request::Request;
 use resource::RESOURCES;
@@ -327,7 +327,7 @@ impl Shared {
     }
 
     fn wait_for(&self, wanted: Listening) {
-        let waiting = self.turned.wait_timeout_while(lock(&self.listening), patience::wait(), |now| *now != wanted);
+        let waiting = self.turned.wait_timeout_while(lock(&self.listening), timeout::limit(), |now| *now != wanted);
         let (now, _) = waiting.unwrap_or_else(PoisonError::into_inner);
         assert_eq!(*now, wanted, "the scripted server does not turn");
     }
@@ -352,7 +352,7 @@ fn accept(shared: &Arc<Shared>, mut listener: TcpListener, address: SocketAddr) 
         if *waiting.unwrap_or_else(PoisonError::into_inner) == Listening::Over {
             return;
         }
-        let bound = patience::until(|| TcpListener::bind(address).ok());
+        let bound = timeout::until(|| TcpListener::bind(address).ok());
         listener = bound.expect("the server's own address is free again");
         shared.turn(Listening::Yes);
     }

@@ -49,7 +49,7 @@ const KNOWN_PODS: usize = 2;
 const SOME_NODES: usize = 3;
 
 /// Time per call, in place of the policy's: what is judged here is the answer, and a busy machine takes long.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CALL_TIME: Duration = Duration::from_secs(10);
 
 /// How many pods with differences end the run, and how many differences of one are shown.
 const SHOWN: usize = 4;
@@ -198,7 +198,7 @@ fn default_policy() -> Policy {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
     let mut policy = read.expect("the default policy can be read");
-    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(PATIENCE));
+    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     policy
 }
 

@@ -11,7 +11,7 @@ use nodesift_fixtures::cluster::{Cluster, is_over};
 use nodesift_fixtures::json::{key, name, text};
 use nodesift_fixtures::random::{Event, History};
 use nodesift_reference::{explain, filters};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::comparison::{self, Answered};
@@ -117,7 +117,7 @@ fn an_overlay_waits_for_what_is_changing_this_moment() {
             let removed = (0..8).map(|_| PodRef::Uid(format!("uid-{}", random.usize(0..CHANGING_PODS)))).collect();
             let what_if = WhatIf { removed, ..WhatIf::default() };
             // It gives up where the other thread is away for long between a change and its publication.
-            let supposed = patience::until(|| match engine.supposing(&what_if) {
+            let supposed = timeout::until(|| match engine.supposing(&what_if) {
                 Err(Error::Overlay(OverlayError::Unsettled { .. })) => None,
                 supposed => Some(supposed),
             });

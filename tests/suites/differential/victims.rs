@@ -9,7 +9,7 @@ use nodesift::metadata::{self, PodRecord};
 use nodesift::object::Pod;
 use nodesift::policy::ActivePolicy;
 use nodesift::sandbox::Runtime;
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 use crate::default_policy;
@@ -114,5 +114,5 @@ fn very_many_victims_take_a_time_that_grows_with_their_number_and_not_with_its_s
     println!("{VICTIMS} victims in {taken:?}");
     assert!(answer.faults.is_empty(), "{:?}", answer.faults);
     assert_eq!(answer.outcomes[0].index, Some(VICTIMS - 1));
-    assert!(taken < patience::within(VICTIMS_TIME), "{taken:?}");
+    assert!(taken < timeout::scaled(VICTIMS_TIME), "{taken:?}");
 }

@@ -1,8 +1,8 @@
 //! Pending pods are evaluated before anybody asks: the first question about one finds its verdicts.
 
 use nodesift_tests::http::ask;
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::world::{World, pod};
@@ -33,7 +33,7 @@ fn the_first_question_about_a_pending_pod_is_answered_from_kept_verdicts() {
     let world = World::with(6, 2);
     assert_eq!(fates(&world, ""), 0.0, "nobody is pending");
     world.server.apply(pod("new", "", 300));
-    patience::until(|| (fates(&world, "prepared") == 1.0).then_some(()))
+    timeout::until(|| (fates(&world, "prepared") == 1.0).then_some(()))
         .unwrap_or_else(|| panic!("nothing is prepared:\n{}", world.sidecar.output()));
     let [kept, patched, evaluated] = verdicts(&world);
     assert_eq!(evaluated, PREDICATES, "every predicate was asked ahead");
@@ -55,7 +55,7 @@ fn every_pod_that_appears_has_one_fate_and_a_template_is_evaluated_once() {
         foreign["spec"]["schedulerName"] = json!("somebody-else");
         store.apply(foreign);
     });
-    patience::until(|| (fates(&world, "") == PODS as f64).then_some(()))
+    timeout::until(|| (fates(&world, "") == PODS as f64).then_some(()))
         .unwrap_or_else(|| panic!("{} of {PODS} pods have a fate", fates(&world, "")));
     let [_, _, evaluated] = verdicts(&world);
     assert_eq!(evaluated, PREDICATES, "one template is evaluated once");

@@ -1,7 +1,7 @@
 //! Bookmarks: where a watch goes on.
 
 use nodesift_tests::apiserver::Verb;
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 
 use crate::judge::Witness;
 use crate::world::{World, pod};
@@ -67,11 +67,11 @@ fn a_bookmark_is_named_by_answers_as_what_has_been_seen() {
     let version = world.server.change(|store| store.bookmark("Pod"));
     let seen = || {
         let witness = Witness::of(&world.sidecar);
-        patience::until(|| witness.has_answer().then_some(())).unwrap();
+        timeout::until(|| witness.has_answer().then_some(())).unwrap();
         let records = witness.judge(&world.server);
         let answer = records.last()?.answer.clone().ok()?;
         let seen = answer["version"]["podsResourceVersion"].as_str()?.parse::<u64>().ok()?;
         (seen == version).then_some(())
     };
-    patience::until(seen).expect("the bookmark's version is named");
+    timeout::until(seen).expect("the bookmark's version is named");
 }

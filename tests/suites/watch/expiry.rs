@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 use crate::judge::Witness;
@@ -25,7 +25,7 @@ fn an_error_event_410_leads_to_one_new_list() {
         world.server.apply(object);
         world.sees(kind, Verb::List(1), lists + 1);
         let took = world.converges();
-        assert!(took <= patience::within(HEALED), "{took:?} after the heal");
+        assert!(took <= timeout::scaled(HEALED), "{took:?} after the heal");
         assert_eq!(world.lists(kind), lists + 1);
     }
     witness.judge(&world.server);
@@ -42,7 +42,7 @@ fn a_status_410_leads_to_one_new_list() {
         world.server.apply(object);
         world.sees(kind, Verb::List(1), 2);
         let took = world.converges();
-        assert!(took <= patience::within(HEALED), "{took:?} after the heal");
+        assert!(took <= timeout::scaled(HEALED), "{took:?} after the heal");
         assert_eq!(world.lists(kind), 2);
     }
     witness.judge(&world.server);

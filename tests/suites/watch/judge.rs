@@ -15,8 +15,8 @@ use nodesift_reference::{FILTERS, Filter, explain};
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::apiserver::store::Version;
 use nodesift_tests::http::{self, Endpoint};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::state::{self, State};
@@ -127,7 +127,7 @@ pub(crate) fn question(probes: &[Value]) -> String {
 
 /// Asks until the answer holds no fault: on a machine that is busy with other tests a predicate may run out of its time.
 fn ask(endpoint: &Endpoint, question: &str) -> Result<Value, String> {
-    let answer = patience::until(|| {
+    let answer = timeout::until(|| {
         let response = match http::post(endpoint, "/v1/explain", question) {
             Ok(response) => response,
             Err(error) => return Some(Err(error)),
@@ -178,7 +178,7 @@ pub(crate) fn converges_on(server: &ApiServer, sidecar: &Sidecar, probes: &[Valu
     let expected = expected(&truth(server), probes);
     let question = question(probes);
     let mut last = String::new();
-    let agrees = patience::until(|| match ask(&sidecar.unix(), &question) {
+    let agrees = timeout::until(|| match ask(&sidecar.unix(), &question) {
         Ok(answer) => {
             let difference = difference(&verdicts_of(&answer), &expected);
             last = difference.clone().unwrap_or_default();
@@ -298,7 +298,7 @@ pub(crate) fn state_converges(server: &ApiServer, sidecar: &Sidecar) -> Duration
     let began = Instant::now();
     let truth = State::of_cluster(&truth(server));
     let mut last = String::new();
-    let agrees = patience::until(|| {
+    let agrees = timeout::until(|| {
         last = match state::dumped(&sidecar.unix()) {
             Ok(dump) => State::of_dump(&dump).difference(&truth).unwrap_or_default(),
             Err(error) => error,

@@ -2,7 +2,7 @@
 //! M-02 and M-03 are smaller than on the list unless `NODESIFT_MEMORY=full`, since what they decode takes a debug build long.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 use crate::judge;
@@ -103,7 +103,7 @@ fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
             peak = peak.max(world.sidecar.resident_bytes());
             (world.watches("Pod") >= 5 + 2 * relist).then_some(())
         };
-        patience::until(listed).expect("listed anew");
+        timeout::until(listed).expect("listed anew");
     }
     println!("{:.1} MiB steady, {:.1} MiB at most", mib(steady), mib(peak));
     assert_eq!(world.lists("Pod"), 2 + RELISTS);

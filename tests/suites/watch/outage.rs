@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
 use nodesift_tests::http::{get, post};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 
 use crate::judge::{Witness, probes, question};
 use crate::world::{World, node, pod};
@@ -47,7 +47,7 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
     world.server.apply(pod("unheard", "n1", 6_000));
     world.sees("Pod", Verb::Watch, silent + 2);
     let found = asked.elapsed();
-    assert!(found <= DEAD_WATCH_FOUND + patience::within(Duration::from_secs(1)), "found after {found:?}");
+    assert!(found <= DEAD_WATCH_FOUND + timeout::scaled(Duration::from_secs(1)), "found after {found:?}");
     world.converges();
     assert_eq!(world.lists("Pod"), 1, "the watch is resumed");
     witness.judge(&world.server);
@@ -119,12 +119,12 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
             let output = world.sidecar.output().to_lowercase();
             output.lines().any(|line| line.contains(word) && line.contains("pods")).then_some(())
         };
-        patience::until(alarm).unwrap_or_else(|| panic!("no alarm: {}", world.sidecar.output()));
+        timeout::until(alarm).unwrap_or_else(|| panic!("no alarm: {}", world.sidecar.output()));
         world.server.apply(pod("unseen", "n1", 9_000));
         assert_eq!(world.verdicts(), before, "the old pods stay");
         world.server.apply(node(9));
         let nodes_go_on = || (world.verdicts() != before).then_some(());
-        patience::until(nodes_go_on).expect("another kind goes on");
+        timeout::until(nodes_go_on).expect("another kind goes on");
         witness.judge(&world.server);
     }
 }
@@ -147,7 +147,7 @@ fn a_server_that_is_gone_leaves_every_question_answered() {
     world.sees("Pod", Verb::Watch, watches + 1);
     world.sees("Node", Verb::Watch, 2);
     let took = world.converges();
-    assert!(took <= patience::within(Duration::from_secs(5)), "{took:?} after the next try");
+    assert!(took <= timeout::scaled(Duration::from_secs(5)), "{took:?} after the next try");
     assert_eq!(world.lists("Pod"), 1, "the history is still there: no list");
     let records = witness.judge(&world.server);
     let longest = records.iter().map(|record| record.took).max().unwrap();
@@ -172,13 +172,13 @@ fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
     let server = ApiServer::start();
     crate::world::fill(&server, 3, 2);
     server.bookmark_every(BOOKMARKED_EVERY);
-    let bound = patience::within(Duration::from_secs(2));
+    let bound = timeout::scaled(Duration::from_secs(2));
     let world = World::started(server, &["--stale-after", &format!("{}s", bound.as_secs())]);
     world.server.go_down();
     // What one moment says of the next: neither more nor less time has passed.
     let (began, (age, is_stale)) = (Instant::now(), staleness(&world));
     assert!(!is_stale, "{age:?}");
-    let (later, passed) = patience::until(|| {
+    let (later, passed) = timeout::until(|| {
         let (age, is_stale) = staleness(&world);
         is_stale.then_some((age, began.elapsed()))
     })
@@ -187,7 +187,7 @@ fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
     assert!(later >= age && later <= age + passed + Duration::from_millis(50), "{age:?}, {passed:?} later {later:?}");
     assert_eq!(get(&world.sidecar.unix(), "/readyz").unwrap().status, 200, "it goes on answering");
     world.server.come_up();
-    patience::until(|| (!staleness(&world).1).then_some(())).expect("it hears of the server again");
+    timeout::until(|| (!staleness(&world).1).then_some(())).expect("it hears of the server again");
     world.converges();
 }
 
@@ -200,10 +200,10 @@ fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
     let world = World::started(server, &["--stale-after", "1s", "--refuse-stale"]);
     world.server.go_down();
     let ask = || post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
-    let refused = patience::until(|| Some(ask()).filter(|answer| answer.status != 200)).expect("it is refused");
+    let refused = timeout::until(|| Some(ask()).filter(|answer| answer.status != 200)).expect("it is refused");
     assert_eq!(refused.status, 503, "{}", refused.body);
     world.server.come_up();
-    patience::until(|| (ask().status == 200).then_some(())).expect("it answers again");
+    timeout::until(|| (ask().status == 200).then_some(())).expect("it answers again");
 }
 
 /// W-13: a process that was stopped finds its watches where they were, or anew.

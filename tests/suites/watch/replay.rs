@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nodesift_tests::apiserver::ApiServer;
-use nodesift_tests::{data, patience, sidecar};
+use nodesift_tests::{data, sidecar, timeout};
 use serde_json::Value;
 
 use crate::world::{World, command};
@@ -24,7 +24,7 @@ fn version(event: &Value) -> u64 {
 
 /// The lines of `explain` about all pending pods.
 fn explained(arguments: &[&str]) -> Vec<Value> {
-    let output = patience::until(|| {
+    let output = timeout::until(|| {
         let output = sidecar::run(command().args(["explain", "-o", "jsonl"]).args(arguments));
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         (!output.stdout.contains("Deadline")).then_some(output.stdout)
@@ -64,7 +64,7 @@ fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it()
     let server = format!("unix:{}", world.sidecar.socket.display());
     let expected = explained(&["--cluster", cluster.to_str().unwrap()]);
     assert!(expected.len() > 94, "{} lines", expected.len());
-    let found = patience::until(|| {
+    let found = timeout::until(|| {
         let found = explained(&["--server", &server]);
         (found == expected).then_some(found)
     });

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::{get, post};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
 use serde_json::Value;
 
 use crate::judge::{self, question};
@@ -49,7 +49,7 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
             let is_ready = get(&doomed.unix(), "/readyz").is_ok_and(|ready| ready.status == 200);
             (is_ready || server.count(|request| request.is_list()) >= lists).then_some(())
         };
-        patience::until(point).expect("it lists");
+        timeout::until(point).expect("it lists");
         doomed.kill();
         over.store(true, Ordering::Relaxed);
         changing.join().unwrap();
@@ -64,7 +64,7 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
         // A watch that ended by itself meanwhile has named a later version, of the same state.
         let answers = [&steady, &fresh].map(|sidecar| {
             let has_seen = |answer: &(u64, u64, String)| answer.0 >= nodes && answer.1 >= pods;
-            let answer = patience::until(|| Some(pods_of(sidecar)).filter(has_seen));
+            let answer = timeout::until(|| Some(pods_of(sidecar)).filter(has_seen));
             answer.unwrap_or_else(|| panic!("round {round}: versions {nodes} and {pods} are never seen")).2
         });
         assert_eq!(answers[0], answers[1], "round {round}");
@@ -74,7 +74,7 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
 /// The answer about the usual probes, its text byte for byte, behind the versions of nodes and pods that it was computed
 /// from.
 fn pods_of(sidecar: &Sidecar) -> (u64, u64, String) {
-    let text = patience::until(|| {
+    let text = timeout::until(|| {
         let answer = post(&sidecar.unix(), "/v1/explain", question(&judge::probes())).unwrap();
         assert_eq!(answer.status, 200, "{}", answer.body);
         (!answer.body.contains("Deadline")).then_some(answer.body)

@@ -2,8 +2,8 @@
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::{get, post};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 use crate::judge;
@@ -54,11 +54,11 @@ fn a_list_that_hangs_after_four_of_five_pages_is_no_list() {
     let sidecar = launch(&server, &[]);
     let asked =
         || server.script(|script| script.count("Pod", Verb::List(5)) > 0 && script.count("Node", Verb::Watch) > 0);
-    patience::until(|| asked().then_some(())).expect("the fifth page is asked for, and the nodes are followed");
+    timeout::until(|| asked().then_some(())).expect("the fifth page is asked for, and the nodes are followed");
     is_not_ready(&sidecar, "pods");
     // They are followed from when their list has come, a moment before it is taken over.
     let waits = || get(&sidecar.tcp(), "/readyz").unwrap().body.contains("nodes");
-    patience::until(|| (!waits()).then_some(())).expect("nodes have been listed");
+    timeout::until(|| (!waits()).then_some(())).expect("nodes have been listed");
     // The server finds its tongue again: whoever hangs is cut off.
     server.heal();
     server.cut();
@@ -104,8 +104,8 @@ fn a_policy_without_volumes_asks_for_no_storage() {
     world::fill(&server, 3, 2);
     let sidecar = launch(&server, &["--predicates", "NodeUnschedulable,TaintToleration,NodeResourcesFit"]);
     sidecar.wait_until_ready();
-    let patience = || (server.count(|request| request.kind == "Pod" && request.is_watch()) > 0).then_some(());
-    patience::until(patience).expect("pods are followed");
+    let is_watched = || (server.count(|request| request.kind == "Pod" && request.is_watch()) > 0).then_some(());
+    timeout::until(is_watched).expect("pods are followed");
     let mut kinds: Vec<&str> = server.requests().iter().map(|request| request.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -131,7 +131,7 @@ fn a_list_that_is_forbidden_is_named_with_what_to_grant() {
     world::fill(&server, 2, 1);
     server.script(|script| script.always(Some("Pod"), None, Fault::forbidden()));
     let sidecar = launch(&server, &[]);
-    patience::until(|| sidecar.output().contains("forbidden").then_some(())).expect("it says what is forbidden");
+    timeout::until(|| sidecar.output().contains("forbidden").then_some(())).expect("it says what is forbidden");
     let output = sidecar.output();
     let line = output.lines().find(|line| line.contains("forbidden")).unwrap();
     assert!(line.contains("pods") && line.contains("list"), "{line}");

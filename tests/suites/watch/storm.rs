@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::Client;
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 use crate::judge;
@@ -70,12 +70,12 @@ fn a_storm_of_pod_events_is_kept_up_with() {
         size.seconds * size.events_per_second,
     );
     assert_eq!(world.lists("Pod"), 1, "kept up by the watch alone");
-    assert!(lag <= patience::within(LAG), "lag p99 {lag:?}");
+    assert!(lag <= timeout::scaled(LAG), "lag p99 {lag:?}");
     for (asked, before) in asked.into_iter().zip(before) {
-        assert!(asked <= patience::within(size.turn.max(before * SLOWER)), "filter {asked:?}, {before:?} before");
+        assert!(asked <= timeout::scaled(size.turn.max(before * SLOWER)), "filter {asked:?}, {before:?} before");
     }
     let seconds = Duration::from_secs(size.seconds as u64);
-    assert!(storm.time <= patience::within(seconds * 11 / 10), "{:?} for events of {seconds:?}", storm.time);
+    assert!(storm.time <= timeout::scaled(seconds * 11 / 10), "{:?} for events of {seconds:?}", storm.time);
     judge::state_converges(&world.server, &world.sidecar);
 }
 
@@ -121,7 +121,7 @@ fn weather(size: &Size, server: &ApiServer, mut ask: impl FnMut() -> (u64, Durat
         weather.slowest.extend(weather.took[first..].iter().max());
     }
     weather.time = began.elapsed();
-    patience::until(|| {
+    timeout::until(|| {
         weather.note(ask(), &mut unseen);
         unseen.is_empty().then_some(())
     })

@@ -1,7 +1,7 @@
 //! The stream of a watch: cut anywhere, in chunks of any size, told twice, out of order, with objects that are odd.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::judge::{self, Witness};
@@ -122,7 +122,7 @@ fn an_event_told_twice_changes_nothing() {
     let dropped =
         || world.metric("nodesift_feed_stale_events_total", "") + world.metric("nodesift_feed_merged_events_total", "");
     // 21 pods and one node; that something is gone may be told twice without anything to drop.
-    let is_counted = patience::until(|| (dropped() >= 22.0).then_some(()));
+    let is_counted = timeout::until(|| (dropped() >= 22.0).then_some(()));
     assert!(is_counted.is_some(), "what was told twice is counted: {}", dropped());
     witness.judge(&world.server);
 }
@@ -256,7 +256,7 @@ fn one_object_among_1000_that_cannot_be_read_is_kept_out_and_named() {
     };
     let agrees = |expected: &judge::Verdicts| {
         let mut last = None;
-        let agrees = patience::until(|| {
+        let agrees = timeout::until(|| {
             let found = judge::asked(sidecar, &judge::probes()).unwrap();
             last = judge::difference(&found, expected);
             last.is_none().then_some(())

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::get;
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::{self, Sidecar};
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::judge::{self, Verdicts};
@@ -77,7 +77,7 @@ impl World {
     /// Waits until there were so many requests of a sort.
     pub(crate) fn sees(&self, kind: &'static str, verb: Verb, count: usize) {
         let enough = || self.server.script(|script| script.count(kind, verb) >= count).then_some(());
-        patience::until(enough).unwrap_or_else(|| panic!("no request {count} of {kind} {verb:?}"));
+        timeout::until(enough).unwrap_or_else(|| panic!("no request {count} of {kind} {verb:?}"));
     }
 
     /// The sum of a metric over all its labels that hold `labels`; 0 where there is none.
@@ -92,7 +92,7 @@ impl World {
     /// Waits until a watch of a kind is under way.
     pub(crate) fn is_followed(&self, kind: &'static str) {
         let is_watched = || self.server.is_watched(kind).then_some(());
-        patience::until(is_watched).unwrap_or_else(|| panic!("{kind} is never watched"));
+        timeout::until(is_watched).unwrap_or_else(|| panic!("{kind} is never watched"));
     }
 
     /// How many lists of a kind were begun.
