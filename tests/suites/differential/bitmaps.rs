@@ -11,7 +11,8 @@ use nodesift_api::v1::{Bitmaps, Detail, FilterResponse};
 use nodesift_fixtures::random::History;
 
 use crate::mirror::{self, Mirror};
-use crate::{default_policy, engine, from_environment};
+use crate::seeds::Seeds;
+use crate::{FIXED_PART, default_policy, engine, from_environment};
 
 /// How many clusters where nothing is said: some seconds of one core.
 const CLUSTERS: u64 = 40;
@@ -27,12 +28,11 @@ const CLIENTS: usize = 3;
 
 #[test]
 fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
-    let first = from_environment("NODESIFT_SEED", 0);
     let count = from_environment("NODESIFT_BITMAP_CLUSTERS", CLUSTERS);
-    println!("seeds {first} to {}", first + count - 1);
+    let seeds = Seeds::of_run(count / FIXED_PART);
     let policy = default_policy();
     let (mut feasible, mut whole, mut parts, mut back) = (0, 0, 0, 0);
-    for seed in first..first + count {
+    for seed in seeds.take(count) {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut history = History::new(seed);
         let mut mirror = Mirror::new(policy.scheduler_names.clone());

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use crate::comparison::{self, Answered};
 use crate::mirror::{self, Mirror};
-use crate::{SHOWN, default_policy, engine, from_environment};
+use crate::seeds::Seeds;
+use crate::{FIXED_PART, SHOWN, default_policy, engine, from_environment};
 
 /// How many clusters where nothing is said: ten seconds of one core.
 const CLUSTERS: u64 = 60;
@@ -33,14 +34,13 @@ const CHANGING_OVERLAYS: usize = 500;
 
 #[test]
 fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
-    let first = from_environment("NODESIFT_SEED", 0);
     let count = from_environment("NODESIFT_OVERLAY_CLUSTERS", CLUSTERS);
-    println!("seeds {first} to {}", first + count - 1);
+    let seeds = Seeds::of_run(count / FIXED_PART);
     let policy = default_policy();
     let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
     let filters = filters::named(&names);
     let (mut supposed, mut differences) = ([0; 3], Vec::new());
-    for seed in first..first + count {
+    for seed in seeds.take(count) {
         let mut history = History::new(seed);
         let mut mirror = Mirror::new(policy.scheduler_names.clone());
         mirror.load(history.cluster.objects());

@@ -1,8 +1,8 @@
 //! How many pods of a node have to go: the engine against the reference, which takes the victims out of the cluster's objects one
 //! by one and judges everything again each time.
 //!
-//! The cases are those of the seeds from `NODESIFT_SEED` (0) on, `NODESIFT_PREEMPTION_CASES` (300) of them. A
-//! difference names its seed: the same seed makes it again.
+//! There are `NODESIFT_PREEMPTION_CASES` (300) cases, of a few fixed [`seeds`](super::seeds) and of new ones. A difference
+//! names its seed: the same seed makes it again.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,8 @@ use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
 use crate::mirror::{self, Mirror};
-use crate::{SHOWN, default_policy, engine, from_environment};
+use crate::seeds::Seeds;
+use crate::{FIXED_SEEDS, SHOWN, default_policy, engine, from_environment};
 
 /// How many cases where nothing is said: half a minute of two cores.
 const CASES: u64 = 300;
@@ -38,15 +39,15 @@ const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
 
 #[test]
 fn preemption_agrees_with_a_recomputation_without_the_victims() {
-    let first = from_environment("NODESIFT_SEED", 0);
     let wanted = from_environment("NODESIFT_PREEMPTION_CASES", CASES);
-    println!("seeds from {first}, {wanted} cases");
+    println!("{wanted} cases");
+    let seeds = Seeds::of_run(FIXED_SEEDS);
     let started = Instant::now();
-    let (next, cases) = (AtomicU64::new(first), AtomicU64::new(0));
+    let (next, cases) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = || {
         let mut done = Tally::default();
         while cases.load(Ordering::Relaxed) < wanted && done.differences.len() < SHOWN {
-            let tally = history(next.fetch_add(1, Ordering::Relaxed));
+            let tally = history(seeds.get(next.fetch_add(1, Ordering::Relaxed)));
             cases.fetch_add(tally.cases, Ordering::Relaxed);
             done.add(tally);
         }

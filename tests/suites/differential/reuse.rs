@@ -1,9 +1,8 @@
 //! Kept verdicts against fresh ones: an engine that compares both for every question follows random histories and is asked
 //! about the same pods again and again. [`store`] makes room and asks from many threads.
 //!
-//! The histories of a run are those of the seeds from `NODESIFT_REUSE_SEED` (0) on, `NODESIFT_REUSE_HISTORIES` (40) of them
-//! with at least `NODESIFT_REUSE_EVENTS` (200) events each. A difference names its seed: the same seed alone makes it
-//! again.
+//! A run has `NODESIFT_REUSE_HISTORIES` (40) histories with at least `NODESIFT_REUSE_EVENTS` (200) events each, of a few fixed
+//! [`seeds`](super::seeds) and of new ones. A difference names its seed: the same seed alone makes it again.
 
 mod store;
 mod world;
@@ -13,7 +12,8 @@ use std::time::Instant;
 
 use nodesift::engine::{Engine, PodRef, Question};
 
-use super::from_environment;
+use super::seeds::Seeds;
+use super::{FIXED_PART, from_environment};
 use world::{Counted, World, policy};
 
 /// Histories and events where nothing is said: some seconds of two cores.
@@ -25,21 +25,20 @@ const ASKED: usize = 4;
 
 #[test]
 fn kept_verdicts_are_those_of_a_fresh_evaluation() {
-    let first = from_environment("NODESIFT_REUSE_SEED", 0);
     let count = from_environment("NODESIFT_REUSE_HISTORIES", HISTORIES);
     let events = from_environment("NODESIFT_REUSE_EVENTS", EVENTS);
-    println!("seeds {first} to {}, {events} events each", first + count - 1);
+    let seeds = Seeds::of_run(count / FIXED_PART);
     let started = Instant::now();
 
-    let next = AtomicU64::new(first);
+    let next = AtomicU64::new(0);
     let work = || {
         let mut done = Done::default();
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + count {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
                 return done;
             }
-            done.add(follow(seed, events));
+            done.add(follow(seeds.get(number), events));
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

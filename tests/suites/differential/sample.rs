@@ -9,7 +9,8 @@ use nodesift_fixtures::random::History;
 use serde_json::Value;
 
 use crate::mirror::{self, Mirror};
-use crate::{default_policy, engine, from_environment};
+use crate::seeds::Seeds;
+use crate::{FIXED_PART, default_policy, engine, from_environment};
 
 /// How many clusters where nothing is said: some seconds of one core.
 const CLUSTERS: u64 = 60;
@@ -25,12 +26,11 @@ const QUESTIONS: usize = 3;
 
 #[test]
 fn enough_nodes_are_those_of_a_walk_over_all() {
-    let first = from_environment("NODESIFT_SEED", 0);
     let count = from_environment("NODESIFT_SAMPLE_CLUSTERS", CLUSTERS);
-    println!("seeds {first} to {}", first + count - 1);
+    let seeds = Seeds::of_run(count / FIXED_PART);
     let policy = default_policy();
     let mut tally = Tally::default();
-    for seed in first..first + count {
+    for seed in seeds.take(count) {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut history = History::new(seed);
         let mut mirror = Mirror::new(policy.scheduler_names.clone());

@@ -26,7 +26,7 @@ fn engine_and_reference_agree_on_clusters_of_many_nodes_and_values() {
     let filters = filters::named(&names);
     let mut tally = Tally { clusters: CLUSTERS, ..Tally::default() };
     for seed in first..first + CLUSTERS {
-        println!("seed {seed}");
+        println!("NODESIFT_SEED={seed}");
         let mut random = fastrand::Rng::with_seed(seed);
         let cluster = cluster(&mut random);
         let nodes = cluster.nodes().count();

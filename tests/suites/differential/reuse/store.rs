@@ -30,7 +30,7 @@ const BATCH: usize = 24;
 
 #[test]
 fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
-    let first = from_environment("NODESIFT_REUSE_SEED", 0);
+    let first = from_environment("NODESIFT_SEED", 0);
     println!("seeds {first} to {}", first + HISTORIES - 1);
     for limit in LIMITS {
         let mut all = Counted::default();
@@ -61,8 +61,8 @@ fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
 
 #[test]
 fn many_threads_get_fresh_answers_while_the_cluster_changes() {
-    let seed = from_environment("NODESIFT_REUSE_SEED", fastrand::u64(..1_000_000));
-    println!("seed {seed}");
+    let seed = from_environment("NODESIFT_SEED", fastrand::u64(..1_000_000));
+    println!("NODESIFT_SEED={seed}");
     let mut world = World::new(seed);
     let (engine, registry) = world.engine(&policy(seed), Some(200_000));
     let done = AtomicBool::new(false);
