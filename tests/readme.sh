@@ -83,6 +83,6 @@ if [ -e README.md ]; then
             skip=false
         fi
     done <README.md
-    [ "$blocks" -gt 0 ] || fail 'README.md tells nobody to run anything'
+    [ "$blocks" -gt 0 ] || fail 'README.md has no block of commands'
 fi
 echo "$printed lines that the sidecar prints and $blocks blocks of README.md work"

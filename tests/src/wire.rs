@@ -64,7 +64,7 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// Where nobody listens.
+    /// Where the connection is refused.
     pub fn open(endpoint: &Endpoint) -> io::Result<Self> {
         let stream = match endpoint {
             Endpoint::Tcp(address) => {

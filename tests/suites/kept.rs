@@ -1,5 +1,5 @@
-//! What kept verdicts take of memory, by a counting allocator: the bytes that come free when all of them are forgotten.
-//! Columns that a snapshot shows as well are not among them, so that it is never more than what is counted.
+//! The memory of kept verdicts, by a counting allocator: the bytes that are freed when all of them are dropped. Columns that a
+//! snapshot shares are not among them, so it is never more than what is counted.
 //!
 //! A suite of its own, of one test, because the allocator counts for the whole process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]

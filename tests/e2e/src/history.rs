@@ -1,5 +1,5 @@
-//! A cluster's history, made up as it goes: steps chosen at random, several at a time on different objects, counted by
-//! kind and by what the server said.
+//! Random changes of the cluster: steps chosen at random, several at a time on different objects, counted by kind and by
+//! the server's reply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ const PODS_AT_MOST: usize = 110;
 /// How many pods of the start are on a node, in percent.
 const BOUND_AT_FIRST: usize = 80;
 
-/// What became of the steps of one kind.
+/// Results of the steps of one kind.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Count {
     done: usize,
@@ -194,7 +194,7 @@ impl History {
     }
 
     /// Reads again what there is, after something may have happened or not.
-    pub(crate) async fn remember(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn reload(&mut self) -> anyhow::Result<()> {
         self.world.refresh(&self.api).await
     }
 
@@ -203,7 +203,8 @@ impl History {
         self.rng.shuffle(things);
     }
 
-    /// Marks the sentinels: whoever has seen the versions returned, of the node and of the pod, has seen everything before.
+    /// Updates the sentinels and returns the versions of the node and of the pod: a client that has seen them has seen every
+    /// earlier change.
     pub(crate) async fn mark(&mut self) -> anyhow::Result<(u64, u64)> {
         let note = json!({"metadata": {"annotations": {"example.com/mark": self.rng.number().to_string()}}});
         let namespace = live::NAMESPACES[0];
@@ -219,7 +220,7 @@ impl History {
     /// What happened so far, a line for each kind of step. An error where a kind of step never came about, or where the
     /// server refused so much that this is another history than the one intended.
     pub(crate) fn account(&self) -> anyhow::Result<Vec<String>> {
-        /// In percent. A few come from races that are part of the story.
+        /// In percent. A few come from intended races.
         const REFUSED_AT_MOST: usize = 5;
         let (mut lines, mut wrong) = (Vec::new(), Vec::new());
         for (name, _, _) in STEPS {

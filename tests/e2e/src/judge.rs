@@ -1,5 +1,5 @@
-//! Whether the sidecar knows what the API server has: waits until it has seen the newest version, then compares what it
-//! says about every node with a recount, and its verdicts with those over a dump of the same cluster.
+//! Compares the sidecar with the API server: waits until it has seen the newest version, then compares its state of every
+//! node with a recount, and its verdicts with those over a dump of the same cluster.
 
 use std::fmt::Write as _;
 use std::fs;

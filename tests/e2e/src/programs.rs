@@ -115,7 +115,7 @@ impl Etcd {
 pub(crate) struct ApiServer {
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// Its certificates: whoever trusts this file trusts it.
+    /// The certificate file by which clients trust it.
     pub(crate) authority: PathBuf,
     binary: PathBuf,
     folder: PathBuf,
@@ -192,7 +192,7 @@ impl ApiServer {
     }
 }
 
-/// A port that nobody listens on just now.
+/// A port that is free at the moment.
 pub(crate) fn free_port() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port")?;
     Ok(listener.local_addr()?)

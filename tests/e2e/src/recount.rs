@@ -1,5 +1,5 @@
-//! What the sidecar must know of every node and pod, counted again from what the API server lists: slowly, by the reference's
-//! reading of requests, one line a fact, so that a difference says what is different.
+//! The expected state of every node and pod, counted from what the API server lists, with the reference implementation's
+//! reading of requests. One line per fact, so that a difference names the fact.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the sidecar says of every node and pod at `/v1/state`, in the words of [`crate::recount`].
+//! The sidecar's state of every node and pod from `/v1/state`, as facts of [`crate::recount`].
 
 use anyhow::ensure;
 use nodesift_fixtures::json::{at, flag, list, text};

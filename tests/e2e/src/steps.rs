@@ -1,6 +1,6 @@
-//! The steps that a cluster's history is made of: each a few writes to one object, chosen from what is there.
+//! The steps of a random history: each is a few writes to one object, chosen from what exists.
 //!
-//! Start at [`STEPS`], which says how often each comes.
+//! Start at [`STEPS`], which says how often each is chosen.
 
 use nodesift_fixtures::Rng;
 use nodesift_fixtures::json::{at, is_set, key, list, name, text};

@@ -1,5 +1,5 @@
-//! What the run knows to be in the cluster, from which it chooses what happens next. It is only a memory for choosing:
-//! what is true is read from the API server again.
+//! The objects that the run believes to exist, from which it chooses the next change. It is not compared with anything: the
+//! expected state is read from the API server.
 
 use std::collections::BTreeMap;
 

@@ -172,7 +172,7 @@ pub fn served_by_device_classes<'a>(classes: impl Iterator<Item = &'a Value>) ->
         .collect()
 }
 
-/// The entries of a resource list by name, for whoever needs one of them as it is written.
+/// The entries of a resource list by name, for callers that need one as it is written.
 pub fn written(object: &Value, path: &str, resource: &str) -> Option<Quantity> {
     let (_, amount) = entries(object, path).into_iter().find(|(name, _)| *name == resource)?;
     Quantity::read(amount)

@@ -36,7 +36,7 @@ use script::Script;
 pub use script::{Fault, Verb};
 use store::{Entry, Store, Version};
 
-/// Lists that are kept for their next pages; whoever asks later is told that they have expired.
+/// How many lists are kept for their next pages; a later request for a page is answered with 410.
 const LISTS_KEPT: usize = 64;
 
 /// An API server that serves until it is dropped.
@@ -108,8 +108,8 @@ impl ApiServer {
     }
 
     /// No request meets a fault any more; connections that have met one stay as they are.
-    pub fn heal(&self) {
-        self.script(Script::heal);
+    pub fn clear_faults(&self) {
+        self.script(Script::clear_faults);
     }
 
     /// No watch lasts longer than this from now on, whatever its client asks for.
@@ -167,7 +167,7 @@ impl ApiServer {
         self.shared.wake(place);
     }
 
-    /// Goes away: connections break, and nobody listens any more.
+    /// Stops: connections are closed, and the port is no longer listened on.
     pub fn go_down(&self) {
         self.shared.turn(Listening::Ending);
         // Wakes the one who listens; whether it is still there does not matter.
@@ -204,7 +204,7 @@ fn configuration(address: SocketAddr) -> Value {
     })
 }
 
-/// Whether anybody listens.
+/// Whether the port is listened on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Listening {
     #[default]

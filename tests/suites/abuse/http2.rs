@@ -52,7 +52,7 @@ fn flood(arena: &Arena, name: &str, frames: usize, make: impl Fn(usize) -> Vec<u
         cut = send_reading(&mut wire, &burst, &mut came);
         sent = next;
     }
-    // Whoever was not cut off is answered once everything before has been worked through; whoever was may read why.
+    // A connection that was not closed is answered after everything before it; a closed one may read the reason.
     wire.wait_at_most(timeout::limit()).unwrap();
     if !cut {
         cut = wire.send(frame(PING, 0, 0, LAST)).is_err();

@@ -62,7 +62,7 @@ fn a10_of_twenty_thousand_clients_that_leave_nothing_stays() {
                 scope.spawn(move || {
                     for at in 0..CLIENTS / ROUNDS / 2 {
                         come_and_leave(arena, 2 * at + thread, question);
-                        // Now and then somebody stays: the others' leaving is not theirs.
+                        // Some clients stay: they must not be affected by those that leave.
                         if at % BETWEEN == 0 {
                             arena.goes_on();
                         }

@@ -1,9 +1,9 @@
 //! The engine against the reference implementation: random clusters with histories, applied to the cache event by event,
-//! and after every few events the verdicts of all predicates for several pods, both ways; in [`preemption`] how many pods
-//! have to go, in [`overlay`] what would be if the cluster were another, in [`nominated`] whom to leave room for, in
-//! [`wide`] on many nodes. Two ways of asking the same are compared in [`reuse`], [`sample`] and [`bitmaps`].
+//! and after every few events the verdicts of all predicates for several pods, both ways. [`preemption`] counts victims,
+//! [`overlay`] supposes changes of the cluster, [`nominated`] has nominated pods, [`wide`] many nodes. [`reuse`], [`sample`]
+//! and [`bitmaps`] compare two ways of asking the same.
 //!
-//! [`mirror`] brings the reference's objects into the cache; [`comparison`] says where two answers differ. A run has
+//! [`mirror`] loads the reference's objects into the cache; [`comparison`] says where two answers differ. A run has
 //! `NODESIFT_DIFFERENTIAL_CLUSTERS` (150) clusters. Their [`seeds`] are in part the same in every run and otherwise new;
 //! `NODESIFT_SEED` names the first instead. A difference names its seed: the same seed alone makes it again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]

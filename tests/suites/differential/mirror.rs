@@ -1,4 +1,4 @@
-//! The cache as a mirror of the reference's cluster: what a source does with objects, one event at a time.
+//! Loads the reference's objects into the cache as a source does, one event at a time.
 
 use std::sync::Arc;
 

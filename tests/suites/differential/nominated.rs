@@ -1,8 +1,8 @@
-//! Nodes for which other pods are nominated: the engine against the reference, which puts these pods on their node in a copy of
-//! the cluster's objects and judges everything again. Every question is asked by an engine that also compares what it
-//! keeps with a fresh evaluation, about all nodes and some, in both phases, in both depths.
+//! Nodes for which other pods are nominated: the engine against the reference, which puts these pods on their node in a copy
+//! of the cluster's objects and judges everything again. The engine also compares kept verdicts with a fresh evaluation. Each
+//! question is about all nodes and about some, in both phases, in both depths.
 //!
-//! A case is a pod and a node for which pods are nominated that it must leave room for. There are at least
+//! A case is a pod and a node with nominated pods that it must leave room for. There are at least
 //! `NODESIFT_NOMINATED_CASES` (1,500) of them, in clusters of a few fixed [`seeds`](super::seeds) and of new ones. A
 //! difference names its seed: the same seed makes it again.
 
@@ -156,7 +156,7 @@ fn nominate(random: &mut fastrand::Rng, history: &mut History) -> Vec<Event> {
         let mut pod = history.asked_pod();
         pod["spec"]["nodeName"] = json!("");
         pod["status"]["nominatedNodeName"] = json!(nodes[random.usize(0..few)]);
-        // Pods on nodes with claims of somebody else: of several, any may be reported.
+        // Pods on nodes with claims of other pods: of several, any may be reported.
         let own = list(&pod, "spec.volumes").iter().filter(|volume| volume["ephemeral"].is_null()).cloned();
         pod["spec"]["volumes"] = own.collect();
         history.cluster.apply(pod.clone());
@@ -165,7 +165,7 @@ fn nominate(random: &mut fastrand::Rng, history: &mut History) -> Vec<Event> {
     events
 }
 
-/// The cluster in which nobody is nominated.
+/// The cluster without nominations.
 fn without_nominations(cluster: &Cluster) -> Cluster {
     let mut without = cluster.clone();
     for pod in cluster.all("Pod") {

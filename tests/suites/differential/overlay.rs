@@ -1,6 +1,6 @@
-//! Questions about the cluster as it is not: the engine answers from its cache under an overlay, the reference from objects that
-//! were really changed. What changes is what a random history does next. Every question is also asked about the cluster as
-//! it is, before and after: what is kept of those answers must neither serve an overlay nor come from one.
+//! Overlays: the engine answers from its cache under an overlay, the reference from objects that were really changed. The
+//! changes are the next events of a random history. Every question is also asked without the overlay, before and after: kept
+//! verdicts of these answers must not serve an overlay, nor come from one.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

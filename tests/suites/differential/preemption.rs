@@ -1,4 +1,4 @@
-//! How many pods of a node have to go: the engine against the reference, which takes the victims out of the cluster's objects one
+//! How many pods must leave a node: the engine against the reference, which removes the victims from the cluster's objects one
 //! by one and judges everything again each time.
 //!
 //! There are `NODESIFT_PREEMPTION_CASES` (300) cases, of a few fixed [`seeds`](super::seeds) and of new ones. A difference

@@ -1,5 +1,5 @@
-//! Enough nodes against all of them: the slow way asks for every node, walks the rows from the start on until enough fit, and
-//! asks once more about just those. The engine, with whatever verdicts it has kept, says the same.
+//! Answers with a limit against full ones: the slow way asks for every node, walks the rows from the start until enough fit,
+//! and asks once more about just those. The engine must say the same, whatever verdicts it has kept.
 
 use std::num::NonZero;
 

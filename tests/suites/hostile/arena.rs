@@ -1,5 +1,4 @@
-//! What the attacks share: one run time for all, a small cluster for facts, and the healthy predicate that must go on
-//! answering rightly after each attack.
+//! What the attacks share: one runtime, a small cluster, and the healthy predicate that must answer correctly after each attack.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};

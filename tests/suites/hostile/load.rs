@@ -1,5 +1,5 @@
-//! Bytes that are refused before any of their code runs: what is no component, what asks for more than the contract
-//! offers, what the policy does not allow.
+//! Components that are refused before any of their code runs: invalid bytes, imports that the contract does not have, imports
+//! that the policy does not allow.
 
 use std::time::Duration;
 

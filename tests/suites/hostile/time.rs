@@ -1,4 +1,4 @@
-//! Guests that do not end: every one is interrupted, in every step that runs its code.
+//! Guests that do not end: each is interrupted, in every step that runs its code.
 
 use std::time::Duration;
 

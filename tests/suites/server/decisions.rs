@@ -1,4 +1,4 @@
-//! Assume and Forget: what a core decides is seen by every later request, and ends as it should.
+//! Assume and Forget: every later request sees a core's decisions, and each ends as documented.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! From the first line to the last: readiness, the lines to paste, signals, sockets that are in the way.
+//! Start to shutdown: readiness, the printed commands, signals, existing sockets.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -1,4 +1,4 @@
-//! What the tests share: the sidecar on the sample cluster, and the same questions asked offline.
+//! What the tests share: the sidecar on the sample cluster, and the same requests answered offline.
 
 use std::path::Path;
 use std::process::Command;

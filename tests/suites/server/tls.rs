@@ -1,4 +1,4 @@
-//! TLS over TCP: who may come in, and certificates that change while the sidecar runs.
+//! TLS over TCP: client certificates, and server certificates that change while the sidecar runs.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

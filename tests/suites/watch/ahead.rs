@@ -1,4 +1,4 @@
-//! Pending pods are evaluated before anybody asks: the first question about one finds its verdicts.
+//! Pending pods are evaluated before the first request about them: that request finds kept verdicts.
 
 use nodesift_tests::http::ask;
 use nodesift_tests::sidecar::Sidecar;

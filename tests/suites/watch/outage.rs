@@ -1,5 +1,5 @@
-//! A server that falls silent, goes away, is busy, or shuts its door: what is known stays, is served, and is asked for again
-//! at a bearable rate.
+//! A server that stalls, disappears, is overloaded, or refuses the sidecar: the state is kept and served, and the rate of
+//! retries is bounded.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
 use nodesift_tests::http::{get, post};
 use nodesift_tests::timeout;
 
-use crate::judge::{Witness, probes, question};
+use crate::oracle::{AnswerPoller, probes, question};
 use crate::world::{World, node, pod};
 
-/// Within this a watch that has gone dead is found.
+/// Within this time a stalled watch is detected.
 const DEAD_WATCH_FOUND: Duration = Duration::from_secs(45);
 
 /// How long the server is gone.
@@ -39,7 +39,7 @@ fn pass(time: Duration) {
 fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     let silent = world.watches("Pod");
     world.next_watch_meets("Pod", Fault::SilentAfter(0));
     world.sees("Pod", Verb::Watch, silent + 1);
@@ -50,7 +50,7 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
     assert!(found <= DEAD_WATCH_FOUND + timeout::scaled(Duration::from_secs(1)), "found after {found:?}");
     world.converges();
     assert_eq!(world.lists("Pod"), 1, "the watch is resumed");
-    witness.judge(&world.server);
+    poller.check(&world.server);
 }
 
 /// W-09.
@@ -58,13 +58,13 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
 fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     world.next_watch_meets("Pod", Fault::too_large_version());
     world.server.apply(pod("later", "n1", 6_000));
     world.sees("Pod", Verb::Watch, 3);
     world.converges();
     assert_eq!(world.lists("Pod"), 1);
-    witness.judge(&world.server);
+    poller.check(&world.server);
 }
 
 /// W-09.
@@ -87,7 +87,7 @@ fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
 fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     world.server.script(|script| script.always(None, None, Fault::broken()));
     world.server.cut();
     let began = Instant::now();
@@ -97,11 +97,11 @@ fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     assert!((2..=6).contains(&asked.len()), "{} requests in {STORM:?}", asked.len());
     let pauses: Vec<Duration> = asked.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
     assert!(pauses.iter().skip(1).all(|pause| *pause >= Duration::from_millis(600)), "{pauses:?}");
-    world.server.heal();
+    world.server.clear_faults();
     world.server.apply(pod("after", "n1", 6_000));
     world.converges();
     assert_eq!(world.lists("Pod"), 1, "the watch is resumed");
-    let records = witness.judge(&world.server);
+    let records = poller.check(&world.server);
     println!("{} answers during and after the storm", records.len());
 }
 
@@ -111,7 +111,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
     for (fault, word) in [(Fault::forbidden(), "forbidden"), (Fault::unauthorized(), "unauthorized")] {
         let world = World::with(4, 3);
         world.is_followed("Pod");
-        let witness = Witness::of(&world.sidecar);
+        let poller = AnswerPoller::of(&world.sidecar);
         let before = world.verdicts();
         world.server.script(|script| script.always(Some("Pod"), None, fault));
         world.server.end_watches("Pod");
@@ -125,7 +125,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
         world.server.apply(node(9));
         let nodes_go_on = || (world.verdicts() != before).then_some(());
         timeout::until(nodes_go_on).expect("another kind goes on");
-        witness.judge(&world.server);
+        poller.check(&world.server);
     }
 }
 
@@ -134,7 +134,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
 fn a_server_that_is_gone_leaves_every_question_answered() {
     let world = World::with(6, 4);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     world.server.go_down();
     world.server.change(|store| {
         store.apply(pod("meanwhile", "n1", 6_000));
@@ -149,7 +149,7 @@ fn a_server_that_is_gone_leaves_every_question_answered() {
     let took = world.converges();
     assert!(took <= timeout::scaled(Duration::from_secs(5)), "{took:?} after the next try");
     assert_eq!(world.lists("Pod"), 1, "the history is still there: no list");
-    let records = witness.judge(&world.server);
+    let records = poller.check(&world.server);
     let longest = records.iter().map(|record| record.took).max().unwrap();
     println!("{} questions over {:?}, the longest took {longest:?}", records.len(), records.last().unwrap().asked);
 }

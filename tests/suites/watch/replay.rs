@@ -1,4 +1,4 @@
-//! The recorded streams of a real API server, played from nothing: they end in the verdicts that its own list gives.
+//! The recorded streams of a real API server, replayed from the start: the verdicts at the end are those of its own list.
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it()
     events.into_iter().for_each(|event| {
         world.server.change(|store| store.replay(event));
     });
-    // The server's own end of the story is the list: else the test would compare with something else.
+    // The recorded stream must end where the list was taken, or the test would compare two different states.
     let counts = |kind: &str| world.server.look(|store| store.objects_at(kind, last).len());
     assert_eq!((counts("Node"), counts("Pod")), (298, 1_737));
 

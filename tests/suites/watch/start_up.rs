@@ -1,4 +1,4 @@
-//! Before the first answer: nothing is said until every kind has been listed whole, and only what is needed is asked for.
+//! Before the first answer: no request is answered until every kind has been listed, and only needed kinds are listed.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::{get, post};
@@ -6,7 +6,7 @@ use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::json;
 
-use crate::judge;
+use crate::oracle;
 use crate::world::{self, World, launch, node, pod};
 
 /// Objects on a page; enough pods for five pages are in [`five_pages`].
@@ -25,7 +25,7 @@ fn is_not_ready(sidecar: &Sidecar, waits_for: &str) {
     assert_eq!(ready.status, 503, "{}", ready.body);
     assert!(ready.body.contains(waits_for), "{} does not name {waits_for}", ready.body);
     for path in ["/v1/filter", "/v1/explain"] {
-        let answer = post(&sidecar.unix(), path, judge::question(&judge::probes())).unwrap();
+        let answer = post(&sidecar.unix(), path, oracle::question(&oracle::probes())).unwrap();
         assert_eq!(answer.status, 503, "{path}: {}", answer.body);
         assert!(answer.body.contains(waits_for), "{path}: {} does not name {waits_for}", answer.body);
     }
@@ -43,7 +43,7 @@ fn a_server_that_is_down_at_the_start_is_waited_for() {
     is_not_ready(&sidecar, "pods");
     server.come_up();
     sidecar.wait_until_ready();
-    judge::converges(&server, &sidecar);
+    oracle::converges(&server, &sidecar);
 }
 
 /// W-11.
@@ -59,11 +59,11 @@ fn a_list_that_hangs_after_four_of_five_pages_is_no_list() {
     // They are followed from when their list has come, a moment before it is taken over.
     let waits = || get(&sidecar.tcp(), "/readyz").unwrap().body.contains("nodes");
     timeout::until(|| (!waits()).then_some(())).expect("nodes have been listed");
-    // The server finds its tongue again: whoever hangs is cut off.
-    server.heal();
+    // The server answers again; requests that stall are closed.
+    server.clear_faults();
     server.cut();
     sidecar.wait_until_ready();
-    judge::converges(&server, &sidecar);
+    oracle::converges(&server, &sidecar);
 }
 
 /// W-11: the same of a page that is refused, whose list begins anew.
@@ -115,7 +115,7 @@ fn a_policy_without_volumes_asks_for_no_storage() {
 #[test]
 fn an_empty_cluster_is_ready_and_says_that_there_are_no_nodes() {
     let world = World::of(ApiServer::start());
-    let question = judge::question(&[judge::probe("lonely", 1)]);
+    let question = oracle::question(&[oracle::probe("lonely", 1)]);
     let answer = post(&world.sidecar.unix(), "/v1/filter", question).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(answer.json()["pods"][0]["message"], "no nodes available to schedule pods");

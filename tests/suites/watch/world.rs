@@ -1,4 +1,4 @@
-//! What the tests share: a scripted API server, a sidecar that follows it, and objects to put into it.
+//! What the tests share: a scripted API server, a sidecar that follows it, and objects for it.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
-use crate::judge::{self, Verdicts};
+use crate::oracle::{self, Verdicts};
 
 /// Thousandths of a core that a node made by [`node`] gives.
 pub(crate) const NODE_MILLICORES: i64 = 16_000;
@@ -51,19 +51,19 @@ impl World {
         Self::of(server)
     }
 
-    /// Waits until the sidecar says what is true, and returns how long that took.
+    /// Waits until the sidecar's verdicts are as expected, and returns how long that took.
     pub(crate) fn converges(&self) -> Duration {
-        judge::converges(&self.server, &self.sidecar)
+        oracle::converges(&self.server, &self.sidecar)
     }
 
     /// As [`Self::converges`], by verdicts on these pods.
     pub(crate) fn converges_on(&self, probes: &[Value]) -> Duration {
-        judge::converges_on(&self.server, &self.sidecar, probes)
+        oracle::converges_on(&self.server, &self.sidecar, probes)
     }
 
     /// What the sidecar says about the usual probes.
     pub(crate) fn verdicts(&self) -> Verdicts {
-        judge::asked(&self.sidecar, &judge::probes()).expect("the sidecar answers")
+        oracle::asked(&self.sidecar, &oracle::probes()).expect("the sidecar answers")
     }
 
     /// The watch of this kind that is open now ends in order, having told something new, so that the next one is begun at

@@ -1,4 +1,4 @@
-//! What is kept, under pressure: room for little, many threads at once. Answers stay those of a fresh evaluation.
+//! Kept verdicts under pressure: little memory, many threads. Answers equal those of a fresh evaluation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;

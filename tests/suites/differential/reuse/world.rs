@@ -1,5 +1,5 @@
 //! A cluster with a random history, the engine that follows it, and the questions that it is asked: pods of a pool again and
-//! again, and pending pods of the cluster. Beside what [`History`] makes up, pods are assumed and forgotten, and services
+//! again, and pending pods of the cluster. Besides the events of [`History`], pods are assumed and forgotten, and services
 //! and controllers come and go, whose selectors spread constraints by default are made of.
 
 use std::num::NonZero;

@@ -1,8 +1,8 @@
-//! The judge: what is true, by slow and obvious code over the server's own objects, against what the sidecar says.
+//! The expected verdicts, from the reference implementation over the server's own objects, compared with the sidecar's.
 //!
-//! Verdicts on a few pods say what the sidecar holds: who has room for how much, which labels and taints there are, how
-//! many pods are where. [`converges`] waits for agreement after a heal. [`Witness`] asks all the time meanwhile, and judges
-//! afterwards each of its answers by what was true at the versions that the answer names.
+//! The verdicts of a few probe pods show the sidecar's state: free resources, labels, taints, and how many pods are where.
+//! [`converges`] waits for agreement after a fault. [`AnswerPoller`] sends requests meanwhile, and afterwards checks each
+//! answer against the server's state at the versions that the answer names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::world;
 /// By pod and predicate: the nodes that it rejects, each with code and reasons; and the nodes that fit under `*`.
 pub(crate) type Verdicts = BTreeMap<(String, String), BTreeMap<String, String>>;
 
-/// Between two questions of a witness: often enough to see what lasts milliseconds.
+/// Between two questions of a poller: often enough to see what lasts milliseconds.
 const ASKED_EVERY: Duration = Duration::from_millis(3);
 
 /// The one filter of the reference that the default policy leaves out, as kube-scheduler does.
@@ -34,7 +34,7 @@ const NOT_BY_DEFAULT: &str = "NodeDeclaredFeatures";
 /// Differences that are shown.
 const SHOWN: usize = 12;
 
-/// Pods to judge: together they see room, labels, taints, host ports and the pods of the application `app`.
+/// Probe pods: together they depend on room, labels, taints, host ports and the pods of the application `app`.
 pub(crate) fn probes() -> Vec<Value> {
     let mut probes: Vec<Value> = [100, 8_000, 15_000, 15_500, 15_900, 16_000]
         .iter()
@@ -67,7 +67,7 @@ pub(crate) fn probe(name: &str, millicores: i64) -> Value {
 
 /// Two pods for every node: one that asks for exactly what is left of its processors, and one that asks for a thousandth more.
 pub(crate) fn exact_probes(server: &ApiServer) -> Vec<Value> {
-    let cluster = truth(server);
+    let cluster = current_cluster(server);
     let free = |node: &Value| {
         let used: i64 = cluster.pods_on(node).map(|pod| millicores(&nodesift_reference::requests::taken_by(pod))).sum();
         millicores(&nodesift_reference::requests::given_by(node)) - used
@@ -83,8 +83,8 @@ fn millicores(amounts: &nodesift_reference::requests::Rounded) -> i64 {
     amounts.get("cpu").copied().unwrap_or_default()
 }
 
-/// What is true now.
-pub(crate) fn truth(server: &ApiServer) -> Cluster {
+/// The server's objects now.
+pub(crate) fn current_cluster(server: &ApiServer) -> Cluster {
     cluster_of(server.look(|store| store.objects()))
 }
 
@@ -167,15 +167,15 @@ fn said(code: &str, reasons: &Value) -> String {
     format!("{code} {reasons}")
 }
 
-/// Waits until the sidecar says what is true by the usual probes, and returns how long that took.
+/// Waits until the sidecar's verdicts on the usual probes are as expected, and returns how long that took.
 pub(crate) fn converges(server: &ApiServer, sidecar: &Sidecar) -> Duration {
     converges_on(server, sidecar, &probes())
 }
 
-/// Waits until the sidecar says what is true of these pods. Nothing may change on the server meanwhile.
+/// Waits until the sidecar's verdicts on these pods are as expected. Nothing may change on the server meanwhile.
 pub(crate) fn converges_on(server: &ApiServer, sidecar: &Sidecar, probes: &[Value]) -> Duration {
     let began = Instant::now();
-    let expected = expected(&truth(server), probes);
+    let expected = expected(&current_cluster(server), probes);
     let question = question(probes);
     let mut last = String::new();
     let agrees = timeout::until(|| match ask(&sidecar.unix(), &question) {
@@ -189,7 +189,7 @@ pub(crate) fn converges_on(server: &ApiServer, sidecar: &Sidecar, probes: &[Valu
             None
         }
     });
-    assert!(agrees.is_some(), "the sidecar never says what is true:{last}\n{}", sidecar.output());
+    assert!(agrees.is_some(), "the sidecar's verdicts never are as expected:{last}\n{}", sidecar.output());
     began.elapsed()
 }
 
@@ -205,13 +205,13 @@ pub(crate) fn difference(found: &Verdicts, expected: &Verdicts) -> Option<String
             continue;
         }
         let (Some(found), Some(expected)) = (found, expected) else {
-            differences.push(format!("\n  {key:?}: sidecar {found:?}, truth {expected:?}"));
+            differences.push(format!("\n  {key:?}: sidecar {found:?}, expected {expected:?}"));
             continue;
         };
         let nodes: std::collections::BTreeSet<_> = found.keys().chain(expected.keys()).collect();
         for node in nodes.into_iter().filter(|node| found.get(*node) != expected.get(*node)) {
             let (found, expected) = (found.get(node), expected.get(node));
-            differences.push(format!("\n  {key:?} {node}: sidecar {found:?}, truth {expected:?}"));
+            differences.push(format!("\n  {key:?} {node}: sidecar {found:?}, expected {expected:?}"));
         }
     }
     let count = differences.len();
@@ -219,10 +219,10 @@ pub(crate) fn difference(found: &Verdicts, expected: &Verdicts) -> Option<String
     (count > 0).then(|| format!("\n  {count} differences{}", differences.concat()))
 }
 
-/// One answer, as it was given.
+/// One recorded answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
-    /// When it was asked for, since the witness began.
+    /// When it was asked for, since the poller began.
     pub(crate) asked: Duration,
     /// How long it took.
     pub(crate) took: Duration,
@@ -230,14 +230,14 @@ pub(crate) struct Record {
     pub(crate) answer: Result<Value, String>,
 }
 
-/// Asks all the time, and remembers what it was told.
-pub(crate) struct Witness {
+/// Sends requests in a loop and records the answers.
+pub(crate) struct AnswerPoller {
     over: Arc<AtomicBool>,
     answered: Arc<AtomicBool>,
     asking: JoinHandle<Vec<Record>>,
 }
 
-impl Witness {
+impl AnswerPoller {
     /// Begins to ask about the usual probes.
     pub(crate) fn of(sidecar: &Sidecar) -> Self {
         let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -260,9 +260,9 @@ impl Witness {
         Self { over, answered, asking }
     }
 
-    /// Ends, and judges: every question was answered, versions never fell, and every answer was true at the versions
+    /// Ends, and checks: every question was answered, versions never fell, and every answer was true at the versions
     /// that it names. Returns the records.
-    pub(crate) fn judge(self, server: &ApiServer) -> Vec<Record> {
+    pub(crate) fn check(self, server: &ApiServer) -> Vec<Record> {
         let records = self.end();
         let refused: Vec<&Record> = records.iter().filter(|record| record.answer.is_err()).collect();
         assert!(
@@ -272,7 +272,7 @@ impl Witness {
             records.len(),
             refused.first()
         );
-        judge_history(server, &records);
+        check_history(server, &records);
         records
     }
 
@@ -286,36 +286,36 @@ impl Witness {
         self.asking.is_finished()
     }
 
-    /// Ends, and returns the records unjudged.
+    /// Ends, and returns the records unchecked.
     pub(crate) fn end(self) -> Vec<Record> {
         self.over.store(true, Ordering::Relaxed);
-        self.asking.join().expect("a witness")
+        self.asking.join().expect("a poller")
     }
 }
 
-/// Waits until the dump of the sidecar's state is what is true. Nothing may change on the server meanwhile.
+/// Waits until the dump of the sidecar's state is as expected. Nothing may change on the server meanwhile.
 pub(crate) fn state_converges(server: &ApiServer, sidecar: &Sidecar) -> Duration {
     let began = Instant::now();
-    let truth = State::of_cluster(&truth(server));
+    let expected = State::of_cluster(&current_cluster(server));
     let mut last = String::new();
     let agrees = timeout::until(|| {
         last = match state::dumped(&sidecar.unix()) {
-            Ok(dump) => State::of_dump(&dump).difference(&truth).unwrap_or_default(),
+            Ok(dump) => State::of_dump(&dump).difference(&expected).unwrap_or_default(),
             Err(error) => error,
         };
         last.is_empty().then_some(())
     });
-    assert!(agrees.is_some(), "the state is never what is true:{last}\n{}", sidecar.output());
+    assert!(agrees.is_some(), "the state never is as expected:{last}\n{}", sidecar.output());
     began.elapsed()
 }
 
 /// Asks for dumps of the state all the time, and remembers them.
-pub(crate) struct StateWitness {
+pub(crate) struct StatePoller {
     over: Arc<AtomicBool>,
     asking: JoinHandle<Vec<Value>>,
 }
 
-impl StateWitness {
+impl StatePoller {
     /// Begins to ask a sidecar that is ready.
     pub(crate) fn of(sidecar: &Sidecar) -> Self {
         let over = Arc::new(AtomicBool::new(false));
@@ -335,15 +335,15 @@ impl StateWitness {
         Self { over, asking }
     }
 
-    /// Ends, and judges: versions never fell, and every dump was true at the versions that it names. Returns how many.
-    pub(crate) fn judge(self, server: &ApiServer) -> usize {
+    /// Ends, and checks: versions never fell, and every dump was true at the versions that it names. Returns how many.
+    pub(crate) fn check(self, server: &ApiServer) -> usize {
         self.over.store(true, Ordering::Relaxed);
-        let dumps = self.asking.join().expect("a witness");
+        let dumps = self.asking.join().expect("a poller");
         let mut before = Past::default();
         for (place, dump) in dumps.iter().enumerate() {
             let now = before.followed_by(dump, place);
-            let truth = State::of_cluster(&truth_at(server, now));
-            if let Some(difference) = State::of_dump(dump).difference(&truth) {
+            let expected = State::of_cluster(&cluster_at(server, now));
+            if let Some(difference) = State::of_dump(dump).difference(&expected) {
                 panic!("dump {place} of {}, at {now:?}, says what was not true then:{difference}", dumps.len());
             }
         }
@@ -384,7 +384,7 @@ struct Versions {
 }
 
 /// Judges a history of answers. Kinds other than nodes and pods must not have changed while it was recorded.
-pub(crate) fn judge_history(server: &ApiServer, records: &[Record]) {
+pub(crate) fn check_history(server: &ApiServer, records: &[Record]) {
     let answers: Vec<&Value> = records.iter().filter_map(|record| record.answer.as_ref().ok()).collect();
     let mut past = Past::default();
     let mut known: BTreeMap<Versions, Verdicts> = BTreeMap::new();
@@ -393,7 +393,7 @@ pub(crate) fn judge_history(server: &ApiServer, records: &[Record]) {
         if has_fault(answer) {
             continue;
         }
-        let expected = known.entry(now).or_insert_with(|| expected(&truth_at(server, now), &probes()));
+        let expected = known.entry(now).or_insert_with(|| expected(&cluster_at(server, now), &probes()));
         if let Some(difference) = difference(&verdicts_of(answer), expected) {
             panic!("answer {place} of {}, at {now:?}, says what was not true then:{difference}", answers.len());
         }
@@ -401,7 +401,7 @@ pub(crate) fn judge_history(server: &ApiServer, records: &[Record]) {
     assert!(!answers.is_empty(), "a history without any answer proves nothing");
 }
 
-fn truth_at(server: &ApiServer, versions: Versions) -> Cluster {
+fn cluster_at(server: &ApiServer, versions: Versions) -> Cluster {
     let objects = server.look(|store| {
         let mut objects = store.objects();
         objects.retain(|object| !matches!(read::text(object, "kind"), "Node" | "Pod"));
