@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 products=${CARGO_TARGET_DIR:-target}/debug
 # How long the sidecar may take to be ready: with an empty cache it compiles every predicate.
-patience_seconds=$((60 * ${NODESIFT_PATIENCE:-1}))
+timeout_seconds=$((60 * ${NODESIFT_TIMEOUT_FACTOR:-1}))
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
@@ -31,7 +31,7 @@ stop() {
 trap stop EXIT
 
 # The last line that it prints comes after it listens; waits for that or for its end.
-deadline=$((SECONDS + patience_seconds))
+deadline=$((SECONDS + timeout_seconds))
 until grep -q 'predicates/examples' "$scratch/out"; do
     kill -0 "$sidecar" 2>/dev/null || { cat "$scratch/err" >&2; fail 'the sidecar does not start'; }
     [ "$SECONDS" -lt "$deadline" ] || fail 'the sidecar is not ready in time'
@@ -83,6 +83,6 @@ if [ -e README.md ]; then
             skip=false
         fi
     done <README.md
-    [ "$blocks" -gt 0 ] || fail 'README.md tells nobody to run anything'
+    [ "$blocks" -gt 0 ] || fail 'README.md has no block of commands'
 fi
 echo "$printed lines that the sidecar prints and $blocks blocks of README.md work"

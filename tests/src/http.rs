@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::patience;
+use crate::timeout;
 
 /// Where a sidecar listens.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl Response {
 ///
 /// # Errors
 ///
-/// Where nobody listens or the connection breaks before there is an answer.
+/// Where the connection is refused or the connection breaks before there is an answer.
 pub fn get(endpoint: &Endpoint, path: &str) -> Result<Response, String> {
     send(endpoint, "GET", path, b"")
 }
@@ -51,7 +51,7 @@ pub fn get(endpoint: &Endpoint, path: &str) -> Result<Response, String> {
 ///
 /// # Errors
 ///
-/// Where nobody listens or the connection breaks before there is an answer.
+/// Where the connection is refused or the connection breaks before there is an answer.
 pub fn post(endpoint: &Endpoint, path: &str, body: impl AsRef<[u8]>) -> Result<Response, String> {
     send(endpoint, "POST", path, body.as_ref())
 }
@@ -71,7 +71,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Where nobody listens.
+    /// Where the connection is refused.
     pub fn connect(endpoint: &Endpoint) -> Result<Self, String> {
         connect(endpoint).map(Self).map_err(|error| error.to_string())
     }
@@ -103,7 +103,7 @@ impl Client {
 ///
 /// # Errors
 ///
-/// Where nobody listens or the status is not 200.
+/// Where the connection is refused or the status is not 200.
 pub fn follow(endpoint: &Endpoint, path: &str) -> Result<Lines, String> {
     let (reader, mut writer) = connect(endpoint).map_err(|error| error.to_string())?;
     let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -160,18 +160,18 @@ impl Iterator for Lines {
 type Connection = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
 fn connect(endpoint: &Endpoint) -> std::io::Result<Connection> {
-    let patience = Some(patience::wait());
+    let limit = Some(timeout::limit());
     match endpoint {
         Endpoint::Tcp(address) => {
             let stream = TcpStream::connect(address)?;
-            stream.set_read_timeout(patience)?;
-            stream.set_write_timeout(patience)?;
+            stream.set_read_timeout(limit)?;
+            stream.set_write_timeout(limit)?;
             Ok((Box::new(stream.try_clone()?), Box::new(stream)))
         }
         Endpoint::Unix(socket) => {
             let stream = UnixStream::connect(socket)?;
-            stream.set_read_timeout(patience)?;
-            stream.set_write_timeout(patience)?;
+            stream.set_read_timeout(limit)?;
+            stream.set_write_timeout(limit)?;
             Ok((Box::new(stream.try_clone()?), Box::new(stream)))
         }
     }

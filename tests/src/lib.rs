@@ -6,6 +6,7 @@
 //! - [`http`]: requests to it; [`wire`]: the same byte by byte, for what no client would send.
 //! - [`process`]: what the system knows of it.
 //! - [`apiserver`]: an API server that fails as a script wants it to.
+//! - [`timeout`]: how long tests wait.
 //! - [`data`]: clusters with the verdicts that the real kube-scheduler gave.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -13,7 +14,7 @@ pub mod apiserver;
 pub mod data;
 pub mod guest;
 pub mod http;
-pub mod patience;
 pub mod process;
 pub mod sidecar;
+pub mod timeout;
 pub mod wire;

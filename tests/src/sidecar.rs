@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use tempfile::TempDir;
 
 use crate::http::{self, Endpoint};
-use crate::patience;
+use crate::timeout;
 
 /// What a run of the binary left behind.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Sidecar {
     pub fn wait_until_ready(&self) {
         // Over the socket, which speaks plain HTTP whatever TCP speaks.
         let ready = || http::get(&self.unix(), "/readyz").is_ok_and(|response| response.status == 200);
-        patience::until(|| ready().then_some(()))
+        timeout::until(|| ready().then_some(()))
             .unwrap_or_else(|| panic!("the sidecar is never ready:\n{}", self.output()));
     }
 
@@ -132,7 +132,7 @@ impl Sidecar {
 
     /// Waits until it has ended, and returns how, and all that it printed.
     pub fn wait(mut self) -> (ExitStatus, String) {
-        let status = patience::until(|| self.child.try_wait().expect("the process can be waited for"))
+        let status = timeout::until(|| self.child.try_wait().expect("the process can be waited for"))
             .unwrap_or_else(|| panic!("the sidecar does not end:\n{}", self.output()));
         for reader in self.readers.drain(..) {
             reader.join().expect("a reader of output");
@@ -141,7 +141,7 @@ impl Sidecar {
     }
 
     fn wait_for_address(&mut self) -> SocketAddr {
-        let found = patience::until(|| {
+        let found = timeout::until(|| {
             if let Some(address) = address_in(&self.output()) {
                 return Some(Ok(address));
             }

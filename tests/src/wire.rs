@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use crate::http::Endpoint;
-use crate::patience;
+use crate::timeout;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -64,7 +64,7 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// Where nobody listens.
+    /// Where the connection is refused.
     pub fn open(endpoint: &Endpoint) -> io::Result<Self> {
         let stream = match endpoint {
             Endpoint::Tcp(address) => {
@@ -75,7 +75,7 @@ impl Wire {
             Endpoint::Unix(path) => Stream::Unix(UnixStream::connect(path)?),
         };
         let wire = Self { stream, came: Vec::new() };
-        wire.wait_at_most(patience::wait())?;
+        wire.wait_at_most(timeout::limit())?;
         Ok(wire)
     }
 

@@ -2,7 +2,7 @@
 //! kube-scheduler 1.36.2's own plugins gave.
 //!
 //! Lines of predicates that the default policy does not name yet are left out. The line about all predicates together is
-//! compared with kube-scheduler's once the policy names all of them; until then with a slow twin that derives it from
+//! compared with kube-scheduler's once the policy names all of them; until then with a slow model that derives it from
 //! kube-scheduler's lines about each.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use nodesift_tests::data::{self, Document};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::{Output, command, run};
+use nodesift_tests::timeout;
 use serde::Deserialize;
 
 /// Documents in `tests/data`, and pods in all of them: neither may go missing unnoticed.
@@ -86,7 +86,7 @@ fn explain(document: &Document) -> Output {
     command.args(["explain", "-o", "jsonl", "--cluster"]).arg(document.cluster()).arg("--pods").arg(document.pods());
     // On a machine that is away for a while a predicate runs out of its time; the answer says so, and is none.
     let in_time = |output: &Output| !output.stdout.contains("\"Deadline\"");
-    let output = patience::until(|| Some(run(&mut command)).filter(in_time)).expect("an answer in time");
+    let output = timeout::until(|| Some(run(&mut command)).filter(in_time)).expect("an answer in time");
     assert_eq!(output.code, Some(0), "document {}: {}", document.name, output.stderr);
     output
 }
@@ -121,7 +121,7 @@ fn nodes(document: &Document) -> BTreeSet<String> {
     nodes.map(|node| node["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The slow twin of the conjunction: node by node, the first predicate that rejects it names the reasons.
+/// The slow model of the conjunction: node by node, the first predicate that rejects it names the reasons.
 fn together(pod: &str, names: &[String], alone: &BTreeMap<String, Line>, nodes: &BTreeSet<String>) -> String {
     let reasons_of = |node: &String| {
         let failures = names.iter().flat_map(|name| &alone.get(name).unwrap().failures);

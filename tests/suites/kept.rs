@@ -1,11 +1,11 @@
-//! What kept verdicts take of memory, by a counting allocator: the bytes that come free when all of them are forgotten.
-//! Columns that a snapshot shows as well are not among them, so that it is never more than what is counted.
+//! The memory of kept verdicts, by a counting allocator: the bytes that are freed when all of them are dropped. Columns that a
+//! snapshot shares are not among them, so it is never more than what is counted.
 //!
 //! A suite of its own, of one test, because the allocator counts for the whole process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
-#[path = "twin/mirror.rs"]
+#[path = "differential/mirror.rs"]
 #[allow(dead_code, reason = "no overlay is asked about")]
 mod mirror;
 
@@ -19,12 +19,12 @@ use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader};
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
 use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Query};
+use nodesift_fixtures::random::History;
 use nodesift_fixtures::synthetic::Shape;
 use nodesift_object::Pod;
 use nodesift_policy::Policy;
 use nodesift_sandbox::{Grants, Lifetime, Runtime};
 use nodesift_tests::guest::Guest;
-use nodesift_twin::random::History;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
@@ -42,7 +42,7 @@ const ROUNDS: usize = 60;
 const ASKED: usize = 6;
 
 /// Time per call, in place of the policy's: what is judged here is memory, and a busy machine takes long.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CALL_TIME: Duration = Duration::from_secs(30);
 
 /// Bytes of verdicts that may be kept: less than a history leaves.
 const LIMIT: usize = 512 << 10;
@@ -84,7 +84,7 @@ fn default_policy() -> Policy {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
     let mut policy = read.unwrap();
-    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(PATIENCE));
+    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     policy
 }
 
@@ -128,7 +128,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         allow: None,
         args: "{}".to_owned(),
         memory_bytes: 16 << 20,
-        time_per_call: Some(PATIENCE),
+        time_per_call: Some(CALL_TIME),
         lifetime: Lifetime::PerCall,
     };
     let module = runtime.load(&guest.component(), grants).unwrap();
@@ -137,8 +137,8 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
     let policy = ActivePolicy {
         generation: 1,
         scheduler_names: Vec::new(),
-        predicates: vec![predicate],
         annotation_keys: Vec::new(),
+        predicates: vec![predicate],
     };
     Engine::new(reader, policy, runtime).counting(Metrics::register(registry))
 }

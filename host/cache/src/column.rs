@@ -164,38 +164,38 @@ mod tests {
         println!("seed {seed}");
         let mut random = fastrand::Rng::with_seed(seed);
         let mut column = Column::<u64>::default();
-        let mut twin: Vec<u64> = Vec::new();
+        let mut model: Vec<u64> = Vec::new();
         let mut kept: Vec<(Column<u64>, Vec<u64>)> = Vec::new();
         for step in 0..20_000_u64 {
             match random.u8(0..12) {
-                9..12 if !twin.is_empty() => {
-                    let row = random.usize(0..twin.len());
+                9..12 if !model.is_empty() => {
+                    let row = random.usize(0..model.len());
                     column.swap_remove(Row(row as u32));
-                    twin.swap_remove(row);
+                    model.swap_remove(row);
                 }
                 0..4 => {
                     column.push(step);
-                    twin.push(step);
+                    model.push(step);
                 }
-                4..9 if !twin.is_empty() => {
-                    let row = random.usize(0..twin.len());
+                4..9 if !model.is_empty() => {
+                    let row = random.usize(0..model.len());
                     column.set(Row(row as u32), step);
-                    twin[row] = step;
+                    model[row] = step;
                 }
                 _ if step % 97 == 0 => {
-                    assert_eq!(column.flat()[..], twin[..]);
-                    kept.push((column.clone(), twin.clone()));
+                    assert_eq!(column.flat()[..], model[..]);
+                    kept.push((column.clone(), model.clone()));
                 }
                 _ => {}
             }
         }
-        kept.push((column, twin));
-        for (column, twin) in kept {
-            assert_eq!(column.len(), twin.len());
-            assert_eq!(column.flat()[..], twin[..]);
-            assert!(column.iter().eq(&twin));
-            let rows: Vec<Row> = (0..twin.len()).step_by(7).map(|row| Row(row as u32)).collect();
-            let gathered: Vec<u64> = rows.iter().map(|row| twin[row.index()]).collect();
+        kept.push((column, model));
+        for (column, model) in kept {
+            assert_eq!(column.len(), model.len());
+            assert_eq!(column.flat()[..], model[..]);
+            assert!(column.iter().eq(&model));
+            let rows: Vec<Row> = (0..model.len()).step_by(7).map(|row| Row(row as u32)).collect();
+            let gathered: Vec<u64> = rows.iter().map(|row| model[row.index()]).collect();
             assert_eq!(column.gather(&rows)[..], gathered[..]);
         }
     }

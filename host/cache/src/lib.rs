@@ -34,7 +34,7 @@ mod workloads;
 mod writer;
 
 #[cfg(test)]
-mod twin;
+mod model;
 
 #[cfg(debug_assertions)]
 #[doc(hidden)]

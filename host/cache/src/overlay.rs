@@ -7,7 +7,7 @@
 mod strip;
 
 #[cfg(test)]
-mod twin;
+mod model;
 
 use std::sync::Arc;
 

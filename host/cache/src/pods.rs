@@ -356,29 +356,29 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         let index = PodIndex::default();
         // By UID; names are unique.
-        let mut twin: BTreeMap<String, Arc<PodRecord>> = BTreeMap::new();
+        let mut model: BTreeMap<String, Arc<PodRecord>> = BTreeMap::new();
         for event in 0..20_000 {
             let (uid, name) = (format!("u{}", random.u8(0..40)), format!("n{}", random.u8(0..20)));
             if random.u8(0..3) > 0 {
                 let pod = pod(&uid, &name);
                 let displaced = index.insert(&pod, Generation(event));
-                let namesakes: Vec<String> = twin
+                let namesakes: Vec<String> = model
                     .values()
                     .filter(|known| *known.name == *name && *known.uid != *uid)
                     .map(|known| known.uid.to_string())
                     .collect();
-                let namesake = namesakes.first().and_then(|uid| twin.remove(uid));
-                let earlier = twin.insert(uid, pod);
+                let namesake = namesakes.first().and_then(|uid| model.remove(uid));
+                let earlier = model.insert(uid, pod);
                 assert_eq!((displaced.earlier, displaced.namesake), (earlier, namesake));
             } else {
-                assert_eq!(index.remove(&uid, Generation(event)), twin.remove(&uid));
+                assert_eq!(index.remove(&uid, Generation(event)), model.remove(&uid));
             }
-            assert_eq!(index.len(), twin.len());
+            assert_eq!(index.len(), model.len());
             let (uid, name) = (format!("u{}", random.u8(0..40)), format!("n{}", random.u8(0..20)));
-            assert_eq!(index.by_uid(&uid).as_ref(), twin.get(&uid));
-            assert_eq!(index.by_name("ns", &name).as_ref(), twin.values().find(|pod| *pod.name == *name));
+            assert_eq!(index.by_uid(&uid).as_ref(), model.get(&uid));
+            assert_eq!(index.by_name("ns", &name).as_ref(), model.values().find(|pod| *pod.name == *name));
             assert_eq!(index.by_name("other", &name), None);
         }
-        assert_eq!(index.pending().len(), twin.len());
+        assert_eq!(index.pending().len(), model.len());
     }
 }

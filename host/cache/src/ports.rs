@@ -54,22 +54,22 @@ mod tests {
         let seed = fastrand::u64(..);
         println!("seed {seed}");
         let mut random = fastrand::Rng::with_seed(seed);
-        let (mut in_use, mut twin) = (PortUse::new(), BTreeMap::<HostPort, u32>::new());
+        let (mut in_use, mut model) = (PortUse::new(), BTreeMap::<HostPort, u32>::new());
         let mut pods: Vec<Vec<HostPort>> = Vec::new();
         for _ in 0..5_000 {
             if random.bool() || pods.is_empty() {
                 let ports: BTreeSet<HostPort> = (0..random.usize(0..6)).map(|_| port(random.i32(1..12))).collect();
                 let ports: Vec<HostPort> = ports.into_iter().collect();
                 in_use = with_ports(&in_use, &ports, UserChange::More);
-                ports.iter().for_each(|port| *twin.entry(port.clone()).or_default() += 1);
+                ports.iter().for_each(|port| *model.entry(port.clone()).or_default() += 1);
                 pods.push(ports);
             } else {
                 let ports = pods.swap_remove(random.usize(0..pods.len()));
                 in_use = with_ports(&in_use, &ports, UserChange::Fewer);
-                ports.iter().for_each(|port| *twin.get_mut(port).unwrap() -= 1);
-                twin.retain(|_, holders| *holders > 0);
+                ports.iter().for_each(|port| *model.get_mut(port).unwrap() -= 1);
+                model.retain(|_, holders| *holders > 0);
             }
-            assert!(in_use.iter().cloned().eq(twin.clone()), "seed {seed}");
+            assert!(in_use.iter().cloned().eq(model.clone()), "seed {seed}");
         }
         // What nobody holds cannot be taken away.
         let before = in_use.clone();

@@ -8,7 +8,7 @@ pub(super) mod attachments;
 pub(super) mod usage;
 
 #[cfg(test)]
-mod twin;
+mod model;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

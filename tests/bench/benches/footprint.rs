@@ -11,9 +11,9 @@ use std::alloc::System;
 use std::process::Command;
 
 use cap::Cap;
-use nodesift_bench::fleet::{Fleet, Stage};
 use nodesift_bench::load::{BATCH, PAGE, apply_all, compile_page, load};
 use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_fixtures::api_objects::{ApiObjects, Stage};
 use nodesift_object::Kind;
 use nodesift_source::change::{Compiled, Compiler};
 #[cfg(feature = "jemalloc")]
@@ -99,18 +99,18 @@ fn main() {
 const ROW: &str = "NODESIFT_FOOTPRINT_ROW";
 
 fn nodes(size: Size) -> Measured {
-    let fleet = fleet(size, 0, 1);
+    let generator = generator(size, 0, 1);
     let mut cluster = Cluster::new();
     let before = Now::read();
-    load(Kind::Node, fleet.node_pages(PAGE), &cluster.compiler, &mut cluster.writer);
+    load(Kind::Node, generator.node_pages(PAGE), &cluster.compiler, &mut cluster.writer);
     before.growth_per(size.nodes)
 }
 
 fn pods(size: Size, daemons: u32, replicas: u32) -> Measured {
-    let fleet = fleet(size, daemons, replicas);
-    let mut cluster = Cluster::with_nodes(fleet);
+    let generator = generator(size, daemons, replicas);
+    let mut cluster = Cluster::with_nodes(generator);
     let before = Now::read();
-    load(Kind::Pod, fleet.pod_pages(size.pods, PAGE), &cluster.compiler, &mut cluster.writer);
+    load(Kind::Pod, generator.pod_pages(size.pods, PAGE), &cluster.compiler, &mut cluster.writer);
     assert_eq!(cluster.reader.pods().len(), size.pods as usize);
     before.growth_per(size.pods)
 }
@@ -119,15 +119,15 @@ fn pods(size: Size, daemons: u32, replicas: u32) -> Measured {
 /// is no longer used is swept out from time to time, so that memory rises and falls: compared is the most that there was in
 /// the first fifth, while all that is bounded fills, and in the last.
 fn churn(size: Size) -> Measured {
-    let fleet = fleet(size, 0, 30);
+    let generator = generator(size, 0, 30);
     let alive = size.pods / 5;
     let before = Now::read();
-    let mut cluster = Cluster::with_nodes(fleet);
+    let mut cluster = Cluster::with_nodes(generator);
     let mut window = std::collections::VecDeque::new();
     let (mut warm, mut after) = (Measured::default(), Measured::default());
     for number in 0..size.churn {
         let label = if number.is_multiple_of(10) { format!(r#","build":"{number}""#) } else { String::new() };
-        let json = fleet.pod_with(number % alive, number / alive, Stage::Running(0), &label);
+        let json = generator.pod_with(number % alive, number / alive, Stage::Running(0), &label);
         let page = format!(r#"{{"metadata":{{}},"items":[{json}]}}"#);
         let objects = compile_page(Kind::Pod, page.as_bytes(), &cluster.compiler);
         window.extend(objects.iter().map(|object| object.identity.uid.to_string()));
@@ -152,12 +152,12 @@ fn churn(size: Size) -> Measured {
 /// Whole lists, one after the other, each compiled in full before it replaces what is known.
 fn relists(size: Size) -> Measured {
     let before = Now::read();
-    let mut cluster = Cluster::with_nodes(fleet(size, 5, 30));
+    let mut cluster = Cluster::with_nodes(generator(size, 5, 30));
     let compile = |relist: u32, compiler: &Compiler| -> Vec<Compiled> {
         // What is not decoded only takes time; a few lists have it, since a page of those weighs most.
-        let fleet = Fleet { bare: relist > 2, ..fleet(size, 5, 30) };
+        let generator = ApiObjects { bare: relist > 2, ..generator(size, 5, 30) };
         let pods = (0..size.pods).step_by(PAGE as usize);
-        let pages = pods.map(|from| fleet.pod_page(from..(from + PAGE).min(size.pods), Stage::Running(relist)));
+        let pages = pods.map(|from| generator.pod_page(from..(from + PAGE).min(size.pods), Stage::Running(relist)));
         pages.flat_map(|page| compile_page(Kind::Pod, &page, compiler)).collect()
     };
     apply_all(&mut cluster.writer, compile(0, &cluster.compiler));
@@ -171,8 +171,8 @@ fn relists(size: Size) -> Measured {
     Measured { allocated: peak as f64 / steady.allocated, resident: most_resident as f64 / steady.resident }
 }
 
-fn fleet(size: Size, daemons: u32, replicas: u32) -> Fleet {
-    Fleet { nodes: size.nodes, daemons, replicas, bare: true }
+fn generator(size: Size, daemons: u32, replicas: u32) -> ApiObjects {
+    ApiObjects { nodes: size.nodes, daemons, replicas, bare: true }
 }
 
 struct Cluster {
@@ -187,9 +187,9 @@ impl Cluster {
         Self { writer, reader, compiler: Compiler::new(&["default-scheduler".to_owned()]) }
     }
 
-    fn with_nodes(fleet: Fleet) -> Self {
+    fn with_nodes(generator: ApiObjects) -> Self {
         let mut cluster = Self::new();
-        load(Kind::Node, fleet.node_pages(PAGE), &cluster.compiler, &mut cluster.writer);
+        load(Kind::Node, generator.node_pages(PAGE), &cluster.compiler, &mut cluster.writer);
         cluster
     }
 }

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::{ProcessTime, ThreadTime};
-use nodesift_bench::fleet::{Fleet, Stage};
 use nodesift_bench::load::{BATCH, PAGE, apply, apply_all, compile_page, load};
 use nodesift_cache::limits::COUNTS_PER_PUBLICATION;
 use nodesift_cache::metadata::{LabelRequirement, PodSelector};
 use nodesift_cache::{self as cache, CountKey, Reader};
+use nodesift_fixtures::api_objects::{ApiObjects, Stage};
 use nodesift_object::selector::Operator;
 use nodesift_object::{Kind, Object};
 use nodesift_source::change::{Compiled, Compiler};
@@ -37,19 +37,20 @@ fn main() {
     // Without `--bench` cargo only wants to see it run.
     let is_measured = std::env::args().any(|argument| argument == "--bench");
     let (nodes, pods, group, rounds) = if is_measured { (5_000, 150_000, GROUP, 5) } else { (50, 1_500, 200, 1) };
-    let fleet = Fleet { nodes, daemons: 5, replicas: 30, bare: false };
+    let generator = ApiObjects { nodes, daemons: 5, replicas: 30, bare: false };
     if std::env::args().all(|argument| argument != "events") {
-        list(fleet, pods);
+        list(generator, pods);
     }
     for counts in [0, 200] {
-        events(fleet, pods, group, rounds, counts);
+        events(generator, pods, group, rounds, counts);
     }
 }
 
 /// From all bytes to the published cluster.
-fn list(fleet: Fleet, pods: u32) {
-    let nodes = fleet.node_pages(PAGE).map(|page| (Kind::Node, page));
-    let pages: Vec<(Kind, Vec<u8>)> = nodes.chain(fleet.pod_pages(pods, PAGE).map(|page| (Kind::Pod, page))).collect();
+fn list(generator: ApiObjects, pods: u32) {
+    let nodes = generator.node_pages(PAGE).map(|page| (Kind::Node, page));
+    let pages: Vec<(Kind, Vec<u8>)> =
+        nodes.chain(generator.pod_pages(pods, PAGE).map(|page| (Kind::Pod, page))).collect();
     let bytes: usize = pages.iter().map(|(_, page)| page.len()).sum();
     for _ in 0..3 {
         let compiler = Compiler::new(&["default-scheduler".to_owned()]);
@@ -73,7 +74,7 @@ fn list(fleet: Fleet, pods: u32) {
         assert_eq!(reader.pods().len(), pods as usize);
         println!(
             r#"{{"name":"list","nodes":{},"pods":{pods},"bytes":{bytes},"decoders":{DECODERS},"decode_seconds":{:.3},"apply_seconds":{:.3},"all_seconds":{:.3},"decode_processor_seconds":{:.3},"all_processor_seconds":{:.3}}}"#,
-            fleet.nodes,
+            generator.nodes,
             decoding.as_secs_f64(),
             (all - decoding).as_secs_f64(),
             all.as_secs_f64(),
@@ -85,13 +86,13 @@ fn list(fleet: Fleet, pods: u32) {
 
 /// Whole lives of pods on top of a full cluster. An event is a decoded object; it is compiled and applied on one thread,
 /// and published with others.
-fn events(fleet: Fleet, pods: u32, group: u32, rounds: u32, counts: u32) {
+fn events(generator: ApiObjects, pods: u32, group: u32, rounds: u32, counts: u32) {
     let compiler = Compiler::new(&["default-scheduler".to_owned()]);
     let (mut writer, reader) = cache::new();
-    load(Kind::Node, fleet.node_pages(PAGE), &compiler, &mut writer);
-    let bare = Fleet { bare: true, ..fleet };
+    load(Kind::Node, generator.node_pages(PAGE), &compiler, &mut writer);
+    let bare = ApiObjects { bare: true, ..generator };
     load(Kind::Pod, bare.pod_pages(pods, PAGE), &compiler, &mut writer);
-    ask_for_counts(&reader, counts, pods / fleet.replicas);
+    ask_for_counts(&reader, counts, pods / generator.replicas);
     // The writer takes over what readers asked for, some with each publication.
     (0..(counts as usize).div_ceil(COUNTS_PER_PUBLICATION)).for_each(|_| writer.publish());
     let mut best = [Cost::MAX; STAGES.len() + 1];
@@ -101,7 +102,7 @@ fn events(fleet: Fleet, pods: u32, group: u32, rounds: u32, counts: u32) {
         let mut uids: Vec<Arc<str>> = Vec::new();
         for (stage, best) in STAGES.iter().zip(&mut best) {
             let decode = |pod: u32| -> Object {
-                let json = fleet.pod(pods + pod, round + 1, *stage);
+                let json = generator.pod(pods + pod, round + 1, *stage);
                 nodesift_object::decode::decode(Kind::Pod, &json).unwrap()
             };
             uids.clear();
@@ -148,7 +149,7 @@ const STAGES: [Stage; 5] = [Stage::Pending, Stage::Bound, Stage::Running(0), Sta
 fn ask_for_counts(reader: &Reader, counts: u32, first: u32) {
     for app in (first..).step_by(3).take(counts as usize) {
         let requirement = LabelRequirement::new("app", Operator::In, [Arc::from(format!("app-{app}"))]).unwrap();
-        let namespaces = vec![Arc::from(Fleet::namespace(app))];
+        let namespaces = vec![Arc::from(ApiObjects::namespace(app))];
         let selector = PodSelector { namespaces, namespace_requirements: None, requirements: vec![requirement] };
         reader.snapshot().count(&CountKey { selectors: vec![selector], terminating: false });
     }

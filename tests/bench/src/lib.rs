@@ -1,7 +1,6 @@
 //! The host's facts for a predicate that is compiled natively: the same columns, read by the same code, without a
 //! sandbox in between.
 
-pub mod fleet;
 pub mod load;
 pub mod native;
 

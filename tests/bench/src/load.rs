@@ -1,4 +1,4 @@
-//! Bringing a fleet into a cache as a source does: page by page, compiled as it is decoded.
+//! Loads lists of nodes and pods into a cache as a source does: page by page, compiled as they are decoded.
 
 use nodesift_cache::Writer;
 use nodesift_object::Kind;
@@ -14,7 +14,7 @@ pub const PAGE: u32 = 500;
 /// Decodes and compiles one page, every object of which must be readable.
 #[allow(clippy::expect_used, reason = "what is measured must be right")]
 pub fn compile_page(kind: Kind, page: &[u8], compiler: &Compiler) -> Vec<Compiled> {
-    let page = decode::page(kind, page, compiler).expect("a page of a fleet is a list");
+    let page = decode::page(kind, page, compiler).expect("a page is a list");
     assert!(page.rejected.is_empty(), "{:?}", page.rejected.first());
     page.objects
 }
@@ -24,7 +24,7 @@ pub fn apply(writer: &mut Writer, object: Compiled) {
     match object.record {
         Record::Node(node) => writer.apply_node(&node),
         Record::Pod(pod) => writer.apply_pod(pod),
-        _ => unreachable!("a fleet has nodes and pods only"),
+        _ => unreachable!("there are nodes and pods only"),
     }
 }
 

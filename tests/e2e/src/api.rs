@@ -10,7 +10,7 @@ use http::{Method, Request};
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use nodesift_twin::json::{list, text};
+use nodesift_fixtures::json::{list, text};
 use serde_json::{Value, json};
 
 /// Objects of a page, as kubectl has it.

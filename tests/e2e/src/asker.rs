@@ -1,5 +1,5 @@
-//! Somebody who asks the sidecar all the time, whatever happens to the API server meanwhile, and keeps what was wrong with
-//! the answers: each must come, must be of a whole cluster, and must not be older than the one before.
+//! Requests to the sidecar in a loop during the whole run. It records every answer that is missing, that is not about the
+//! whole cluster, or that is older than the one before.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
+use nodesift_fixtures::json::{at, list, text};
 use nodesift_tests::http::{self, Endpoint};
-use nodesift_twin::json::{at, list, text};
 use serde_json::{Value, json};
 
 /// Between two questions: the machine has other things to do as well.

@@ -1,19 +1,19 @@
-//! A cluster's history, made up as it goes: steps chosen at random, several at a time on different objects, counted by
-//! kind and by what the server said.
+//! Random changes of the cluster: steps chosen at random, several at a time on different objects, counted by kind and by
+//! the server's reply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, ensure};
-use fastrand::Rng;
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use nodesift_twin::json::{key, text};
+use nodesift_fixtures::Rng;
+use nodesift_fixtures::json::{key, text};
+use nodesift_fixtures::live::{self, nodes, pods, storage};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::api::{Api, Reply, Write};
 use crate::kinds::collection;
-use crate::objects::{self, nodes, pods, storage};
 use crate::steps::{self, Effect, STEPS, Scene, Step};
 use crate::world::{SENTINEL, World};
 
@@ -24,9 +24,9 @@ const AT_ONCE: usize = 8;
 const PODS_AT_MOST: usize = 110;
 
 /// How many pods of the start are on a node, in percent.
-const BOUND_AT_FIRST: u32 = 80;
+const BOUND_AT_FIRST: usize = 80;
 
-/// What became of the steps of one kind.
+/// Results of the steps of one kind.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Count {
     done: usize,
@@ -63,7 +63,7 @@ impl History {
 
     /// Makes what is there when the sidecar starts: nodes, and pods, most of them on nodes.
     pub(crate) async fn begin(&mut self, nodes: usize) -> anyhow::Result<()> {
-        let mut first = objects::foundation(&mut self.rng);
+        let mut first = live::foundation(&mut self.rng);
         first.extend(storage::objects(&mut self.rng, nodes / 2));
         let names = (0..nodes).map(nodes::name).chain([SENTINEL.to_owned()]);
         let made: Vec<(Value, Value)> =
@@ -80,7 +80,7 @@ impl History {
 
         let mut sentinel = pods::pending(&mut self.rng, 0);
         sentinel["metadata"]["name"] = json!(SENTINEL);
-        sentinel["metadata"]["namespace"] = json!(objects::NAMESPACES[0]);
+        sentinel["metadata"]["namespace"] = json!(live::NAMESPACES[0]);
         let pods = (0..self.pods).map(|number| pods::pending(&mut self.rng, number)).chain([sentinel]).collect();
         self.next_pod = self.pods;
         self.create(pods).await?;
@@ -88,8 +88,8 @@ impl History {
         let nodes = self.world.node_names();
         let mut bindings = Vec::new();
         for pod in self.world.pods.values() {
-            if objects::chance(&mut self.rng, BOUND_AT_FIRST)
-                && let Some(node) = objects::pick(&mut self.rng, &nodes)
+            if self.rng.chance(BOUND_AT_FIRST)
+                && let Some(node) = self.rng.choose(&nodes)
             {
                 bindings.push(steps::binding(pod, node));
             }
@@ -194,7 +194,7 @@ impl History {
     }
 
     /// Reads again what there is, after something may have happened or not.
-    pub(crate) async fn remember(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn reload(&mut self) -> anyhow::Result<()> {
         self.world.refresh(&self.api).await
     }
 
@@ -203,10 +203,11 @@ impl History {
         self.rng.shuffle(things);
     }
 
-    /// Marks the sentinels: whoever has seen the versions returned, of the node and of the pod, has seen everything before.
+    /// Updates the sentinels and returns the versions of the node and of the pod: a client that has seen them has seen every
+    /// earlier change.
     pub(crate) async fn mark(&mut self) -> anyhow::Result<(u64, u64)> {
-        let note = json!({"metadata": {"annotations": {"example.com/mark": self.rng.u64(..).to_string()}}});
-        let namespace = objects::NAMESPACES[0];
+        let note = json!({"metadata": {"annotations": {"example.com/mark": self.rng.number().to_string()}}});
+        let namespace = live::NAMESPACES[0];
         let mut versions = [0, 0];
         let paths = [format!("/api/v1/nodes/{SENTINEL}"), format!("/api/v1/namespaces/{namespace}/pods/{SENTINEL}")];
         for (version, path) in versions.iter_mut().zip(paths) {
@@ -219,7 +220,7 @@ impl History {
     /// What happened so far, a line for each kind of step. An error where a kind of step never came about, or where the
     /// server refused so much that this is another history than the one intended.
     pub(crate) fn account(&self) -> anyhow::Result<Vec<String>> {
-        /// In percent. A few come from races that are part of the story.
+        /// In percent. A few come from intended races.
         const REFUSED_AT_MOST: usize = 5;
         let (mut lines, mut wrong) = (Vec::new(), Vec::new());
         for (name, _, _) in STEPS {

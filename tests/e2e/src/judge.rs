@@ -1,13 +1,13 @@
-//! Whether the sidecar knows what the API server has: waits until it has seen the newest version, then compares what it
-//! says about every node with a recount, and its verdicts with those over a dump of the same cluster.
+//! Compares the sidecar with the API server: waits until it has seen the newest version, then compares its state of every
+//! node with a recount, and its verdicts with those over a dump of the same cluster.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
-use nodesift_tests::{patience, sidecar as binary};
-use nodesift_twin::json::key;
+use nodesift_fixtures::json::key;
+use nodesift_tests::{sidecar as binary, timeout};
 use serde_json::{Value, json};
 
 use crate::asker;
@@ -38,7 +38,7 @@ async fn compare(stage: &mut Stage<'_>) -> anyhow::Result<String> {
     let (nodes, pods) = stage.history.mark().await?;
     let sidecar = stage.sidecar.tcp();
     let seen = tokio::task::block_in_place(|| {
-        patience::until(|| asker::version(&sidecar).ok().filter(|seen| seen.nodes >= nodes && seen.pods >= pods))
+        timeout::until(|| asker::version(&sidecar).ok().filter(|seen| seen.nodes >= nodes && seen.pods >= pods))
     });
     let Some(seen) = seen else {
         bail!("the sidecar never sees versions {nodes} and {pods}; it is at {:?}", asker::version(&sidecar));
@@ -84,7 +84,7 @@ fn agreement(stage: &mut Stage<'_>, pods: &[Value]) -> anyhow::Result<usize> {
     let mut live = String::new();
     // Of kinds other than nodes and pods an answer names no version; what they hold comes soon or never.
     let agreed = tokio::task::block_in_place(|| {
-        patience::until(|| {
+        timeout::until(|| {
             live = explain(["--server", &url]).unwrap_or_else(|error| error.to_string());
             (live == offline).then_some(())
         })

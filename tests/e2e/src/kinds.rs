@@ -1,6 +1,6 @@
 //! The kinds that the sidecar reads, and where the API server has them.
 
-use nodesift_twin::json::{name, namespace};
+use nodesift_fixtures::json::{name, namespace};
 use serde_json::Value;
 
 /// Collections over all namespaces, in the order in which they are dumped.

@@ -1,19 +1,18 @@
 //! The sidecar beside a real etcd and a real kube-apiserver: `make e2e`.
 //!
-//! A cluster of some hundred nodes and some thousand pods is made, goes on changing at random, and things break: the API
-//! server dies, connections are cut or fall silent, etcd forgets what the sidecar has missed. After each part what the
-//! sidecar knows must equal a recount from the API server's own lists, and its verdicts those over a dump of the cluster.
+//! A cluster of some hundred nodes and some thousand pods changes at random while faults are injected: the API server is
+//! killed, connections are cut or stall, etcd compacts versions that the sidecar has missed. After each part the sidecar's
+//! state must equal a recount from the API server's lists, and its verdicts those over a dump of the cluster.
 //!
-//! [`run`] tells the story; [`history`] makes the changes up out of [`steps`] on [`objects`]; [`judge`] compares, by
-//! [`recount`] and [`state`]; [`asker`] asks all the time. [`programs`] holds the servers, [`wire`] is what lies between
-//! them and the sidecar, [`api`] a client.
+//! Start at [`run`], the order of events. [`history`] chooses changes from [`steps`]; their objects come from
+//! [`nodesift_fixtures::live`]. [`judge`] compares, by [`recount`] and [`state`]; [`asker`] asks all the time. [`programs`]
+//! holds the servers, [`wire`] is what lies between them and the sidecar, [`api`] a client.
 
 mod api;
 mod asker;
 mod history;
 mod judge;
 mod kinds;
-mod objects;
 mod programs;
 mod progress;
 mod recount;
@@ -44,7 +43,7 @@ pub(crate) struct Args {
     /// The sidecar to run [default: nodesift beside this program]
     #[arg(long, value_name = "PATH")]
     sidecar: Option<PathBuf>,
-    /// From which the history is made up
+    /// Seed of the random changes
     #[arg(long, env = "NODESIFT_SEED", default_value_t = fastrand::u64(..))]
     pub(crate) seed: u64,
     /// How many nodes there are at first

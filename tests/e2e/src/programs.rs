@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 use nodesift_tests::http::{self, Endpoint};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 use crate::api::Api;
@@ -51,7 +51,7 @@ impl Program {
     /// Waits until `is_ready`; an end before that is an error.
     fn wait(&mut self, mut is_ready: impl FnMut() -> bool) -> anyhow::Result<()> {
         let child = &mut self.child;
-        let outcome = patience::until(|| {
+        let outcome = timeout::until(|| {
             if is_ready() {
                 return Some(None);
             }
@@ -115,7 +115,7 @@ impl Etcd {
 pub(crate) struct ApiServer {
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// Its certificates: whoever trusts this file trusts it.
+    /// The certificate file by which clients trust it.
     pub(crate) authority: PathBuf,
     binary: PathBuf,
     folder: PathBuf,
@@ -192,7 +192,7 @@ impl ApiServer {
     }
 }
 
-/// A port that nobody listens on just now.
+/// A port that is free at the moment.
 pub(crate) fn free_port() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port")?;
     Ok(listener.local_addr()?)

@@ -1,4 +1,4 @@
-//! What the run says while it goes on: one line a step, with the time since its start.
+//! Progress messages: one line per step, with the time since the start.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};

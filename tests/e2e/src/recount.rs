@@ -1,11 +1,11 @@
-//! What the sidecar must know of every node and pod, counted again from what the API server lists: slowly, by the twin's
-//! reading of requests, one line a fact, so that a difference says what is different.
+//! The expected state of every node and pod, counted from what the API server lists, with the reference implementation's
+//! reading of requests. One line per fact, so that a difference names the fact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nodesift_twin::cluster::is_over;
-use nodesift_twin::json::{at, entries, flag, is_set, list, name, namespace, text};
-use nodesift_twin::requests::{self, Rounded};
+use nodesift_fixtures::cluster::is_over;
+use nodesift_fixtures::json::{at, entries, flag, is_set, list, name, namespace, text};
+use nodesift_reference::requests::{self, Rounded};
 use serde_json::Value;
 
 /// Facts, one a line.

@@ -1,14 +1,14 @@
-//! The run: a cluster comes about, the sidecar joins, and the cluster goes on changing while one thing after the other
-//! breaks. After each part the sidecar must know exactly what the API server has.
+//! The run: a cluster is created, the sidecar starts, and the cluster changes while one fault after the other is injected.
+//! After each part the sidecar must know exactly what the API server has.
 //!
-//! Start at [`run`], which tells the story in order.
+//! Start at [`run`], which has the parts in order.
 
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
+use nodesift_fixtures::json::text;
 use nodesift_tests::sidecar::{self, Sidecar};
-use nodesift_twin::json::text;
 use serde_json::{Value, json};
 
 use crate::Args;
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     let sidecar = start_sidecar(args, &sidecars)?;
     progress.say(format!("the sidecar is ready after {}", seconds(started.elapsed())));
     let mut stage = Stage { args, folder, progress, api, history, sidecar };
-    let outcome = story(&mut stage, &etcd, &mut server, &wire).await;
+    let outcome = scenario(&mut stage, &etcd, &mut server, &wire).await;
     // What it logged is wanted most where something went wrong.
     std::fs::write(folder.join("sidecar.log"), stage.sidecar.output())
         .context("the sidecar's log cannot be written")?;
@@ -86,7 +86,7 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
 }
 
 /// What happens once the sidecar is there.
-async fn story(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wire: &Wire) -> anyhow::Result<()> {
+async fn scenario(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wire: &Wire) -> anyhow::Result<()> {
     judge::settled(stage, "the sidecar has joined a cluster that was there before").await?;
     let asker = Asker::start(stage.sidecar.tcp(), stage.args.nodes.saturating_sub(GONE_NODES));
     let outcome = disturbances(stage, etcd, server, wire).await;
@@ -115,7 +115,7 @@ async fn disturbances(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer
     ensure!(interrupted.is_err(), "the API server was killed and its client did not notice");
     server.start_again()?;
     server.wait(&stage.api).await?;
-    stage.history.remember().await?;
+    stage.history.reload().await?;
     stage.history.go_on(STEPS_AFTER).await?;
     judge::settled(stage, "the API server was killed and started again").await?;
 
@@ -134,7 +134,7 @@ async fn disturbances(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer
     server.start_again()?;
     server.wait(&stage.api).await?;
     let refusal = stage.api.watch_refusal(PODS, &before).await?;
-    ensure!(refusal == Some(410), "whoever goes on from version {before} is told {refusal:?}, not 410");
+    ensure!(refusal == Some(410), "a watch from version {before} is answered {refusal:?}, not 410");
     wire.set(State::Whole);
     stage.history.go_on(STEPS_AFTER).await?;
     judge::settled(stage, "what was missed was compacted away (410)").await?;

@@ -1,9 +1,9 @@
-//! What the sidecar says of every node and pod at `/v1/state`, in the words of [`crate::recount`].
+//! The sidecar's state of every node and pod from `/v1/state`, as facts of [`crate::recount`].
 
 use anyhow::ensure;
+use nodesift_fixtures::json::{at, flag, list, text};
+use nodesift_reference::requests::Rounded;
 use nodesift_tests::http::{self, Endpoint};
-use nodesift_twin::json::{at, flag, list, text};
-use nodesift_twin::requests::Rounded;
 use serde_json::Value;
 
 use crate::recount::{Facts, NodeFacts, PodFacts, place, waiting};

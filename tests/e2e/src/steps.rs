@@ -1,14 +1,14 @@
-//! The steps that a cluster's history is made of: each a few writes to one object, chosen from what is there.
+//! The steps of a random history: each is a few writes to one object, chosen from what exists.
 //!
-//! Start at [`STEPS`], which says how often each comes.
+//! Start at [`STEPS`], which says how often each is chosen.
 
-use fastrand::Rng;
-use nodesift_twin::json::{at, is_set, key, list, name, text};
+use nodesift_fixtures::Rng;
+use nodesift_fixtures::json::{at, is_set, key, list, name, text};
+use nodesift_fixtures::live::{self, nodes, pods, storage};
 use serde_json::{Value, json};
 
 use crate::api::Write;
 use crate::kinds::{NODES, path};
-use crate::objects::{self, chance, nodes, pods, storage};
 use crate::world::{World, is_pending, is_placed, is_terminating};
 
 /// Nodes that may be missing at a time.
@@ -55,7 +55,7 @@ pub(crate) struct Scene<'a> {
 }
 
 /// Name, weight, and what makes one where there is something to do.
-type Entry = (&'static str, u32, fn(&mut Rng, &Scene<'_>) -> Option<(String, Vec<Write>, Effect)>);
+type Entry = (&'static str, usize, fn(&mut Rng, &Scene<'_>) -> Option<(String, Vec<Write>, Effect)>);
 
 /// All steps.
 pub(crate) const STEPS: [Entry; 23] = [
@@ -86,8 +86,8 @@ pub(crate) const STEPS: [Entry; 23] = [
 
 /// A step at random; none where the one chosen has nothing to do.
 pub(crate) fn choose(rng: &mut Rng, scene: &Scene<'_>) -> Option<Step> {
-    let weights: u32 = STEPS.iter().map(|(_, weight, _)| weight).sum();
-    let mut at = rng.u32(..weights);
+    let weights: usize = STEPS.iter().map(|(_, weight, _)| weight).sum();
+    let mut at = rng.below(weights);
     let (name, _, make) = STEPS.iter().find(|(_, weight, _)| match at.checked_sub(*weight) {
         Some(rest) => {
             at = rest;
@@ -117,7 +117,7 @@ fn create_placed_pod(rng: &mut Rng, scene: &Scene<'_>) -> Made {
 fn bind(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     let pod = scene.world.some_pod(rng, is_pending)?;
     // A scheduler may lose the race with a node that goes.
-    let late = chance(rng, 5).then(|| objects::pick(rng, &scene.world.gone).cloned()).flatten();
+    let late = rng.chance(5).then(|| rng.choose(&scene.world.gone).cloned()).flatten();
     let node = late.or_else(|| scene.world.some_node(rng).map(|node| name(node).to_owned()))?;
     Some((key(pod), vec![binding(pod, &node)], Effect::Bound(node)))
 }
@@ -176,7 +176,7 @@ fn report_size(rng: &mut Rng, scene: &Scene<'_>) -> Made {
 
 fn end(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     let pod = scene.world.some_pod(rng, is_placed)?;
-    patch(pod, "/status", json!({"status": {"phase": objects::word(rng, &["Succeeded", "Failed"])}}))
+    patch(pod, "/status", json!({"status": {"phase": rng.pick(&["Succeeded", "Failed"])}}))
 }
 
 fn terminate(rng: &mut Rng, scene: &Scene<'_>) -> Made {
@@ -185,7 +185,7 @@ fn terminate(rng: &mut Rng, scene: &Scene<'_>) -> Made {
 }
 
 fn remove_pod(rng: &mut Rng, scene: &Scene<'_>) -> Made {
-    let terminating = chance(rng, 60);
+    let terminating = rng.chance(60);
     let pod = scene.world.some_pod(rng, |pod| is_terminating(pod) || !terminating)?;
     Some((key(pod), vec![Write::delete(path(pod), Some(0))], Effect::PodGone))
 }
@@ -206,7 +206,7 @@ fn relabel_node(rng: &mut Rng, scene: &Scene<'_>) -> Made {
 }
 
 fn move_node(rng: &mut Rng, scene: &Scene<'_>) -> Made {
-    let zone = if chance(rng, 80) { json!(objects::word(rng, &objects::ZONES)) } else { Value::Null };
+    let zone = if rng.chance(80) { json!(rng.pick(&live::ZONES)) } else { Value::Null };
     patch(scene.world.some_node(rng)?, "", json!({"metadata": {"labels": {"topology.kubernetes.io/zone": zone}}}))
 }
 
@@ -235,7 +235,7 @@ fn remove_node(rng: &mut Rng, scene: &Scene<'_>) -> Made {
 }
 
 fn return_node(rng: &mut Rng, scene: &Scene<'_>) -> Made {
-    let name = objects::pick(rng, &scene.world.gone)?;
+    let name = rng.choose(&scene.world.gone)?;
     let node = nodes::node(rng, name);
     let status = Write::patch(format!("{}/status", path(&node)), nodes::status(rng));
     Some((key(&node), vec![Write::create(NODES, node), status], Effect::There))
@@ -243,7 +243,7 @@ fn return_node(rng: &mut Rng, scene: &Scene<'_>) -> Made {
 
 fn relabel_namespace(rng: &mut Rng, _: &Scene<'_>) -> Made {
     let namespace = World::some_namespace(rng);
-    let change = json!({"metadata": {"labels": objects::namespace_labels(rng)}});
+    let change = json!({"metadata": {"labels": live::namespace_labels(rng)}});
     Some((
         format!("namespace {namespace}"),
         vec![Write::patch(format!("/api/v1/namespaces/{namespace}"), change)],
@@ -254,7 +254,7 @@ fn relabel_namespace(rng: &mut Rng, _: &Scene<'_>) -> Made {
 fn bind_claim(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     let bindable: Vec<&Value> =
         scene.world.claims.values().filter(|claim| storage::volume_of(claim).is_some()).collect();
-    let claim = *objects::pick(rng, &bindable)?;
+    let claim = *rng.choose(&bindable)?;
     let volume = storage::volume_of(claim)?;
     let [of_volume, of_claim, of_status] = storage::binding(claim, &volume);
     let writes = vec![

@@ -1,5 +1,5 @@
-//! The wire between the sidecar and the API server: a TCP proxy that can be cut and mended, and that can fall silent as a
-//! network does when it drops packets.
+//! A TCP proxy between the sidecar and the API server. It can close connections, and it can stop forwarding as a network
+//! does that drops packets.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,16 +1,16 @@
-//! What the run knows to be in the cluster, from which it chooses what happens next. It is only a memory for choosing:
-//! what is true is read from the API server again.
+//! The objects that the run believes to exist, from which it chooses the next change. It is not compared with anything: the
+//! expected state is read from the API server.
 
 use std::collections::BTreeMap;
 
-use fastrand::Rng;
-use nodesift_twin::cluster::is_over;
-use nodesift_twin::json::{is_set, key, name, text};
+use nodesift_fixtures::Rng;
+use nodesift_fixtures::cluster::is_over;
+use nodesift_fixtures::json::{is_set, key, name, text};
+use nodesift_fixtures::live::NAMESPACES;
 use serde_json::Value;
 
 use crate::api::Api;
 use crate::kinds::{NODES, PODS};
-use crate::objects::{self, NAMESPACES};
 
 /// A node and a pod that only the run's own marks touch.
 pub(crate) const SENTINEL: &str = "sentinel";
@@ -48,13 +48,13 @@ impl World {
     /// Any pod of which `is_wanted` holds.
     pub(crate) fn some_pod(&self, rng: &mut Rng, is_wanted: impl Fn(&Value) -> bool) -> Option<&Value> {
         let wanted: Vec<&Value> = self.pods.values().filter(|pod| is_wanted(pod)).collect();
-        objects::pick(rng, &wanted).copied()
+        rng.choose(&wanted).copied()
     }
 
     /// Any node.
     pub(crate) fn some_node(&self, rng: &mut Rng) -> Option<&Value> {
         let nodes: Vec<&Value> = self.nodes.values().collect();
-        objects::pick(rng, &nodes).copied()
+        rng.choose(&nodes).copied()
     }
 
     /// The names of all nodes.
@@ -64,7 +64,7 @@ impl World {
 
     /// Any namespace.
     pub(crate) fn some_namespace(rng: &mut Rng) -> &'static str {
-        objects::word(rng, &NAMESPACES)
+        rng.word(&NAMESPACES)
     }
 }
 

@@ -28,7 +28,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::patience;
+use crate::timeout;
 use connection::Listed;
 pub use request::Request;
 use resource::RESOURCES;
@@ -36,7 +36,7 @@ use script::Script;
 pub use script::{Fault, Verb};
 use store::{Entry, Store, Version};
 
-/// Lists that are kept for their next pages; whoever asks later is told that they have expired.
+/// How many lists are kept for their next pages; a later request for a page is answered with 410.
 const LISTS_KEPT: usize = 64;
 
 /// An API server that serves until it is dropped.
@@ -108,8 +108,8 @@ impl ApiServer {
     }
 
     /// No request meets a fault any more; connections that have met one stay as they are.
-    pub fn heal(&self) {
-        self.script(Script::heal);
+    pub fn clear_faults(&self) {
+        self.script(Script::clear_faults);
     }
 
     /// No watch lasts longer than this from now on, whatever its client asks for.
@@ -167,7 +167,7 @@ impl ApiServer {
         self.shared.wake(place);
     }
 
-    /// Goes away: connections break, and nobody listens any more.
+    /// Stops: connections are closed, and the port is no longer listened on.
     pub fn go_down(&self) {
         self.shared.turn(Listening::Ending);
         // Wakes the one who listens; whether it is still there does not matter.
@@ -204,7 +204,7 @@ fn configuration(address: SocketAddr) -> Value {
     })
 }
 
-/// Whether anybody listens.
+/// Whether the port is listened on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Listening {
     #[default]
@@ -327,7 +327,7 @@ impl Shared {
     }
 
     fn wait_for(&self, wanted: Listening) {
-        let waiting = self.turned.wait_timeout_while(lock(&self.listening), patience::wait(), |now| *now != wanted);
+        let waiting = self.turned.wait_timeout_while(lock(&self.listening), timeout::limit(), |now| *now != wanted);
         let (now, _) = waiting.unwrap_or_else(PoisonError::into_inner);
         assert_eq!(*now, wanted, "the scripted server does not turn");
     }
@@ -352,7 +352,7 @@ fn accept(shared: &Arc<Shared>, mut listener: TcpListener, address: SocketAddr) 
         if *waiting.unwrap_or_else(PoisonError::into_inner) == Listening::Over {
             return;
         }
-        let bound = patience::until(|| TcpListener::bind(address).ok());
+        let bound = timeout::until(|| TcpListener::bind(address).ok());
         listener = bound.expect("the server's own address is free again");
         shared.turn(Listening::Yes);
     }

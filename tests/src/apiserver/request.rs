@@ -1,4 +1,4 @@
-//! A request as it came in: read from the connection, and kept so that tests can judge what was asked, and when.
+//! A request as it was received, recorded with its time for tests.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};

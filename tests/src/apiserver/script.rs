@@ -132,13 +132,13 @@ impl Script {
         self.rules.push(Rule { kind: Some(kind), verb: Some(verb), numbers, fault });
     }
 
-    /// Every request of a sort meets the fault, of any kind or any verb where none is named, until [`Self::heal`].
+    /// Every request of a sort meets the fault, of any kind or any verb where none is named, until [`Self::clear_faults`].
     pub fn always(&mut self, kind: Option<&'static str>, verb: Option<Verb>, fault: Fault) {
         self.rules.push(Rule { kind, verb, numbers: 0..usize::MAX, fault });
     }
 
     /// No request meets a fault any more.
-    pub fn heal(&mut self) {
+    pub fn clear_faults(&mut self) {
         self.rules.clear();
     }
 

@@ -1,6 +1,6 @@
 //! What the scripted server knows: objects, one counter of versions, and the history of everything that ever happened.
 //!
-//! The truth that tests judge by, so it is written to be seen through: every change is an [`Entry`] appended to one list,
+//! Tests compare with it, so it is written as simply as possible: every change is an [`Entry`] appended to one list,
 //! and what was there at a version is found by playing that list from its beginning.
 
 use std::collections::BTreeMap;

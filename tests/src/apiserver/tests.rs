@@ -15,7 +15,7 @@ fn pod(name: &str) -> Value {
 /// Sends a request on a connection of its own.
 fn ask(server: &ApiServer, target: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(server.address).unwrap();
-    stream.set_read_timeout(Some(patience::wait())).unwrap();
+    stream.set_read_timeout(Some(timeout::limit())).unwrap();
     write!(stream, "GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     BufReader::new(stream)
 }
@@ -101,7 +101,7 @@ fn a_watch_tells_what_came_after_its_version_and_ends_in_time_with_a_bookmark() 
     let version = server.apply(pod("before"));
     server.apply(pod("a"));
     server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}));
-    let time = patience::within(Duration::from_secs(1)).as_secs();
+    let time = timeout::scaled(Duration::from_secs(1)).as_secs();
     let mut watch = watch(&server, &format!("resourceVersion={version}&timeoutSeconds={time}"));
     is(&event(&mut watch), "ADDED", "a");
     server.apply(pod("a"));

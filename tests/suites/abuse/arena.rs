@@ -8,7 +8,7 @@ use std::time::Duration;
 use nodesift_tests::http::{self, Endpoint};
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::wire::Wire;
-use nodesift_tests::{data, patience};
+use nodesift_tests::{data, timeout};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ impl Arena {
             assert!(matches!(answer.status, 200 | 429), "{}: {}", answer.status, answer.body);
             (answer.status == 200).then(|| answer.json())
         };
-        let answer = in_time(|| patience::until(answered).expect("an answer"));
+        let answer = in_time(|| timeout::until(answered).expect("an answer"));
         assert_eq!(answer["pods"], self.answer["pods"]);
         let output = self.sidecar.output();
         assert!(!output.contains("panicked") && !output.contains("overflowed its stack"), "{output}");
@@ -91,7 +91,7 @@ impl Arena {
 
 /// Asks again as long as a predicate ran out of its time: on a busy machine a core may be away for all of a call's 10 ms.
 pub(crate) fn in_time(mut ask: impl FnMut() -> Value) -> Value {
-    let answer = patience::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
+    let answer = timeout::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
     answer.expect("an answer within every predicate's time")
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::CONNECTIONS;
-use nodesift_tests::{patience, process};
+use nodesift_tests::{process, timeout};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -50,7 +50,7 @@ fn a07_a_flood_of_connections_stays_within_the_cap_and_the_other_listener_answer
             runtime.handle(),
         );
     }
-    patience::until(|| (process::open_files(id) >= files + CONNECTIONS - 1).then_some(())).expect("the cap is reached");
+    timeout::until(|| (process::open_files(id) >= files + CONNECTIONS - 1).then_some(())).expect("the cap is reached");
 
     let (mut times, mut most) = (Vec::new(), 0);
     for _ in 0..QUESTIONS {
@@ -63,7 +63,7 @@ fn a07_a_flood_of_connections_stays_within_the_cap_and_the_other_listener_answer
     let (slow, slowest) = (percentile(&mut times, 99), percentile(&mut times, 100));
     let grown = process::peak_resident_bytes(id).saturating_sub(memory);
     println!("/livez p50 {:?} p99 {slow:?} max {slowest:?}; {most} files; +{}", percentile(&mut times, 50), mib(grown));
-    assert!(slow <= patience::within(LIVE), "{slow:?}");
+    assert!(slow <= timeout::scaled(LIVE), "{slow:?}");
     assert!(most <= CONNECTIONS + OTHER_FILES, "{most} files");
     assert!(grown <= GROWTH, "+{}", mib(grown));
 
@@ -72,5 +72,5 @@ fn a07_a_flood_of_connections_stays_within_the_cap_and_the_other_listener_answer
     drop(flood);
     runtime.shutdown_timeout(Duration::from_secs(5));
     assert_eq!(arena.tcp_wire().get("/livez").unwrap().status, 200);
-    patience::until(|| (process::open_files(id) <= files + 2).then_some(())).expect("files come back");
+    timeout::until(|| (process::open_files(id) <= files + 2).then_some(())).expect("files come back");
 }

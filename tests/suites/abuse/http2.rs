@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_api::limits::{H2_STREAMS, WRITE_STALL};
 use nodesift_tests::wire::Wire;
-use nodesift_tests::{patience, process};
+use nodesift_tests::{process, timeout};
 use serde_json::json;
 
 use crate::arena::{Arena, about, alone, beside_others, mib, pending_pods};
@@ -52,8 +52,8 @@ fn flood(arena: &Arena, name: &str, frames: usize, make: impl Fn(usize) -> Vec<u
         cut = send_reading(&mut wire, &burst, &mut came);
         sent = next;
     }
-    // Whoever was not cut off is answered once everything before has been worked through; whoever was may read why.
-    wire.wait_at_most(patience::wait()).unwrap();
+    // A connection that was not closed is answered after everything before it; a closed one may read the reason.
+    wire.wait_at_most(timeout::limit()).unwrap();
     if !cut {
         cut = wire.send(frame(PING, 0, 0, LAST)).is_err();
     }
@@ -75,7 +75,7 @@ fn flood(arena: &Arena, name: &str, frames: usize, make: impl Fn(usize) -> Vec<u
         start.elapsed(),
         mib(grown)
     );
-    assert!(work <= patience::within(WORK), "{name}: {work:?}");
+    assert!(work <= timeout::scaled(WORK), "{name}: {work:?}");
     assert!(grown <= GROWTH + NOISE, "{name}: +{}", mib(grown));
     Ended { sent, cut, goodbye }
 }
@@ -178,9 +178,9 @@ fn a08_whoever_never_reads_is_cut_off() {
                 // A window as wide as can be: that nothing is read must be seen by the socket alone.
                 wire.send(frame(SETTINGS, 0, 0, &[0, 4, 0x7f, 0xff, 0xff, 0xff])).unwrap();
                 wire.send(frame(WINDOW_UPDATE, 0, 0, &0x7000_0000_u32.to_be_bytes())).unwrap();
-                wire.wait_at_most(patience::wait()).unwrap();
+                wire.wait_at_most(timeout::limit()).unwrap();
                 let mut sent = 0;
-                let end = Instant::now() + patience::wait();
+                let end = Instant::now() + timeout::limit();
                 while wire.send((sent..sent + BURST).flat_map(make).collect::<Vec<u8>>()).is_ok() {
                     sent += BURST;
                     assert!(Instant::now() < end, "{name}: {sent} frames, and never cut off");
@@ -197,7 +197,7 @@ fn a08_whoever_never_reads_is_cut_off() {
             for at in 0..H2_STREAMS as usize {
                 wire.send(post(stream(at), "/v1/filter", &question)).unwrap();
             }
-            wire.wait_at_most(patience::wait()).unwrap();
+            wire.wait_at_most(timeout::limit()).unwrap();
             let begun = Instant::now();
             // It answers pings all the while, as a living client does.
             while let Ok(came) = receive(&mut wire) {
@@ -207,13 +207,13 @@ fn a08_whoever_never_reads_is_cut_off() {
             }
             let time = begun.elapsed();
             println!("shut windows: cut off after {time:?}");
-            assert!(time <= patience::within(2 * WRITE_STALL + Duration::from_secs(2)), "{time:?}");
+            assert!(time <= timeout::scaled(2 * WRITE_STALL + Duration::from_secs(2)), "{time:?}");
         });
         // Others are served.
         arena.goes_on();
     });
-    assert!(start.elapsed() <= patience::within(Duration::from_secs(20)), "{:?}", start.elapsed());
-    patience::until(|| (process::open_files(id) <= before).then_some(())).expect("the connections are closed");
+    assert!(start.elapsed() <= timeout::scaled(Duration::from_secs(20)), "{:?}", start.elapsed());
+    timeout::until(|| (process::open_files(id) <= before).then_some(())).expect("the connections are closed");
     arena.goes_on();
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::QUEUE_TIME;
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -165,8 +165,8 @@ fn is_fine(times: f64, capacity: f64, outcomes: &[Outcome]) -> bool {
         refused.len(),
     );
     // The wait for a slot has its own bound; what comes on top is the evaluation itself.
-    assert!(slowest <= patience::within(QUEUE_TIME + Duration::from_millis(500)), "{slowest:?}");
-    goodput >= GOODPUT && judged <= patience::within(REFUSAL)
+    assert!(slowest <= timeout::scaled(QUEUE_TIME + Duration::from_millis(500)), "{slowest:?}");
+    goodput >= GOODPUT && judged <= timeout::scaled(REFUSAL)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Metrics: what a client asks about never becomes a series.
 
-use nodesift_tests::{http, patience};
+use nodesift_tests::{http, timeout};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, about, beside_others, in_time, pending_objects};
@@ -16,7 +16,7 @@ fn series(arena: &Arena) -> Vec<String> {
     let shown = || Some(http::get(&arena.sidecar.unix(), "/metrics").unwrap().body);
     // What the cache holds is left out where that is busy.
     let whole = |text: &String| text.contains("nodesift_cache_orphan_pods ");
-    let text = patience::until(|| shown().filter(whole)).expect("all series");
+    let text = timeout::until(|| shown().filter(whole)).expect("all series");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let mut series: Vec<String> = lines.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect();
     series.sort_unstable();

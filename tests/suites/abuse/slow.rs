@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_api::limits::{BODY_TIME, HEAD_TIME, WRITE_STALL};
 use nodesift_tests::wire::Wire;
-use nodesift_tests::{patience, process};
+use nodesift_tests::{process, timeout};
 use serde_json::json;
 
 use crate::arena::{Arena, about, alone, pending_pods, percentile};
@@ -97,17 +97,15 @@ fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
         (0..CLIENTS - READERS).map(|at| Client::new(&arena, kinds[at % kinds.len()])).collect();
     clients.extend((0..READERS).map(|_| Client::new(&arena, Kind::Reader)));
     let begun = Instant::now();
-    patience::until(|| (process::open_files(id) >= before + CLIENTS - READERS).then_some(()))
-        .expect("all are accepted");
+    timeout::until(|| (process::open_files(id) >= before + CLIENTS - READERS).then_some(())).expect("all are accepted");
     // What the readers asked for is evaluated first: this is load like any other.
-    patience::until(|| (arena.metric("nodesift_proto_evaluations") == 0.0).then_some(()))
-        .expect("the answers are made");
+    timeout::until(|| (arena.metric("nodesift_proto_evaluations") == 0.0).then_some(())).expect("the answers are made");
 
     let (times, cut) = std::thread::scope(|scope| {
         let cut = scope.spawn(|| {
             let mut clients = clients;
             let mut next = begun + PACE;
-            let end = begun + patience::wait();
+            let end = begun + timeout::limit();
             while process::open_files(id) > before {
                 assert!(Instant::now() < end, "{} are still there", process::open_files(id) - before);
                 if Instant::now() >= next {
@@ -130,8 +128,8 @@ fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
     println!("cut off after {cut:?}; healthy p99 {control:?} before, {times:?} meanwhile, {after:?} after");
     // Each of a client's waits has its own clock; a reader's begins once the buffers between are full.
     let due = HEAD_TIME.max(BODY_TIME).max(WRITE_STALL) + GRACE;
-    assert!(cut <= patience::within(due), "{cut:?}");
+    assert!(cut <= timeout::scaled(due), "{cut:?}");
     let bound = (control.max(after) * HEALTHY_PERCENT / 100).max(NOISE);
-    assert!(meanwhile <= patience::within(bound), "{meanwhile:?} against {control:?} and {after:?}");
+    assert!(meanwhile <= timeout::scaled(bound), "{meanwhile:?} against {control:?} and {after:?}");
     arena.goes_on();
 }

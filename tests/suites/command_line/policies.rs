@@ -1,7 +1,7 @@
 //! Policy files: what they choose, how they are refused, and modules of one's own beside the built-ins.
 
 use nodesift_tests::guest::Guest;
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::workshop::{Workshop, lines, predicates, three_nodes};
@@ -147,7 +147,7 @@ fn attacked(command: &str, guest: &Guest, more: &str) -> Value {
     let is_the_guests = |last: &Value| last["faults"].as_array().is_none_or(|faults| faults[0]["predicate"] == "Own");
     let arguments: Vec<&str> = std::iter::once(command).chain(EXPLAIN.into_iter().skip(1)).collect();
     let last = || lines(&workshop.answer(&arguments)).pop().unwrap();
-    patience::until(|| Some(last()).filter(is_the_guests)).unwrap()
+    timeout::until(|| Some(last()).filter(is_the_guests)).unwrap()
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! What the attacks share: one run time for all, a small cluster for facts, and the healthy predicate that must go on
-//! answering rightly after each attack.
+//! What the attacks share: one runtime, a small cluster, and the healthy predicate that must answer correctly after each attack.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -14,7 +13,7 @@ use nodesift_sandbox::{
     Code, Codes, Facts, Failure, Grants, Lifetime, LoadError, Module, RowVerdict, Runtime, Verdict,
 };
 use nodesift_tests::guest::{Guest, ODD_ROW};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 /// How far past its budget of processor time a call may end, in the median of some runs: two ticks of the clock, and the
@@ -116,7 +115,7 @@ pub(crate) fn faults_with(kind: FaultKind, guest: &Guest) -> Fault {
         let fault = outcome.expect_err("a fault");
         assert_eq!(fault.kind, kind, "{fault}");
         assert!(!fault.detail.is_empty() && !fault.detail.contains('\n'), "one line: {:?}", fault.detail);
-        assert!(time < FILTER_TIME_MIN * STARVED_FACTOR + patience::within(OVERRUN_MAX), "{kind:?} after {time:?}");
+        assert!(time < FILTER_TIME_MIN * STARVED_FACTOR + timeout::scaled(OVERRUN_MAX), "{kind:?} after {time:?}");
         healthy_answers_are_right();
         last = Some(fault);
     }

@@ -1,5 +1,4 @@
-//! Guests that look for what others left behind, or that answer differently each time: between two calls nothing
-//! remains.
+//! Guests that look for data of earlier calls, or that answer differently each time: no state survives a call.
 
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Grants, Lifetime, Verdict};

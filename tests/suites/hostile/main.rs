@@ -1,5 +1,5 @@
-//! Hostile predicates: whatever a guest does ends in its named fault, in bounded time, and the next healthy call is
-//! right. The names of the modules say what is attacked; [`arena`] holds what they share.
+//! Hostile predicates: whatever a guest does ends in the fault named for it, in bounded time, and the next healthy call is
+//! correct. Each module is named for what is attacked; [`arena`] holds what they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 

@@ -1,4 +1,4 @@
-//! Guests that want more memory than they may have: of linear memory, of tables, of stack.
+//! Guests that exceed their limits of linear memory, tables or stack.
 
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{GUEST_MEMORIES, GUEST_MEMORY_BYTES};

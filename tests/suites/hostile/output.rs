@@ -1,4 +1,4 @@
-//! Guests whose verdict is not one: too large, of the wrong length, with codes or texts that mean nothing.
+//! Guests that return an invalid verdict: too large, of the wrong length, with unknown codes or texts.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Predicates of strangers whose verdicts are kept: what they read of the cluster as a whole, how they fail on some rows
-//! alone. Every engine here compares what it keeps with a fresh evaluation, and answers with an error where they differ.
+//! Custom predicates whose verdicts are kept: what they read of the whole cluster, and failures on some rows only. Every
+//! engine here compares what it keeps with a fresh evaluation, and answers with an error where they differ.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Guests that do not end: every one is interrupted, in every step that runs its code.
+//! Guests that do not end: each is interrupted, in every step that runs its code.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, INSTANTIATE_TIME, STARVED_FACTOR};
 use nodesift_sandbox::{Grants, Module};
 use nodesift_tests::guest::Guest;
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 
 use crate::arena::{
     LABEL_KEYS, OVERRUN, OVERRUN_MAX, call, default_grants, facts, faults_with, healthy_answers_are_right, label_key,
@@ -27,7 +27,7 @@ fn is_interrupted(guest: &Guest) {
     let median = median_of_faults(&module);
     println!("median {median:?} of a budget of {FILTER_TIME_MIN:?}");
     assert!(median >= FILTER_TIME_MIN, "interrupted too early: {median:?}");
-    assert!(median < FILTER_TIME_MIN + patience::within(OVERRUN), "interrupted too late: {median:?}");
+    assert!(median < FILTER_TIME_MIN + timeout::scaled(OVERRUN), "interrupted too late: {median:?}");
 }
 
 /// The processor time that a call takes which runs out of its time, in the median of some runs. Processor time, for that
@@ -89,7 +89,7 @@ fn h03_a_spinning_configure_is_refused_in_time() {
 fn refused_in_time(step: &str, guest: &Guest) {
     let (_, time) = timed(|| refused_in(step, FaultKind::Deadline, guest));
     assert!(time >= INSTANTIATE_TIME, "{time:?}");
-    assert!(time < INSTANTIATE_TIME * STARVED_FACTOR + patience::within(OVERRUN_MAX), "{time:?}");
+    assert!(time < INSTANTIATE_TIME * STARVED_FACTOR + timeout::scaled(OVERRUN_MAX), "{time:?}");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
     println!("{used:?} of a budget of {budget:?}");
     assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::Deadline));
     // The host may add ten times the budget, and end one costly question late; without a bound it would be minutes.
-    assert!(used < patience::within(20 * budget), "{used:?} of a budget of {budget:?}");
+    assert!(used < timeout::scaled(20 * budget), "{used:?} of a budget of {budget:?}");
     healthy_answers_are_right();
 }
 
@@ -151,7 +151,7 @@ fn the_time_that_a_policy_grants_is_what_a_guest_gets() {
     for granted in [2, 40].map(Duration::from_millis) {
         let module = load(&guest.component(), Grants { time_per_call: Some(granted), ..default_grants() });
         let median = median_of_faults(&module);
-        assert!((granted..granted + patience::within(OVERRUN)).contains(&median), "{median:?} of {granted:?}");
+        assert!((granted..granted + timeout::scaled(OVERRUN)).contains(&median), "{median:?} of {granted:?}");
     }
     healthy_answers_are_right();
 }

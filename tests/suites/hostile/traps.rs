@@ -1,4 +1,4 @@
-//! Guests that trap: each kind is named, the instance is thrown away, and nobody else feels it.
+//! Guests that trap: the kind of trap is named, the instance is discarded, and no other call is affected.
 
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::{Grants, Lifetime, Verdict};

@@ -1,4 +1,4 @@
-//! Answers that are kept are given at once, by another way than those that are evaluated: they say the same.
+//! Kept answers take a path of their own, without an evaluation slot: they equal those that are evaluated.
 
 use nodesift_proto::v1::{Bitmaps, Detail, FilterRequest, Pod, PodAnswer};
 use nodesift_tests::http::get;

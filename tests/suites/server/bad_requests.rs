@@ -1,5 +1,5 @@
-//! Requests that are wrong: the right status, a text that names the place, and a sidecar that goes on. Those that are meant to
-//! do harm are in the suite `abuse`.
+//! Invalid requests: the right status, a message that names the field, and a sidecar that goes on serving. Requests meant to do
+//! harm are in the suite `abuse`.
 
 use nodesift_proto::v1::{FilterRequest, Pod, PodName, pod};
 use nodesift_tests::http::{Endpoint, get, post};

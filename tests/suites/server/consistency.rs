@@ -1,4 +1,4 @@
-//! Requests that say what they want to have been seen.
+//! Requests that name versions which the answer must include.
 
 use nodesift_proto::v1::{Consistency, FilterRequest};
 use nodesift_tests::http::post;

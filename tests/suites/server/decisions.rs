@@ -1,12 +1,12 @@
-//! Assume and Forget: what a core decides is seen by every later request, and ends as it should.
+//! Assume and Forget: every later request sees a core's decisions, and each ends as documented.
 
 use std::time::Duration;
 
 use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::{AssumeRequest, Detail, FilterRequest, ForgetRequest, NodeSubset, Placed, Pod, pod as pod_of};
 use nodesift_tests::http::{get, post};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tonic::transport::Channel;
@@ -174,7 +174,7 @@ fn a_pod_that_the_sidecar_has_never_seen_can_be_assumed_whole() {
 
 #[test]
 fn an_assumption_that_is_not_confirmed_expires() {
-    let ttl = format!("{}s", patience::within(Duration::from_secs(1)).as_secs());
+    let ttl = format!("{}s", timeout::scaled(Duration::from_secs(1)).as_secs());
     let (sidecar, _folder) = two_nodes(&["--assume-ttl", &ttl]);
     // The first answer takes longest, and is none of what has to come in time.
     feasible(&sidecar, "uid-second");
@@ -182,12 +182,12 @@ fn an_assumption_that_is_not_confirmed_expires() {
     ask(&sidecar.unix(), "/v1/assume", &request);
     assume(&sidecar, &json!({"object": pod("new", "500m", &json!({}))}), "n2");
     assert_eq!(feasible(&sidecar, "uid-second"), Vec::<String>::new());
-    let expired = patience::until(|| (feasible(&sidecar, "uid-second") == ["n2"]).then_some(()));
+    let expired = timeout::until(|| (feasible(&sidecar, "uid-second") == ["n2"]).then_some(()));
     assert!(expired.is_some(), "the default of this sidecar is {ttl}");
     let state = get(&sidecar.unix(), "/v1/state").unwrap().json();
     assert_eq!(state["nodes"][0]["allocations"][1]["assumed"], true, "the other has an hour: {state}");
     let is_logged = || sidecar.output().contains("assumed pods were not confirmed in time").then_some(());
-    patience::until(is_logged).expect("it is logged");
+    timeout::until(is_logged).expect("it is logged");
 }
 
 fn by_uid(uid: &str) -> Pod {

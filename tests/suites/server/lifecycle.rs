@@ -1,12 +1,12 @@
-//! From the first line to the last: readiness, the lines to paste, signals, sockets that are in the way.
+//! Start to shutdown: readiness, the printed commands, signals, existing sockets.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 
 use nodesift_tests::http::{Endpoint, get};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::{self, Sidecar};
+use nodesift_tests::timeout;
 
 use crate::running::{ask, command, pending_pods, request, sample};
 
@@ -41,7 +41,7 @@ fn what_the_cache_holds_is_shown() {
     // Left out where the cache is busy.
     let shown =
         || Some(get(&sidecar.tcp(), "/metrics").unwrap().body).filter(|text| text.contains("nodesift_cache_orphan"));
-    let metrics = patience::until(shown).expect("what the cache holds");
+    let metrics = timeout::until(shown).expect("what the cache holds");
     let value = |series: &str| {
         let line =
             metrics.lines().find(|line| line.starts_with(series)).unwrap_or_else(|| panic!("{series}: {metrics}"));
@@ -69,7 +69,7 @@ fn sigusr1_makes_it_check_itself() {
     };
     let before = runs();
     sidecar.signal("USR1");
-    patience::until(|| (runs() > before).then_some(())).expect("a self-check comes to its end");
+    timeout::until(|| (runs() > before).then_some(())).expect("a self-check comes to its end");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_stale_socket_is_replaced_and_one_in_use_is_not() {
     };
     let mut first =
         serve(&path).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let ready = patience::until(|| get(&Endpoint::Unix(path.clone()), "/readyz").ok());
+    let ready = timeout::until(|| get(&Endpoint::Unix(path.clone()), "/readyz").ok());
     assert_eq!(ready.unwrap().status, 200);
 
     let second = sidecar::run(&mut serve(&path));

@@ -1,4 +1,4 @@
-//! Enough nodes: rows from a start on, until so many fit.
+//! Answers with a limit: rows from a start on, until enough nodes fit.
 
 use nodesift_tests::http::post;
 use serde_json::{Value, json};

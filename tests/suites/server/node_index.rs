@@ -5,8 +5,8 @@ use nodesift_proto::RowNames;
 use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::{Bitmaps, FilterRequest, NodeIndexRequest, NodeIndexResponse, Pod, RowTable, pod as pod_of};
 use nodesift_tests::apiserver::ApiServer;
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 use tonic::Streaming;
 use tonic::transport::Channel;
@@ -40,7 +40,7 @@ async fn follow(client: &mut NodesiftClient<Channel>, known: Option<Bitmaps>) ->
 
 /// The next table, of which there is no more to come.
 async fn next(stream: &mut Streaming<NodeIndexResponse>) -> RowTable {
-    let message = tokio::time::timeout(patience::wait(), stream.message()).await.expect("news in time");
+    let message = tokio::time::timeout(timeout::limit(), stream.message()).await.expect("news in time");
     let message = message.unwrap().expect("the stream goes on");
     assert!(message.complete, "a small table comes in one message");
     message.rows.unwrap()
@@ -169,7 +169,7 @@ fn streams_are_few_and_end_with_the_process() {
                 }
             }
         };
-        open.push(tokio::time::timeout(patience::wait(), again).await.expect("a place"));
+        open.push(tokio::time::timeout(timeout::limit(), again).await.expect("a place"));
         for stream in &mut open {
             assert_eq!(next(stream).await.count, 298);
         }

@@ -1,4 +1,4 @@
-//! Pods that are nominated for a node: whoever is not more important leaves them their room, whatever call asks.
+//! Nominated pods: pods of equal or lower priority leave room for them, in every call.
 
 use serde_json::{Value, json};
 

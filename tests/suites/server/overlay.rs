@@ -1,4 +1,4 @@
-//! Overlays: what a request supposes is answered as if it were true, and is gone with the answer.
+//! Overlays: a request is answered for the cluster with its changes, which later requests do not see.
 
 use nodesift_proto::v1::{Bitmaps, Detail, FilterRequest, Node};
 use nodesift_proto::v1::{ExplainRequest, Overlay, PlacedPod, Pod, node as node_of, pod as pod_of};

@@ -1,11 +1,11 @@
-//! What the tests share: the sidecar on the sample cluster, and the same questions asked offline.
+//! What the tests share: the sidecar on the sample cluster, and the same requests answered offline.
 
 use std::path::Path;
 use std::process::Command;
 
 use nodesift_tests::http::{self, Endpoint};
 use nodesift_tests::sidecar::{self, Sidecar};
-use nodesift_tests::{data, patience};
+use nodesift_tests::{data, timeout};
 use serde_json::{Value, json};
 
 pub(crate) fn command() -> Command {
@@ -34,7 +34,7 @@ pub(crate) fn ask(endpoint: &Endpoint, path: &str, request: &Value) -> Value {
 /// Asks again as long as a predicate ran out of its time: on a machine that is busy with other tests a core may be away
 /// for all of a call's 10 ms. The answer then says so, as it should; what the tests compare are answers in time.
 pub(crate) fn in_time<T: ToString>(mut ask: impl FnMut() -> T) -> T {
-    let answer = patience::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
+    let answer = timeout::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
     answer.expect("an answer within every predicate's time")
 }
 

@@ -170,6 +170,6 @@ fn streams_are_bounded_in_number() {
     let response = get(&sidecar.unix(), "/v1/events").unwrap();
     assert_eq!(response.status, 429, "{}", response.body);
     drop(streams);
-    let again = nodesift_tests::patience::until(|| http::follow(&sidecar.unix(), "/v1/events").ok());
+    let again = nodesift_tests::timeout::until(|| http::follow(&sidecar.unix(), "/v1/events").ok());
     assert!(again.is_some(), "places come back with their readers");
 }

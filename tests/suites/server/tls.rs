@@ -1,4 +1,4 @@
-//! TLS over TCP: who may come in, and certificates that change while the sidecar runs.
+//! TLS over TCP: client certificates, and server certificates that change while the sidecar runs.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nodesift_tests::sidecar::{self, Sidecar};
-use nodesift_tests::{http, patience};
+use nodesift_tests::{http, timeout};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -78,7 +78,7 @@ impl Authority {
         let name = ServerName::try_from(name.to_owned()).unwrap();
         let connection = ClientConnection::new(Arc::new(config), name).unwrap();
         let socket = TcpStream::connect(address).map_err(|error| error.to_string())?;
-        socket.set_read_timeout(Some(patience::wait())).unwrap();
+        socket.set_read_timeout(Some(timeout::limit())).unwrap();
         let mut stream = StreamOwned::new(connection, socket);
         let mut answer = String::new();
         stream
@@ -130,11 +130,11 @@ fn certificates_are_taken_when_their_files_change_and_broken_ones_are_not() {
     assert!(is_served("first.example") && !is_served("second.example"));
 
     std::fs::write(authority.path("tls.crt"), "-----BEGIN CERTIFICATE-----\nbroken").unwrap();
-    patience::until(|| sidecar.output().contains("the old ones stay").then_some(())).expect("a word in the log");
+    timeout::until(|| sidecar.output().contains("the old ones stay").then_some(())).expect("a word in the log");
     assert!(is_served("first.example"));
 
     authority.certify("second.example");
-    patience::until(|| is_served("second.example").then_some(())).expect("the new certificate is served");
+    timeout::until(|| is_served("second.example").then_some(())).expect("the new certificate is served");
     assert!(!is_served("first.example"));
 }
 

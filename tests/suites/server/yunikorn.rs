@@ -1,4 +1,4 @@
-//! YuniKorn's calls: its semantics, and its texts to the letter.
+//! YuniKorn's calls: their semantics, and YuniKorn's exact error messages.
 
 use nodesift_proto::v1::{PredicatesRequest, PreemptionPredicatesRequest};
 use nodesift_tests::http::post;

@@ -1,9 +1,9 @@
-//! Bookmarks: where a watch goes on.
+//! Bookmarks: the version from which a watch resumes.
 
 use nodesift_tests::apiserver::Verb;
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 
-use crate::judge::Witness;
+use crate::oracle::AnswerPoller;
 use crate::world::{World, pod};
 
 /// Bookmarks without an event between them.
@@ -14,7 +14,7 @@ const BOOKMARKS: usize = 10_000;
 fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     let last = world.server.change(|store| (0..BOOKMARKS).map(|_| store.bookmark("Pod")).last().unwrap());
     // An event after them shows that they have been read; what came before is compacted, so that nobody can ask for it.
     let event = world.server.apply(pod("after", "n1", 2_000));
@@ -28,7 +28,7 @@ fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
     assert_eq!(resumed.parameter("resourceVersion"), event.to_string());
     assert_eq!(world.lists("Pod"), 1);
     world.converges();
-    witness.judge(&world.server);
+    poller.check(&world.server);
 }
 
 /// W-07: a kind to which nothing happens follows the counter by bookmarks alone.
@@ -66,12 +66,12 @@ fn a_bookmark_is_named_by_answers_as_what_has_been_seen() {
     world.is_followed("Pod");
     let version = world.server.change(|store| store.bookmark("Pod"));
     let seen = || {
-        let witness = Witness::of(&world.sidecar);
-        patience::until(|| witness.has_answer().then_some(())).unwrap();
-        let records = witness.judge(&world.server);
+        let poller = AnswerPoller::of(&world.sidecar);
+        timeout::until(|| poller.has_answer().then_some(())).unwrap();
+        let records = poller.check(&world.server);
         let answer = records.last()?.answer.clone().ok()?;
         let seen = answer["version"]["podsResourceVersion"].as_str()?.parse::<u64>().ok()?;
         (seen == version).then_some(())
     };
-    patience::until(seen).expect("the bookmark's version is named");
+    timeout::until(seen).expect("the bookmark's version is named");
 }

@@ -1,10 +1,10 @@
-//! What is gone: ends that nobody heard of, names that live again, pods that move and end.
+//! Deletes: missed delete events, recreated objects of the same name, pods that move and end.
 
 use nodesift_tests::apiserver::{Fault, Verb};
 use nodesift_tests::http::post;
 use serde_json::{Value, json};
 
-use crate::judge::{self, Witness};
+use crate::oracle::{self, AnswerPoller};
 use crate::world::{World, node, pod};
 
 /// W-06.
@@ -21,7 +21,7 @@ fn a_delete_that_nobody_told_is_found_by_the_next_list() {
         world.next_watch_meets(kind, Fault::expired());
         world.sees(kind, Verb::List(1), 2);
     }
-    world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+    world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
 }
 
 /// W-06.
@@ -35,7 +35,7 @@ fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
         pod["metadata"]["uid"].as_str().unwrap().to_owned()
     };
     let old = uid("p1");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     for compacted in [false, true] {
         world.server.go_down();
         world.server.change(|store| {
@@ -51,10 +51,10 @@ fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
         });
         world.server.come_up();
         // Verdicts would not do: the second time everything is where it was, under other UIDs.
-        judge::state_converges(&world.server, &world.sidecar);
-        world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+        oracle::state_converges(&world.server, &world.sidecar);
+        world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
     }
-    witness.judge(&world.server);
+    poller.check(&world.server);
     let ask = |uid: &str| {
         let question = json!({"pods": [{"uid": uid}]}).to_string();
         post(&world.sidecar.unix(), "/v1/filter", question).unwrap().status
@@ -84,15 +84,15 @@ fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
         store.apply(pod("after", "n3", 3_000));
         store.apply(node(7));
     });
-    world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+    world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
 }
 
-/// W-18: after every event the node's used resources are the sum that the twin finds.
+/// W-18: after every event the node's used resources are the sum that the reference finds.
 #[test]
 fn a_pod_counts_where_it_is_through_all_its_states() {
     let world = World::with(4, 2);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     let running = |node: &str, millicores: i64, status: Value| {
         let mut pod = pod("mover", node, millicores);
         pod["status"] = status;
@@ -122,24 +122,24 @@ fn a_pod_counts_where_it_is_through_all_its_states() {
         ("finished", running("n1", 900, json!({"phase": "Succeeded"}))),
         ("failed", running("n1", 900, json!({"phase": "Failed"}))),
     ];
-    let follow = |state: &str, witness: &Witness| {
-        let probes = [judge::probes(), judge::exact_probes(&world.server)].concat();
+    let follow = |state: &str, poller: &AnswerPoller| {
+        let probes = [oracle::probes(), oracle::exact_probes(&world.server)].concat();
         world.converges_on(&probes);
-        assert!(!witness.is_over(), "{state}");
+        assert!(!poller.is_over(), "{state}");
     };
     for (state, object) in states {
         world.server.apply(object);
-        follow(state, &witness);
+        follow(state, &poller);
     }
     world.server.delete("Pod", "default/mover");
-    follow("gone", &witness);
+    follow("gone", &poller);
     // Bound elsewhere under the same name: only by way of an end, as the API server has it.
     world.server.apply(running("n2", 4_000, json!({"phase": "Running"})));
-    follow("bound elsewhere", &witness);
+    follow("bound elsewhere", &poller);
     // The node goes, the pod stays behind; the node comes again.
     world.server.delete("Node", "n2");
-    follow("orphaned", &witness);
+    follow("orphaned", &poller);
     world.server.apply(node(2));
-    follow("adopted", &witness);
-    witness.judge(&world.server);
+    follow("adopted", &poller);
+    poller.check(&world.server);
 }

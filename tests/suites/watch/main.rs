@@ -1,9 +1,9 @@
-//! The sidecar against a scripted API server: whatever the server, the network and the objects do, it says what is true at
-//! the versions that it names, says nothing before it has listed everything, and comes back to the truth by itself.
+//! The sidecar against a scripted API server. Whatever the server, the network and the objects do, its answers are correct at
+//! the versions that they name, it does not answer before it has listed everything, and it recovers by itself.
 //!
-//! [`world`] starts both, [`judge`] and [`state`] say what is true. Rows of the reliability list, and where they are:
+//! [`world`] starts both, [`oracle`] and [`state`] give the expected answers. Rows of the reliability list, and where they are:
 //!
-//! | row | here | with a clock that can be turned, in `host/src` |
+//! | row | here | with a simulated clock, in `host/src` |
 //! |---|---|---|
 //! | W-01 410 as event, status, on page 2; compaction | [`expiry`] | `source/kube/state` |
 //! | W-02 cuts, chunks, 1.5 MB | [`streams`]: cuts at some bytes | `source/kube`: at every byte of 50 frames |
@@ -21,11 +21,11 @@
 //! | W-15 odd objects | [`streams`] | `source/items` |
 //! | W-16 a flipped cell | | `cache`, `source` |
 //! | W-17 random histories and faults | [`random`] | `source/feed` |
-//! | W-18 pods that move | [`deletes`] | `cache/twin` |
+//! | W-18 pods that move | [`deletes`] | `cache/model` |
 //! | M-01, M-02, M-03 | [`memory`] | |
 //! | P-03 killed and restarted | [`restart`] | |
 //!
-//! [`replay`] plays the recorded streams of a real API server.
+//! [`ahead`] is about pods that are evaluated before the first request. [`replay`] plays the recorded streams of a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(clippy::indexing_slicing, clippy::cast_precision_loss, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
@@ -33,8 +33,8 @@
 mod bookmarks;
 mod deletes;
 mod expiry;
-mod judge;
 mod memory;
+mod oracle;
 mod outage;
 mod random;
 mod replay;

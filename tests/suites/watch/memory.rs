@@ -1,11 +1,11 @@
-//! How much memory the sidecar holds, from outside: its resident set. What is kept of an object is the same in every build.
-//! M-02 and M-03 are smaller than on the list unless `NODESIFT_MEMORY=full`, since what they decode takes a debug build long.
+//! The sidecar's memory from outside: its resident set. What is kept of an object is the same in every build. M-02 and M-03 are
+//! smaller than on the list unless `NODESIFT_MEMORY=full`, because a debug build decodes slowly.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
-use crate::judge;
+use crate::oracle;
 use crate::world::{World, launch, node_name, pod};
 
 /// Pods on each node.
@@ -69,7 +69,7 @@ fn churn_with_ever_new_names_leaves_memory_as_it_was() {
             }
             store.apply(pod(&format!("end-of-{step}"), &node_name(step % 50), 10))
         });
-        judge::state_converges(&world.server, &world.sidecar);
+        oracle::state_converges(&world.server, &world.sidecar);
         held.push(world.sidecar.resident_bytes());
         // The server's history is not what is measured. One step of it is kept, for a watch that begins again.
         world.server.change(|store| store.truncate(heard));
@@ -103,12 +103,12 @@ fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
             peak = peak.max(world.sidecar.resident_bytes());
             (world.watches("Pod") >= 5 + 2 * relist).then_some(())
         };
-        patience::until(listed).expect("listed anew");
+        timeout::until(listed).expect("listed anew");
     }
     println!("{:.1} MiB steady, {:.1} MiB at most", mib(steady), mib(peak));
     assert_eq!(world.lists("Pod"), 2 + RELISTS);
     assert!(peak * 10 <= steady * 22, "{:.1} MiB at most, {:.1} MiB steady", mib(peak), mib(steady));
-    judge::state_converges(&world.server, &world.sidecar);
+    oracle::state_converges(&world.server, &world.sidecar);
 }
 
 /// Nodes with labels, and pods of a few applications, as large as objects of a real cluster are.

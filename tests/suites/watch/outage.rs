@@ -1,16 +1,16 @@
-//! A server that falls silent, goes away, is busy, or shuts its door: what is known stays, is served, and is asked for again
-//! at a bearable rate.
+//! A server that stalls, disappears, is overloaded, or refuses the sidecar: the state is kept and served, and the rate of
+//! retries is bounded.
 
 use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
 use nodesift_tests::http::{get, post};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 
-use crate::judge::{Witness, probes, question};
+use crate::oracle::{AnswerPoller, probes, question};
 use crate::world::{World, node, pod};
 
-/// Within this a watch that has gone dead is found.
+/// Within this time a stalled watch is detected.
 const DEAD_WATCH_FOUND: Duration = Duration::from_secs(45);
 
 /// How long the server is gone.
@@ -39,7 +39,7 @@ fn pass(time: Duration) {
 fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     let silent = world.watches("Pod");
     world.next_watch_meets("Pod", Fault::SilentAfter(0));
     world.sees("Pod", Verb::Watch, silent + 1);
@@ -47,10 +47,10 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
     world.server.apply(pod("unheard", "n1", 6_000));
     world.sees("Pod", Verb::Watch, silent + 2);
     let found = asked.elapsed();
-    assert!(found <= DEAD_WATCH_FOUND + patience::within(Duration::from_secs(1)), "found after {found:?}");
+    assert!(found <= DEAD_WATCH_FOUND + timeout::scaled(Duration::from_secs(1)), "found after {found:?}");
     world.converges();
     assert_eq!(world.lists("Pod"), 1, "the watch is resumed");
-    witness.judge(&world.server);
+    poller.check(&world.server);
 }
 
 /// W-09.
@@ -58,13 +58,13 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
 fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     world.next_watch_meets("Pod", Fault::too_large_version());
     world.server.apply(pod("later", "n1", 6_000));
     world.sees("Pod", Verb::Watch, 3);
     world.converges();
     assert_eq!(world.lists("Pod"), 1);
-    witness.judge(&world.server);
+    poller.check(&world.server);
 }
 
 /// W-09.
@@ -87,7 +87,7 @@ fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
 fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     world.server.script(|script| script.always(None, None, Fault::broken()));
     world.server.cut();
     let began = Instant::now();
@@ -97,11 +97,11 @@ fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     assert!((2..=6).contains(&asked.len()), "{} requests in {STORM:?}", asked.len());
     let pauses: Vec<Duration> = asked.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
     assert!(pauses.iter().skip(1).all(|pause| *pause >= Duration::from_millis(600)), "{pauses:?}");
-    world.server.heal();
+    world.server.clear_faults();
     world.server.apply(pod("after", "n1", 6_000));
     world.converges();
     assert_eq!(world.lists("Pod"), 1, "the watch is resumed");
-    let records = witness.judge(&world.server);
+    let records = poller.check(&world.server);
     println!("{} answers during and after the storm", records.len());
 }
 
@@ -111,7 +111,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
     for (fault, word) in [(Fault::forbidden(), "forbidden"), (Fault::unauthorized(), "unauthorized")] {
         let world = World::with(4, 3);
         world.is_followed("Pod");
-        let witness = Witness::of(&world.sidecar);
+        let poller = AnswerPoller::of(&world.sidecar);
         let before = world.verdicts();
         world.server.script(|script| script.always(Some("Pod"), None, fault));
         world.server.end_watches("Pod");
@@ -119,13 +119,13 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
             let output = world.sidecar.output().to_lowercase();
             output.lines().any(|line| line.contains(word) && line.contains("pods")).then_some(())
         };
-        patience::until(alarm).unwrap_or_else(|| panic!("no alarm: {}", world.sidecar.output()));
+        timeout::until(alarm).unwrap_or_else(|| panic!("no alarm: {}", world.sidecar.output()));
         world.server.apply(pod("unseen", "n1", 9_000));
         assert_eq!(world.verdicts(), before, "the old pods stay");
         world.server.apply(node(9));
         let nodes_go_on = || (world.verdicts() != before).then_some(());
-        patience::until(nodes_go_on).expect("another kind goes on");
-        witness.judge(&world.server);
+        timeout::until(nodes_go_on).expect("another kind goes on");
+        poller.check(&world.server);
     }
 }
 
@@ -134,7 +134,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
 fn a_server_that_is_gone_leaves_every_question_answered() {
     let world = World::with(6, 4);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     world.server.go_down();
     world.server.change(|store| {
         store.apply(pod("meanwhile", "n1", 6_000));
@@ -147,9 +147,9 @@ fn a_server_that_is_gone_leaves_every_question_answered() {
     world.sees("Pod", Verb::Watch, watches + 1);
     world.sees("Node", Verb::Watch, 2);
     let took = world.converges();
-    assert!(took <= patience::within(Duration::from_secs(5)), "{took:?} after the next try");
+    assert!(took <= timeout::scaled(Duration::from_secs(5)), "{took:?} after the next try");
     assert_eq!(world.lists("Pod"), 1, "the history is still there: no list");
-    let records = witness.judge(&world.server);
+    let records = poller.check(&world.server);
     let longest = records.iter().map(|record| record.took).max().unwrap();
     println!("{} questions over {:?}, the longest took {longest:?}", records.len(), records.last().unwrap().asked);
 }
@@ -172,13 +172,13 @@ fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
     let server = ApiServer::start();
     crate::world::fill(&server, 3, 2);
     server.bookmark_every(BOOKMARKED_EVERY);
-    let bound = patience::within(Duration::from_secs(2));
+    let bound = timeout::scaled(Duration::from_secs(2));
     let world = World::started(server, &["--stale-after", &format!("{}s", bound.as_secs())]);
     world.server.go_down();
     // What one moment says of the next: neither more nor less time has passed.
     let (began, (age, is_stale)) = (Instant::now(), staleness(&world));
     assert!(!is_stale, "{age:?}");
-    let (later, passed) = patience::until(|| {
+    let (later, passed) = timeout::until(|| {
         let (age, is_stale) = staleness(&world);
         is_stale.then_some((age, began.elapsed()))
     })
@@ -187,7 +187,7 @@ fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
     assert!(later >= age && later <= age + passed + Duration::from_millis(50), "{age:?}, {passed:?} later {later:?}");
     assert_eq!(get(&world.sidecar.unix(), "/readyz").unwrap().status, 200, "it goes on answering");
     world.server.come_up();
-    patience::until(|| (!staleness(&world).1).then_some(())).expect("it hears of the server again");
+    timeout::until(|| (!staleness(&world).1).then_some(())).expect("it hears of the server again");
     world.converges();
 }
 
@@ -200,10 +200,10 @@ fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
     let world = World::started(server, &["--stale-after", "1s", "--refuse-stale"]);
     world.server.go_down();
     let ask = || post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
-    let refused = patience::until(|| Some(ask()).filter(|answer| answer.status != 200)).expect("it is refused");
+    let refused = timeout::until(|| Some(ask()).filter(|answer| answer.status != 200)).expect("it is refused");
     assert_eq!(refused.status, 503, "{}", refused.body);
     world.server.come_up();
-    patience::until(|| (ask().status == 200).then_some(())).expect("it answers again");
+    timeout::until(|| (ask().status == 200).then_some(())).expect("it answers again");
 }
 
 /// W-13: a process that was stopped finds its watches where they were, or anew.

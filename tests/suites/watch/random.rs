@@ -1,9 +1,8 @@
-//! Histories made up at random, with faults at random: whatever happens on the way, the sidecar says nothing that was not
-//! true, and ends in the truth.
+//! Random histories with random faults: every answer on the way is correct, and the final state is.
 //!
-//! `NODESIFT_SEED` is the first seed, `NODESIFT_WATCH_SEEDS` how many there are, `NODESIFT_WATCH_EVENTS` how much happens
-//! in each history. A difference names its seed; that seed alone makes the same history and the same faults again, though
-//! not the same interleaving.
+//! `NODESIFT_SEED` is the first seed, `NODESIFT_WATCH_SEEDS` the number of histories, `NODESIFT_WATCH_EVENTS` the number of
+//! events in each. A difference names its seed; that seed alone gives the same history and the same faults, but not the same
+//! interleaving.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use fastrand::Rng;
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use serde_json::json;
 
-use crate::judge::{StateWitness, state_converges};
+use crate::oracle::{StatePoller, state_converges};
 use crate::world::{self, launch, node, node_name, pod};
 
 /// How many histories where nothing is said.
@@ -41,12 +40,12 @@ fn from_environment(name: &str) -> Option<u64> {
 }
 
 /// Changes of nodes and pods at random, as an API server would let them happen.
-pub(crate) struct Turmoil {
+pub(crate) struct RandomChanges {
     random: Rng,
     nodes: usize,
 }
 
-impl Turmoil {
+impl RandomChanges {
     /// Among so many nodes.
     pub(crate) fn new(seed: u64, nodes: usize) -> Self {
         Self { random: Rng::with_seed(seed), nodes }
@@ -185,10 +184,10 @@ fn play(seed: u64, events: u64) -> usize {
     let started_at = server.look(|store| store.version());
     let sidecar = launch(&server, &["--predicates", "NodeUnschedulable,NodeResourcesFit"]);
     sidecar.wait_until_ready();
-    let witness = StateWitness::of(&sidecar);
-    let mut turmoil = Turmoil::new(random.u64(..), NODES);
+    let poller = StatePoller::of(&sidecar);
+    let mut changes = RandomChanges::new(random.u64(..), NODES);
     for _ in 0..events {
-        turmoil.step(&server);
+        changes.step(&server);
         if random.u8(..12) == 0 {
             fault(&mut random, &server, started_at);
         }
@@ -196,11 +195,11 @@ fn play(seed: u64, events: u64) -> usize {
             std::thread::park_timeout(Duration::from_millis(random.u64(..6)));
         }
     }
-    server.heal();
+    server.clear_faults();
     state_converges(&server, &sidecar);
-    let judged = witness.judge(&server);
+    let checked = poller.check(&server);
     assert!(!sidecar.output().contains("panicked"), "{}", sidecar.output());
-    judged
+    checked
 }
 
 /// W-17.
@@ -211,7 +210,7 @@ fn random_histories_with_random_faults_end_in_the_truth() {
     let events = from_environment("NODESIFT_WATCH_EVENTS").unwrap_or(EVENTS);
     println!("NODESIFT_SEED={first} NODESIFT_WATCH_SEEDS={count} NODESIFT_WATCH_EVENTS={events}");
     let next = AtomicU64::new(0);
-    let judged = AtomicU64::new(0);
+    let checked = AtomicU64::new(0);
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -221,7 +220,7 @@ fn random_histories_with_random_faults_end_in_the_truth() {
             let seed = first.wrapping_add(number);
             let played = std::panic::catch_unwind(|| play(seed, events));
             match played {
-                Ok(answers) => judged.fetch_add(answers as u64, Ordering::Relaxed),
+                Ok(answers) => checked.fetch_add(answers as u64, Ordering::Relaxed),
                 Err(panic) => {
                     println!(
                         "NODESIFT_SEED={seed} NODESIFT_WATCH_SEEDS=1 NODESIFT_WATCH_EVENTS={events} makes it again"
@@ -233,5 +232,5 @@ fn random_histories_with_random_faults_end_in_the_truth() {
         }
     };
     std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
-    println!("{} answers judged", judged.load(Ordering::Relaxed));
+    println!("{} answers checked", checked.load(Ordering::Relaxed));
 }

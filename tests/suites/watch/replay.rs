@@ -1,9 +1,9 @@
-//! The recorded streams of a real API server, played from nothing: they end in the verdicts that its own list gives.
+//! The recorded streams of a real API server, replayed from the start: the verdicts at the end are those of its own list.
 
 use std::path::{Path, PathBuf};
 
 use nodesift_tests::apiserver::ApiServer;
-use nodesift_tests::{data, patience, sidecar};
+use nodesift_tests::{data, sidecar, timeout};
 use serde_json::Value;
 
 use crate::world::{World, command};
@@ -24,7 +24,7 @@ fn version(event: &Value) -> u64 {
 
 /// The lines of `explain` about all pending pods.
 fn explained(arguments: &[&str]) -> Vec<Value> {
-    let output = patience::until(|| {
+    let output = timeout::until(|| {
         let output = sidecar::run(command().args(["explain", "-o", "jsonl"]).args(arguments));
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         (!output.stdout.contains("Deadline")).then_some(output.stdout)
@@ -57,14 +57,14 @@ fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it()
     events.into_iter().for_each(|event| {
         world.server.change(|store| store.replay(event));
     });
-    // The server's own end of the story is the list: else the test would compare with something else.
+    // The recorded stream must end where the list was taken, or the test would compare two different states.
     let counts = |kind: &str| world.server.look(|store| store.objects_at(kind, last).len());
     assert_eq!((counts("Node"), counts("Pod")), (298, 1_737));
 
     let server = format!("unix:{}", world.sidecar.socket.display());
     let expected = explained(&["--cluster", cluster.to_str().unwrap()]);
     assert!(expected.len() > 94, "{} lines", expected.len());
-    let found = patience::until(|| {
+    let found = timeout::until(|| {
         let found = explained(&["--server", &server]);
         (found == expected).then_some(found)
     });

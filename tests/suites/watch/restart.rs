@@ -1,16 +1,16 @@
-//! Killed and started again: a restart loses nothing, since all that is known is the server's.
+//! Killed and restarted: a restart loses nothing, because the whole state comes from the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::{get, post};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
 use serde_json::Value;
 
-use crate::judge::{self, question};
-use crate::random::{Turmoil, seed};
+use crate::oracle::{self, question};
+use crate::random::{RandomChanges, seed};
 use crate::world::{self, launch};
 
 /// How often it is killed.
@@ -34,10 +34,11 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
         // History goes on while one starts, and is killed before, while or after it reads its lists.
         let over = Arc::new(AtomicBool::new(false));
         let changing = {
-            let (server, over, mut turmoil) = (Arc::clone(&server), Arc::clone(&over), Turmoil::new(random.u64(..), 8));
+            let (server, over, mut changes) =
+                (Arc::clone(&server), Arc::clone(&over), RandomChanges::new(random.u64(..), 8));
             std::thread::spawn(move || {
                 while !over.load(Ordering::Relaxed) {
-                    turmoil.step(&server);
+                    changes.step(&server);
                     std::thread::park_timeout(std::time::Duration::from_micros(500));
                 }
             })
@@ -49,7 +50,7 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
             let is_ready = get(&doomed.unix(), "/readyz").is_ok_and(|ready| ready.status == 200);
             (is_ready || server.count(|request| request.is_list()) >= lists).then_some(())
         };
-        patience::until(point).expect("it lists");
+        timeout::until(point).expect("it lists");
         doomed.kill();
         over.store(true, Ordering::Relaxed);
         changing.join().unwrap();
@@ -57,14 +58,14 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
         // Of one state of the cluster there is one answer.
         let fresh = launch(&server, &[]);
         fresh.wait_until_ready();
-        judge::converges(&server, &steady);
-        judge::converges(&server, &fresh);
+        oracle::converges(&server, &steady);
+        oracle::converges(&server, &fresh);
         // A list names the newest version of all, a watch that of its own kind's last event: bookmarks make them equal.
         let [nodes, pods] = server.change(|store| ["Node", "Pod"].map(|kind| store.bookmark(kind)));
         // A watch that ended by itself meanwhile has named a later version, of the same state.
         let answers = [&steady, &fresh].map(|sidecar| {
             let has_seen = |answer: &(u64, u64, String)| answer.0 >= nodes && answer.1 >= pods;
-            let answer = patience::until(|| Some(pods_of(sidecar)).filter(has_seen));
+            let answer = timeout::until(|| Some(pods_of(sidecar)).filter(has_seen));
             answer.unwrap_or_else(|| panic!("round {round}: versions {nodes} and {pods} are never seen")).2
         });
         assert_eq!(answers[0], answers[1], "round {round}");
@@ -74,8 +75,8 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
 /// The answer about the usual probes, its text byte for byte, behind the versions of nodes and pods that it was computed
 /// from.
 fn pods_of(sidecar: &Sidecar) -> (u64, u64, String) {
-    let text = patience::until(|| {
-        let answer = post(&sidecar.unix(), "/v1/explain", question(&judge::probes())).unwrap();
+    let text = timeout::until(|| {
+        let answer = post(&sidecar.unix(), "/v1/explain", question(&oracle::probes())).unwrap();
         assert_eq!(answer.status, 200, "{}", answer.body);
         (!answer.body.contains("Deadline")).then_some(answer.body)
     });

@@ -1,12 +1,12 @@
-//! Before the first answer: nothing is said until every kind has been listed whole, and only what is needed is asked for.
+//! Before the first answer: no request is answered until every kind has been listed, and only needed kinds are listed.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::{get, post};
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
 use serde_json::json;
 
-use crate::judge;
+use crate::oracle;
 use crate::world::{self, World, launch, node, pod};
 
 /// Objects on a page; enough pods for five pages are in [`five_pages`].
@@ -25,7 +25,7 @@ fn is_not_ready(sidecar: &Sidecar, waits_for: &str) {
     assert_eq!(ready.status, 503, "{}", ready.body);
     assert!(ready.body.contains(waits_for), "{} does not name {waits_for}", ready.body);
     for path in ["/v1/filter", "/v1/explain"] {
-        let answer = post(&sidecar.unix(), path, judge::question(&judge::probes())).unwrap();
+        let answer = post(&sidecar.unix(), path, oracle::question(&oracle::probes())).unwrap();
         assert_eq!(answer.status, 503, "{path}: {}", answer.body);
         assert!(answer.body.contains(waits_for), "{path}: {} does not name {waits_for}", answer.body);
     }
@@ -43,7 +43,7 @@ fn a_server_that_is_down_at_the_start_is_waited_for() {
     is_not_ready(&sidecar, "pods");
     server.come_up();
     sidecar.wait_until_ready();
-    judge::converges(&server, &sidecar);
+    oracle::converges(&server, &sidecar);
 }
 
 /// W-11.
@@ -54,16 +54,16 @@ fn a_list_that_hangs_after_four_of_five_pages_is_no_list() {
     let sidecar = launch(&server, &[]);
     let asked =
         || server.script(|script| script.count("Pod", Verb::List(5)) > 0 && script.count("Node", Verb::Watch) > 0);
-    patience::until(|| asked().then_some(())).expect("the fifth page is asked for, and the nodes are followed");
+    timeout::until(|| asked().then_some(())).expect("the fifth page is asked for, and the nodes are followed");
     is_not_ready(&sidecar, "pods");
     // They are followed from when their list has come, a moment before it is taken over.
     let waits = || get(&sidecar.tcp(), "/readyz").unwrap().body.contains("nodes");
-    patience::until(|| (!waits()).then_some(())).expect("nodes have been listed");
-    // The server finds its tongue again: whoever hangs is cut off.
-    server.heal();
+    timeout::until(|| (!waits()).then_some(())).expect("nodes have been listed");
+    // The server answers again; requests that stall are closed.
+    server.clear_faults();
     server.cut();
     sidecar.wait_until_ready();
-    judge::converges(&server, &sidecar);
+    oracle::converges(&server, &sidecar);
 }
 
 /// W-11: the same of a page that is refused, whose list begins anew.
@@ -104,8 +104,8 @@ fn a_policy_without_volumes_asks_for_no_storage() {
     world::fill(&server, 3, 2);
     let sidecar = launch(&server, &["--predicates", "NodeUnschedulable,TaintToleration,NodeResourcesFit"]);
     sidecar.wait_until_ready();
-    let patience = || (server.count(|request| request.kind == "Pod" && request.is_watch()) > 0).then_some(());
-    patience::until(patience).expect("pods are followed");
+    let is_watched = || (server.count(|request| request.kind == "Pod" && request.is_watch()) > 0).then_some(());
+    timeout::until(is_watched).expect("pods are followed");
     let mut kinds: Vec<&str> = server.requests().iter().map(|request| request.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -115,7 +115,7 @@ fn a_policy_without_volumes_asks_for_no_storage() {
 #[test]
 fn an_empty_cluster_is_ready_and_says_that_there_are_no_nodes() {
     let world = World::of(ApiServer::start());
-    let question = judge::question(&[judge::probe("lonely", 1)]);
+    let question = oracle::question(&[oracle::probe("lonely", 1)]);
     let answer = post(&world.sidecar.unix(), "/v1/filter", question).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(answer.json()["pods"][0]["message"], "no nodes available to schedule pods");
@@ -131,7 +131,7 @@ fn a_list_that_is_forbidden_is_named_with_what_to_grant() {
     world::fill(&server, 2, 1);
     server.script(|script| script.always(Some("Pod"), None, Fault::forbidden()));
     let sidecar = launch(&server, &[]);
-    patience::until(|| sidecar.output().contains("forbidden").then_some(())).expect("it says what is forbidden");
+    timeout::until(|| sidecar.output().contains("forbidden").then_some(())).expect("it says what is forbidden");
     let output = sidecar.output();
     let line = output.lines().find(|line| line.contains("forbidden")).unwrap();
     assert!(line.contains("pods") && line.contains("list"), "{line}");

@@ -1,11 +1,11 @@
-//! The whole state: what `GET /v1/state` dumps, and the same recounted from the server's objects, pod by pod.
+//! The whole state: what `GET /v1/state` dumps, compared with a recount of the server's objects, pod by pod.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nodesift_fixtures::cluster::{Cluster, is_over};
+use nodesift_fixtures::json as read;
+use nodesift_reference::requests::{Rounded, given_by, taken_by};
 use nodesift_tests::http::{Endpoint, get};
-use nodesift_twin::cluster::is_over;
-use nodesift_twin::requests::{Rounded, given_by, taken_by};
-use nodesift_twin::{Cluster, json as read};
 use serde_json::Value;
 
 /// The only scheduler of the default policy: pods of any other are foreign.
@@ -110,22 +110,22 @@ impl State {
     }
 
     /// Where two states differ; none where they do not.
-    pub(crate) fn difference(&self, truth: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, expected: &Self) -> Option<String> {
         let mut differences = Vec::new();
-        for (what, found, truth) in
-            [("pending", &self.pending, &truth.pending), ("orphans", &self.orphans, &truth.orphans)]
+        for (what, found, expected) in
+            [("pending", &self.pending, &expected.pending), ("orphans", &self.orphans, &expected.orphans)]
         {
-            if found != truth {
+            if found != expected {
                 let (extra, missing): (Vec<_>, Vec<_>) =
-                    (found.difference(truth).take(4).collect(), truth.difference(found).take(4).collect());
+                    (found.difference(expected).take(4).collect(), expected.difference(found).take(4).collect());
                 differences.push(format!("\n  {what}: too many {extra:?}, missing {missing:?}"));
             }
         }
-        let names: BTreeSet<&String> = self.nodes.keys().chain(truth.nodes.keys()).collect();
+        let names: BTreeSet<&String> = self.nodes.keys().chain(expected.nodes.keys()).collect();
         for name in names {
-            let (found, truth) = (self.nodes.get(name), truth.nodes.get(name));
-            if found != truth {
-                differences.push(format!("\n  node {name}:\n    sidecar {found:?}\n    truth   {truth:?}"));
+            let (found, expected) = (self.nodes.get(name), expected.nodes.get(name));
+            if found != expected {
+                differences.push(format!("\n  node {name}:\n    sidecar {found:?}\n    expected {expected:?}"));
             }
         }
         let count = differences.len();

@@ -1,17 +1,17 @@
-//! Many events at once: the sidecar keeps up, and answers meanwhile.
+//! Many events at once: the sidecar keeps up and answers meanwhile.
 //!
-//! The full size of W-14, 5,000 events a second for 20 s over 5,000 nodes and 50,000 pods, is for an optimised build:
-//! `NODESIFT_STORM=full`. A debug build is given a tenth of the cluster and two fifths of the rate for 5 s.
+//! The full size of W-14, 5,000 events a second for 20 s over 5,000 nodes and 50,000 pods, needs an optimised build:
+//! `NODESIFT_STORM=full`. A debug build gets a tenth of the cluster and two fifths of the rate for 5 s.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::Client;
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::json;
 
-use crate::judge;
+use crate::oracle;
 use crate::world::{World, node_name, pod};
 
 /// How large and how long.
@@ -49,7 +49,7 @@ fn a_storm_of_pod_events_is_kept_up_with() {
     crate::world::fill(&server, size.nodes, size.pods_per_node);
     let world = World::of(server);
     world.is_followed("Pod");
-    let question = judge::question(&[judge::probe("asked", 15_000)]);
+    let question = oracle::question(&[oracle::probe("asked", 15_000)]);
     let mut client = Client::connect(&world.sidecar.unix()).unwrap();
     let mut ask = || {
         let asked = Instant::now();
@@ -70,13 +70,13 @@ fn a_storm_of_pod_events_is_kept_up_with() {
         size.seconds * size.events_per_second,
     );
     assert_eq!(world.lists("Pod"), 1, "kept up by the watch alone");
-    assert!(lag <= patience::within(LAG), "lag p99 {lag:?}");
+    assert!(lag <= timeout::scaled(LAG), "lag p99 {lag:?}");
     for (asked, before) in asked.into_iter().zip(before) {
-        assert!(asked <= patience::within(size.turn.max(before * SLOWER)), "filter {asked:?}, {before:?} before");
+        assert!(asked <= timeout::scaled(size.turn.max(before * SLOWER)), "filter {asked:?}, {before:?} before");
     }
     let seconds = Duration::from_secs(size.seconds as u64);
-    assert!(storm.time <= patience::within(seconds * 11 / 10), "{:?} for events of {seconds:?}", storm.time);
-    judge::state_converges(&world.server, &world.sidecar);
+    assert!(storm.time <= timeout::scaled(seconds * 11 / 10), "{:?} for events of {seconds:?}", storm.time);
+    oracle::state_converges(&world.server, &world.sidecar);
 }
 
 /// What is there to tell is told in one go. kube-apiserver flushes a watch where no event waits behind the one it has written
@@ -121,7 +121,7 @@ fn weather(size: &Size, server: &ApiServer, mut ask: impl FnMut() -> (u64, Durat
         weather.slowest.extend(weather.took[first..].iter().max());
     }
     weather.time = began.elapsed();
-    patience::until(|| {
+    timeout::until(|| {
         weather.note(ask(), &mut unseen);
         unseen.is_empty().then_some(())
     })

@@ -1,10 +1,10 @@
-//! The stream of a watch: cut anywhere, in chunks of any size, told twice, out of order, with objects that are odd.
+//! The stream of a watch: cut at any byte, in chunks of any size, with duplicates, out of order, with unusual objects.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
-use crate::judge::{self, Witness};
+use crate::oracle::{self, AnswerPoller};
 use crate::world::{World, node, pod};
 
 /// Cuts of one stream. Each costs a connection; what a cut at every single byte does is tested where the frames are read.
@@ -18,7 +18,7 @@ const CUT_STEP: usize = 131;
 fn a_stream_cut_again_and_again_loses_and_doubles_nothing() {
     let world = World::with(5, 3);
     world.is_followed("Pod");
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     let made = |number: usize| {
         let mut made = pod(&format!("é-{number}"), &format!("n{}", number % 5), 100 + i64::try_from(number).unwrap());
         made["metadata"]["annotations"] = json!({"text": "äöü€😀".repeat(20)});
@@ -43,9 +43,9 @@ fn a_stream_cut_again_and_again_loses_and_doubles_nothing() {
         }
     }
     world.sees("Pod", Verb::Watch, first + CUTS + 1);
-    world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+    world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
     assert_eq!(world.lists("Pod"), 1, "a cut stream is resumed, not listed anew");
-    witness.judge(&world.server);
+    poller.check(&world.server);
 }
 
 /// W-02: cut before anything whole was told, which is answered by waiting before the next try.
@@ -109,7 +109,7 @@ fn an_event_told_twice_changes_nothing() {
     crate::world::fill(&server, 5, 3);
     server.script(|script| script.always(None, Some(Verb::Watch), Fault::Twice));
     let world = World::of(server);
-    let witness = Witness::of(&world.sidecar);
+    let poller = AnswerPoller::of(&world.sidecar);
     for number in 0..20 {
         world.server.apply(pod(&format!("twice{number}"), &format!("n{}", number % 5), 250));
     }
@@ -117,14 +117,14 @@ fn an_event_told_twice_changes_nothing() {
     world.server.apply(pod("p4", "n4", 1_000));
     world.server.delete("Node", "n2");
     world.server.apply(node(2));
-    world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+    world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
     assert_eq!(world.lists("Pod"), 1);
     let dropped =
         || world.metric("nodesift_feed_stale_events_total", "") + world.metric("nodesift_feed_merged_events_total", "");
     // 21 pods and one node; that something is gone may be told twice without anything to drop.
-    let is_counted = patience::until(|| (dropped() >= 22.0).then_some(()));
+    let is_counted = timeout::until(|| (dropped() >= 22.0).then_some(()));
     assert!(is_counted.is_some(), "what was told twice is counted: {}", dropped());
-    witness.judge(&world.server);
+    poller.check(&world.server);
 }
 
 /// W-05.
@@ -154,7 +154,7 @@ fn an_older_version_after_a_newer_one_is_ignored() {
             store.say("Pod", &event("MODIFIED", old));
         }
     });
-    world.converges_on(&[judge::probes(), judge::exact_probes(&world.server)].concat());
+    world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
 
     world.server.change(|store| {
         store.say("Pod", &event("MODIFIED", &old_pod));
@@ -248,17 +248,17 @@ fn one_object_among_1000_that_cannot_be_read_is_kept_out_and_named() {
     let world = World::of(server);
     let (server, sidecar) = (&world.server, &world.sidecar);
     let kept = |server: &ApiServer| {
-        let mut cluster = judge::truth(server);
+        let mut cluster = oracle::current_cluster(server);
         for name in ["broken-in-a-list", "broken-in-a-stream"] {
             cluster.remove("Pod", &format!("default/{name}"));
         }
-        judge::expected(&cluster, &judge::probes())
+        oracle::expected(&cluster, &oracle::probes())
     };
-    let agrees = |expected: &judge::Verdicts| {
+    let agrees = |expected: &oracle::Verdicts| {
         let mut last = None;
-        let agrees = patience::until(|| {
-            let found = judge::asked(sidecar, &judge::probes()).unwrap();
-            last = judge::difference(&found, expected);
+        let agrees = timeout::until(|| {
+            let found = oracle::asked(sidecar, &oracle::probes()).unwrap();
+            last = oracle::difference(&found, expected);
             last.is_none().then_some(())
         });
         assert!(agrees.is_some(), "all but the broken ones are counted: {}", last.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What the tests share: a scripted API server, a sidecar that follows it, and objects to put into it.
+//! What the tests share: a scripted API server, a sidecar that follows it, and objects for it.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::get;
-use nodesift_tests::patience;
 use nodesift_tests::sidecar::{self, Sidecar};
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
-use crate::judge::{self, Verdicts};
+use crate::oracle::{self, Verdicts};
 
 /// Thousandths of a core that a node made by [`node`] gives.
 pub(crate) const NODE_MILLICORES: i64 = 16_000;
@@ -51,19 +51,19 @@ impl World {
         Self::of(server)
     }
 
-    /// Waits until the sidecar says what is true, and returns how long that took.
+    /// Waits until the sidecar's verdicts are as expected, and returns how long that took.
     pub(crate) fn converges(&self) -> Duration {
-        judge::converges(&self.server, &self.sidecar)
+        oracle::converges(&self.server, &self.sidecar)
     }
 
     /// As [`Self::converges`], by verdicts on these pods.
     pub(crate) fn converges_on(&self, probes: &[Value]) -> Duration {
-        judge::converges_on(&self.server, &self.sidecar, probes)
+        oracle::converges_on(&self.server, &self.sidecar, probes)
     }
 
     /// What the sidecar says about the usual probes.
     pub(crate) fn verdicts(&self) -> Verdicts {
-        judge::asked(&self.sidecar, &judge::probes()).expect("the sidecar answers")
+        oracle::asked(&self.sidecar, &oracle::probes()).expect("the sidecar answers")
     }
 
     /// The watch of this kind that is open now ends in order, having told something new, so that the next one is begun at
@@ -77,7 +77,7 @@ impl World {
     /// Waits until there were so many requests of a sort.
     pub(crate) fn sees(&self, kind: &'static str, verb: Verb, count: usize) {
         let enough = || self.server.script(|script| script.count(kind, verb) >= count).then_some(());
-        patience::until(enough).unwrap_or_else(|| panic!("no request {count} of {kind} {verb:?}"));
+        timeout::until(enough).unwrap_or_else(|| panic!("no request {count} of {kind} {verb:?}"));
     }
 
     /// The sum of a metric over all its labels that hold `labels`; 0 where there is none.
@@ -92,7 +92,7 @@ impl World {
     /// Waits until a watch of a kind is under way.
     pub(crate) fn is_followed(&self, kind: &'static str) {
         let is_watched = || self.server.is_watched(kind).then_some(());
-        patience::until(is_watched).unwrap_or_else(|| panic!("{kind} is never watched"));
+        timeout::until(is_watched).unwrap_or_else(|| panic!("{kind} is never watched"));
     }
 
     /// How many lists of a kind were begun.

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::metadata::LabelRequirement;
-use crate::twin::{random_node, random_pod};
+use crate::model::{random_node, random_pod};
 use crate::{Reader, Writer, new};
 use nodesift_object::selector::Operator;
 

@@ -1,4 +1,4 @@
-//! Tests of quantities: against apimachinery's own answers, and against a slow twin on random text.
+//! Tests of quantities: against apimachinery's own answers, and against a slow model on random text.
 //!
 //! `vectors.tsv` was made by apimachinery 0.36.2 (`resource.ParseQuantity`, amd64). A line holds a JSON list of
 //! quantities and, after a tab, `error` or five integers: MilliValue and Value of the first, MilliValue and Value of

@@ -17,9 +17,9 @@ mod retry;
 mod waiters;
 
 #[cfg(test)]
-mod tests;
+mod model;
 #[cfg(test)]
-mod twin;
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nodesift_tests::patience;
+use nodesift_tests::timeout;
 
 use super::*;
 use crate::limits::WORK_STRETCH;
@@ -17,9 +17,9 @@ impl Drop for Guard {
 }
 
 async fn until(condition: impl Fn() -> bool) {
-    let patience = Instant::now() + patience::wait();
+    let deadline = Instant::now() + timeout::limit();
     while !condition() {
-        assert!(Instant::now() < patience, "it never happened");
+        assert!(Instant::now() < deadline, "it never happened");
         tokio::task::yield_now().await;
     }
 }
@@ -78,9 +78,9 @@ fn nobody_else_finds_a_part_of_what_was_queued_together() {
         feed.deliver(vec![applied(&format!("u{version}"), version + 2)]);
     }
     drop(held_back);
-    let patience = Instant::now() + patience::wait();
+    let deadline = Instant::now() + timeout::limit();
     loop {
-        assert!(Instant::now() < patience, "it never ends");
+        assert!(Instant::now() < deadline, "it never ends");
         let found = target.lock().held.len();
         if found == 1 + OBJECTS as usize {
             break;
@@ -97,9 +97,9 @@ fn a_guard_that_holds_the_last_feed_does_not_stop_its_thread_from_ending() {
     feed.hold_until_whole(KIND, Box::new(clone));
     feed.deliver(vec![list(&[("a", 1)], 2)]);
     drop(feed);
-    let patience = Instant::now() + patience::wait();
+    let deadline = Instant::now() + timeout::limit();
     while Arc::strong_count(&target) > 1 {
-        assert!(Instant::now() < patience, "the thread never ended");
+        assert!(Instant::now() < deadline, "the thread never ended");
         thread::yield_now();
     }
 }

@@ -1,0 +1,455 @@
+//! The slow, obvious model of the feed: a map of what is newest. Random histories of a server, with everything that a
+//! stream may do to them, end in the same objects in both.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use super::apply::Apply;
+use super::*;
+use crate::change::Record;
+use crate::limits::FEED_RETRY_MOST;
+use nodesift_cache::metadata::{AntiAffinityTerm, HostPort, NodeFacts, Ownership, PodFacts, PodRecord};
+use nodesift_cache::{self as cache, Reader, Row};
+
+/// The cache's writer, which fails every now and then.
+struct Flaky {
+    writer: Writer,
+    random: fastrand::Rng,
+    /// Of 100 tries.
+    failures: u8,
+    when: When,
+}
+
+/// When it fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before it has done anything.
+    Before,
+    /// After some of it is done.
+    Halfway,
+}
+
+impl Flaky {
+    fn trip(&mut self) -> Result<(), ApplyError> {
+        // What was to break off and came to its end first.
+        cache::panic_after(None);
+        match self.random.u8(0..100) < self.failures {
+            false => Ok(()),
+            true if self.when == When::Halfway => {
+                cache::panic_after(Some(self.random.u32(0..8)));
+                Ok(())
+            }
+            true if self.random.bool() => Err(ApplyError::NoNamespace { key: "on purpose".to_owned() }),
+            true => panic!("on purpose"),
+        }
+    }
+}
+
+impl Apply for Flaky {
+    fn apply(&mut self, object: &Compiled) -> Result<(), ApplyError> {
+        self.trip()?;
+        Apply::apply(&mut self.writer, object)
+    }
+
+    fn remove(&mut self, gone: &Identity) -> Result<(), ApplyError> {
+        self.trip()?;
+        Apply::remove(&mut self.writer, gone)
+    }
+
+    fn again(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError> {
+        self.trip()?;
+        Apply::again(&mut self.writer, kind, uid)
+    }
+
+    fn pod(&self, uid: &str, key: &str) -> Option<Arc<PodRecord>> {
+        Apply::pod(&self.writer, uid, key)
+    }
+
+    fn pods(&self) -> Vec<Arc<PodRecord>> {
+        Apply::pods(&self.writer)
+    }
+
+    fn pod_count(&self) -> usize {
+        self.writer.pods().len()
+    }
+
+    fn observe(&mut self, kind: Kind, version: &Arc<str>) {
+        self.writer.observe_version(kind, version);
+    }
+
+    fn publish(&mut self) {
+        cache::panic_after(None);
+        self.writer.publish();
+    }
+}
+
+/// An object as the server has it, or had it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct State {
+    uid: String,
+    version: u64,
+    /// What is told apart by it: a node's pod limit, a pod's node.
+    value: u8,
+    ended: bool,
+}
+
+type Key = (Kind, String);
+
+fn identity(key: &Key, uid: &str, version: u64) -> Identity {
+    let version = if version == 0 { String::new() } else { version.to_string() };
+    Identity { kind: key.0, key: Arc::from(key.1.as_str()), uid: Arc::from(uid), version: Arc::from(version) }
+}
+
+/// Something of everything that is counted.
+fn facts() -> PodFacts {
+    let port = HostPort { ip: Arc::from(HostPort::ANY_IP), protocol: Arc::from("TCP"), port: 80 };
+    PodFacts {
+        usage: vec![(Arc::from("cpu"), 3), (Arc::from("unlisted"), 2)],
+        host_ports: vec![port],
+        anti_affinity_terms: vec![AntiAffinityTerm::default()],
+        ..PodFacts::default()
+    }
+}
+
+fn compiled(key: &Key, state: &State) -> Compiled {
+    let identity = identity(key, &state.uid, state.version);
+    let record = match key.0 {
+        Kind::Node => Record::Node(Box::new(NodeFacts {
+            name: Arc::clone(&identity.key),
+            resource_version: Arc::clone(&identity.version),
+            pod_limit: i64::from(state.value),
+            allocatable: vec![(Arc::from("cpu"), 100)],
+            ..NodeFacts::default()
+        })),
+        _ if state.ended => Record::EndedPod,
+        _ => Record::Pod(Arc::new(PodRecord {
+            uid: Arc::clone(&identity.uid),
+            namespace: Arc::from("ns"),
+            name: Arc::from(key.1.strip_prefix("ns/").unwrap()),
+            resource_version: Arc::clone(&identity.version),
+            node_name: Some(Arc::from(format!("n{}", state.value % 6))),
+            terminating: false,
+            ownership: Ownership::Own,
+            priority: 0,
+            nominated_node: None,
+            facts: Arc::new(facts()),
+        })),
+    };
+    Compiled { identity, record }
+}
+
+/// What the feed is meant to hold, worked out one event at a time.
+#[derive(Default)]
+struct Model {
+    held: BTreeMap<Key, State>,
+    /// By kind and UID, the version at which it ended.
+    dead: BTreeMap<(Kind, String), u64>,
+    listed: BTreeMap<Kind, u64>,
+}
+
+impl Model {
+    fn apply(&mut self, key: &Key, state: &State, is_listed: bool) {
+        let known = self.held.get(key).cloned();
+        let is_dead = self.dead.get(&(key.0, state.uid.clone())).is_some_and(|dead| *dead >= state.version);
+        let is_past =
+            known.is_none() && !is_listed && self.listed.get(&key.0).is_some_and(|listed| *listed >= state.version);
+        if is_dead || is_past || known.as_ref().is_some_and(|known| known.version >= state.version) {
+            return;
+        }
+        if state.ended {
+            self.dead.insert((key.0, state.uid.clone()), state.version);
+            if known.is_some_and(|known| known.uid == state.uid) {
+                self.held.remove(key);
+            }
+            return;
+        }
+        if let Some(known) = known.filter(|known| known.uid != state.uid) {
+            self.dead.insert((key.0, known.uid), state.version);
+        }
+        self.held.insert(key.clone(), state.clone());
+    }
+
+    fn remove(&mut self, key: &Key, uid: &str, version: u64) {
+        if self.held.get(key).is_some_and(|known| known.uid == uid && known.version <= version) {
+            self.held.remove(key);
+        }
+        let dead = self.dead.entry((key.0, uid.to_owned())).or_default();
+        *dead = version.max(*dead);
+    }
+
+    fn replace(&mut self, kind: Kind, list: &BTreeMap<Key, State>, version: u64) {
+        let is_newest = self.listed.get(&kind).is_none_or(|listed| *listed <= version);
+        list.iter().for_each(|(key, state)| self.apply(key, state, is_newest));
+        let uids: BTreeSet<&str> = list.values().map(|state| state.uid.as_str()).collect();
+        self.held.retain(|key, state| key.0 != kind || state.version > version || uids.contains(state.uid.as_str()));
+        let listed = self.listed.entry(kind).or_default();
+        *listed = version.max(*listed);
+    }
+
+    fn view(&self) -> BTreeMap<Key, (String, u8)> {
+        let shown = |state: &State, kind| match kind {
+            Kind::Node => (String::new(), state.value),
+            _ => (state.uid.clone(), state.value % 6),
+        };
+        self.held.iter().map(|(key, state)| (key.clone(), shown(state, key.0))).collect()
+    }
+}
+
+/// What the cache shows.
+fn view_of(reader: &Reader) -> BTreeMap<Key, (String, u8)> {
+    let snapshot = reader.snapshot();
+    let nodes = (0..snapshot.node_count()).map(|row| {
+        let row = Row(u32::try_from(row).unwrap());
+        let limit = u8::try_from(*snapshot.pod_limit().get(row).unwrap()).unwrap();
+        ((Kind::Node, snapshot.node_name(row).to_owned()), (String::new(), limit))
+    });
+    let pods = reader.pods().all();
+    let pods = pods.iter().map(|pod| {
+        let node: u8 = pod.node_name.as_deref().unwrap().strip_prefix('n').unwrap().parse().unwrap();
+        ((Kind::Pod, format!("ns/{}", pod.name)), (pod.uid.to_string(), node))
+    });
+    nodes.chain(pods).collect()
+}
+
+/// A server with a few objects, and all the events it ever sent.
+struct Server {
+    random: fastrand::Rng,
+    version: u64,
+    now: BTreeMap<Key, State>,
+    sent: Vec<(Key, State, bool)>,
+}
+
+impl Server {
+    /// Something happens to an object; the last part says whether it was deleted.
+    fn event(&mut self) -> (Key, State, bool) {
+        self.version += self.random.u64(1..4);
+        let name = self.random.u8(0..6);
+        let key =
+            if self.random.bool() { (Kind::Node, format!("n{name}")) } else { (Kind::Pod, format!("ns/p{name}")) };
+        let event = match self.now.get(&key).cloned() {
+            Some(known) if self.random.u8(0..4) == 0 => {
+                self.now.remove(&key);
+                (key, State { version: self.version, ..known }, true)
+            }
+            known => {
+                let uid = known.as_ref().map_or_else(|| format!("uid-{}", self.version), |known| known.uid.clone());
+                let ended =
+                    known.as_ref().is_some_and(|known| known.ended) || key.0 == Kind::Pod && self.random.u8(0..8) == 0;
+                let state = State { uid, version: self.version, value: self.random.u8(..), ended };
+                self.now.insert(key.clone(), state.clone());
+                (key, state, false)
+            }
+        };
+        self.sent.push(event.clone());
+        event
+    }
+
+    fn list(&self, kind: Kind) -> BTreeMap<Key, State> {
+        self.now.iter().filter(|(key, _)| key.0 == kind).map(|(key, state)| (key.clone(), state.clone())).collect()
+    }
+}
+
+fn change((key, state, deleted): &(Key, State, bool)) -> Change {
+    match deleted {
+        true => Change::Gone(identity(key, &state.uid, state.version)),
+        false => Change::Applied(compiled(key, state)),
+    }
+}
+
+fn replaced(kind: Kind, list: &BTreeMap<Key, State>, version: u64) -> Change {
+    let objects = list.iter().map(|(key, state)| compiled(key, state)).collect();
+    Change::Replaced { kind, objects, version: Arc::from(version.to_string()) }
+}
+
+fn live(server: &Server) -> BTreeMap<Key, State> {
+    server.now.iter().filter(|(_, state)| !state.ended).map(|(key, state)| (key.clone(), state.clone())).collect()
+}
+
+/// Nothing is known and not counted, and nothing is counted that is not known.
+fn check_counted(target: &mut Flaky, seed: u64) {
+    let pods = target.writer.pods().all();
+    assert_eq!(target.writer.audit_pods(&pods), [], "seed {seed}");
+    assert_eq!(target.writer.audit(0..u32::MAX), [], "seed {seed}");
+}
+
+/// One history. Events are lost only before a list, as with a watch that broke.
+fn history(seed: u64, failures: u8, when: When) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (writer, reader) = cache::new();
+    let target = Arc::new(Mutex::new(Flaky { writer, random: random.fork(), failures, when }));
+    let mut applier = Applier::new(Arc::clone(&target), Arc::default(), Metrics::default());
+    let mut queue = Queue::default();
+    let mut server = Server { random: random.fork(), version: 0, now: BTreeMap::new(), sent: Vec::new() };
+    let mut model = Model::default();
+    let mut now = Instant::now();
+    for _ in 0..250 {
+        match random.u8(0..20) {
+            0..13 => {
+                let event = server.event();
+                queue.push(change(&event), now);
+                deliver(&mut model, &event);
+            }
+            // Duplicates and old news.
+            13..17 if !server.sent.is_empty() => {
+                let event = server.sent[random.usize(0..server.sent.len())].clone();
+                queue.push(change(&event), now);
+                deliver(&mut model, &event);
+            }
+            17..19 => {
+                let kind = if random.bool() { Kind::Node } else { Kind::Pod };
+                for _ in 0..random.u8(0..6) {
+                    // Nobody is told of these but by the list; those of the other kind are told.
+                    let event = server.event();
+                    if event.0.0 != kind {
+                        queue.push(change(&event), now);
+                        deliver(&mut model, &event);
+                    }
+                }
+                let list = server.list(kind);
+                queue.push(replaced(kind, &list, server.version), now);
+                model.replace(kind, &list, server.version);
+            }
+            _ => {}
+        }
+        if random.u8(0..4) == 0 {
+            now += Duration::from_millis(random.u64(0..5_000));
+            applier.turn(queue.drain(), now);
+            check_counted(&mut target.lock(), seed);
+            if failures == 0 {
+                assert_eq!(view_of(&reader), model.view(), "seed {seed}");
+            }
+        }
+    }
+    target.lock().failures = 0;
+    now += Duration::from_secs(60);
+    applier.turn(queue.drain(), now);
+    assert_eq!((applier.next_due(), applier.remark()), (None, None), "seed {seed}");
+    assert_eq!(view_of(&reader), model.view(), "seed {seed}");
+    check_counted(&mut target.lock(), seed);
+    for kind in [Kind::Node, Kind::Pod] {
+        queue.push(replaced(kind, &server.list(kind), server.version), now);
+        model.replace(kind, &server.list(kind), server.version);
+    }
+    applier.turn(queue.drain(), now);
+    assert_eq!(model.held, live(&server), "the model itself ends in the server's truth, seed {seed}");
+    assert_eq!(view_of(&reader), model.view(), "seed {seed}");
+}
+
+fn deliver(model: &mut Model, (key, state, deleted): &(Key, State, bool)) {
+    match deleted {
+        true => model.remove(key, &state.uid, state.version),
+        false => model.apply(key, state, false),
+    }
+}
+
+/// How many histories of each sort.
+fn rounds() -> u64 {
+    std::env::var("NODESIFT_FEED_HISTORIES").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(200)
+}
+
+fn seed() -> u64 {
+    std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..))
+}
+
+#[test]
+fn random_histories_with_duplicates_old_news_and_lists_end_in_what_is_newest() {
+    let seed = seed();
+    println!("seed {seed}");
+    (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 0, When::Before));
+}
+
+#[test]
+fn random_histories_with_errors_and_panics_end_in_what_is_newest() {
+    let seed = seed();
+    println!("seed {seed}");
+    (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 20, When::Before));
+}
+
+#[test]
+fn random_histories_with_panics_halfway_end_in_what_is_newest() {
+    let seed = seed();
+    println!("seed {seed}");
+    (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 40, When::Halfway));
+}
+
+/// An applier over a cache, and a clock of its own.
+struct Bench {
+    applier: Applier<Flaky>,
+    target: Arc<Mutex<Flaky>>,
+    reader: Reader,
+    now: Instant,
+}
+
+impl Bench {
+    fn new(seed: u64) -> Self {
+        let (writer, reader) = cache::new();
+        let random = fastrand::Rng::with_seed(seed);
+        let target = Arc::new(Mutex::new(Flaky { writer, random, failures: 0, when: When::Before }));
+        let applier = Applier::new(Arc::clone(&target), Arc::default(), Metrics::default());
+        Self { applier, target, reader, now: Instant::now() }
+    }
+
+    /// One turn for one change, of which so many tries in a hundred fail.
+    fn take(&mut self, change: Change, failures: u8) {
+        self.target.lock().failures = failures;
+        let mut queue = Queue::default();
+        queue.push(change, self.now);
+        self.applier.turn(queue.drain(), self.now);
+    }
+
+    /// What the cache shows once nothing waits any more.
+    fn settled(&mut self) -> BTreeMap<Key, (String, u8)> {
+        self.target.lock().failures = 0;
+        self.now += FEED_RETRY_MOST;
+        self.applier.turn(Queue::default().drain(), self.now);
+        assert_eq!(self.applier.next_due(), None);
+        view_of(&self.reader)
+    }
+}
+
+/// Two nodes of one name, the second of which takes the place of the first.
+fn two_nodes() -> (Key, [State; 2]) {
+    let state = |uid: &str, version| State { uid: uid.to_owned(), version, value: 7, ended: false };
+    ((Kind::Node, "n0".to_owned()), [state("first", 1), state("second", 5)])
+}
+
+#[test]
+fn what_a_list_shows_to_be_gone_makes_no_room_for_old_news_while_it_cannot_be_removed() {
+    let (key, [first, second]) = two_nodes();
+    for seed in 0..20 {
+        let mut bench = Bench::new(seed);
+        bench.take(change(&(key.clone(), first.clone(), false)), 0);
+        bench.take(replaced(Kind::Node, &BTreeMap::new(), 9), 100);
+        assert_eq!(view_of(&bench.reader).len(), 1, "it could not be removed");
+        bench.take(change(&(key.clone(), second.clone(), false)), 0);
+        assert_eq!(bench.settled(), BTreeMap::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_a_list_shows_to_be_gone_goes_although_what_took_its_place_has_failed() {
+    let (key, [first, second]) = two_nodes();
+    for seed in 0..20 {
+        let mut bench = Bench::new(seed);
+        bench.take(change(&(key.clone(), first.clone(), false)), 0);
+        bench.take(change(&(key.clone(), second.clone(), false)), 100);
+        bench.take(replaced(Kind::Node, &BTreeMap::new(), 9), 100);
+        assert_eq!(bench.settled(), BTreeMap::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_has_failed_is_tried_again_while_lists_show_nothing_of_it_that_can_be_read() {
+    let (key, [first, second]) = two_nodes();
+    for uid in ["second", "n0"] {
+        let mut bench = Bench::new(1);
+        bench.take(change(&(key.clone(), first.clone(), false)), 0);
+        bench.take(change(&(key.clone(), second.clone(), false)), 100);
+        let unreadable = Compiled { identity: identity(&key, uid, 7), record: Record::Unreadable };
+        bench.take(Change::Replaced { kind: Kind::Node, objects: vec![unreadable], version: Arc::from("9") }, 100);
+        assert_eq!(bench.settled().len(), 1, "{uid}");
+        bench.take(replaced(Kind::Node, &BTreeMap::new(), 20), 0);
+        assert_eq!(bench.settled(), BTreeMap::new(), "{uid}");
+    }
+}

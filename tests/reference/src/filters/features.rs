@@ -1,0 +1,26 @@
+//! NodeDeclaredFeatures: what a pod needs of its kubelet, as far as a scheduler can tell from the pod.
+//!
+//! Source: component-helpers `nodedeclaredfeatures/features`.
+
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{at, flag, list, text, texts};
+use serde_json::Value;
+
+use crate::outcome::{Code, Failure, Outcome};
+
+pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
+    let mut needed = Vec::new();
+    let containers = [list(pod, "spec.containers"), list(pod, "spec.initContainers")].concat();
+    let restarts_all = |rule: &Value| text(rule, "action") == "RestartAllContainers";
+    if containers.iter().any(|container| list(container, "restartPolicyRules").iter().any(restarts_all)) {
+        needed.push("RestartAllContainersOnContainerExits".to_owned());
+    }
+    if flag(pod, "spec.hostNetwork") && at(pod, "spec.hostUsers").as_bool() == Some(false) {
+        needed.push("UserNamespacesHostNetworkSupport".to_owned());
+    }
+    Outcome::each_node(cluster.nodes(), |node| {
+        let declared = texts(node, "status.declaredFeatures");
+        let lacks = needed.iter().any(|feature| !declared.contains(feature));
+        lacks.then(|| Failure::new(Code::UnschedulableAndUnresolvable, "node(s) didn't match Pod's required features"))
+    })
+}

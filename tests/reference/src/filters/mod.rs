@@ -1,0 +1,47 @@
+//! kube-scheduler's filters, one function each, in the order of its default profile.
+
+mod features;
+mod placement;
+mod pod_affinity;
+mod resources;
+mod spread;
+mod volume_binding;
+mod volume_limits;
+mod volume_restrictions;
+mod volume_zone;
+
+use nodesift_fixtures::Cluster;
+use serde_json::Value;
+
+use crate::outcome::Outcome;
+
+/// A filter: its name in kube-scheduler, and what it makes of a pod.
+#[derive(Debug, Clone, Copy)]
+pub struct Filter {
+    /// The plugin's name.
+    pub name: &'static str,
+    /// Judges a pod against every node.
+    pub judge: fn(&Cluster, &Value) -> Outcome,
+}
+
+/// All filters, in kube-scheduler's order.
+pub const FILTERS: [Filter; 13] = [
+    Filter { name: "NodeUnschedulable", judge: placement::unschedulable },
+    Filter { name: "NodeName", judge: placement::node_name },
+    Filter { name: "TaintToleration", judge: placement::taints },
+    Filter { name: "NodeAffinity", judge: placement::node_affinity },
+    Filter { name: "NodePorts", judge: resources::ports },
+    Filter { name: "NodeResourcesFit", judge: resources::fit },
+    Filter { name: "VolumeRestrictions", judge: volume_restrictions::judge },
+    Filter { name: "NodeVolumeLimits", judge: volume_limits::judge },
+    Filter { name: "VolumeBinding", judge: volume_binding::judge },
+    Filter { name: "VolumeZone", judge: volume_zone::judge },
+    Filter { name: "PodTopologySpread", judge: spread::judge },
+    Filter { name: "InterPodAffinity", judge: pod_affinity::judge },
+    Filter { name: "NodeDeclaredFeatures", judge: features::judge },
+];
+
+/// The filters of these names, in kube-scheduler's order.
+pub fn named(names: &[&str]) -> Vec<Filter> {
+    FILTERS.into_iter().filter(|filter| names.contains(&filter.name)).collect()
+}

@@ -1,0 +1,124 @@
+//! InterPodAffinity.
+//!
+//! Source: P/interpodaffinity/filtering.go, kube-scheduler `framework/types.go`. In one point the documented behaviour
+//! and not the code of 1.36 is followed: a namespace selector with `NotIn` or `DoesNotExist` is asked of each namespace's
+//! own labels, and does not match every namespace. A namespace without an object has no labels for the terms of existing
+//! pods; the selector of an incoming pod is asked of objects only, unless it selects everything.
+
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{at, is_set, label, labels, list, name, namespace, text, texts};
+use serde_json::Value;
+
+use crate::outcome::{Code, Failure, Outcome};
+use crate::selector::{Selector, aggregate};
+
+/// A term of pod affinity or anti-affinity.
+struct Term {
+    namespaces: Vec<String>,
+    namespace_selector: Selector,
+    selector: Selector,
+    topology_key: String,
+}
+
+impl Term {
+    fn matches(&self, cluster: &Cluster, pod: &Value) -> bool {
+        let in_namespace = self.namespaces.iter().any(|name| name == namespace(pod))
+            || self.namespace_selector.matches(namespace_labels(cluster, namespace(pod)));
+        in_namespace && self.selector.matches(labels(pod))
+    }
+}
+
+/// The labels of a namespace; `Null` where there is no such object.
+fn namespace_labels<'a>(cluster: &'a Cluster, name: &str) -> &'a Value {
+    cluster.get("Namespace", name).map_or(&Value::Null, labels)
+}
+
+/// The terms of a list, or what is wrong with the first broken one.
+fn terms(pod: &Value, written: &[Value], inner: &str) -> Result<Vec<Term>, String> {
+    let term = |written: &Value| {
+        let written = if inner.is_empty() { written } else { at(written, inner) };
+        let selector = Selector::of(at(written, "labelSelector"))?;
+        let mut namespaces = texts(written, "namespaces");
+        if namespaces.is_empty() && !is_set(written, "namespaceSelector") {
+            namespaces.push(namespace(pod).to_owned());
+        }
+        let namespace_selector = Selector::of(at(written, "namespaceSelector"))?;
+        Ok(Term { namespaces, namespace_selector, selector, topology_key: text(written, "topologyKey").to_owned() })
+    };
+    written.iter().map(term).collect()
+}
+
+const AFFINITY: &str = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+const ANTI_AFFINITY: &str = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED_AFFINITY: &str = "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED_ANTI_AFFINITY: &str = "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution";
+
+/// The terms of an incoming pod, whose namespace selectors are read as the names of the namespaces there are.
+fn incoming_terms(cluster: &Cluster, pod: &Value, path: &str) -> Vec<Term> {
+    let mut terms = terms(pod, list(pod, path), "").unwrap_or_default();
+    for term in terms.iter_mut().filter(|term| !term.namespace_selector.is_everything()) {
+        let selected = cluster.all("Namespace").filter(|namespace| term.namespace_selector.matches(labels(namespace)));
+        term.namespaces.extend(selected.map(|namespace| name(namespace).to_owned()));
+        term.namespace_selector = Selector::Nothing;
+    }
+    terms
+}
+
+/// All broken terms of a pod as one text, the preferred ones included.
+fn parse_error(pod: &Value) -> Option<String> {
+    let lists = [
+        ("requiredAffinityTerms", AFFINITY, ""),
+        ("requiredAntiAffinityTerms", ANTI_AFFINITY, ""),
+        ("preferredAffinityTerms", PREFERRED_AFFINITY, "podAffinityTerm"),
+        ("preferredAntiAffinityTerms", PREFERRED_ANTI_AFFINITY, "podAffinityTerm"),
+    ];
+    let errors: Vec<String> = lists
+        .iter()
+        .filter_map(|(name, path, inner)| Some(format!("{name}: {}", terms(pod, list(pod, path), inner).err()?)))
+        .collect();
+    (!errors.is_empty()).then(|| format!("parsing pod: {}", aggregate(&errors)))
+}
+
+pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
+    if let Some(error) = parse_error(pod) {
+        return Outcome::rejected(cluster.nodes(), &Failure::new(Code::UnschedulableAndUnresolvable, error));
+    }
+    let affinity = incoming_terms(cluster, pod, AFFINITY);
+    let anti_affinity = incoming_terms(cluster, pod, ANTI_AFFINITY);
+    let placed = cluster.placed_pods();
+
+    // Domains, as label key and value, in which there is a pod that matters.
+    let mut with_affinity: Vec<(String, String)> = Vec::new();
+    let mut with_anti_affinity: Vec<(String, String)> = Vec::new();
+    let mut kept_by_existing: Vec<(String, String)> = Vec::new();
+    for (node, other) in &placed {
+        let domain = |term: &Term| Some((term.topology_key.clone(), label(node, &term.topology_key)?.to_owned()));
+        if !affinity.is_empty() && affinity.iter().all(|term| term.matches(cluster, other)) {
+            with_affinity.extend(affinity.iter().filter_map(domain));
+        }
+        let repelled = anti_affinity.iter().filter(|term| term.matches(cluster, other));
+        with_anti_affinity.extend(repelled.filter_map(domain));
+        // A pod with a broken term has no terms at all.
+        let existing = terms(other, list(other, ANTI_AFFINITY), "").unwrap_or_default();
+        kept_by_existing.extend(existing.iter().filter(|term| term.matches(cluster, pod)).filter_map(domain));
+    }
+    let is_first = with_affinity.is_empty() && affinity.iter().all(|term| term.matches(cluster, pod));
+
+    Outcome::each_node(cluster.nodes(), |node| {
+        let lies_in = |domain: &(String, String)| label(node, &domain.0) == Some(&domain.1);
+        let in_domain = |term: &Term, domains: &[(String, String)]| {
+            domains.iter().any(|domain| domain.0 == term.topology_key && lies_in(domain))
+        };
+        let has_keys = affinity.iter().all(|term| label(node, &term.topology_key).is_some());
+        let all_near = affinity.iter().all(|term| in_domain(term, &with_affinity));
+        if !has_keys || !(all_near || is_first) {
+            let reason = "node(s) didn't match pod affinity rules";
+            return Some(Failure::new(Code::UnschedulableAndUnresolvable, reason));
+        }
+        if anti_affinity.iter().any(|term| in_domain(term, &with_anti_affinity)) {
+            return Some(Failure::new(Code::Unschedulable, "node(s) didn't match pod anti-affinity rules"));
+        }
+        let kept = kept_by_existing.iter().any(lies_in);
+        kept.then(|| Failure::new(Code::Unschedulable, "node(s) didn't satisfy existing pods anti-affinity rules"))
+    })
+}

@@ -1,0 +1,144 @@
+//! NodeVolumeLimits: how many volumes of a CSI driver a node can attach.
+//!
+//! Source: P/nodevolumelimits/csi.go.
+
+use std::collections::BTreeMap;
+
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{at, key, list, name, namespace, text};
+use serde_json::Value;
+
+use crate::outcome::{Code, Failure, Outcome};
+use crate::volumes::translation::{inline_handle, plugin_named, plugin_of, volume_handle};
+use crate::volumes::{claim, claim_ref, class_of_claim, not_found, ownership_error};
+
+/// Volumes, each once: driver by `driver/handle`.
+type Volumes = BTreeMap<String, String>;
+
+pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
+    let counts = |volume: &Value| claim_ref(pod, volume).is_some() || plugin_of(volume).is_some();
+    if !list(pod, "spec.volumes").iter().any(counts) {
+        return Outcome::fits_all();
+    }
+    Outcome::each_node(cluster.nodes(), |node| judge_node(cluster, pod, node).err())
+}
+
+fn judge_node(cluster: &Cluster, pod: &Value, node: &Value) -> Result<(), Failure> {
+    let error = |text: String| Failure::new(Code::Error, format!("running \"NodeVolumeLimits\" filter plugin: {text}"));
+    let csi_node = cluster.get("CSINode", name(node));
+    let mut new = Volumes::new();
+    attachable(cluster, pod, csi_node, true, &mut new).map_err(|problem| match problem {
+        Problem::NotFound(text) => Failure::new(Code::UnschedulableAndUnresolvable, text),
+        Problem::Other(text) => error(text),
+    })?;
+    let limits = limits(csi_node);
+    if new.is_empty() || limits.is_empty() {
+        return Ok(());
+    }
+
+    let mut attached = Volumes::new();
+    for other in cluster.pods_on(node) {
+        attachable(cluster, other, csi_node, false, &mut attached)
+            .map_err(|(Problem::NotFound(text) | Problem::Other(text))| error(text))?;
+    }
+    new.retain(|volume, _| !attached.contains_key(volume));
+    attached.extend(attachments(cluster, node));
+
+    let count = |volumes: &Volumes, driver: &str| volumes.values().filter(|known| *known == driver).count();
+    let exceeded = limits.iter().any(|(driver, limit)| {
+        let more = count(&new, driver);
+        more > 0 && i64::try_from(count(&attached, driver) + more).is_ok_and(|sum| sum > *limit)
+    });
+    match exceeded {
+        true => Err(Failure::new(Code::Unschedulable, "node(s) exceed max volume count")),
+        false => Ok(()),
+    }
+}
+
+enum Problem {
+    /// An object is not there.
+    NotFound(String),
+    Other(String),
+}
+
+/// Adds the volumes of a pod that a CSI driver has to attach.
+fn attachable(
+    cluster: &Cluster,
+    pod: &Value,
+    csi_node: Option<&Value>,
+    is_new: bool,
+    volumes: &mut Volumes,
+) -> Result<(), Problem> {
+    for volume in list(pod, "spec.volumes") {
+        let Some(reference) = claim_ref(pod, volume) else {
+            if let Some(plugin) = plugin_of(volume).filter(|plugin| plugin.is_migrated && csi_node.is_some()) {
+                let handle = inline_handle(plugin, volume).map_err(|error| {
+                    let name = text(volume, "name");
+                    Problem::Other(format!("converting volume({name}) from inline to csi: {error}"))
+                })?;
+                volumes.insert(format!("{}/{handle}", plugin.driver), plugin.driver.to_owned());
+            }
+            continue;
+        };
+        if reference.name.is_empty() {
+            return Err(Problem::Other("PersistentVolumeClaim had no name".to_owned()));
+        }
+        let Some(claim) = claim(cluster, pod, &reference.name) else {
+            if is_new {
+                let claim = format!("{}/{}", namespace(pod), reference.name);
+                return Err(Problem::NotFound(format!("looking up PVC {claim}: {}", not_found(&reference.name))));
+            }
+            continue;
+        };
+        if let Some(error) = ownership_error(pod, claim).filter(|_| reference.is_ephemeral) {
+            return Err(Problem::Other(error));
+        }
+        if let Some((driver, handle)) = driver_of(cluster, claim, csi_node) {
+            volumes.insert(format!("{driver}/{handle}"), driver);
+        }
+    }
+    Ok(())
+}
+
+/// The driver of a claim, and what it calls the volume; of a volume that is yet to be made, a name of its own.
+fn driver_of(cluster: &Cluster, claim: &Value, csi_node: Option<&Value>) -> Option<(String, String)> {
+    let found = match cluster.get("PersistentVolume", text(claim, "spec.volumeName")) {
+        Some(volume) if at(volume, "spec.csi").is_null() => {
+            let plugin = plugin_of(at(volume, "spec")).filter(|plugin| plugin.is_migrated && csi_node.is_some())?;
+            (plugin.driver.to_owned(), volume_handle(plugin, volume).ok()?)
+        }
+        Some(volume) => (text(volume, "spec.csi.driver").to_owned(), text(volume, "spec.csi.volumeHandle").to_owned()),
+        None => {
+            let class = cluster.get("StorageClass", class_of_claim(claim))?;
+            let provisioner = text(class, "provisioner");
+            let driver = match plugin_named(provisioner) {
+                Some(plugin) if plugin.is_migrated && csi_node.is_some() => plugin.driver,
+                Some(_) => return None,
+                None => provisioner,
+            };
+            (driver.to_owned(), format!("yet to be made-{}", key(claim)))
+        }
+    };
+    (!found.0.is_empty() && !found.1.is_empty()).then_some(found)
+}
+
+fn limits(csi_node: Option<&Value>) -> BTreeMap<String, i64> {
+    let drivers = csi_node.map_or(&[][..], |node| list(node, "spec.drivers"));
+    drivers
+        .iter()
+        .filter_map(|driver| Some((text(driver, "name").to_owned(), at(driver, "allocatable.count").as_i64()?)))
+        .collect()
+}
+
+/// What VolumeAttachments say is attached to the node.
+fn attachments(cluster: &Cluster, node: &Value) -> Volumes {
+    let here = cluster.all("VolumeAttachment").filter(|attachment| text(attachment, "spec.nodeName") == name(node));
+    here.filter_map(|attachment| {
+        let driver = text(attachment, "spec.attacher");
+        let volume = cluster.get("PersistentVolume", text(attachment, "spec.source.persistentVolumeName"))?;
+        let is_csi = !driver.is_empty() && !at(volume, "spec.csi").is_null();
+        let handle = text(volume, "spec.csi.volumeHandle");
+        is_csi.then(|| (format!("{driver}/{handle}"), driver.to_owned()))
+    })
+    .collect()
+}

@@ -1,0 +1,190 @@
+//! What filters answer, and the lines of `explain -o jsonl` that show it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// kube-scheduler's status codes of a rejection, in the order of their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// The question has no answer.
+    Error,
+    /// Preemption may help.
+    Unschedulable,
+    /// Preemption cannot help.
+    UnschedulableAndUnresolvable,
+}
+
+impl Code {
+    /// The code's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "Error",
+            Self::Unschedulable => "Unschedulable",
+            Self::UnschedulableAndUnresolvable => "UnschedulableAndUnresolvable",
+        }
+    }
+}
+
+/// A rejection of one node: a code, and every reason, sorted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Failure {
+    /// kube-scheduler's status code.
+    pub code: Code,
+    /// Every reason, sorted.
+    pub reasons: Vec<String>,
+}
+
+impl Failure {
+    /// A rejection for one reason.
+    pub fn new(code: Code, reason: impl Into<String>) -> Self {
+        Self { code, reasons: vec![reason.into()] }
+    }
+}
+
+/// How a filter takes part in the scheduling cycle of a pod, beside rejecting single nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cycle {
+    /// It looks at every node.
+    EachNode,
+    /// It names the nodes that are looked at: the others are not filtered at all.
+    NamedNodes,
+    /// Its PreFilter rejects the pod: no node is filtered.
+    Rejected,
+    /// It has no answer somewhere: the cycle is given up.
+    Aborted,
+}
+
+/// One filter alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The rejected nodes.
+    pub failures: BTreeMap<String, Failure>,
+    /// What it means for the cycle.
+    pub cycle: Cycle,
+}
+
+impl Outcome {
+    /// Every node judged by itself.
+    pub fn each_node<'a>(nodes: impl Iterator<Item = &'a Value>, judge: impl Fn(&Value) -> Option<Failure>) -> Self {
+        let failures: BTreeMap<String, Failure> =
+            nodes.filter_map(|node| Some((nodesift_fixtures::json::name(node).to_owned(), judge(node)?))).collect();
+        let aborted = failures.values().any(|failure| failure.code == Code::Error);
+        Self { failures, cycle: if aborted { Cycle::Aborted } else { Cycle::EachNode } }
+    }
+
+    /// All nodes fit.
+    pub fn fits_all() -> Self {
+        Self { failures: BTreeMap::new(), cycle: Cycle::EachNode }
+    }
+
+    /// PreFilter rejects the pod, and so every node.
+    pub fn rejected<'a>(nodes: impl Iterator<Item = &'a Value>, failure: &Failure) -> Self {
+        let cycle = if failure.code == Code::Error { Cycle::Aborted } else { Cycle::Rejected };
+        Self { cycle, ..Self::each_node(nodes, |_| Some(failure.clone())) }
+    }
+}
+
+/// All filters together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conjunction {
+    /// Nodes that no filter rejects.
+    pub feasible: Vec<String>,
+    /// Each other node under the first filter that rejects it.
+    pub first: BTreeMap<String, (&'static str, Failure)>,
+    /// How many nodes each reason counts for, each node under all reasons of the first filter that rejects it; only
+    /// where nothing is feasible.
+    pub message: Option<String>,
+    /// How kube-scheduler's cycle ends: it has this very message only where every filter looks at each node.
+    pub cycle: Cycle,
+}
+
+/// A pod judged.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Each filter alone, in order.
+    pub alone: Vec<(&'static str, Outcome)>,
+    /// All together.
+    pub together: Conjunction,
+}
+
+/// By node with nominated pods, what each filter says with them on it.
+pub type WithNominated = BTreeMap<String, Vec<Option<Failure>>>;
+
+impl Explanation {
+    /// Puts the filters' outcomes together. A node with nominated pods must fit with them and without, and fails for what
+    /// is found first, with them; so it is for each filter alone, and for all of them, each time in their order.
+    pub fn new<'a>(
+        pod: String,
+        nodes: impl Iterator<Item = &'a str>,
+        mut alone: Vec<(&'static str, Outcome)>,
+        with_nominated: &WithNominated,
+    ) -> Self {
+        let nodes: BTreeSet<&str> = nodes.collect();
+        let mut cycle = alone.iter().map(|(_, outcome)| outcome.cycle).max().unwrap_or(Cycle::EachNode);
+        let mut first: BTreeMap<String, (&'static str, Failure)> = BTreeMap::new();
+        for node in &nodes {
+            let without = alone.iter().map(|(filter, outcome)| (*filter, outcome.failures.get(*node)));
+            let names = alone.iter().map(|(filter, _)| *filter);
+            let with = with_nominated.get(*node).into_iter().flatten().map(Option::as_ref);
+            let found = names.zip(with).chain(without).find_map(|(filter, failure)| Some((filter, failure?.clone())));
+            if let Some((filter, failure)) = found {
+                if failure.code == Code::Error {
+                    cycle = cycle.max(Cycle::Aborted);
+                }
+                first.insert((*node).to_owned(), (filter, failure));
+            }
+        }
+        let feasible = nodes.iter().filter(|node| !first.contains_key(**node)).map(|node| (*node).to_owned()).collect();
+        for (node, failures) in with_nominated {
+            for ((_, outcome), failure) in alone.iter_mut().zip(failures) {
+                if let Some(failure) = failure {
+                    outcome.failures.insert(node.clone(), failure.clone());
+                }
+            }
+        }
+
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for reason in first.values().flat_map(|(_, failure)| &failure.reasons) {
+            *counts.entry(reason).or_default() += 1;
+        }
+        let mut parts: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        parts.sort();
+        let message = match nodes.len() {
+            0 => "no nodes available to schedule pods".to_owned(),
+            count => format!("0/{count} nodes are available: {}.", parts.join(", ")),
+        };
+        let message = first.len().eq(&nodes.len()).then_some(message);
+        let together = Conjunction { feasible, first, message, cycle };
+        Self { pod, alone, together }
+    }
+
+    /// The lines of `explain -o jsonl`. The message is left out where kube-scheduler's own would be another.
+    pub fn lines(&self) -> Vec<String> {
+        let alone = self.alone.iter().map(|(filter, outcome)| self.line(filter, outcome));
+        let message = self.together.message.as_deref().filter(|_| self.together.cycle == Cycle::EachNode);
+        let message = message.map_or_else(String::new, |message| format!(r#","message":{}"#, quoted(message)));
+        let feasible = Value::from(self.together.feasible.clone());
+        let together = format!(r#"{{"pod":{},"predicate":"*","feasible":{feasible}{message}}}"#, quoted(&self.pod));
+        alone.chain([together]).collect()
+    }
+
+    fn line(&self, filter: &str, outcome: &Outcome) -> String {
+        let mut groups: BTreeMap<(&str, &[String]), Vec<&str>> = BTreeMap::new();
+        for (node, failure) in &outcome.failures {
+            groups.entry((failure.code.name(), &failure.reasons)).or_default().push(node);
+        }
+        let groups = groups.iter().map(|((code, reasons), nodes)| {
+            let (reasons, nodes) = (Value::from(reasons.to_vec()), Value::from(nodes.clone()));
+            format!(r#"{{"code":{},"reasons":{reasons},"nodes":{nodes}}}"#, quoted(code))
+        });
+        let failures = groups.collect::<Vec<_>>().join(",");
+        format!(r#"{{"pod":{},"predicate":{},"failures":[{failures}]}}"#, quoted(&self.pod), quoted(filter))
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}

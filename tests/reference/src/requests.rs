@@ -1,0 +1,179 @@
+//! What a pod asks for and takes, and what a node gives.
+//!
+//! Sources: component-helpers `resource/helpers.go`, pkg/scheduler `framework/types.go`, `util/utils.go`.
+
+use std::collections::BTreeMap;
+
+use nodesift_fixtures::json::{at, entries, is_set, list, text};
+use serde_json::Value;
+
+use crate::quantity::Quantity;
+use crate::selector::label_key_errors;
+
+/// Amounts as they are written and summed, before they are rounded.
+type Amounts = BTreeMap<String, Quantity>;
+
+/// Rounded amounts: `cpu` in thousandths, everything else in units.
+pub type Rounded = BTreeMap<String, i64>;
+
+/// What an incoming pod asks for: its spec alone.
+pub fn asked_by(pod: &Value) -> Rounded {
+    rounded(&pod_requests(pod, false))
+}
+
+/// What a pod on a node takes: while it is resized, the largest of what its spec, its containers and its node say.
+pub fn taken_by(pod: &Value) -> Rounded {
+    rounded(&pod_requests(pod, true))
+}
+
+/// What a node gives; `pods` included.
+pub fn given_by(node: &Value) -> Rounded {
+    rounded(&amounts(at(node, "status.allocatable")))
+}
+
+/// Whether kube-scheduler counts a resource of this name, beside the four that it knows by name.
+fn is_scalar(name: &str) -> bool {
+    let native_by_prefix = name.contains("kubernetes.io/");
+    let extended = name.contains('/')
+        && !native_by_prefix
+        && !name.starts_with("requests.")
+        && label_key_errors(&format!("requests.{name}")).is_empty();
+    extended || native_by_prefix || name.starts_with("hugepages-") || name.starts_with("attachable-volumes-")
+}
+
+fn rounded(amounts: &Amounts) -> Rounded {
+    let counted = |name: &str| matches!(name, "cpu" | "memory" | "ephemeral-storage" | "pods") || is_scalar(name);
+    amounts
+        .iter()
+        .filter(|(name, _)| counted(name))
+        .map(|(name, amount)| (name.clone(), if name == "cpu" { amount.milli_value() } else { amount.value() }))
+        .collect()
+}
+
+fn amounts(list: &Value) -> Amounts {
+    let entries = list.as_object().into_iter().flatten();
+    entries.map(|(name, amount)| (name.clone(), Quantity::read(amount).unwrap_or(Quantity::ZERO))).collect()
+}
+
+fn add(sum: &mut Amounts, more: &Amounts) {
+    for (name, amount) in more {
+        let sum = sum.entry(name.clone()).or_insert(Quantity::ZERO);
+        *sum = sum.plus(*amount);
+    }
+}
+
+fn raise(largest: &mut Amounts, other: &Amounts) {
+    for (name, amount) in other {
+        let known = largest.entry(name.clone()).or_insert(*amount);
+        if amount.exceeds(*known) {
+            *known = *amount;
+        }
+    }
+}
+
+fn is_sidecar(container: &Value) -> bool {
+    text(container, "restartPolicy") == "Always"
+}
+
+fn pod_requests(pod: &Value, with_status: bool) -> Amounts {
+    let mut sum = Amounts::new();
+    for container in list(pod, "spec.containers") {
+        add(&mut sum, &container_requests(pod, container, with_status));
+    }
+    // Init containers run one after the other, each beside the sidecars that were started before it.
+    let mut sidecars = Amounts::new();
+    let mut init = Amounts::new();
+    for container in list(pod, "spec.initContainers") {
+        let mut now = container_requests(pod, container, with_status && is_sidecar(container));
+        if is_sidecar(container) {
+            add(&mut sum, &now);
+            add(&mut sidecars, &now);
+            now = sidecars.clone();
+        } else {
+            add(&mut now, &sidecars);
+        }
+        raise(&mut init, &now);
+    }
+    raise(&mut sum, &init);
+
+    let pod_level = amounts(at(pod, "spec.resources.requests"));
+    let from_status = (with_status && is_set(pod, "status.resources")).then(|| {
+        effective(
+            pod,
+            pod_level.clone(),
+            &amounts(at(pod, "status.resources.requests")),
+            &amounts(at(pod, "status.allocatedResources")),
+        )
+    });
+    for (name, amount) in &pod_level {
+        if matches!(name.as_str(), "cpu" | "memory") || name.starts_with("hugepages-") {
+            let amount = match &from_status {
+                Some(effective) => effective.get(name).copied().unwrap_or(Quantity::ZERO),
+                None => *amount,
+            };
+            sum.insert(name.clone(), amount);
+        }
+    }
+    add(&mut sum, &amounts(at(pod, "spec.overhead")));
+    sum
+}
+
+fn container_requests(pod: &Value, container: &Value, with_status: bool) -> Amounts {
+    let spec = amounts(at(container, "resources.requests"));
+    if !with_status {
+        return spec;
+    }
+    let statuses = [list(pod, "status.containerStatuses"), list(pod, "status.initContainerStatuses")].concat();
+    // The last status of a name counts.
+    match statuses.iter().rev().find(|status| text(status, "name") == text(container, "name")) {
+        Some(status) if is_set(status, "resources") => {
+            let actuated = amounts(at(status, "resources.requests"));
+            effective(pod, spec, &actuated, &amounts(at(status, "allocatedResources")))
+        }
+        _ => spec,
+    }
+}
+
+/// The largest of three; what the spec says does not count where the resize is infeasible.
+fn effective(pod: &Value, spec: Amounts, actuated: &Amounts, allocated: &Amounts) -> Amounts {
+    let pending = list(pod, "status.conditions").iter().find(|condition| text(condition, "type") == "PodResizePending");
+    let infeasible = pending.is_some_and(|condition| text(condition, "reason") == "Infeasible");
+    let mut largest = if infeasible { Amounts::new() } else { spec };
+    raise(&mut largest, actuated);
+    raise(&mut largest, allocated);
+    largest
+}
+
+/// A host port in use: address, protocol, number.
+pub type HostPort = (String, String, i64);
+
+/// The host ports of a pod: of its containers and its sidecars.
+pub fn host_ports(pod: &Value) -> Vec<HostPort> {
+    let sidecars = list(pod, "spec.initContainers").iter().filter(|container| is_sidecar(container));
+    let containers = sidecars.chain(list(pod, "spec.containers"));
+    let or = |text: &str, default: &str| if text.is_empty() { default.to_owned() } else { text.to_owned() };
+    containers
+        .flat_map(|container| list(container, "ports"))
+        .filter_map(|port| {
+            let number = at(port, "hostPort").as_i64().filter(|number| *number > 0)?;
+            Some((or(text(port, "hostIP"), "0.0.0.0"), or(text(port, "protocol"), "TCP"), number))
+        })
+        .collect()
+}
+
+/// Names of extended resources that a DeviceClass serves.
+pub fn served_by_device_classes<'a>(classes: impl Iterator<Item = &'a Value>) -> Vec<String> {
+    classes
+        .flat_map(|class| {
+            let own = text(class, "spec.extendedResourceName").to_owned();
+            [own, format!("deviceclass.resource.kubernetes.io/{}", nodesift_fixtures::json::name(class))]
+        })
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// The entries of a resource list by name, for callers that need one as it is written.
+pub fn written(object: &Value, path: &str, resource: &str) -> Option<Quantity> {
+    let (_, amount) = entries(object, path).into_iter().find(|(name, _)| *name == resource)?;
+    Quantity::read(amount)
+}

@@ -1,0 +1,29 @@
+//! Tolerations and taints. `Gt` and `Lt` are off in 1.36 and tolerate nothing.
+
+use nodesift_fixtures::json::{list, text};
+use serde_json::{Value, json};
+
+/// Whether the pod tolerates all taints of the node that keep pods out.
+pub fn tolerates_node(pod: &Value, node: &Value) -> bool {
+    let keeps_out = |taint: &&Value| matches!(text(taint, "effect"), "NoSchedule" | "NoExecute");
+    list(node, "spec.taints").iter().filter(keeps_out).all(|taint| tolerates(pod, taint))
+}
+
+/// Whether the pod tolerates the taint that an unschedulable node would carry.
+pub fn tolerates_unschedulable(pod: &Value) -> bool {
+    tolerates(pod, &json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}))
+}
+
+fn tolerates(pod: &Value, taint: &Value) -> bool {
+    list(pod, "spec.tolerations").iter().any(|toleration| {
+        let any_or_same =
+            |field: &str| matches!(text(toleration, field), "") || text(toleration, field) == text(taint, field);
+        any_or_same("effect")
+            && any_or_same("key")
+            && match text(toleration, "operator") {
+                "" | "Equal" => text(toleration, "value") == text(taint, "value"),
+                "Exists" => true,
+                _ => false,
+            }
+    })
+}

@@ -1,0 +1,80 @@
+//! The reference implementation against kube-scheduler: for every document in `tests/data` it gives, line by line and byte by byte, what
+//! kube-scheduler 1.36.2's own plugins gave.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use nodesift_fixtures::{Cluster, json};
+use nodesift_reference::{FILTERS, Filter, explain};
+use serde_json::Value;
+
+/// Documents in `tests/data`, and pods in all of them: neither may go missing unnoticed.
+const DOCUMENTS: usize = 28;
+const PODS: usize = 1732;
+
+/// The documents were made with the filters of the default profile before features were declared.
+const NOT_IN_DOCUMENTS: &str = "NodeDeclaredFeatures";
+
+#[test]
+fn every_line_is_kube_schedulers() {
+    let filters: Vec<Filter> = FILTERS.into_iter().filter(|filter| filter.name != NOT_IN_DOCUMENTS).collect();
+    let names = documents();
+    assert_eq!(names.len(), DOCUMENTS, "documents");
+    let mut equal: BTreeMap<String, usize> = BTreeMap::new();
+    let mut different: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in &names {
+        let read = |kind: &str| read_gzip(&folder().join(format!("{name}.{kind}")));
+        let cluster = Cluster::of_list(&serde_json::from_str(&read("cluster.json.gz")).unwrap());
+        let pods: Value = serde_json::from_str(&read("pods.json.gz")).unwrap();
+        let found = json::list(&pods, "items").iter().flat_map(|pod| explain(&cluster, pod, &filters).lines());
+        let found: Vec<String> = found.collect();
+        let expected = read("expected.jsonl.gz");
+        let expected: Vec<&str> = expected.lines().collect();
+        assert_eq!(found.len(), expected.len(), "lines of document {name}");
+        for (expected, found) in expected.iter().zip(&found) {
+            let predicate = serde_json::from_str::<Value>(expected).unwrap()["predicate"].as_str().unwrap().to_owned();
+            if expected == found {
+                *equal.entry(predicate).or_default() += 1;
+            } else {
+                let difference = format!("document {name}:\n  expected {expected}\n  found    {found}");
+                different.entry(predicate).or_default().push(difference);
+            }
+        }
+    }
+    for (predicate, differences) in &different {
+        println!(
+            "{predicate}: {} differences, among them\n{}",
+            differences.len(),
+            differences[..differences.len().min(5)].join("\n")
+        );
+    }
+    println!("equal: {equal:?}");
+    assert!(different.is_empty(), "lines differ");
+    for predicate in filters.iter().map(|filter| filter.name).chain(["*"]) {
+        assert_eq!(equal.get(predicate), Some(&PODS), "lines of {predicate}");
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../data")
+}
+
+fn documents() -> Vec<String> {
+    let files = std::fs::read_dir(folder()).expect("tests/data can be listed");
+    let mut names: Vec<String> = files
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".cluster.json.gz")?.to_owned()))
+        .collect();
+    names.sort();
+    names
+}
+
+fn read_gzip(path: &Path) -> String {
+    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text
+}

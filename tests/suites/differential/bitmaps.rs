@@ -1,0 +1,100 @@
+//! Answers as bitmaps against answers by name: a client that keeps the table of rows through random histories always reads
+//! the same nodes from a bitmap, whichever table it has and whichever snapshot the answer is from.
+
+use std::sync::Arc;
+
+use nodesift_api::{Age, response};
+use nodesift_cache::Snapshot;
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
+use nodesift_fixtures::random::History;
+use nodesift_proto::RowNames;
+use nodesift_proto::v1::{Bitmaps, Detail, FilterResponse};
+
+use crate::mirror::{self, Mirror};
+use crate::seeds::Seeds;
+use crate::{FIXED_PART, default_policy, engine, from_environment};
+
+/// How many clusters where nothing is said: some seconds of one core.
+const CLUSTERS: u64 = 40;
+
+/// Rounds of events in each cluster's history; questions are asked after each.
+const ROUNDS: usize = 8;
+
+/// Pods asked about in a round, each by one of the clients.
+const PODS: usize = 4;
+
+/// Clients, which have tables of different ages.
+const CLIENTS: usize = 3;
+
+#[test]
+fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
+    let count = from_environment("NODESIFT_BITMAP_CLUSTERS", CLUSTERS);
+    let seeds = Seeds::of_run(count / FIXED_PART);
+    let policy = default_policy();
+    let (mut feasible, mut whole, mut parts, mut back) = (0, 0, 0, 0);
+    for seed in seeds.take(count) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut history = History::new(seed);
+        let mut mirror = Mirror::new(policy.scheduler_names.clone());
+        mirror.load(history.cluster.objects());
+        let engine = engine(&policy, &mirror);
+        let mut clients: Vec<RowNames> = vec![RowNames::default(); CLIENTS];
+        let mut snapshots: Vec<Arc<Snapshot>> = vec![engine.snapshot()];
+        for _ in 0..ROUNDS {
+            mirror.follow(&history.advance());
+            snapshots.push(engine.snapshot());
+            for _ in 0..PODS {
+                let pod = history.asked_pod();
+                let question = Query {
+                    pods: vec![PodRef::Whole(Box::new(mirror::pod(&pod)))],
+                    nodes: Nodes::All,
+                    phase: Phase::Allocate,
+                    depth: Depth::FirstFailure,
+                };
+                // Now and then from an earlier snapshot, as an answer that is overtaken on its way.
+                let age = if random.u8(0..4) == 0 { random.usize(0..snapshots.len()) } else { 0 };
+                let snapshot = &snapshots[snapshots.len() - 1 - age];
+                let client = &mut clients[random.usize(0..CLIENTS)];
+                let known = client.known();
+                let named = ask(&engine, snapshot, &question, None);
+                let mapped = ask(&engine, snapshot, &question, Some(known));
+                let told = mapped.rows.as_ref().expect("a table comes with bitmaps");
+                whole += u64::from(told.whole);
+                parts += u64::from(!told.whole && !told.changes.is_empty());
+                back += u64::from(!told.whole && told.generation < known.generation);
+                *client = client.with(told);
+                assert_eq!(client.len(), snapshot.node_count(), "seed {seed}");
+                feasible += compare(&named, &mapped, client, seed);
+            }
+        }
+    }
+    println!("{feasible} feasible nodes; tables {whole} times whole, {parts} times in part, {back} times back");
+    assert!(count < CLUSTERS || [feasible, whole, parts, back].iter().all(|times| *times > 0), "all of it occurs");
+}
+
+fn ask(engine: &Engine, snapshot: &Arc<Snapshot>, question: &Query, bitmaps: Option<Bitmaps>) -> FilterResponse {
+    let answer = engine.answer_on(snapshot, question).expect("an answer");
+    response::filter(&answer, Age::default(), Detail::Nodes, bitmaps.as_ref())
+}
+
+/// Compares the two forms of one answer, and says how many nodes are feasible.
+fn compare(named: &FilterResponse, mapped: &FilterResponse, rows: &RowNames, seed: u64) -> u64 {
+    let decode = |bitmap: &Option<Vec<u8>>| {
+        let mut names: Vec<String> = rows.decode(bitmap.as_deref().expect("a bitmap")).map(str::to_owned).collect();
+        names.sort();
+        names
+    };
+    let (named, mapped) = (&named.pods[0], &mapped.pods[0]);
+    assert_eq!((&named.feasible_rows, &mapped.feasible), (&None, &Vec::new()), "one form at a time");
+    assert_eq!(decode(&mapped.feasible_rows), named.feasible, "seed {seed}");
+    assert_eq!((named.feasible_count as usize, mapped.feasible_count), (named.feasible.len(), named.feasible_count));
+    assert_eq!((&named.message, named.cycle, named.nodes), (&mapped.message, mapped.cycle, mapped.nodes));
+    assert_eq!(named.failures.len(), mapped.failures.len());
+    for (named, mapped) in named.failures.iter().zip(&mapped.failures) {
+        assert_eq!((&named.node_rows, &mapped.nodes), (&None, &Vec::new()), "one form at a time");
+        assert_eq!(decode(&mapped.node_rows), named.nodes, "seed {seed}");
+        assert_eq!((&named.predicate, &named.code, &named.reasons), (&mapped.predicate, &mapped.code, &mapped.reasons));
+        assert_eq!((named.count as usize, mapped.count), (named.nodes.len(), named.count));
+    }
+    u64::from(named.feasible_count)
+}

@@ -1,0 +1,118 @@
+//! Two answers to one question, by plain names, and where they differ.
+
+use std::collections::BTreeMap;
+
+use nodesift_engine::{Answer, Depth, FailureGroup};
+use nodesift_reference::{Cycle, Explanation};
+
+/// Rejected nodes, each with the code and the reasons.
+type Rejected = BTreeMap<String, (&'static str, Vec<String>)>;
+
+/// What the engine answered about one pod.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answered {
+    predicates: Vec<(String, Rejected)>,
+    feasible: Vec<String>,
+    /// Nodes under the first predicate that rejects them.
+    first: BTreeMap<String, (String, &'static str, Vec<String>)>,
+    message: Option<String>,
+    /// Whether kube-scheduler's filters look at each node, so that the message counts what they say.
+    each_node: bool,
+    faults: Vec<String>,
+}
+
+impl Answered {
+    pub(super) fn new(answer: &Answer) -> Self {
+        let [pod] = &answer.pods[..] else { panic!("one pod asked about, {} answered", answer.pods.len()) };
+        let name = |row| answer.snapshot.node_name(row).to_owned();
+        let rejected = |failures: &[FailureGroup]| -> Rejected {
+            let by_node = |failure: &FailureGroup| {
+                let what = (failure.code.name(), failure.reasons.to_vec());
+                failure.rows.iter().map(|row| (name(row), what.clone())).collect::<Vec<_>>()
+            };
+            failures.iter().flat_map(by_node).collect()
+        };
+        let first = pod.failures.iter().flat_map(|failure| {
+            let what = (failure.predicate.to_string(), failure.code.name(), failure.reasons.to_vec());
+            failure.rows.iter().map(|row| (name(row), what.clone())).collect::<Vec<_>>()
+        });
+        Self {
+            predicates: pod.predicates.iter().map(|one| (one.predicate.to_string(), rejected(&one.failures))).collect(),
+            feasible: pod.feasible.by_name(&answer.snapshot).into_iter().map(name).collect(),
+            first: first.collect(),
+            message: pod.message.as_deref().map(str::to_owned),
+            each_node: pod.cycle == nodesift_engine::Cycle::EachNode,
+            faults: pod.faults.iter().map(|fault| format!("{fault:?}")).collect(),
+        }
+    }
+}
+
+/// Where the engine's answer about some nodes differs from the reference's.
+pub(super) fn differences(found: &Answered, reference: &Explanation, nodes: &[String], depth: Depth) -> Vec<String> {
+    let mut differences: Vec<String> = found.faults.iter().map(|fault| format!("fault {fault}")).collect();
+    let about = format!("{depth:?} over {} nodes", nodes.len());
+
+    let expected = |outcome: &nodesift_reference::Outcome| -> Rejected {
+        let asked = outcome.failures.iter().filter(|(node, _)| nodes.contains(node));
+        asked.map(|(node, failure)| (node.clone(), (failure.code.name(), failure.reasons.clone()))).collect()
+    };
+    if depth == Depth::Each {
+        let names: Vec<&str> = reference.alone.iter().map(|(name, _)| *name).collect();
+        let answered: Vec<&str> = found.predicates.iter().map(|(name, _)| name.as_str()).collect();
+        if names != answered {
+            differences.push(format!("{about}: predicates {answered:?}, reference {names:?}"));
+        }
+        for ((name, found), (_, outcome)) in found.predicates.iter().zip(&reference.alone) {
+            let expected = expected(outcome);
+            if *found != expected {
+                differences.push(format!("{about}: {name}:{}", contrast(found, &expected)));
+            }
+        }
+    }
+
+    let first = |node: &String| {
+        let (filter, failure) = reference.together.first.get(node)?;
+        Some((node.clone(), ((*filter).to_owned(), failure.code.name(), failure.reasons.clone())))
+    };
+    let expected_first: BTreeMap<_, _> = nodes.iter().filter_map(first).collect();
+    if found.first != expected_first {
+        differences.push(format!("{about}: first failures:{}", contrast(&found.first, &expected_first)));
+    }
+    let feasible: Vec<&String> = nodes.iter().filter(|node| reference.together.feasible.contains(node)).collect();
+    if found.feasible.iter().collect::<Vec<_>>() != feasible {
+        differences.push(format!("{about}: feasible {:?}, reference {feasible:?}", found.feasible));
+    }
+    let all_nodes = nodes.len() == reference_nodes(reference, nodes);
+    if all_nodes && !messages_agree(found, reference) {
+        differences.push(format!("{about}: message {:?}, reference {:?}", found.message, reference.together));
+    }
+    differences
+}
+
+/// How many nodes the reference judged: it does not say, but all of them are feasible or rejected.
+fn reference_nodes(reference: &Explanation, nodes: &[String]) -> usize {
+    let rejected = reference.alone.iter().flat_map(|(_, outcome)| outcome.failures.keys());
+    let all: std::collections::BTreeSet<&String> = rejected.chain(&reference.together.feasible).chain(nodes).collect();
+    all.len()
+}
+
+/// The messages are the same where kube-scheduler's cycle filters every node. Where it ends before, both say so; the words
+/// are then about other nodes than the reference counts.
+fn messages_agree(found: &Answered, reference: &Explanation) -> bool {
+    match reference.together.cycle {
+        Cycle::EachNode => found.each_node && found.message == reference.together.message,
+        _ => !found.each_node && found.message.is_some() == reference.together.message.is_some(),
+    }
+}
+
+/// The entries in which two maps differ.
+fn contrast<V: PartialEq + std::fmt::Debug>(found: &BTreeMap<String, V>, reference: &BTreeMap<String, V>) -> String {
+    let mut keys: Vec<&String> = found.keys().chain(reference.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    let different = keys.into_iter().filter(|key| found.get(*key) != reference.get(*key));
+    let shown = different
+        .take(4)
+        .map(|key| format!("\n    {key}: engine {:?}, reference {:?}", found.get(key), reference.get(key)));
+    shown.collect()
+}

@@ -1,0 +1,217 @@
+//! The engine against the reference implementation: random clusters with histories, applied to the cache event by event,
+//! and after every few events the verdicts of all predicates for several pods, both ways. [`preemption`] counts victims,
+//! [`overlay`] supposes changes of the cluster, [`nominated`] has nominated pods, [`wide`] many nodes. [`reuse`], [`sample`]
+//! and [`bitmaps`] compare two ways of asking the same.
+//!
+//! [`mirror`] loads the reference's objects into the cache; [`comparison`] says where two answers differ. A run has
+//! `NODESIFT_DIFFERENTIAL_CLUSTERS` (150) clusters. Their [`seeds`] are in part the same in every run and otherwise new;
+//! `NODESIFT_SEED` names the first instead. A difference names its seed: the same seed alone makes it again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+mod bitmaps;
+mod comparison;
+mod mirror;
+mod nominated;
+mod overlay;
+mod preemption;
+mod reuse;
+mod sample;
+mod seeds;
+mod victims;
+mod wide;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
+use nodesift_fixtures::random::History;
+use nodesift_fixtures::{Cluster, json};
+use nodesift_policy::Policy;
+use nodesift_reference::{Explanation, Filter, explain, filters};
+use nodesift_sandbox::Runtime;
+use serde_json::Value;
+
+use comparison::Answered;
+use mirror::Mirror;
+use seeds::Seeds;
+
+/// How many clusters where nothing is said: a quarter of a minute of two cores.
+const CLUSTERS: u64 = 150;
+
+/// One seed of so many is the same in every run.
+const FIXED_PART: u64 = 4;
+
+/// Fixed seeds of a run that goes on until it has met enough cases.
+const FIXED_SEEDS: u64 = 10;
+
+/// Rounds of events in each cluster's history; the pods are judged before the first and after each.
+const ROUNDS: usize = 4;
+
+/// New pods that are judged in each round, and pods of the cluster that are bound to no node.
+const NEW_PODS: usize = 3;
+const KNOWN_PODS: usize = 2;
+
+/// Nodes that a question about some nodes names.
+const SOME_NODES: usize = 3;
+
+/// Time per call, in place of the policy's: what is judged here is the answer, and a busy machine takes long.
+const CALL_TIME: Duration = Duration::from_secs(10);
+
+/// How many pods with differences end the run, and how many differences of one are shown.
+const SHOWN: usize = 4;
+
+#[test]
+fn engine_and_reference_agree_on_random_histories() {
+    let count = from_environment("NODESIFT_DIFFERENTIAL_CLUSTERS", CLUSTERS);
+    let seeds = Seeds::of_run(count / FIXED_PART);
+    let started = Instant::now();
+
+    let policy = default_policy();
+    let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
+    let filters = filters::named(&names);
+    let known: Vec<&str> = filters.iter().map(|filter| filter.name).collect();
+    assert_eq!(known, names, "the reference knows every predicate of the default policy, in its order");
+
+    let next = AtomicU64::new(0);
+    let work = || {
+        let mut done = Tally::default();
+        let mut differences = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count || differences.len() >= SHOWN {
+                return (done, differences);
+            }
+            let tally = compare_history(seeds.get(number), &policy, &filters, &mut differences);
+            done.add(tally);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let results: Vec<(Tally, Vec<String>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a worker ends")).collect()
+    });
+
+    let mut done = Tally::default();
+    let mut differences = Vec::new();
+    for (tally, found) in results {
+        done.add(tally);
+        differences.extend(found);
+    }
+    println!("{done:?} in {:.1} s; predicates {}", started.elapsed().as_secs_f32(), names.join(", "));
+    assert!(
+        differences.is_empty(),
+        "{} histories differ (NODESIFT_SEED=<seed> NODESIFT_DIFFERENTIAL_CLUSTERS=1 makes one again)\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
+    assert_eq!(done.clusters, count, "clusters");
+    assert!(done.rejected > 0 && done.feasible > 0, "some nodes fit and some do not");
+}
+
+/// What was compared.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    clusters: u64,
+    pods: u64,
+    /// Verdicts on a node by a predicate.
+    verdicts: u64,
+    rejected: u64,
+    feasible: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.clusters += other.clusters;
+        self.pods += other.pods;
+        self.verdicts += other.verdicts;
+        self.rejected += other.rejected;
+        self.feasible += other.feasible;
+    }
+
+    fn count(&mut self, nodes: usize, explanation: &Explanation) {
+        let rejected: usize = explanation.alone.iter().map(|(_, outcome)| outcome.failures.len()).sum();
+        self.pods += 1;
+        self.verdicts += (nodes * explanation.alone.len()) as u64;
+        self.rejected += rejected as u64;
+        self.feasible += explanation.together.feasible.len() as u64;
+    }
+}
+
+/// One history: the cache follows the reference's cluster, and both are asked in every round.
+fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: &mut Vec<String>) -> Tally {
+    let mut tally = Tally { clusters: 1, ..Tally::default() };
+    let mut history = History::new(seed);
+    let mut mirror = Mirror::new(policy.scheduler_names.clone());
+    mirror.load(history.cluster.objects());
+    let engine = engine(policy, &mirror);
+    for round in 0..=ROUNDS {
+        if round > 0 {
+            mirror.follow(&history.advance());
+        }
+        let mut pods: Vec<Value> = (0..NEW_PODS).map(|_| history.asked_pod()).collect();
+        let bound = |pod: &&Value| !json::text(pod, "spec.nodeName").is_empty();
+        pods.extend(history.cluster.all("Pod").filter(|pod| !bound(pod)).take(KNOWN_PODS).cloned());
+        for pod in &pods {
+            let explanation = explain(&history.cluster, pod, filters);
+            tally.count(history.cluster.nodes().count(), &explanation);
+            let found = ask_and_compare(&engine, &history.cluster, pod, Phase::Allocate, &explanation);
+            if !found.is_empty() {
+                let found = found.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect::<String>();
+                differences.push(format!("seed {seed}, round {round}, {}:{found}\n  pod {pod}", explanation.pod));
+                return tally;
+            }
+        }
+    }
+    tally
+}
+
+/// Every predicate alone over all nodes, the cycle over all nodes, and both over some nodes.
+fn ask_and_compare(
+    engine: &Engine,
+    cluster: &Cluster,
+    pod: &Value,
+    phase: Phase,
+    explanation: &Explanation,
+) -> Vec<String> {
+    let names: Vec<String> = cluster.nodes().map(|node| json::name(node).to_owned()).collect();
+    let step = names.len() / SOME_NODES + 1;
+    let some: Vec<String> = names.iter().step_by(step).cloned().collect();
+    let ask = |nodes: Nodes, depth: Depth| {
+        let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
+        let question = Query { pods: vec![pod], nodes, phase, depth };
+        Answered::new(&engine.answer(&question).expect("an answer"))
+    };
+    let mut differences = Vec::new();
+    differences.extend(comparison::differences(&ask(Nodes::All, Depth::Each), explanation, &names, Depth::Each));
+    for (nodes, asked) in [(Nodes::All, &names), (Nodes::Named(some.clone()), &some)] {
+        let answered = ask(nodes, Depth::FirstFailure);
+        differences.extend(comparison::differences(&answered, explanation, asked, Depth::FirstFailure));
+    }
+    let answered = ask(Nodes::Named(some.clone()), Depth::Each);
+    differences.extend(comparison::differences(&answered, explanation, &some, Depth::Each));
+    differences
+}
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")),
+        Err(_) => default,
+    }
+}
+
+fn default_policy() -> Policy {
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
+    let mut policy = read.expect("the default policy can be read");
+    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
+    policy
+}
+
+/// An engine of its own for every cluster, so that nothing of one can reach the next. Modules are compiled once.
+fn engine(policy: &Policy, mirror: &Mirror) -> Engine {
+    let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
+    let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
+    Engine::new(mirror.reader(), active, runtime)
+}

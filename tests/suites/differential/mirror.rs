@@ -1,0 +1,108 @@
+//! Loads the reference's objects into the cache as a source does, one event at a time.
+
+use std::sync::Arc;
+
+use nodesift_cache::metadata;
+use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_fixtures::json;
+use nodesift_fixtures::random::Event;
+use nodesift_object::{self as object, Object};
+use nodesift_source::{self as source, files};
+use serde_json::Value;
+
+/// A cache, its one writer, and whose pods are its own.
+pub(super) struct Mirror {
+    writer: Writer,
+    reader: Reader,
+    own_schedulers: Vec<String>,
+}
+
+impl Mirror {
+    pub(super) fn new(own_schedulers: Vec<String>) -> Self {
+        let (writer, reader) = cache::new();
+        Self { writer, reader, own_schedulers }
+    }
+
+    pub(super) fn reader(&self) -> Reader {
+        self.reader.clone()
+    }
+
+    /// Changes the cache beside what objects say; [`Self::follow`] publishes.
+    pub(super) fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+
+    /// Brings a new cluster's objects in, as a source does.
+    pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
+        let objects: Vec<Object> = objects.filter_map(decode).collect();
+        source::load(&objects, &self.own_schedulers, &mut self.writer);
+    }
+
+    /// Follows events and publishes what they led to.
+    pub(super) fn follow(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Apply(object) => self.apply(object),
+                Event::Remove(object) => self.remove(object),
+            }
+        }
+        self.writer.publish();
+    }
+
+    fn apply(&mut self, object: &Value) {
+        match decode(object) {
+            Some(Object::Node(node)) => self.writer.apply_node(&metadata::node(&node)),
+            Some(Object::Pod(pod)) if metadata::is_terminated(&pod) => self.writer.remove_pod(&pod.metadata.uid),
+            Some(Object::Pod(pod)) => self.writer.apply_pod(metadata::pod_record(&pod, &self.own_schedulers)),
+            Some(Object::Namespace(namespace)) => {
+                let labels = metadata::labels(&namespace.metadata.labels);
+                self.writer.apply_namespace(&namespace.metadata.name, &labels);
+            }
+            Some(Object::DeviceClass(class)) => {
+                let served: Vec<Arc<str>> = metadata::served_resources(&class).collect();
+                self.writer.apply_device_class(&class.metadata.name, &served);
+            }
+            Some(Object::Storage(object)) => self.writer.apply_storage(metadata::storage(&object)),
+            Some(Object::Workload(workload)) => self.writer.apply_workload(&workload),
+            None => {}
+        }
+    }
+
+    fn remove(&mut self, object: &Value) {
+        match decode(object) {
+            Some(Object::Node(node)) => self.writer.remove_node(&node.metadata.name),
+            Some(Object::Pod(pod)) => self.writer.remove_pod(&pod.metadata.uid),
+            Some(Object::Namespace(namespace)) => self.writer.remove_namespace(&namespace.metadata.name),
+            Some(Object::DeviceClass(class)) => self.writer.remove_device_class(&class.metadata.name),
+            Some(Object::Storage(object)) => self.writer.remove_storage(object.kind(), &object.key()),
+            Some(Object::Workload(workload)) => {
+                let metadata = &workload.metadata;
+                self.writer.remove_workload(workload.kind, &metadata.namespace, &metadata.name);
+            }
+            None => {}
+        }
+    }
+}
+
+/// An object as a source delivers it; none of a kind that no predicate reads.
+fn decode(object: &Value) -> Option<Object> {
+    let contents = files::read_bytes("an object of the reference", object.to_string().as_bytes());
+    let contents = contents.unwrap_or_else(|error| panic!("{} {}: {error}", object["kind"], json::key(object)));
+    contents.objects.into_iter().next()
+}
+
+/// A pod as a question carries it.
+pub(super) fn pod(pod: &Value) -> object::Pod {
+    match decode(pod) {
+        Some(Object::Pod(pod)) => *pod,
+        other => panic!("a pod and not {other:?}"),
+    }
+}
+
+/// A node as an overlay carries it.
+pub(super) fn node(node: &Value) -> object::Node {
+    match decode(node) {
+        Some(Object::Node(node)) => *node,
+        other => panic!("a node and not {other:?}"),
+    }
+}

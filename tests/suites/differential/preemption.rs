@@ -1,0 +1,260 @@
+//! How many pods must leave a node: the engine against the reference, which removes the victims from the cluster's objects one
+//! by one and judges everything again each time.
+//!
+//! There are `NODESIFT_PREEMPTION_CASES` (300) cases, of a few fixed [`seeds`](super::seeds) and of new ones. A difference
+//! names its seed: the same seed makes it again.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use nodesift_engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Query, Reuse};
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{key, list, name, text};
+use nodesift_fixtures::random::{Event, History};
+use nodesift_reference::{Code, Explanation, Filter, explain, filters};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+
+use crate::mirror::{self, Mirror};
+use crate::seeds::Seeds;
+use crate::{FIXED_SEEDS, SHOWN, default_policy, engine, from_environment};
+
+/// How many cases where nothing is said: half a minute of two cores.
+const CASES: u64 = 300;
+
+/// Rounds of events in each cluster's history; cases are made after each.
+const ROUNDS: usize = 3;
+
+/// Pods that want to be somewhere in each round, and nodes for each of them.
+const PODS: usize = 3;
+const NODES: usize = 3;
+
+/// More pods, of which only those count that other pods keep from a node.
+const NEIGHBOURS: usize = 12;
+
+/// The filters for which the cluster around the node matters, and not only the node.
+const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
+
+#[test]
+fn preemption_agrees_with_a_recomputation_without_the_victims() {
+    let wanted = from_environment("NODESIFT_PREEMPTION_CASES", CASES);
+    println!("{wanted} cases");
+    let seeds = Seeds::of_run(FIXED_SEEDS);
+    let started = Instant::now();
+    let (next, cases) = (AtomicU64::new(0), AtomicU64::new(0));
+    let work = || {
+        let mut done = Tally::default();
+        while cases.load(Ordering::Relaxed) < wanted && done.differences.len() < SHOWN {
+            let tally = history(seeds.get(next.fetch_add(1, Ordering::Relaxed)));
+            cases.fetch_add(tally.cases, Ordering::Relaxed);
+            done.add(tally);
+        }
+        done
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let done = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = Tally::default();
+        workers.into_iter().for_each(|worker| done.add(worker.join().expect("a worker ends")));
+        done
+    });
+    println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
+    assert!(done.differences.is_empty(), "{} cases differ\n{}", done.differences.len(), done.differences.join("\n"));
+    assert!(done.cases >= wanted, "cases");
+    let kinds = [done.none, done.at_start, done.later, done.made_room_around, done.no_ops, done.by_kept];
+    assert!(wanted < CASES || kinds.iter().all(|count| *count > 0), "every kind of case occurs");
+}
+
+/// What was compared.
+#[derive(Debug, Default)]
+struct Tally {
+    cases: u64,
+    /// The pod fits however many go; it fits once the first may go; it fits later.
+    none: u64,
+    at_start: u64,
+    later: u64,
+    /// Of the latter two: spread or affinity rejected the node before.
+    made_room_around: u64,
+    /// Victims that leave nothing: unknown ones, static ones, those of other nodes, repeated ones.
+    no_ops: u64,
+    /// Cases in which verdicts that are kept were used.
+    by_kept: u64,
+    differences: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.cases += other.cases;
+        self.none += other.none;
+        self.at_start += other.at_start;
+        self.later += other.later;
+        self.made_room_around += other.made_room_around;
+        self.no_ops += other.no_ops;
+        self.by_kept += other.by_kept;
+        self.differences.extend(other.differences);
+    }
+}
+
+/// All cases of one cluster.
+fn history(seed: u64) -> Tally {
+    let policy = default_policy();
+    let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
+    let filters = filters::named(&names);
+    let mut tally = Tally::default();
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut history = History::new(seed);
+    let mut mirror = Mirror::new(policy.scheduler_names.clone());
+    mirror.load(history.cluster.objects());
+    let mut registry = Registry::default();
+    let engine = engine(&policy, &mirror).reusing(Reuse::Verified).counting(Metrics::register(&mut registry));
+    for round in 0..ROUNDS {
+        mirror.follow(&history.advance());
+        mirror.follow(&make_some_static(&mut random, &mut history.cluster));
+        for number in 0..PODS + NEIGHBOURS {
+            let pod = history.asked_pod();
+            let before = explain(&history.cluster, &pod, &filters);
+            // As a core does: it asks how many must go once it knows that the pod fits nowhere. What is kept then is used.
+            if random.bool() {
+                engine.answer(&about(&pod)).expect("an answer");
+            }
+            for node in nodes(&mut random, &history.cluster, &before, number >= PODS) {
+                let (victims, no_ops) = victims(&mut random, &history.cluster, &node);
+                let start = if random.bool() { 0 } else { random.usize(0..=victims.len().min(4)) };
+                let case = Case { pod: &pod, node: &node, victims: &victims, start };
+                let expected = case.recompute(&history.cluster, &filters);
+                let kept = kept(&registry);
+                let found = case.ask(&engine);
+                tally.cases += 1;
+                tally.by_kept += u64::from(kept < self::kept(&registry));
+                tally.no_ops += no_ops;
+                match expected {
+                    None => tally.none += 1,
+                    Some(index) if index == start => tally.at_start += 1,
+                    Some(_) => tally.later += 1,
+                }
+                let around = rejecting(&before, &node).any(|(filter, _)| CLUSTER_WIDE.contains(&filter));
+                tally.made_room_around += u64::from(expected.is_some() && around);
+                if found != expected {
+                    tally.differences.push(format!(
+                        "seed {seed}, round {round}: engine {found:?}, reference {expected:?}; node {node}, start {start}, \
+                         victims {victims:?}\n  pod {pod}"
+                    ));
+                    return tally;
+                }
+            }
+        }
+    }
+    tally
+}
+
+/// How many verdicts were taken as they were kept.
+fn kept(registry: &Registry) -> u64 {
+    let mut text = String::new();
+    encode(&mut text, registry).expect("a string takes everything");
+    let count = text.lines().find_map(|line| line.strip_prefix("nodesift_verdicts_total{from=\"kept\"} "));
+    count.and_then(|count| count.parse().ok()).expect("it is counted")
+}
+
+fn about(pod: &Value) -> Query {
+    let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
+    Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
+}
+
+/// Some pods on nodes become those of their kubelet.
+fn make_some_static(random: &mut fastrand::Rng, cluster: &mut Cluster) -> Vec<Event> {
+    let placed: Vec<Value> = cluster.placed_pods().into_iter().map(|(_, pod)| pod.clone()).collect();
+    let mut events = Vec::new();
+    for mut pod in placed.into_iter().filter(|_| random.u8(0..20) == 0) {
+        pod["metadata"]["ownerReferences"] =
+            json!([{"apiVersion": "v1", "kind": "Node", "name": text(&pod, "spec.nodeName"), "uid": "n"}]);
+        cluster.apply(pod.clone());
+        events.push(Event::Apply(Box::new(pod)));
+    }
+    events
+}
+
+/// Nodes to make room on: some that preemption could help, and any other; or only such that spread or affinity reject.
+fn nodes(random: &mut fastrand::Rng, cluster: &Cluster, before: &Explanation, around_only: bool) -> BTreeSet<String> {
+    let all: Vec<String> = cluster.nodes().map(|node| name(node).to_owned()).collect();
+    let resolvable = |node: &&String| {
+        let mut failures = rejecting(before, node).peekable();
+        failures.peek().is_some() && failures.all(|(_, code)| code == Code::Unschedulable)
+    };
+    let around = |node: &&String| rejecting(before, node).any(|(filter, _)| CLUSTER_WIDE.contains(&filter));
+    let mut hopeful: Vec<String> =
+        all.iter().filter(resolvable).filter(|node| !around_only || around(node)).cloned().collect();
+    random.shuffle(&mut hopeful);
+    let any = (!all.is_empty() && !around_only).then(|| all[random.usize(0..all.len())].clone());
+    hopeful.into_iter().take(NODES - 1).chain(any).collect()
+}
+
+/// The filters that reject a node.
+fn rejecting<'a>(explanation: &'a Explanation, node: &'a str) -> impl Iterator<Item = (&'static str, Code)> + use<'a> {
+    explanation.alone.iter().filter_map(move |(filter, outcome)| Some((*filter, outcome.failures.get(node)?.code)))
+}
+
+/// UIDs of pods of a node in any order, with some that leave nothing in between, and how many those are.
+fn victims(random: &mut fastrand::Rng, cluster: &Cluster, node: &str) -> (Vec<String>, u64) {
+    let mut victims: Vec<String> = Vec::new();
+    let mut no_ops = 0;
+    let here = cluster.get("Node", node).into_iter().flat_map(|node| cluster.pods_on(node));
+    for pod in here.filter(|_| random.u8(0..10) > 0) {
+        victims.push(text(pod, "metadata.uid").to_owned());
+        no_ops += u64::from(is_static(pod));
+    }
+    if random.u8(0..4) == 0 {
+        victims.push("nobody".to_owned());
+        no_ops += 1;
+    }
+    if random.u8(0..4) == 0
+        && let Some((_, pod)) = cluster.placed_pods().into_iter().find(|(home, _)| name(home) != node)
+    {
+        victims.push(text(pod, "metadata.uid").to_owned());
+        no_ops += 1;
+    }
+    if random.u8(0..6) == 0 && !victims.is_empty() {
+        victims.push(victims[random.usize(0..victims.len())].clone());
+        no_ops += 1;
+    }
+    random.shuffle(&mut victims);
+    (victims, no_ops)
+}
+
+fn is_static(pod: &Value) -> bool {
+    list(pod, "metadata.ownerReferences").iter().any(|owner| text(owner, "kind") == "Node")
+}
+
+/// One question.
+struct Case<'a> {
+    pod: &'a Value,
+    node: &'a str,
+    victims: &'a [String],
+    start: usize,
+}
+
+impl Case<'_> {
+    fn ask(&self, engine: &Engine) -> Option<usize> {
+        let candidate = Candidate { node: self.node.to_owned(), victims: self.victims.to_vec(), start: self.start };
+        let question = Preemption { pod: PodRef::Whole(Box::new(mirror::pod(self.pod))), candidates: vec![candidate] };
+        let answer = engine.preempt(&question).expect("an answer");
+        assert!(answer.faults.is_empty(), "{:?}", answer.faults);
+        answer.outcomes[0].index
+    }
+
+    /// Takes the victims away one by one and judges the pod again, object by object.
+    fn recompute(&self, cluster: &Cluster, filters: &[Filter]) -> Option<usize> {
+        let mut left = cluster.clone();
+        for (index, uid) in self.victims.iter().enumerate() {
+            let here = |pod: &&Value| text(pod, "spec.nodeName") == self.node && !is_static(pod);
+            let victim = cluster.all("Pod").filter(here).find(|pod| text(pod, "metadata.uid") == uid);
+            let is_gone = victim.is_some_and(|pod| left.remove("Pod", &key(pod)).is_some());
+            let is_try = index == self.start || (index > self.start && is_gone);
+            if is_try && rejecting(&explain(&left, self.pod, filters), self.node).next().is_none() {
+                return Some(index);
+            }
+        }
+        None
+    }
+}

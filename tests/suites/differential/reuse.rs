@@ -1,0 +1,111 @@
+//! Kept verdicts against fresh ones: an engine that compares both for every question follows random histories and is asked
+//! about the same pods again and again. [`store`] makes room and asks from many threads.
+//!
+//! A run has `NODESIFT_REUSE_HISTORIES` (40) histories with at least `NODESIFT_REUSE_EVENTS` (200) events each, of a few fixed
+//! [`seeds`](super::seeds) and of new ones. A difference names its seed: the same seed alone makes it again.
+
+mod store;
+mod world;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use nodesift_engine::{Engine, PodRef, Query};
+
+use super::seeds::Seeds;
+use super::{FIXED_PART, from_environment};
+use world::{Counted, World, policy};
+
+/// Histories and events where nothing is said: some seconds of two cores.
+const HISTORIES: u64 = 40;
+const EVENTS: u64 = 200;
+
+/// Pods asked about in a round.
+const ASKED: usize = 4;
+
+#[test]
+fn kept_verdicts_are_those_of_a_fresh_evaluation() {
+    let count = from_environment("NODESIFT_REUSE_HISTORIES", HISTORIES);
+    let events = from_environment("NODESIFT_REUSE_EVENTS", EVENTS);
+    let seeds = Seeds::of_run(count / FIXED_PART);
+    let started = Instant::now();
+
+    let next = AtomicU64::new(0);
+    let work = || {
+        let mut done = Done::default();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return done;
+            }
+            done.add(follow(seeds.get(number), events));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let done = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = Done::default();
+        workers.into_iter().for_each(|worker| done.add(worker.join().expect("a worker ends")));
+        done
+    });
+    println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
+    let ways = [done.counted.kept, done.counted.patched, done.counted.evaluated];
+    assert!(ways.iter().all(|count| *count > 0), "all ways to a verdict are gone: {done:?}");
+    let met = [done.assumed, done.workloads, done.yielding];
+    assert!(count < HISTORIES || met.iter().all(|count| *count > 0), "something never happens: {done:?}");
+}
+
+/// What was done.
+#[derive(Debug, Default, Clone, Copy)]
+struct Done {
+    histories: u64,
+    events: u64,
+    /// Of the events: pods assumed or forgotten, services and controllers that came, changed or went.
+    assumed: u64,
+    workloads: u64,
+    questions: u64,
+    /// Of the questions: those of a pod that has to leave room for another one.
+    yielding: u64,
+    counted: Counted,
+}
+
+impl Done {
+    fn add(&mut self, other: Self) {
+        self.histories += other.histories;
+        self.events += other.events;
+        self.assumed += other.assumed;
+        self.workloads += other.workloads;
+        self.questions += other.questions;
+        self.yielding += other.yielding;
+        self.counted.add(other.counted);
+    }
+}
+
+/// Follows one history and asks in every round, about all nodes and about some.
+fn follow(seed: u64, events: u64) -> Done {
+    let mut world = World::new(seed);
+    let (engine, registry) = world.engine(&policy(seed), None);
+    let mut done = Done { histories: 1, ..Done::default() };
+    while world.events < events {
+        world.advance();
+        for _ in 0..ASKED {
+            let question = world.question();
+            done.yielding += u64::from(yields(&engine, &question));
+            if let Err(error) = engine.answer(&question) {
+                panic!("seed {seed}, event {}: {error}\n  {question:?}", world.events);
+            }
+            done.questions += 1;
+        }
+    }
+    let (assumed, workloads, events) = (world.assumed, world.workloads, world.events);
+    Done { events, assumed, workloads, counted: Counted::of(&registry), ..done }
+}
+
+/// Whether another pod is nominated that is at least as important.
+fn yields(engine: &Engine, question: &Query) -> bool {
+    let priority = match &question.pods[0] {
+        PodRef::Whole(pod) => pod.spec.priority.unwrap_or(0),
+        _ => return false,
+    };
+    engine.snapshot().highest_nominated().is_some_and(|highest| highest >= priority)
+}

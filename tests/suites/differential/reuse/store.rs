@@ -1,0 +1,134 @@
+//! Kept verdicts under pressure: little memory, many threads. Answers equal those of a fresh evaluation.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use nodesift_engine::Query;
+
+use super::world::{Counted, World, policy};
+use crate::from_environment;
+
+/// Bytes that an engine may keep: nothing at all, less than one verdict, a few verdicts, those of some pods.
+const LIMITS: [usize; 4] = [0, 100, 4_000, 100_000];
+
+/// Histories for each of these.
+const HISTORIES: u64 = 4;
+
+/// Events in each history.
+const EVENTS: u64 = 150;
+
+/// Questions between two events: more different pods than there is room for.
+const ASKED: usize = 12;
+
+/// Threads that ask, while another one changes the cluster for so long.
+const THREADS: usize = 6;
+const ASKING: Duration = Duration::from_secs(4);
+
+/// Questions that threads are given at a time.
+const BATCH: usize = 24;
+
+#[test]
+fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
+    let first = from_environment("NODESIFT_SEED", 0);
+    println!("seeds {first} to {}", first + HISTORIES - 1);
+    for limit in LIMITS {
+        let mut all = Counted::default();
+        for seed in first..first + HISTORIES {
+            let mut world = World::new(seed);
+            let (engine, registry) = world.engine(&policy(seed), Some(limit));
+            while world.events < EVENTS {
+                world.advance();
+                for _ in 0..ASKED {
+                    let question = world.question();
+                    if let Err(error) = engine.answer(&question) {
+                        panic!("limit {limit}, seed {seed}, event {}: {error}\n  {question:?}", world.events);
+                    }
+                    // What a question has added is counted at once, and what is too much is gone before it is answered.
+                    let bytes = Counted::of(&registry).bytes;
+                    assert!(bytes <= limit as u64, "seed {seed}: {bytes} bytes are kept, {limit} may be");
+                }
+            }
+            all.add(Counted::of(&registry));
+        }
+        println!("limit {limit}: {all:?}");
+        assert!(all.evicted > 0, "nothing made room under a limit of {limit} bytes: {all:?}");
+        let reused = all.kept + all.patched;
+        assert!(limit > LIMITS[1] || reused == 0, "verdicts stay without room for one: {all:?}");
+        assert!(limit < LIMITS[3] || reused > 0, "verdicts do not stay though there is room: {all:?}");
+    }
+}
+
+#[test]
+fn many_threads_get_fresh_answers_while_the_cluster_changes() {
+    let seed = from_environment("NODESIFT_SEED", fastrand::u64(..1_000_000));
+    println!("NODESIFT_SEED={seed}");
+    let mut world = World::new(seed);
+    let (engine, registry) = world.engine(&policy(seed), Some(200_000));
+    let done = AtomicBool::new(false);
+    let (questions, failures): (u64, Vec<String>) = std::thread::scope(|scope| {
+        let mut asked = Vec::new();
+        let workers: Vec<_> = (0..THREADS)
+            .map(|number| {
+                let (sender, receiver) = mpsc::sync_channel::<Vec<Query>>(2);
+                asked.push(sender);
+                let (engine, done) = (&engine, &done);
+                scope.spawn(move || {
+                    let mut random = fastrand::Rng::with_seed(number as u64);
+                    let (mut count, mut failures) = (0, Vec::new());
+                    let mut questions = receiver.recv().unwrap_or_default();
+                    while !done.load(Ordering::Relaxed) && !questions.is_empty() {
+                        if let Ok(more) = receiver.try_recv() {
+                            questions = more;
+                        }
+                        let question = &questions[random.usize(0..questions.len())];
+                        match engine.answer(question) {
+                            Ok(_) => count += 1,
+                            // The cluster is ahead of the question.
+                            Err(
+                                nodesift_engine::Error::UnknownNode { .. } | nodesift_engine::Error::UnknownPod { .. },
+                            ) => {}
+                            Err(error) => failures.push(format!("{error}\n  {question:?}")),
+                        }
+                    }
+                    (count, failures)
+                })
+            })
+            .collect();
+        let until = Instant::now() + ASKING;
+        while Instant::now() < until {
+            world.advance();
+            // The same pods to all threads, so that they meet at the same verdicts.
+            let questions: Vec<Query> = (0..BATCH).map(|_| world.question()).collect();
+            for sender in &asked {
+                let again = questions.iter().map(again).collect();
+                let _full = sender.try_send(again);
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        drop(asked);
+        let mut all = (0, Vec::new());
+        for worker in workers {
+            let (count, failures) = worker.join().expect("a worker ends");
+            all.0 += count;
+            all.1.extend(failures);
+        }
+        all
+    });
+    let counted = Counted::of(&registry);
+    println!("{questions} questions while {} events were published: {counted:?}", world.events);
+    assert!(failures.is_empty(), "seed {seed}: {} answers differ, the first: {}", failures.len(), failures[0]);
+    assert!(counted.kept > 0 && counted.patched > 0 && counted.evaluated > 0, "{counted:?}");
+}
+
+/// The same question once more.
+fn again(question: &Query) -> Query {
+    use nodesift_engine::PodRef;
+    let pod = match &question.pods[0] {
+        PodRef::Uid(uid) => PodRef::Uid(uid.clone()),
+        PodRef::Known(pod) => PodRef::Known(pod.clone()),
+        PodRef::Whole(pod) => PodRef::Whole(pod.clone()),
+        PodRef::Name { namespace, name } => PodRef::Name { namespace: namespace.clone(), name: name.clone() },
+    };
+    Query { pods: vec![pod], nodes: question.nodes.clone(), phase: question.phase, depth: question.depth }
+}

@@ -1,0 +1,240 @@
+//! A cluster with a random history, the engine that follows it, and the questions that it is asked: pods of a pool again and
+//! again, and pending pods of the cluster. Besides the events of [`History`], pods are assumed and forgotten, and services
+//! and controllers come and go, whose selectors spread constraints by default are made of.
+
+use std::num::NonZero;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Query, Reuse, Sample};
+use nodesift_fixtures::cluster::is_over;
+use nodesift_fixtures::json::{name, text};
+use nodesift_fixtures::random::{Event, History};
+use nodesift_object::Pod;
+use nodesift_policy::Policy;
+use nodesift_sandbox::Runtime;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+
+use crate::default_policy;
+use crate::mirror::{self, Mirror};
+
+/// Pods that are asked about again and again; in every round one of them gives way to a new one.
+const POOL: usize = 10;
+
+/// Namespaces of pods, services and controllers.
+const NAMESPACES: [&str; 4] = ["default", "prod", "dev", "ghost"];
+
+/// Longer than any history lasts.
+const ASSUMED_FOR: Duration = Duration::from_secs(3600);
+
+/// The default policy; for every other seed with spread constraints for pods that have none.
+pub(super) fn policy(seed: u64) -> Policy {
+    let mut policy = default_policy();
+    let spread = policy.predicates.iter_mut().find(|predicate| predicate.name == "PodTopologySpread");
+    if let Some(spread) = spread.filter(|_| seed % 2 == 1) {
+        let constraint = |key: &str| json!({"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"});
+        let constraints = [constraint("topology.kubernetes.io/zone"), constraint("kubernetes.io/hostname")];
+        spread.args = json!({"defaultingType": "List", "defaultConstraints": constraints});
+    }
+    policy
+}
+
+pub(super) struct World {
+    random: fastrand::Rng,
+    history: History,
+    mirror: Mirror,
+    pool: Vec<Pod>,
+    rounds: usize,
+    /// UIDs of pods that were assumed at some time.
+    placed: Vec<String>,
+    /// Events so far, and of these pods assumed or forgotten, services and controllers.
+    pub(super) events: u64,
+    pub(super) assumed: u64,
+    pub(super) workloads: u64,
+}
+
+impl World {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut history = History::new(seed);
+        let mut mirror = Mirror::new(default_policy().scheduler_names);
+        mirror.load(history.cluster.objects());
+        let mut random = fastrand::Rng::with_seed(seed);
+        let pool = (0..POOL).map(|_| owned(&mut random, &history.asked_pod())).collect();
+        Self { random, history, mirror, pool, rounds: 0, placed: Vec::new(), events: 0, assumed: 0, workloads: 0 }
+    }
+
+    /// An engine that compares every verdict it keeps with a fresh one, and what it counts in. `bytes` is how much it may
+    /// keep.
+    pub(super) fn engine(&self, policy: &Policy, bytes: Option<usize>) -> (Engine, Registry) {
+        let mut registry = Registry::default();
+        let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
+        let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
+        let engine = Engine::new(self.mirror.reader(), active, runtime).reusing(Reuse::Verified);
+        let engine = engine.counting(Metrics::register(&mut registry));
+        (
+            match bytes {
+                Some(bytes) => engine.keeping_at_most(bytes),
+                None => engine,
+            },
+            registry,
+        )
+    }
+
+    /// Something happens, and is published.
+    pub(super) fn advance(&mut self) {
+        let mut happened = self.history.advance();
+        if self.random.u8(0..3) == 0 {
+            happened.push(self.workload());
+            self.workloads += 1;
+        }
+        if self.random.u8(0..3) == 0 {
+            self.decide();
+        }
+        self.events += happened.len() as u64;
+        self.mirror.follow(&happened);
+        let at = self.rounds % POOL;
+        self.rounds += 1;
+        self.pool[at] = if self.random.bool() {
+            owned(&mut self.random, &self.history.asked_pod())
+        } else {
+            // The same pod under another name, and sometimes with another label, or in another namespace.
+            let mut pod = self.pool[self.random.usize(0..POOL)].clone();
+            pod.metadata.name = format!("again-{}", self.rounds);
+            pod.metadata.uid = format!("again-{}", self.rounds);
+            if self.random.bool() {
+                pod.metadata.namespace = NAMESPACES[self.random.usize(0..NAMESPACES.len())].to_owned();
+            }
+            pod
+        };
+    }
+
+    /// A core places a pending pod, or takes that back.
+    fn decide(&mut self) {
+        let nodes: Vec<String> = self.history.cluster.nodes().map(|node| name(node).to_owned()).collect();
+        if nodes.is_empty() {
+            return;
+        }
+        let is_forgotten = self.random.u8(0..3) == 0 && !self.placed.is_empty();
+        let changed = if is_forgotten {
+            let at = self.random.usize(0..self.placed.len());
+            self.mirror.writer().forget(&self.placed.swap_remove(at))
+        } else {
+            let pending = self.pending();
+            let Some(uid) = pending.get(self.random.usize(0..pending.len().max(1))) else { return };
+            let node = &nodes[self.random.usize(0..nodes.len())];
+            self.placed.push(uid.clone());
+            self.mirror.writer().assume(uid, node, Instant::now() + ASSUMED_FOR).is_ok()
+        };
+        self.assumed += u64::from(changed);
+        self.events += u64::from(changed);
+    }
+
+    /// UIDs of pods of the cluster that are bound to no node.
+    fn pending(&self) -> Vec<String> {
+        let pods = self.history.cluster.all("Pod");
+        let pending = pods.filter(|pod| text(pod, "spec.nodeName").is_empty() && !is_over(pod));
+        pending.map(|pod| text(pod, "metadata.uid").to_owned()).collect()
+    }
+
+    /// A service or a controller comes, selects something else, or goes.
+    fn workload(&mut self) -> Event {
+        let random = &mut self.random;
+        let namespace = NAMESPACES[random.usize(0..NAMESPACES.len())];
+        let labels = match random.u8(0..3) {
+            0 => json!({"app": (["web", "db", "cache"])[random.usize(0..3)]}),
+            1 => json!({"tier": (["front", "back"])[random.usize(0..2)]}),
+            _ => json!({"app": "web", "tier": "front"}),
+        };
+        let named = format!("w{}", random.u8(0..2));
+        let mut object = json!({"metadata": {"name": named, "namespace": namespace}});
+        if random.bool() {
+            object["apiVersion"] = json!("v1");
+            object["kind"] = json!("Service");
+            object["spec"] = json!({"selector": labels});
+        } else {
+            object["apiVersion"] = json!("apps/v1");
+            object["kind"] = json!("ReplicaSet");
+            object["spec"] = json!({"selector": {"matchLabels": labels}});
+        }
+        let is_gone = random.u8(0..3) == 0;
+        if is_gone { Event::Remove(Box::new(object)) } else { Event::Apply(Box::new(object)) }
+    }
+
+    /// About a pod of the pool or a pending one of the cluster, all nodes, some, or enough, in any phase.
+    pub(super) fn question(&mut self) -> Query {
+        let random = &mut self.random;
+        let nodes = match random.u8(0..4) {
+            0 => {
+                let names = self.history.cluster.nodes().map(|node| name(node).to_owned());
+                Nodes::Named(names.filter(|_| random.u8(0..3) == 0).collect())
+            }
+            1 => {
+                let sample = Sample::new(random.usize(0..20), NonZero::new(random.usize(1..6)).expect("at least one"));
+                Nodes::Enough(Sample { step: random.usize(1..4), ..sample })
+            }
+            _ => Nodes::All,
+        };
+        let phase = if random.u8(0..4) == 0 { Phase::Reserve } else { Phase::Allocate };
+        let depth = if random.u8(0..4) == 0 { Depth::Each } else { Depth::FirstFailure };
+        let whole = &self.pool[random.usize(0..POOL)];
+        let by_uid = (random.u8(0..5) == 0).then(|| random.usize(..));
+        let pending = by_uid.map(|at| (at, self.pending())).filter(|(_, pending)| !pending.is_empty());
+        let pod = match pending {
+            Some((at, mut pending)) => PodRef::Uid(pending.swap_remove(at % pending.len())),
+            None => PodRef::Whole(Box::new(whole.clone())),
+        };
+        Query { pods: vec![pod], nodes, phase, depth }
+    }
+}
+
+/// The pod as a question carries it, sometimes with the controller that made it.
+fn owned(random: &mut fastrand::Rng, pod: &Value) -> Pod {
+    let mut pod = pod.clone();
+    if random.u8(0..3) == 0 {
+        let controller = format!("w{}", random.u8(0..2));
+        pod["metadata"]["ownerReferences"] = json!([
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": controller, "uid": "r", "controller": true}
+        ]);
+    }
+    mirror::pod(&pod)
+}
+
+/// What an engine counted: verdicts that stood, were patched, were evaluated, made room; and how much it keeps.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) kept: u64,
+    pub(super) patched: u64,
+    pub(super) evaluated: u64,
+    pub(super) evicted: u64,
+    pub(super) bytes: u64,
+}
+
+impl Counted {
+    pub(super) fn of(registry: &Registry) -> Self {
+        let mut text = String::new();
+        encode(&mut text, registry).expect("metrics are text");
+        let value = |name: &str| {
+            let line = format!("{name} ");
+            let value = text.lines().find_map(|text| text.strip_prefix(&line));
+            value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {line}in\n{text}"))
+        };
+        let verdicts = |from: &str| value(&format!("nodesift_verdicts_total{{from=\"{from}\"}}"));
+        Self {
+            kept: verdicts("kept"),
+            patched: verdicts("patched"),
+            evaluated: verdicts("evaluated"),
+            evicted: value("nodesift_verdicts_evicted_total"),
+            bytes: value("nodesift_verdicts_kept_bytes"),
+        }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.kept += other.kept;
+        self.patched += other.patched;
+        self.evaluated += other.evaluated;
+        self.evicted += other.evicted;
+        self.bytes += other.bytes;
+    }
+}

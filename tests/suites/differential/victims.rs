@@ -1,0 +1,117 @@
+//! Victims of preemption questions that are not as the newest snapshot shows them, and very many of them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nodesift_cache::metadata::{self, PodRecord};
+use nodesift_cache::{self as cache, OverlayError, Reader, Writer};
+use nodesift_engine::{Candidate, Engine, Error, OverlaySpec, PodRef, Preemption};
+use nodesift_object::Pod;
+use nodesift_sandbox::Runtime;
+use nodesift_tests::timeout;
+use serde_json::json;
+
+use crate::default_policy;
+
+/// As many as one question may name.
+const VICTIMS: usize = nodesift_api::limits::REQUEST_VICTIMS;
+
+/// Far more than it takes, far less than to compare every victim with every other one.
+const VICTIMS_TIME: Duration = Duration::from_secs(5);
+
+fn engine(reader: Reader) -> Engine {
+    let runtime = Runtime::start(Some(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
+    let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
+    Engine::new(reader, active, runtime)
+}
+
+/// A cache with one node, on which there is room for one pod.
+fn cluster() -> (Writer, Reader) {
+    let (mut writer, reader) = cache::new();
+    let node = json!({
+        "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "200000"}}
+    });
+    writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    (writer, reader)
+}
+
+fn pod(name: &str, node: Option<&str>) -> Pod {
+    let requests = json!({"requests": {"cpu": "1"}});
+    serde_json::from_value(json!({
+        "metadata": {"name": name, "namespace": "default", "uid": name},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "resources": requests}]}
+    }))
+    .unwrap()
+}
+
+fn record(name: &str) -> PodRecord {
+    metadata::pod_record(&pod(name, Some("n")), &["default-scheduler".to_owned()])
+}
+
+fn question(victims: &[&str]) -> Preemption {
+    let victims = victims.iter().map(|uid| (*uid).to_owned()).collect();
+    let candidates = vec![Candidate { node: "n".to_owned(), victims, start: 0 }];
+    Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates }
+}
+
+#[test]
+fn a_victim_that_changes_this_moment_is_looked_at_again_and_not_taken_for_nobody() {
+    let (mut writer, reader) = cluster();
+    writer.apply_pod(record("victim"));
+    writer.publish();
+    let engine = engine(reader);
+    let question = question(&["victim"]);
+    assert_eq!(engine.preempt(&question).unwrap().outcomes[0].index, Some(0));
+
+    let is_unsettled = |error: Error| matches!(error, Error::Overlay(OverlayError::Unsettled { .. }));
+    writer.apply_pod(PodRecord { terminating: true, ..record("victim") });
+    assert!(is_unsettled(engine.preempt(&question).unwrap_err()), "nothing was published meanwhile");
+    let mut tries = 0;
+    let answer = engine.settled(|snapshot| {
+        let answer = engine.preempt_on(snapshot, &question);
+        writer.publish();
+        tries += 1;
+        answer
+    });
+    assert_eq!((answer.unwrap().outcomes[0].index, tries), (Some(0), 2));
+
+    // One that is gone already still takes its room in the newest snapshot.
+    writer.remove_pod("victim");
+    assert!(is_unsettled(engine.preempt(&question).unwrap_err()));
+    writer.publish();
+    assert_eq!(engine.preempt(&question).unwrap().outcomes[0].index, Some(0), "there is room without it");
+}
+
+#[test]
+fn preemption_is_not_answered_from_a_cluster_as_it_is_not() {
+    let (mut writer, reader) = cluster();
+    writer.apply_pod(record("victim"));
+    writer.publish();
+    let engine = engine(reader);
+    let what_if = OverlaySpec { removed: vec![PodRef::Uid("victim".to_owned())], ..OverlaySpec::default() };
+    let supposed = engine.overlay_snapshot(&what_if).unwrap();
+    let refused = engine.preempt_on(&supposed, &question(&["victim"])).unwrap_err();
+    assert!(matches!(refused, Error::PreemptionWithOverlay), "{refused}");
+}
+
+#[test]
+fn very_many_victims_take_a_time_that_grows_with_their_number_and_not_with_its_square() {
+    let (mut writer, reader) = cluster();
+    let first = record("victim-0");
+    for number in 0..VICTIMS {
+        let name: Arc<str> = Arc::from(format!("victim-{number}"));
+        writer.apply_pod(PodRecord { uid: Arc::clone(&name), name, ..first.clone() });
+    }
+    writer.publish();
+    let engine = engine(reader);
+    let victims: Vec<String> = (0..VICTIMS).map(|number| format!("victim-{number}")).collect();
+    let candidates = vec![Candidate { node: "n".to_owned(), start: VICTIMS - 1, victims }];
+    let question = Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates };
+    let started = Instant::now();
+    let answer = engine.preempt(&question).unwrap();
+    let taken = started.elapsed();
+    println!("{VICTIMS} victims in {taken:?}");
+    assert!(answer.faults.is_empty(), "{:?}", answer.faults);
+    assert_eq!(answer.outcomes[0].index, Some(VICTIMS - 1));
+    assert!(taken < timeout::scaled(VICTIMS_TIME), "{taken:?}");
+}
