@@ -48,6 +48,8 @@ pub mod args;
 #[doc(hidden)]
 pub mod bindings;
 pub mod columns;
+#[cfg(not(target_arch = "wasm32"))]
+mod facts;
 pub mod kernels;
 pub mod label_selector;
 #[cfg(not(target_arch = "wasm32"))]
