@@ -59,14 +59,14 @@ impl Predicate for NodeAffinity {
         let mut matcher = Matcher::new(rows);
         let mut patterns = vec![0; rows];
         if let Some(added) = &self.added {
-            matcher.mark_unselected(&mut patterns, added, ENFORCED);
+            matcher.mark_unmatched_node_selector(&mut patterns, added, ENFORCED);
         }
-        matcher.mark_unrequired(&mut patterns, &RequiredAffinity::new(labels, terms), POD);
+        matcher.mark_unmatched_affinity(&mut patterns, &RequiredAffinity::new(labels, terms), POD);
         let verdict = Verdict::by_pattern(&patterns, |pattern| {
             Failure::unresolvable(if pattern & ENFORCED != 0 { REASON_ENFORCED } else { REASON_POD })
         });
         match named {
-            Some(rows) => verdict.naming(rows),
+            Some(rows) => verdict.with_named_rows(rows),
             None => verdict,
         }
     }

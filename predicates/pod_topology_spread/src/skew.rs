@@ -65,7 +65,7 @@ fn left_out(constraints: &[Constraint], columns: &[Vec<u32>], rows: usize) -> Ve
     if constraints.iter().any(|constraint| constraint.honors_affinity) {
         let affinity = RequiredAffinity::of_pod();
         if !affinity.is_empty() {
-            Matcher::new(rows).mark_unrequired(&mut left_out, &affinity, RULED_OUT);
+            Matcher::new(rows).mark_unmatched_affinity(&mut left_out, &affinity, RULED_OUT);
         }
     }
     if constraints.iter().any(|constraint| constraint.honors_taints) {

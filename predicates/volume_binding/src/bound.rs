@@ -64,7 +64,7 @@ pub(crate) fn unreachable(matcher: &mut Matcher, rows: usize, terms: Option<&[Te
             (false, _) => by_labels.push(Term { expressions: term.expressions.clone(), fields: Vec::new() }),
         }
     }
-    matcher.mark_unselected(&mut elsewhere, &NodeSelector::lenient(by_labels), 1);
+    matcher.mark_unmatched_node_selector(&mut elsewhere, &NodeSelector::lenient(by_labels), 1);
     elsewhere
 }
 

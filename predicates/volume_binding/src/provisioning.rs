@@ -52,7 +52,7 @@ fn outside_topologies(matcher: &mut Matcher, rows: usize, class: &Class) -> Vec<
     };
     // A place that names no label or cannot be read is no place, as with node selector terms.
     let selector = NodeSelector::lenient(class.allowed_topologies.iter().map(term).collect());
-    matcher.mark_unselected(&mut outside, &selector, 1);
+    matcher.mark_unmatched_node_selector(&mut outside, &selector, 1);
     outside
 }
 
@@ -83,7 +83,7 @@ fn unreachable(matcher: &mut Matcher, rows: usize, capacity: Capacity) -> Vec<u8
         return unreachable;
     }
     let term = Term { expressions: requirements.into_iter().map(requirement).collect(), fields: Vec::new() };
-    matcher.mark_unselected(&mut unreachable, &NodeSelector::lenient(vec![term]), 1);
+    matcher.mark_unmatched_node_selector(&mut unreachable, &NodeSelector::lenient(vec![term]), 1);
     unreachable
 }
 

@@ -1,15 +1,15 @@
 //! Write nodesift predicates in Rust.
 //!
-//! A predicate says for one pod which nodes cannot run it, and why. It is compiled to a WebAssembly component that
-//! sees nothing but the facts it imports; `../../wit/predicate.wit` is the contract. There are two forms.
+//! A predicate takes one pod and decides which nodes cannot run it, and why. It is compiled to a WebAssembly component
+//! that can read only the facts it imports; `../../wit/predicate.wit` is the contract. There are two forms.
 //!
 //! * [`per_node::NodePredicate`]: a function of one pod and one node. Start here.
-//! * [`Predicate`]: a function of whole columns, for speed; the built-in predicates have this form. [`columns`] are
-//!   the facts, [`kernels`] the loops over them, [`VerdictBuilder`] and [`Verdict::by_pattern`] make the answer.
-//!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] are Kubernetes' ways to tell nodes and pods
-//!   apart.
+//! * [`Predicate`]: a function over whole columns, which is faster; the built-in predicates have this form. [`columns`]
+//!   are the facts, [`kernels`] the loops over them, [`VerdictBuilder`] and [`Verdict::by_pattern`] make the verdict.
+//!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] implement the Kubernetes semantics of these.
 //!
-//! Both end in [`export!`]. Outside a component, in tests and benchmarks, the facts come from [`native`].
+//! [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from
+//! [`native`]. This crate knows nothing of the host.
 //!
 //! ```
 //! use nodesift_sdk::native::{Cluster, Node, Pod};
