@@ -21,7 +21,7 @@
 //!
 //! impl NodePredicate for Racked {
 //!     const NAME: &'static str = "Racked";
-//!     const SUMMARY: &'static str = "rejects nodes that stand in no rack";
+//!     const SUMMARY: &'static str = "rejects nodes without a rack label";
 //!     type Args = NoArgs;
 //!
 //!     fn new(_: NoArgs) -> Result<Self, String> {
@@ -31,7 +31,7 @@
 //!     fn filter(&self, _: &per_node::Pod, node: &per_node::Node) -> Result<(), Failure> {
 //!         match node.label("example.com/rack") {
 //!             Some(_) => Ok(()),
-//!             None => Err(Failure::unresolvable("node(s) stood in no rack")),
+//!             None => Err(Failure::unresolvable("node(s) had no rack label")),
 //!         }
 //!     }
 //! }
@@ -41,7 +41,7 @@
 //! let cluster = Cluster::new(Pod::new("default"))
 //!     .node(Node::new("a").label("example.com/rack", "7"))
 //!     .node(Node::new("b"));
-//! assert_eq!(cluster.rejected(&Racked), ["b: node(s) stood in no rack"]);
+//! assert_eq!(cluster.rejected(&Racked), ["b: node(s) had no rack label"]);
 //! ```
 
 pub mod args;

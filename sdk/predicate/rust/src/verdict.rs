@@ -37,7 +37,8 @@ impl Failure {
         Self { status: Status::UnschedulableAndUnresolvable, reasons: vec![reason.into()] }
     }
 
-    /// The node cannot be judged because an object that is needed is missing or invalid. The reason names the object.
+    /// The node cannot be evaluated because an object that is needed is missing or invalid. The reason names the
+    /// object.
     #[must_use]
     pub fn error(reason: impl Into<String>) -> Self {
         Self { status: Status::Error, reasons: vec![reason.into()] }
