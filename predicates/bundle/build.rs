@@ -1,4 +1,4 @@
-//! Builds the predicates beside this crate, and the examples, into components, and writes what `lib.rs` includes.
+//! Builds the built-in predicates and the examples into components, and generates the file that `lib.rs` includes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use nodesift_guest::{BuildError, Built};
 
-/// How far above `OUT_DIR` cargo's own folder for build products lies: `<products>/<profile>/build/<crate>/out`.
-const PRODUCTS_ABOVE_OUT: usize = 4;
+/// The depth of `OUT_DIR` below cargo's target directory: `<target>/<profile>/build/<crate>/out`.
+const OUT_DEPTH: usize = 4;
 
 fn main() -> anyhow::Result<()> {
     let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
-    let predicates = here.parent().context("the bundle lies beside the predicates")?;
-    let root = predicates.parent().context("the predicates lie in the workspace")?;
+    let predicates = here.parent().context("the bundle has no parent directory")?;
+    let root = predicates.parent().context("the predicates have no parent directory")?;
     for part in ["predicates", "sdk/predicate/wit", "sdk/predicate/rust", "Cargo.lock", "Cargo.toml"] {
         println!("cargo::rerun-if-changed={}", root.join(part).display());
     }
@@ -21,11 +21,11 @@ fn main() -> anyhow::Result<()> {
     let builtins = crates(predicates, &here)?;
     let examples = crates(&predicates.join("examples"), &here)?;
     let folders = [builtins.as_slice(), &examples].concat();
-    // Beside the products of the surrounding cargo, not among them: that folder is locked while it runs.
-    let target = out.ancestors().nth(PRODUCTS_ABOVE_OUT).unwrap_or(&out).join("guest");
+    // A target directory of its own: the one of the outer cargo is locked while that runs.
+    let target = out.ancestors().nth(OUT_DEPTH).unwrap_or(&out).join("guest");
     let built = match nodesift_guest::build(&folders, Some(&target)) {
         Err(BuildError::Toolchain(error)) => {
-            // What to do must be the last thing on the screen, so cargo says it, and nothing around it.
+            // Printed by cargo as an error, so that the instructions are the last lines of the output.
             error.to_string().lines().for_each(|line| println!("cargo::error={line}"));
             return Ok(());
         }
@@ -40,7 +40,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The folders of the crates in `folder`, sorted; the bundle is not one of them.
+/// The directories of the crates in `folder` except the bundle, sorted.
 fn crates(folder: &Path, bundle: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut crates = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("{} cannot be listed", folder.display()))? {
@@ -53,7 +53,7 @@ fn crates(folder: &Path, bundle: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(crates)
 }
 
-/// Writes the components, and a constant that lists them.
+/// Writes the components to `out`, and a constant that lists them to `source`.
 fn list(source: &mut String, constant: &str, doc: &str, built: &[Built], out: &Path) -> anyhow::Result<()> {
     writeln!(source, "/// {doc}\npub const {constant}: &[Module] = &[")?;
     for built in built {

@@ -1,14 +1,14 @@
-//! The built-in predicates and the examples as components, as bytes.
+//! The built-in predicates and the examples, as the bytes of their components, and the default policies.
 //!
-//! The build script compiles the crates beside this one; nothing here links their code. A host that wants them takes
-//! bytes, as it does from anybody else.
+//! The build script compiles the predicate crates to components. This crate does not link their code: a host loads the
+//! bytes like those of any other component.
 
-/// A predicate, compiled.
+/// A compiled predicate.
 #[derive(Clone, Copy)]
 pub struct Module {
     /// The predicate's name, for example `NodeAffinity`.
     pub name: &'static str,
-    /// The component.
+    /// The bytes of the component.
     pub bytes: &'static [u8],
 }
 
@@ -20,8 +20,8 @@ impl std::fmt::Debug for Module {
 
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
-/// Built-in predicates that the default policy leaves out, as a policy in YAML.
+/// A policy with the built-in predicates that the default policy leaves out, in YAML.
 pub const OPTIONAL_POLICY: &str = include_str!("../../optional-policy.yaml");
 
-/// The policy that runs the built-in predicates as kube-scheduler does, in YAML.
+/// The policy with the default filter plugins of kube-scheduler, in YAML.
 pub const DEFAULT_POLICY: &str = include_str!("../../default-policy.yaml");

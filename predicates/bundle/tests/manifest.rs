@@ -1,7 +1,7 @@
-//! What the built-in predicates and the examples may read is decided here: their imports against a golden list.
+//! Compares the imports of the built-in predicates and the examples with a golden file.
 //!
-//! An import that is not on the list is a fact that a predicate did not see before: it changes when its verdicts go
-//! stale, and what operators have reviewed.
+//! A new import is a fact that the predicate could not read before. It affects when verdicts become stale, and
+//! operators must review it.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -10,10 +10,10 @@ use std::path::Path;
 use nodesift_bundle::{BUILTINS, DEFAULT_POLICY, EXAMPLES, Module, OPTIONAL_POLICY};
 use nodesift_guest::component;
 
-/// Set to anything, it makes the test write the golden file instead of comparing with it.
+/// Where this environment variable is set, the test writes the golden file instead of comparing with it.
 const BLESS: &str = "NODESIFT_BLESS";
 
-/// A predicate and its imports: a line for the name, one per interface with its functions.
+/// The manifest of a predicate: one line with its name, and one line per imported interface with its functions.
 fn manifest(module: &Module) -> String {
     let imports = component::imports(module.bytes).unwrap();
     let line = |import: &component::Import| {
@@ -24,7 +24,7 @@ fn manifest(module: &Module) -> String {
 }
 
 #[test]
-fn every_predicate_imports_what_the_golden_list_says() {
+fn imports_equal_the_golden_file() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/manifests.txt");
     let manifests: String = BUILTINS.iter().chain(EXAMPLES).map(manifest).collect();
     if std::env::var_os(BLESS).is_some() {
@@ -33,14 +33,14 @@ fn every_predicate_imports_what_the_golden_list_says() {
     assert_eq!(
         manifests,
         std::fs::read_to_string(&path).unwrap_or_default(),
-        "\na predicate imports other facts than {} says.\n\
-         If that is meant, run `{BLESS}=1 cargo test -p nodesift-bundle` and have the difference reviewed.\n",
+        "\nthe imports of a predicate differ from {}.\n\
+         If the change is intended, run `{BLESS}=1 cargo test -p nodesift-bundle` and review the difference.\n",
         path.display()
     );
 }
 
 #[test]
-fn one_of_the_policies_names_every_built_in_predicate_once() {
+fn the_policies_name_every_built_in_predicate_once() {
     let names = || DEFAULT_POLICY.lines().chain(OPTIONAL_POLICY.lines());
     for module in BUILTINS {
         let line = format!("  - name: {}", module.name);
@@ -51,28 +51,28 @@ fn one_of_the_policies_names_every_built_in_predicate_once() {
 }
 
 #[test]
-fn predicates_without_arguments_cannot_read_json() {
-    // A text of serde_json's that is in every component which uses it.
+fn predicates_without_arguments_contain_no_json_parser() {
+    // A text of serde_json that is in every component with a JSON parser.
     const JSON: &[u8] = b"EOF while parsing";
-    let reads_json = |name: &str| {
+    let contains_parser = |name: &str| {
         let module = BUILTINS.iter().find(|module| module.name == name).unwrap();
         module.bytes.windows(JSON.len()).any(|bytes| bytes == JSON)
     };
-    assert!(reads_json("NodeAffinity"));
+    assert!(contains_parser("NodeAffinity"));
     for name in ["NodeUnschedulable", "NodeName", "TaintToleration", "NodePorts", "VolumeRestrictions", "VolumeZone"] {
-        assert!(!reads_json(name), "{name}: most of the component is never used");
+        assert!(!contains_parser(name), "{name} contains a JSON parser that it does not need");
     }
 }
 
 #[test]
-fn nothing_of_the_machine_that_built_them_is_in_the_components() {
+fn components_contain_no_paths_of_the_build_machine() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let folders = [Some(root.to_owned()), std::env::home_dir().map(|home| home.join(".cargo"))];
     for module in BUILTINS.iter().chain(EXAMPLES) {
         for folder in folders.iter().flatten() {
             let folder = folder.to_str().unwrap().as_bytes();
             let found = module.bytes.windows(folder.len()).any(|bytes| bytes == folder);
-            assert!(!found, "{module:?} holds the path of a folder, so its digest depends on it");
+            assert!(!found, "{module:?} contains a path of the build machine, so its digest depends on it");
         }
     }
 }

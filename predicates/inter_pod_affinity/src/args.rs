@@ -1,10 +1,10 @@
-//! The arguments of InterPodAffinity, as in kube-scheduler's `InterPodAffinityArgs`. They are about scoring: here they
-//! are checked, so that a policy can be taken over as it is, and change nothing.
+//! The arguments of InterPodAffinity: kube-scheduler's `InterPodAffinityArgs`. They only affect scoring. They are
+//! validated here, so that a kube-scheduler configuration can be copied into a policy, and otherwise ignored.
 
 use nodesift_sdk::args::check_kind;
 use serde::Deserialize;
 
-/// The greatest weight that kube-scheduler takes.
+/// The greatest weight that kube-scheduler accepts.
 const MAX_WEIGHT: i32 = 100;
 
 /// `InterPodAffinityArgs`.
@@ -13,19 +13,19 @@ const MAX_WEIGHT: i32 = 100;
 pub struct Args {
     api_version: Option<String>,
     kind: Option<String>,
-    /// How much required affinity of other pods weighs in scoring.
+    /// The weight of required affinity of other pods in scoring.
     hard_pod_affinity_weight: Option<i32>,
-    /// Whether scoring leaves out the preferences of other pods.
+    /// Whether scoring ignores preferred terms of other pods.
     #[serde(rename = "ignorePreferredTermsOfExistingPods")]
     _ignore_preferred_terms_of_existing_pods: Option<bool>,
 }
 
 impl Args {
-    /// Checks what kube-scheduler checks (`ValidateInterPodAffinityArgs`).
+    /// Validates the arguments as kube-scheduler does (`ValidateInterPodAffinityArgs`).
     ///
     /// # Errors
     ///
-    /// The first wrong argument, with its path.
+    /// The first invalid argument, with its path.
     pub(crate) fn check(&self) -> Result<(), String> {
         check_kind(self.api_version.as_deref(), self.kind.as_deref(), "InterPodAffinityArgs")?;
         match self.hard_pod_affinity_weight {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_as_kube_scheduler_writes_them_are_read() {
+    fn arguments_in_the_form_of_kube_scheduler_are_accepted() {
         let args = r#"{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"InterPodAffinityArgs",
                        "hardPodAffinityWeight":100,"ignorePreferredTermsOfExistingPods":true}"#;
         assert_eq!(read(args), Ok(()));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_refused_with_their_path() {
+    fn invalid_arguments_are_refused_with_their_path() {
         for (args, path) in [
             (r#"{"hardPodAffinityWeight":101}"#, "hardPodAffinityWeight: "),
             (r#"{"hardPodAffinityWeight":-1}"#, "hardPodAffinityWeight: "),

@@ -1,27 +1,27 @@
-//! InterPodAffinity: a node takes a pod only where the pods around it are those that it asks to be near, and neither
-//! those that it asks to be away from nor those that ask to be away from it.
+//! InterPodAffinity: rejects nodes whose topology domains do not satisfy the pod's required affinity or anti-affinity,
+//! or the required anti-affinity of existing pods.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/interpodaffinity/filtering.go. [`terms`]
-//! reads what the pod asks for, [`neighbours`] compares it with the pods in the domains, [`Args`] are the policy's
-//! arguments.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/interpodaffinity/filtering.go.
+//! [`terms`] parses the terms of the pod, [`domains`] compares them with the pods in the topology domains, [`Args`] are
+//! the policy's arguments.
 
 mod args;
-mod neighbours;
+mod domains;
 mod terms;
 
 use nodesift_sdk::{Failure, Predicate, Verdict};
 
 pub use args::Args;
-use neighbours::Judge;
+use domains::DomainMatcher;
 use terms::Terms;
 
-/// Why a node is rejected without the pods that the pod asks to be near.
+/// Reason: the domains of the node do not satisfy the affinity of the pod.
 pub const REASON_AFFINITY: &str = "node(s) didn't match pod affinity rules";
 
-/// Why a node is rejected with a pod that the pod asks to be away from.
+/// Reason: a domain of the node has a pod that the anti-affinity of the pod matches.
 pub const REASON_ANTI_AFFINITY: &str = "node(s) didn't match pod anti-affinity rules";
 
-/// Why a node is rejected with a pod that asks to be away from the pod.
+/// Reason: a domain of the node has an existing pod whose anti-affinity matches the pod.
 pub const REASON_EXISTING: &str = "node(s) didn't satisfy existing pods anti-affinity rules";
 
 /// The predicate.
@@ -44,22 +44,22 @@ impl Predicate for InterPodAffinity {
             Ok(terms) => terms,
             Err(error) => return Verdict::FitsNone(Failure::unresolvable(format!("parsing pod: {error}"))),
         };
-        let mut judge = Judge::new(rows);
-        judge.mark_without_wanted(&terms.affinity);
-        judge.mark_with_unwanted(&terms.anti_affinity);
-        judge.mark_unwelcoming();
-        Verdict::by_pattern(&judge.patterns, reason)
+        let mut matcher = DomainMatcher::new(rows);
+        matcher.mark_affinity(&terms.affinity);
+        matcher.mark_anti_affinity(&terms.anti_affinity);
+        matcher.mark_existing_anti_affinity();
+        Verdict::by_pattern(&matcher.patterns, failure)
     }
 }
 
 nodesift_sdk::export!(InterPodAffinity);
 
-/// The first check that a row fails, in kube-scheduler's order: only that one is given.
-fn reason(pattern: u8) -> Failure {
-    if pattern & (neighbours::KEYLESS | neighbours::LONELY) != 0 {
-        // Preempting pods brings none nearer.
+/// The failure for the first failed check in kube-scheduler's order; later ones are not reported.
+fn failure(pattern: u8) -> Failure {
+    if pattern & (domains::MISSING_KEY | domains::AFFINITY) != 0 {
+        // Preempting pods does not add the pods that are missing.
         Failure::unresolvable(REASON_AFFINITY)
-    } else if pattern & neighbours::UNWANTED != 0 {
+    } else if pattern & domains::ANTI_AFFINITY != 0 {
         Failure::unschedulable(REASON_ANTI_AFFINITY)
     } else {
         Failure::unschedulable(REASON_EXISTING)

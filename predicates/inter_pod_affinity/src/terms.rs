@@ -1,7 +1,7 @@
-//! What a pod asks of the pods around it: its required terms, read as kube-scheduler reads them.
+//! The required affinity and anti-affinity terms of the pod, parsed as kube-scheduler parses them.
 //!
-//! `matchLabelKeys` and `mismatchLabelKeys` are not looked at: the API server merges them into the selector when the
-//! pod is created, and kube-scheduler relies on that.
+//! `matchLabelKeys` and `mismatchLabelKeys` are ignored: the API server merges them into the selector when the pod is
+//! created, and kube-scheduler relies on that.
 
 use nodesift_sdk::columns::cluster_pods::PodSelector;
 use nodesift_sdk::columns::{pod_affinity, pod_labels};
@@ -11,7 +11,7 @@ use nodesift_sdk::label_selector::Selector;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
     pub(crate) topology_key: String,
-    /// The pods that are meant; none where no pod can be.
+    /// The other pods; none where no pod can match.
     pub(crate) pods: Option<PodSelector>,
 }
 
@@ -23,11 +23,11 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Reads the terms of the pod being filtered.
+    /// Parses the terms of the pod being filtered.
     ///
     /// # Errors
     ///
-    /// Kubernetes' words for the first selector of each list that cannot be read.
+    /// The error text of Kubernetes for the first invalid selector of each list.
     pub(crate) fn of_pod() -> Result<Self, String> {
         let affinity = read("requiredAffinityTerms", pod_affinity::affinity());
         let anti_affinity = read("requiredAntiAffinityTerms", pod_affinity::anti_affinity());
@@ -39,7 +39,7 @@ impl Terms {
     }
 }
 
-/// Reads a list of terms; an error begins with the list's name.
+/// Parses a list of terms. An error begins with the name of the list.
 fn read(list: &str, terms: Vec<pod_affinity::Term>) -> Result<Vec<Term>, String> {
     terms.into_iter().map(read_term).collect::<Result<_, _>>().map_err(|error| format!("{list}: {error}"))
 }

@@ -1,4 +1,4 @@
-//! InterPodAffinity as a whole, against the fixture, and against a slow twin on random clusters.
+//! Unit tests of the whole predicate on the fixture, and a comparison with a model on random clusters.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -25,7 +25,7 @@ fn expression(key: &str, operator: Operator, values: &[&str]) -> LabelSelector {
     LabelSelector { match_labels: Vec::new(), match_expressions: vec![requirement] }
 }
 
-/// A term about pods of the pod's own namespace.
+/// A term about pods in the namespace of the pod that has the term.
 fn term(topology_key: &str, selector: LabelSelector) -> Term {
     Term {
         selector: Some(selector),
@@ -53,7 +53,7 @@ fn db() -> Pod {
     Pod::new("default").label("app", "db").label("tier", "back")
 }
 
-/// Two zones: a and b in one, with a database on a; c in the other; d in none, with a database.
+/// East: `a` with a database, and `b`. West: `c`. No zone: `d` with a database.
 fn cluster(pod: Pod) -> Cluster {
     Cluster::new(pod)
         .node(node("a", "east").running(db()))
@@ -62,7 +62,7 @@ fn cluster(pod: Pod) -> Cluster {
         .node(Node::new("d").label(HOST, "d").running(db()))
 }
 
-/// The nodes that do not fit: the first letters of the reasons, by name.
+/// One letter per node: A for affinity, N for anti-affinity, E for existing anti-affinity, - where the pod fits.
 fn rejected(cluster: &Cluster) -> String {
     let predicate: InterPodAffinity = configure("{}").unwrap();
     let letter = |failure: Option<Failure>| {
@@ -87,7 +87,7 @@ fn rejected(cluster: &Cluster) -> String {
 }
 
 #[test]
-fn a_pod_without_terms_that_nobody_minds_fits_everywhere() {
+fn a_pod_without_terms_fits_everywhere() {
     assert_eq!(rejected(&cluster(pod())), "----");
 }
 
@@ -99,7 +99,7 @@ fn affinity_needs_a_pod_in_the_same_domain() {
 }
 
 #[test]
-fn all_terms_must_be_met_by_the_same_pod() {
+fn one_pod_must_match_all_affinity_terms() {
     let both = |key| pod().affinity(term(key, app("db"))).affinity(term(key, labels(&[("tier", "front")])));
     let split = |cluster: Cluster| cluster.node(node("e", "west").running(Pod::new("default").label("tier", "front")));
     assert_eq!(rejected(&split(cluster(both(ZONE)))), "AAAAA");
@@ -110,33 +110,33 @@ fn all_terms_must_be_met_by_the_same_pod() {
 }
 
 #[test]
-fn terms_of_several_keys_need_every_key() {
+fn affinity_terms_with_several_keys_need_every_key() {
     let pod = pod().affinity(term(ZONE, app("db"))).affinity(term(HOST, app("db")));
     assert_eq!(rejected(&cluster(pod)), "-AAA");
 }
 
 #[test]
-fn the_first_pod_of_its_kind_needs_only_the_keys() {
+fn the_first_pod_of_a_group_needs_only_the_keys() {
     assert_eq!(rejected(&cluster(pod().affinity(term(ZONE, app("web"))))), "---A");
-    // A pod of its kind on a node without the key is in no domain, so it does not count.
-    let elsewhere = cluster(pod().affinity(term(ZONE, app("web")))).node(Node::new("e").running(pod()));
-    assert_eq!(rejected(&elsewhere), "---AA");
-    // One in a domain does.
-    let there = cluster(pod().affinity(term(ZONE, app("web")))).node(node("e", "west").running(pod()));
-    assert_eq!(rejected(&there), "AA-A-");
-    // It must meet all of its terms itself.
+    // A matching pod on a node without the key is in no domain and is not counted.
+    let without_key = cluster(pod().affinity(term(ZONE, app("web")))).node(Node::new("e").running(pod()));
+    assert_eq!(rejected(&without_key), "---AA");
+    // A matching pod in a domain is counted.
+    let in_domain = cluster(pod().affinity(term(ZONE, app("web")))).node(node("e", "west").running(pod()));
+    assert_eq!(rejected(&in_domain), "AA-A-");
+    // The pod must match all of its terms itself.
     let other = pod().affinity(term(ZONE, app("web"))).affinity(term(ZONE, app("none")));
     assert_eq!(rejected(&cluster(other)), "AAAA");
 }
 
 #[test]
-fn a_pod_counts_in_the_domains_that_its_node_is_in() {
-    // The database on d is in no zone, but on a host: with terms of both keys no zone has it, and the pod, were it a
-    // database, would not be the first.
-    let lone = Cluster::new(db().affinity(term(ZONE, app("db"))).affinity(term(HOST, app("db"))))
+fn a_pod_is_counted_in_each_domain_of_its_node() {
+    // The database on `d` is in the domain of its host and in no zone. So no zone satisfies the term on zones, and the
+    // pod is not the first of its group.
+    let cluster = Cluster::new(db().affinity(term(ZONE, app("db"))).affinity(term(HOST, app("db"))))
         .node(node("a", "east"))
         .node(Node::new("d").label(HOST, "d").running(db()));
-    assert_eq!(rejected(&lone), "AA");
+    assert_eq!(rejected(&cluster), "AA");
 }
 
 #[test]
@@ -144,27 +144,27 @@ fn anti_affinity_needs_a_domain_without_the_pods() {
     assert_eq!(rejected(&cluster(pod().anti_affinity(term(ZONE, app("db"))))), "NN--");
     assert_eq!(rejected(&cluster(pod().anti_affinity(term(HOST, app("db"))))), "N--N");
     assert_eq!(rejected(&cluster(pod().anti_affinity(term("none", app("db"))))), "----");
-    // Term by term, other than affinity.
+    // Each anti-affinity term is compared by itself, unlike affinity terms.
     let either = pod().anti_affinity(term(HOST, app("db"))).anti_affinity(term(ZONE, app("none")));
     assert_eq!(rejected(&cluster(either)), "N--N");
 }
 
 #[test]
-fn pods_that_are_there_may_mind() {
-    let minding = |key| db().anti_affinity(term(key, app("web")));
-    let cluster = |key| cluster(pod()).node(node("e", "west").running(minding(key)));
+fn anti_affinity_of_existing_pods_rejects_their_domain() {
+    let with_term = |key| db().anti_affinity(term(key, app("web")));
+    let cluster = |key| cluster(pod()).node(node("e", "west").running(with_term(key)));
     assert_eq!(rejected(&cluster(ZONE)), "--E-E");
     assert_eq!(rejected(&cluster(HOST)), "----E");
     assert_eq!(rejected(&cluster("none")), "-----");
-    // Their terms are about their own namespace.
+    // Without namespaces, their terms are about their own namespace.
     let foreign = Pod::new("other").anti_affinity(term(ZONE, app("web")));
     assert_eq!(rejected(&Cluster::new(pod()).node(node("a", "east").running(foreign))), "-");
 }
 
 #[test]
-fn only_the_first_check_that_fails_is_named() {
-    let minding = db().anti_affinity(term(ZONE, app("web")));
-    let all = |pod: Pod| Cluster::new(pod).node(node("a", "east").running(minding.clone()));
+fn only_the_first_failed_check_gives_a_reason() {
+    let with_term = db().anti_affinity(term(ZONE, app("web")));
+    let all = |pod: Pod| Cluster::new(pod).node(node("a", "east").running(with_term.clone()));
     assert_eq!(rejected(&all(pod())), "E");
     assert_eq!(rejected(&all(pod().anti_affinity(term(ZONE, app("db"))))), "N");
     let everything = pod().anti_affinity(term(ZONE, app("db"))).affinity(term(ZONE, app("none")));
@@ -172,13 +172,13 @@ fn only_the_first_check_that_fails_is_named() {
 }
 
 #[test]
-fn pods_that_are_being_deleted_count() {
+fn terminating_pods_are_counted() {
     let pod = pod().anti_affinity(term(ZONE, app("db")));
     assert_eq!(rejected(&Cluster::new(pod).node(node("a", "east").running(db().terminating()))), "N");
 }
 
 #[test]
-fn a_missing_selector_means_no_pod_and_an_empty_one_every_pod() {
+fn an_absent_selector_matches_no_pod_and_an_empty_one_every_pod() {
     let missing = || Term { selector: None, ..term(ZONE, app("db")) };
     assert_eq!(rejected(&cluster(pod().anti_affinity(missing()))), "----");
     assert_eq!(rejected(&cluster(pod().affinity(missing()))), "AAAA");
@@ -186,7 +186,7 @@ fn a_missing_selector_means_no_pod_and_an_empty_one_every_pod() {
 }
 
 #[test]
-fn namespaces_are_the_pods_own_or_listed_or_selected_by_labels() {
+fn namespaces_are_the_own_one_or_listed_or_selected_by_labels() {
     let with = |namespaces: &[&str], namespace_selector: Option<LabelSelector>| {
         let namespaces = namespaces.iter().map(|name| (*name).into()).collect();
         let term = Term { namespaces, namespace_selector, ..term(HOST, app("db")) };
@@ -206,17 +206,17 @@ fn namespaces_are_the_pods_own_or_listed_or_selected_by_labels() {
     assert_eq!(with(&[], Some(labels(&[]))), "NNNN");
     assert_eq!(with(&[], Some(labels(&[("team", "blue")]))), "-N--");
     assert_eq!(with(&["bare"], Some(labels(&[("team", "blue")]))), "-NN-");
-    // Labels select among the namespaces that there are: pods of one without an object are not meant.
+    // A namespace selector selects only namespaces that have an object.
     assert_eq!(with(&[], Some(expression("team", Operator::NotIn, &["blue"]))), "N-N-");
     assert_eq!(with(&[], Some(expression("team", Operator::DoesNotExist, &[]))), "--N-");
 }
 
 #[test]
-fn for_the_terms_of_pods_that_are_there_a_namespace_without_an_object_has_no_labels() {
-    let minding = |selector| Term { namespace_selector: Some(selector), ..term(ZONE, app("web")) };
+fn for_terms_of_existing_pods_a_namespace_without_an_object_has_no_labels() {
+    let with_term = |selector| Term { namespace_selector: Some(selector), ..term(ZONE, app("web")) };
     let by = |selector| {
         rejected(
-            &Cluster::new(pod()).node(node("a", "east").running(Pod::new("other").anti_affinity(minding(selector)))),
+            &Cluster::new(pod()).node(node("a", "east").running(Pod::new("other").anti_affinity(with_term(selector)))),
         )
     };
     assert_eq!(by(expression("team", Operator::NotIn, &["blue"])), "E");
@@ -224,14 +224,14 @@ fn for_the_terms_of_pods_that_are_there_a_namespace_without_an_object_has_no_lab
 }
 
 #[test]
-fn label_keys_are_left_to_the_api_server() {
+fn match_label_keys_are_ignored() {
     let keyed =
         Term { match_label_keys: vec!["app".into()], mismatch_label_keys: vec!["x".into()], ..term(ZONE, app("db")) };
     assert_eq!(rejected(&cluster(pod().anti_affinity(keyed))), "NN--");
 }
 
 #[test]
-fn a_term_that_cannot_be_read_rejects_every_node_with_kubernetes_words() {
+fn an_invalid_term_rejects_every_node_with_the_text_of_kubernetes() {
     let broken =
         |operator| Requirement { key: "a".into(), operator, values: Vec::new(), operator_text: "Bogus".into() };
     let term_of =
@@ -253,21 +253,21 @@ fn a_term_that_cannot_be_read_rejects_every_node_with_kubernetes_words() {
     assert!(failure.reasons[0].starts_with("parsing pod: requiredAffinityTerms: key: Invalid value: \"a b\": "));
 }
 
-/// A pod of the twin: its label, and its required terms as key and label demanded.
+/// A pod of the model: its label, and its required terms as topology key and label value.
 #[derive(Debug, Clone, Default)]
-struct Plain {
+struct ModelPod {
     label: &'static str,
     affinity: Vec<(&'static str, &'static str)>,
     anti_affinity: Vec<(&'static str, &'static str)>,
 }
 
-/// A node of the twin: its labels and its pods.
-type PlainNode = (BTreeMap<&'static str, &'static str>, Vec<Plain>);
+/// A node of the model: its labels and its pods.
+type ModelNode = (BTreeMap<&'static str, &'static str>, Vec<ModelPod>);
 
-/// The obvious twin: for one node, every pod of every node.
-fn judge(pod: &Plain, nodes: &[PlainNode], node: &PlainNode) -> char {
-    let together = |key: &str, other: &PlainNode| node.0.contains_key(key) && node.0.get(key) == other.0.get(key);
-    let meets_all = |other: &Plain| pod.affinity.iter().all(|(_, label)| other.label == *label);
+/// The model: for one node, a loop over every pod of every node.
+fn expected_letter(pod: &ModelPod, nodes: &[ModelNode], node: &ModelNode) -> char {
+    let together = |key: &str, other: &ModelNode| node.0.contains_key(key) && node.0.get(key) == other.0.get(key);
+    let meets_all = |other: &ModelPod| pod.affinity.iter().all(|(_, label)| other.label == *label);
     let near = |key: &str| nodes.iter().any(|other| together(key, other) && other.1.iter().any(meets_all));
     let anywhere = nodes
         .iter()
@@ -301,37 +301,37 @@ fn columns_and_nodes_make_the_same_verdict() {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut seen: BTreeMap<char, usize> = BTreeMap::new();
     for round in 0..1_000 {
-        let plain = |random: &mut fastrand::Rng, terms: usize| {
+        let model = |random: &mut fastrand::Rng, terms: usize| {
             let list = |random: &mut fastrand::Rng| {
                 let term = |random: &mut fastrand::Rng| (KEYS[random.usize(..3)], LABELS[random.usize(..3)]);
                 (0..random.usize(..=terms)).map(|_| term(random)).collect()
             };
-            Plain { label: LABELS[random.usize(..3)], affinity: list(random), anti_affinity: list(random) }
+            ModelPod { label: LABELS[random.usize(..3)], affinity: list(random), anti_affinity: list(random) }
         };
-        let nodes: Vec<PlainNode> = (0..random.usize(1..45))
+        let nodes: Vec<ModelNode> = (0..random.usize(1..45))
             .map(|_| {
                 let keys: Vec<&str> = KEYS.into_iter().filter(|_| random.u8(..5) > 0).collect();
                 let labels = keys.into_iter().map(|key| (key, VALUES[random.usize(..3)])).collect();
                 let pods = if random.u8(..8) == 0 { random.usize(..3) } else { 0 };
-                (labels, (0..pods).map(|_| plain(&mut random, 1)).collect())
+                (labels, (0..pods).map(|_| model(&mut random, 1)).collect())
             })
             .collect();
-        let pod = plain(&mut random, 2);
+        let pod = model(&mut random, 2);
         let term = |(key, label): &(&str, &str)| term(key, labels(&[("label", label)]));
-        let build = |plain: &Plain| {
-            let pod = Pod::new("default").label("label", plain.label);
-            let pod = plain.affinity.iter().map(term).fold(pod, Pod::affinity);
-            plain.anti_affinity.iter().map(term).fold(pod, Pod::anti_affinity)
+        let build = |model: &ModelPod| {
+            let pod = Pod::new("default").label("label", model.label);
+            let pod = model.affinity.iter().map(term).fold(pod, Pod::affinity);
+            model.anti_affinity.iter().map(term).fold(pod, Pod::anti_affinity)
         };
         let cluster = nodes.iter().fold(Cluster::new(build(&pod)), |cluster, (labels, pods)| {
             let node = labels.iter().fold(Node::new("n"), |node, (key, value)| node.label(key, value));
             cluster.node(pods.iter().map(build).fold(node, Node::running))
         });
-        let expected: String = nodes.iter().map(|node| judge(&pod, &nodes, node)).collect();
+        let expected: String = nodes.iter().map(|node| expected_letter(&pod, &nodes, node)).collect();
         assert_eq!(rejected(&cluster), expected, "seed {seed}, round {round}: {pod:?} {nodes:?}");
         expected.chars().for_each(|letter| *seen.entry(letter).or_default() += 1);
     }
     for letter in ['A', 'N', 'E', '-'] {
-        assert!(seen.get(&letter).is_some_and(|count| *count > 500), "seed {seed}: hardly any {letter}: {seen:?}");
+        assert!(seen.get(&letter).is_some_and(|count| *count > 500), "seed {seed}: too few {letter}: {seen:?}");
     }
 }

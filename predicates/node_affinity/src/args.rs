@@ -1,4 +1,5 @@
-//! The arguments of NodeAffinity, as in kube-scheduler's `NodeAffinityArgs`: affinity that is added to every pod's.
+//! The arguments of NodeAffinity: kube-scheduler's `NodeAffinityArgs`, node affinity that is added to that of every
+//! pod.
 
 use nodesift_sdk::args::{check_kind, null_as_default};
 use nodesift_sdk::columns::pod_placement::{Operator, Requirement, Term};
@@ -19,7 +20,7 @@ pub struct Args {
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct AddedAffinity {
     required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
-    /// For scoring only, but refused where it cannot be read, as kube-scheduler does.
+    /// Only affects scoring, but invalid terms are refused, as in kube-scheduler.
     #[serde(deserialize_with = "null_as_default")]
     preferred_during_scheduling_ignored_during_execution: Vec<PreferredTerm>,
 }
@@ -57,11 +58,11 @@ struct NodeSelectorRequirement {
 }
 
 impl Args {
-    /// The selector that every node must match; none where nothing is required.
+    /// The selector of the added required affinity; none where there is none.
     ///
     /// # Errors
     ///
-    /// The first argument that cannot be read, with its path.
+    /// The first invalid argument, with its path.
     pub(crate) fn selector(self) -> Result<Option<Selector>, String> {
         check_kind(self.api_version.as_deref(), self.kind.as_deref(), "NodeAffinityArgs")?;
         let Some(added) = self.added_affinity else { return Ok(None) };
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_as_kube_scheduler_writes_them_are_read() {
+    fn arguments_in_the_form_of_kube_scheduler_are_accepted() {
         let version = r#""apiVersion":"kubescheduler.config.k8s.io/v1","kind":"NodeAffinityArgs""#;
         assert!(selector("{}").unwrap().is_none());
         assert!(selector(&format!("{{{version}}}")).unwrap().is_none());
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_that_cannot_be_read_refuses_the_policy_with_its_path() {
+    fn an_invalid_term_is_refused_with_its_path() {
         let error = selector(&required(r#"{"key":"a","operator":"Gt","values":["-1"]}"#)).unwrap_err();
         let path = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1]\
                     .matchExpressions[0].values[0]: ";
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn preferences_are_checked_unless_they_weigh_nothing() {
+    fn preferred_terms_are_validated_unless_their_weight_is_0() {
         let preferred = |weight: i32| {
             format!(
                 r#"{{"addedAffinity":{{"preferredDuringSchedulingIgnoredDuringExecution":[{{"weight":{weight},

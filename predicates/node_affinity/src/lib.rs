@@ -1,8 +1,8 @@
-//! NodeAffinity: a node takes a pod only where the pod's node selector and required node affinity match it, and the
-//! affinity that the policy adds for every pod.
+//! NodeAffinity: rejects nodes that do not match the pod's node selector, its required node affinity, or the required
+//! node affinity that the policy adds to every pod.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodeaffinity. Terms are read and compared
-//! with columns in [`nodesift_sdk::node_selector`], [`Args`] are the policy's arguments.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodeaffinity. Terms are parsed
+//! and compared with columns in [`nodesift_sdk::node_selector`], [`Args`] are the policy's arguments.
 
 mod args;
 
@@ -15,16 +15,16 @@ use nodesift_sdk::{Failure, Predicate, Verdict};
 
 pub use args::Args;
 
-/// Why a node is rejected that does not match the pod.
+/// Reason: the node does not match the node selector or the affinity of the pod.
 pub const REASON_POD: &str = "node(s) didn't match Pod's node affinity/selector";
 
-/// Why a node is rejected that does not match what the policy adds.
+/// Reason: the node does not match the affinity that the policy adds.
 pub const REASON_ENFORCED: &str = "node(s) didn't match scheduler-enforced node affinity";
 
-/// Why all nodes are rejected where every term names nodes and none can be meant.
+/// Reason for all nodes: every term selects nodes by name, and the names of each term contradict each other.
 pub const REASON_CONFLICT: &str = "pod affinity terms conflict";
 
-/// The bit of a row that does not match what the policy adds: the reason that is given alone.
+/// The bit of a row that does not match the added affinity. Its reason replaces that of [`POD`].
 const ENFORCED: u8 = 1;
 
 /// The bit of a row that does not match the pod.
@@ -33,7 +33,7 @@ const POD: u8 = 2;
 /// The predicate.
 #[derive(Debug)]
 pub struct NodeAffinity {
-    /// What every node must match, whatever the pod.
+    /// The affinity that the policy adds to every pod; none where it adds none.
     added: Option<NodeSelector>,
 }
 
@@ -59,14 +59,14 @@ impl Predicate for NodeAffinity {
         let mut matcher = Matcher::new(rows);
         let mut patterns = vec![0; rows];
         if let Some(added) = &self.added {
-            matcher.mark_unselected(&mut patterns, added, ENFORCED);
+            matcher.mark_unmatched_node_selector(&mut patterns, added, ENFORCED);
         }
-        matcher.mark_unrequired(&mut patterns, &RequiredAffinity::new(labels, terms), POD);
+        matcher.mark_unmatched_affinity(&mut patterns, &RequiredAffinity::new(labels, terms), POD);
         let verdict = Verdict::by_pattern(&patterns, |pattern| {
             Failure::unresolvable(if pattern & ENFORCED != 0 { REASON_ENFORCED } else { REASON_POD })
         });
         match named {
-            Some(rows) => verdict.naming(rows),
+            Some(rows) => verdict.with_named_rows(rows),
             None => verdict,
         }
     }
@@ -74,13 +74,13 @@ impl Predicate for NodeAffinity {
 
 nodesift_sdk::export!(NodeAffinity);
 
-/// Whether every term names nodes, and none names any: `PreFilter` of the plugin. It looks at the terms as they are
-/// written, also where they cannot be read otherwise.
+/// Whether every term has requirements on the name, and no name meets those of any term: `PreFilter` of the plugin. It
+/// uses the terms as written, even where they are invalid.
 fn conflict(terms: &[Term]) -> bool {
     !terms.is_empty() && terms.iter().all(|term| names(term).is_some_and(|names| names.is_empty()))
 }
 
-/// The rows of the nodes that the terms name; none where some term names none, so that any node can be meant.
+/// The rows of the nodes that the terms select by name. None where a term has no requirement on the name.
 fn named_rows(terms: &[Term]) -> Option<Vec<u32>> {
     if terms.is_empty() {
         return None;
@@ -89,7 +89,8 @@ fn named_rows(terms: &[Term]) -> Option<Vec<u32>> {
     Some(named.into_iter().filter_map(node_identity::row).collect())
 }
 
-/// The nodes that a term names: what all of its requirements on the name have in common; none without such.
+/// The names that a term selects: the intersection of its `In` requirements on the name. None where it has no such
+/// requirement.
 fn names(term: &Term) -> Option<BTreeSet<&str>> {
     let names_nodes =
         |requirement: &&Requirement| requirement.key == NAME_FIELD && requirement.operator == Operator::In;

@@ -1,4 +1,4 @@
-//! NodeAffinity as a whole, against the fixture, and against a slow twin on random selectors.
+//! Unit tests of the whole predicate on the fixture, and a comparison with a model on random selectors.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -50,7 +50,7 @@ fn by_terms(terms: Vec<Term>) -> String {
 }
 
 #[test]
-fn a_pod_that_asks_for_nothing_fits_everywhere() {
+fn a_pod_without_node_selector_and_affinity_fits_everywhere() {
     assert_eq!(cluster(Pod::new("default")).verdict(&predicate()), Verdict::FitsAll);
 }
 
@@ -107,7 +107,7 @@ fn an_empty_term_and_an_empty_list_match_nothing() {
 }
 
 #[test]
-fn a_term_that_cannot_be_read_leaves_the_others() {
+fn an_invalid_term_does_not_affect_the_others() {
     let broken = || requirement("cores", Operator::Gt, &["-1"]);
     let east = || requirement("zone", Operator::In, &["east"]);
     assert_eq!(by_terms(vec![labels(vec![broken()])]), "");
@@ -122,7 +122,7 @@ fn names_are_compared_one_at_a_time() {
     assert_eq!(by_terms(vec![fields(vec![not("b"), not("c")])]), "a");
     assert_eq!(by_terms(vec![fields(vec![named(&["z"])])]), "");
     assert_eq!(by_terms(vec![fields(vec![named(&["a"])]), fields(vec![named(&["c"])])]), "ac");
-    // Two values: PreFilter takes both, Filter reads neither.
+    // Two values: PreFilter uses both, Filter treats the term as invalid.
     assert_eq!(by_terms(vec![fields(vec![named(&["a", "b"])])]), "");
 }
 
@@ -135,7 +135,7 @@ fn fields_and_labels_of_a_term_must_both_hold() {
 }
 
 #[test]
-fn terms_that_all_name_nodes_and_agree_on_none_conflict() {
+fn terms_that_all_select_by_contradicting_names_conflict() {
     let conflicting = |terms: Vec<Term>| {
         let pod = Pod::new("default").required_terms(terms).node_selector("zone", "north");
         cluster(pod).verdict(&predicate()) == Verdict::FitsNone(Failure::unresolvable(REASON_CONFLICT))
@@ -144,7 +144,7 @@ fn terms_that_all_name_nodes_and_agree_on_none_conflict() {
     assert!(conflicting(vec![contradiction()]));
     assert!(conflicting(vec![contradiction(), contradiction()]));
     assert!(conflicting(vec![fields(vec![named(&[])])]));
-    // A term that names a node, or names none at all, leaves it to the comparison.
+    // No conflict where a term selects a name, or has no requirement on the name.
     assert!(!conflicting(vec![contradiction(), fields(vec![named(&["a"])])]));
     assert!(!conflicting(vec![contradiction(), labels(Vec::new())]));
     assert!(!conflicting(vec![fields(vec![named(&["a", "b"]), named(&["b", "c"])])]));
@@ -153,7 +153,7 @@ fn terms_that_all_name_nodes_and_agree_on_none_conflict() {
 }
 
 #[test]
-fn what_the_policy_adds_is_compared_first() {
+fn added_affinity_is_reported_first() {
     let added = r#"{"addedAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
         {"matchExpressions":[{"key":"zone","operator":"Exists"}]}]}}}"#;
     let predicate: NodeAffinity = configure(added).unwrap();
@@ -170,7 +170,7 @@ fn added_terms_that_match_nothing_reject_every_node() {
     assert_eq!(fitting(Pod::new("default"), &predicate, REASON_ENFORCED), "");
 }
 
-/// The obvious twin: one node, one requirement after the other.
+/// The model: one node, one requirement after the other.
 fn matches(terms: &[Term], name: &str, node: &BTreeMap<&str, &str>) -> bool {
     let label = |requirement: &Requirement| {
         let value = node.get(requirement.key.as_str()).copied();
@@ -242,5 +242,5 @@ fn columns_and_nodes_make_the_same_verdict() {
         assert_eq!(fits, expected, "seed {seed}, round {round}: {terms:?}");
         matched += expected.iter().filter(|fits| **fits).count();
     }
-    assert!(matched > 1_000, "seed {seed}: hardly anything matched: {matched}");
+    assert!(matched > 1_000, "seed {seed}: too few rows matched: {matched}");
 }

@@ -1,12 +1,12 @@
-//! NodeDeclaredFeatures: a node takes only pods that need no other node features than it declares.
+//! NodeDeclaredFeatures: rejects nodes that do not declare every node feature that the pod requires.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodedeclaredfeatures. Which features a pod
-//! needs is a fact: it depends on the release of Kubernetes that the host follows.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodedeclaredfeatures. The host
+//! infers which features a pod requires, because that depends on the supported Kubernetes release.
 
 use nodesift_sdk::columns::{node_features, pod_features};
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, kernels};
 
-/// Why a node is rejected.
+/// Reason: the node lacks a required feature.
 pub const REASON: &str = "node(s) didn't match Pod's required features";
 
 /// The bit of a row that lacks a feature.
@@ -30,7 +30,7 @@ impl Predicate for NodeDeclaredFeatures {
         if required.is_empty() {
             return Verdict::FitsAll;
         }
-        // Most nodes share a few sets: each set is judged once, and a row takes the bit of its set.
+        // Most nodes share a few sets. Each set is tested once, and a row takes the result of its set.
         let lacking =
             |set: &Vec<String>| if required.iter().all(|feature| set.contains(feature)) { 0 } else { LACKING };
         let table: Vec<u8> = node_features::sets().iter().map(lacking).collect();
@@ -56,12 +56,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_needs_nothing_fits_everywhere() {
+    fn a_pod_without_required_features_fits_everywhere() {
         assert_eq!(cluster(Pod::new("default")).verdict(&NodeDeclaredFeatures), Verdict::FitsAll);
     }
 
     #[test]
-    fn a_node_must_declare_all_that_the_pod_needs() {
+    fn a_node_must_declare_every_required_feature() {
         let one = cluster(Pod::new("default").feature("A")).rejected(&NodeDeclaredFeatures);
         assert_eq!(one, [format!("none: {REASON}")]);
         let both = cluster(Pod::new("default").feature("A").feature("B")).rejected(&NodeDeclaredFeatures);

@@ -1,11 +1,11 @@
-//! NodeName: a pod whose `spec.nodeName` is set runs on the node of that name and nowhere else.
+//! NodeName: rejects every node but the one in `spec.nodeName`, where that is set.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodename.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodename.
 
 use nodesift_sdk::columns::{node_identity, pod_placement};
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict};
 
-/// Why a node is rejected.
+/// Reason: `spec.nodeName` names another node.
 pub const REASON: &str = "node(s) didn't match the requested node name";
 
 /// The predicate.
@@ -23,11 +23,11 @@ impl Predicate for NodeName {
 
     fn filter(&self, rows: usize) -> Verdict {
         let Some(name) = pod_placement::node_name() else { return Verdict::FitsAll };
-        let mut elsewhere = vec![1; rows];
-        if let Some(here) = node_identity::row(&name).and_then(|row| elsewhere.get_mut(row as usize)) {
-            *here = 0;
+        let mut mismatch = vec![1; rows];
+        if let Some(wanted) = node_identity::row(&name).and_then(|row| mismatch.get_mut(row as usize)) {
+            *wanted = 0;
         }
-        Verdict::by_pattern(&elsewhere, |_| Failure::unresolvable(REASON))
+        Verdict::by_pattern(&mismatch, |_| Failure::unresolvable(REASON))
     }
 }
 

@@ -1,12 +1,12 @@
-//! NodePorts: a node takes a pod only where the host ports that the pod asks for are free.
+//! NodePorts: rejects nodes where a host port that the pod requests is in use.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodeports. Which ports conflict is a fact
-//! of the host, which counts the pods that hold a port.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodeports. The host detects the
+//! conflicts, because it maintains the used ports of each node.
 
 use nodesift_sdk::columns::node_ports;
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict};
 
-/// Why a node is rejected.
+/// Reason: a requested host port is in use.
 pub const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
 
 /// The predicate.

@@ -1,55 +1,55 @@
-//! The arguments of NodeResourcesFit, as in kube-scheduler's `NodeResourcesFitArgs`.
+//! The arguments of NodeResourcesFit: kube-scheduler's `NodeResourcesFitArgs`.
 
 use nodesift_sdk::args::{check_kind, null_as_default};
 use nodesift_sdk::syntax;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// What resources belong to Kubernetes itself: these are never ignored.
+/// The domain of resources that belong to Kubernetes itself. They are not extended resources.
 const NATIVE: &str = "kubernetes.io/";
 
-/// What quotas put before a resource's name; a resource so named is none.
+/// The prefix of resource names in quotas. A name with this prefix is not an extended resource.
 const QUOTA_PREFIX: &str = "requests.";
 
-/// `NodeResourcesFitArgs`, what concerns filtering.
+/// `NodeResourcesFitArgs`. Only the ignored resources affect filtering.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Args {
     api_version: Option<String>,
     kind: Option<String>,
-    /// Extended resources that are not checked.
+    /// Names of extended resources that are not checked.
     #[serde(deserialize_with = "null_as_default")]
     ignored_resources: Vec<String>,
-    /// Prefixes, without the slash, of extended resources that are not checked.
+    /// Groups of extended resources that are not checked: the part of the name before the slash.
     #[serde(deserialize_with = "null_as_default")]
     ignored_resource_groups: Vec<String>,
-    /// How nodes are scored; of no concern here.
+    /// Only affects scoring.
     #[serde(rename = "scoringStrategy")]
     _scoring_strategy: Option<IgnoredAny>,
 }
 
 impl Args {
-    /// Checks what kube-scheduler checks (`ValidateNodeResourcesFitArgs`).
+    /// Validates the arguments as kube-scheduler does (`ValidateNodeResourcesFitArgs`).
     ///
     /// # Errors
     ///
-    /// The first wrong argument, with its path.
+    /// The first invalid argument, with its path.
     pub(crate) fn check(&self) -> Result<(), String> {
         check_kind(self.api_version.as_deref(), self.kind.as_deref(), "NodeResourcesFitArgs")?;
         for (index, resource) in self.ignored_resources.iter().enumerate() {
             if !syntax::is_label_key(resource) {
-                return Err(format!("ignoredResources[{index}]: `{resource}` is no resource name"));
+                return Err(format!("ignoredResources[{index}]: `{resource}` is not a resource name"));
             }
         }
         for (index, group) in self.ignored_resource_groups.iter().enumerate() {
             if group.contains('/') || !syntax::is_label_key(group) {
-                return Err(format!("ignoredResourceGroups[{index}]: `{group}` is no resource group"));
+                return Err(format!("ignoredResourceGroups[{index}]: `{group}` is not a resource group"));
             }
         }
         Ok(())
     }
 
-    /// Whether a resource is not to be checked.
+    /// Whether a resource is not checked.
     pub(crate) fn ignores(&self, resource: &str) -> bool {
         let Some((group, _)) = resource.split_once('/') else { return false };
         is_extended(resource)
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_as_kube_scheduler_writes_them_are_read() {
+    fn arguments_in_the_form_of_kube_scheduler_are_accepted() {
         let args: Args = parse(
             r#"{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"NodeResourcesFitArgs",
                 "ignoredResources":["a.com/x"],"ignoredResourceGroups":["b.com"],
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_refused_with_their_path() {
+    fn invalid_arguments_are_refused_with_their_path() {
         let refused = |text| parse::<Args>(text).and_then(|args| args.check()).unwrap_err();
         assert!(refused(r#"{"ignoredResource":["a.com/x"]}"#).starts_with("ignoredResource: unknown field"));
         assert!(refused(r#"{"ignoredResources":["a.com/x","a b"]}"#).starts_with("ignoredResources[1]: "));

@@ -1,7 +1,8 @@
-//! Compares a pod's requests with what nodes have. Start at [`judge`].
+//! Compares a pod's requests with the free resources of nodes. Start at [`verdict`].
 //!
-//! Two ways to the same verdict: [`by_column`] for pods with few resources, which are nearly all, and [`by_row`] for
-//! any number. Both read what is free first, and what is allocatable only of resources that are short somewhere.
+//! Two implementations give the same verdict: [`by_column`] for pods with few resources, which are nearly all pods, and
+//! [`by_row`] for any number. Both read the free amounts first, and the allocatable amounts only of resources that some
+//! row lacks.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +10,26 @@ use nodesift_sdk::columns::node_resources;
 use nodesift_sdk::columns::pod_resources::Request;
 use nodesift_sdk::{Failure, Status, Verdict, VerdictBuilder, kernels};
 
-/// Why a node without room for one more pod is rejected.
+/// Reason: the node has reached its pod limit.
 pub(crate) const TOO_MANY_PODS: &str = "Too many pods";
 
-/// What kube-scheduler keeps in fields of their own; all other resources are its scalar resources.
+/// The native resources. kube-scheduler calls all others scalar resources.
 const CORE: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-/// The bit of a row without room for one more pod. The bits above it belong to the resources, in order.
-const NO_ROOM: u8 = 1;
+/// The bit of a row that has reached its pod limit. The bits above it belong to the resources, in order.
+const POD_LIMIT: u8 = 1;
 
-/// The bit of a row that lacks more of a resource than preempting pods could free.
+/// The bit of a row where a request is greater than the allocatable amount, so that preempting pods does not help.
 const UNRESOLVABLE: u8 = 1 << 7;
 
-/// The most resources that have a bit each between these two.
-const FAST_DIMENSIONS: usize = 6;
+/// The maximum number of resources for [`by_column`]: the bits between these two.
+const MAX_BY_COLUMN: usize = 6;
 
-/// A resource that the pod requests, and that is to be checked.
+/// A request that is checked.
 #[derive(Debug)]
 pub(crate) struct Dimension {
     resource: String,
+    /// In the unit of the resource: `cpu` in millicores, `memory` and `ephemeral-storage` in bytes, others as a count.
     amount: i64,
 }
 
@@ -40,22 +42,22 @@ impl Dimension {
         format!("Insufficient {}", self.resource)
     }
 
-    /// Whether nodes that list nothing of the resource pass, because devices are handed out in another way.
-    fn is_served(&self) -> bool {
+    /// Whether nodes that do not list the resource pass, because a DeviceClass provides it.
+    fn has_device_class(&self) -> bool {
         !CORE.contains(&self.resource.as_str()) && node_resources::device_class_serves(&self.resource)
     }
 }
 
-/// Which rows have too little.
-pub(crate) fn judge(rows: usize, dimensions: &[Dimension]) -> Verdict {
-    if dimensions.len() <= FAST_DIMENSIONS { by_column(rows, dimensions) } else { by_row(rows, dimensions) }
+/// The verdict for these requests. `rows` is the number of rows of the batch.
+pub(crate) fn verdict(rows: usize, dimensions: &[Dimension]) -> Verdict {
+    if dimensions.len() <= MAX_BY_COLUMN { by_column(rows, dimensions) } else { by_row(rows, dimensions) }
 }
 
-/// One column after the other, a bit per resource.
+/// One column after the other, with one pattern bit per resource.
 fn by_column(rows: usize, dimensions: &[Dimension]) -> Verdict {
     let dimensions: Vec<(u8, &Dimension)> = (1..).map(|bit| 1 << bit).zip(dimensions).collect();
     let mut patterns = vec![0; rows];
-    kernels::mark_short(&mut patterns, &node_resources::pod_room(), 1, NO_ROOM);
+    kernels::mark_short(&mut patterns, &node_resources::pod_room(), 1, POD_LIMIT);
     for (bit, dimension) in &dimensions {
         kernels::mark_short(&mut patterns, &node_resources::free(&dimension.resource), dimension.amount, *bit);
     }
@@ -63,23 +65,23 @@ fn by_column(rows: usize, dimensions: &[Dimension]) -> Verdict {
     for (bit, dimension) in dimensions.iter().filter(|(bit, _)| short & bit != 0) {
         let (bit, amount) = (*bit, dimension.amount);
         let allocatable = node_resources::allocatable(&dimension.resource);
-        if dimension.is_served() {
+        if dimension.has_device_class() {
             kernels::update(&mut patterns, &allocatable, |pattern, has| if has > 0 { pattern } else { pattern & !bit });
         }
         kernels::mark_short_among(&mut patterns, bit, &allocatable, amount, UNRESOLVABLE);
     }
     Verdict::by_pattern(&patterns, |pattern| {
         let lacking = dimensions.iter().filter(|(bit, _)| pattern & bit != 0).map(|(_, dimension)| *dimension);
-        failure(pattern & NO_ROOM != 0, lacking, pattern & UNRESOLVABLE != 0)
+        failure(pattern & POD_LIMIT != 0, lacking, pattern & UNRESOLVABLE != 0)
     })
 }
 
-/// What is known of a resource, per row.
+/// The columns of a resource, one entry per row.
 struct Columns {
     free: Vec<i64>,
-    /// Only where some row has too little free.
+    /// Read only where some row lacks the resource.
     allocatable: Option<Vec<i64>>,
-    is_served: bool,
+    has_device_class: bool,
 }
 
 /// One row after the other.
@@ -91,34 +93,34 @@ fn by_row(rows: usize, dimensions: &[Dimension]) -> Verdict {
             let free = node_resources::free(&dimension.resource);
             let is_short = free.iter().any(|free| dimension.amount > *free);
             let allocatable = is_short.then(|| node_resources::allocatable(&dimension.resource));
-            Columns { free, allocatable, is_served: is_short && dimension.is_served() }
+            Columns { free, allocatable, has_device_class: is_short && dimension.has_device_class() }
         })
         .collect();
     let mut verdict = VerdictBuilder::new(rows);
-    // Rows that lack the same things share a failure: its texts are written once.
-    let mut known = BTreeMap::new();
-    let mut way = Way::default();
+    // Rows with equal shortages share a failure, so that its texts are formatted once.
+    let mut codes = BTreeMap::new();
+    let mut shortage = Shortage::default();
     for row in 0..rows {
-        way.no_room = value(&room, row) < 1;
-        way.is_unresolvable = false;
-        way.lacking.clear();
+        shortage.pod_limit_reached = value(&room, row) < 1;
+        shortage.is_unresolvable = false;
+        shortage.lacking.clear();
         for (index, (dimension, columns)) in dimensions.iter().zip(&columns).enumerate() {
             let allocatable = columns.allocatable.as_deref().map_or(0, |column| value(column, row));
-            let passes = columns.is_served && allocatable <= 0;
+            let passes = columns.has_device_class && allocatable <= 0;
             if dimension.amount > value(&columns.free, row) && !passes {
-                way.lacking.push(index);
-                way.is_unresolvable |= dimension.amount > allocatable;
+                shortage.lacking.push(index);
+                shortage.is_unresolvable |= dimension.amount > allocatable;
             }
         }
-        if way == Way::default() {
+        if shortage == Shortage::default() {
             continue;
         }
-        let code = match known.get(&way) {
+        let code = match codes.get(&shortage) {
             Some(code) => *code,
             None => {
-                let lacking = way.lacking.iter().filter_map(|index| dimensions.get(*index));
-                let code = verdict.code(failure(way.no_room, lacking, way.is_unresolvable));
-                known.insert(way.clone(), code);
+                let lacking = shortage.lacking.iter().filter_map(|index| dimensions.get(*index));
+                let code = verdict.code(failure(shortage.pod_limit_reached, lacking, shortage.is_unresolvable));
+                codes.insert(shortage.clone(), code);
                 code
             }
         };
@@ -127,12 +129,13 @@ fn by_row(rows: usize, dimensions: &[Dimension]) -> Verdict {
     verdict.finish()
 }
 
-/// In which way a row fails.
+/// What a row lacks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Way {
-    no_room: bool,
-    /// Indexes of the resources that are short.
+struct Shortage {
+    pod_limit_reached: bool,
+    /// Indexes of the resources that the row lacks.
     lacking: Vec<usize>,
+    /// Whether a request is greater than the allocatable amount.
     is_unresolvable: bool,
 }
 
@@ -140,9 +143,14 @@ fn value(column: &[i64], row: usize) -> i64 {
     column.get(row).copied().unwrap_or(0)
 }
 
-/// All reasons that apply, as `fitsRequest` lists them.
-fn failure<'a>(no_room: bool, lacking: impl Iterator<Item = &'a Dimension>, is_unresolvable: bool) -> Failure {
-    let reasons = no_room.then(|| TOO_MANY_PODS.into()).into_iter().chain(lacking.map(Dimension::reason)).collect();
+/// All reasons that apply, in the order of `fitsRequest` of the plugin.
+fn failure<'a>(
+    pod_limit_reached: bool,
+    lacking: impl Iterator<Item = &'a Dimension>,
+    is_unresolvable: bool,
+) -> Failure {
+    let reasons =
+        pod_limit_reached.then(|| TOO_MANY_PODS.into()).into_iter().chain(lacking.map(Dimension::reason)).collect();
     let status = if is_unresolvable { Status::UnschedulableAndUnresolvable } else { Status::Unschedulable };
     Failure { status, reasons }
 }
@@ -169,7 +177,7 @@ mod tests {
         if random.bool() {
             cluster = cluster.device_class("a.com/x");
         }
-        // Some clusters are empty and large, so that everything fits there; in others hardly anything does.
+        // In some clusters every node has plenty of resources; in others few nodes fit.
         let (load, plenty) = (random.i64(0..8), [0, 20][random.usize(..2)]);
         for row in 0..random.usize(..2 * BLOCK + 3) {
             let mut node = Node::new(&row.to_string()).pods(random.i64(1..4) + plenty, random.i64(0..3));
@@ -184,14 +192,14 @@ mod tests {
         (cluster, dimensions)
     }
 
-    /// The failures of all rows; none at all where the verdict is malformed.
+    /// The failures of all rows; empty where the verdict is malformed.
     fn failures(verdict: &Verdict, rows: usize) -> Vec<Option<Failure>> {
         let failures = verdict.failures(rows).map(|failures| failures.into_iter().map(Option::<&Failure>::cloned));
         failures.map(Iterator::collect).unwrap_or_default()
     }
 
     #[test]
-    fn columns_and_rows_make_the_same_verdict() {
+    fn by_column_and_by_row_give_the_same_verdict() {
         let seed = fastrand::u64(..);
         let mut random = fastrand::Rng::with_seed(seed);
         let mut kinds = [0; 2];
@@ -207,12 +215,15 @@ mod tests {
                 }] += 1;
             });
         }
-        assert!(kinds.iter().all(|kind| *kind > 0), "seed {seed}: the clusters are all alike: {kinds:?}");
+        assert!(
+            kinds.iter().all(|kind| *kind > 0),
+            "seed {seed}: all clusters give the same kind of verdict: {kinds:?}"
+        );
     }
 
     #[test]
-    fn more_resources_than_bits_are_all_judged() {
-        let names: Vec<String> = (0..FAST_DIMENSIONS + 3).map(|index| format!("a.com/{index}")).collect();
+    fn more_resources_than_bits_are_all_checked() {
+        let names: Vec<String> = (0..MAX_BY_COLUMN + 3).map(|index| format!("a.com/{index}")).collect();
         let dimensions: Vec<Dimension> =
             names.iter().map(|name| Dimension { resource: name.clone(), amount: 1 }).collect();
         let mut cluster = Cluster::new(Pod::new("default"));
@@ -223,7 +234,7 @@ mod tests {
             }
             cluster = cluster.node(node);
         }
-        let verdict = cluster.run(|rows| judge(rows, &dimensions));
+        let verdict = cluster.run(|rows| verdict(rows, &dimensions));
         let expected: Vec<_> =
             names.iter().map(|name| Some(Failure::unschedulable(format!("Insufficient {name}")))).collect();
         assert_eq!(failures(&verdict, names.len()), expected);

@@ -1,8 +1,8 @@
-//! NodeResourcesFit: a node takes a pod only where enough of every resource that the pod requests is free, and a place
-//! for one more pod.
+//! NodeResourcesFit: rejects nodes that have less of a resource free than the pod requests, or that have reached their
+//! pod limit.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/noderesources/fit.go. [`fit`] compares;
-//! [`Args`] can exempt resources.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/noderesources/fit.go. [`fit`]
+//! compares requests with columns; [`Args`] can exempt resources.
 
 mod args;
 mod fit;
@@ -32,11 +32,11 @@ impl Predicate for NodeResourcesFit {
     fn filter(&self, rows: usize) -> Verdict {
         let dimensions: Vec<Dimension> = pod_resources::requests()
             .into_iter()
-            // A request of nothing is never checked, even on an overcommitted node.
+            // A request of 0 is never checked, even on an overcommitted node.
             .filter(|request| request.amount != 0 && !self.args.ignores(&request.resource))
             .map(Dimension::new)
             .collect();
-        fit::judge(rows, &dimensions)
+        fit::verdict(rows, &dimensions)
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_node_has_cannot_be_resolved() {
+    fn a_request_above_the_allocatable_amount_is_unresolvable() {
         let pod = Pod::new("default").request("cpu", 10).request("memory", 10);
         let cluster = Cluster::new(pod)
             .node(roomy("small").resource("cpu", 9, 0).resource("memory", 10, 0))
@@ -95,20 +95,20 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_a_pod_limit_takes_none_and_that_is_resolvable() {
+    fn a_node_without_a_pod_limit_accepts_no_pod_and_that_is_resolvable() {
         let cluster = Cluster::new(Pod::new("default")).node(Node::new("a"));
         assert_eq!(failures("{}", &cluster), [Some(Failure::unschedulable("Too many pods"))]);
     }
 
     #[test]
-    fn a_request_of_nothing_is_not_checked_on_an_overcommitted_node() {
+    fn a_request_of_0_is_not_checked_on_an_overcommitted_node() {
         let pod = Pod::new("default").request(GPU, 0);
         let cluster = Cluster::new(pod).node(roomy("a").resource(GPU, 1, 5).resource("cpu", 1, 5));
         assert_eq!(failures("{}", &cluster), [None]);
     }
 
     #[test]
-    fn a_device_class_stands_in_where_a_node_lists_nothing() {
+    fn a_device_class_provides_a_resource_that_a_node_does_not_list() {
         let cluster = Cluster::new(Pod::new("default").request(GPU, 2))
             .node(roomy("lists-none"))
             .node(roomy("lists-zero").resource(GPU, 0, 0))
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_class_does_not_stand_in_for_cpu() {
+    fn a_device_class_does_not_provide_cpu() {
         let cluster = Cluster::new(Pod::new("default").request("cpu", 1)).node(roomy("a")).device_class("cpu");
         assert_eq!(failures("{}", &cluster), [Some(Failure::unresolvable("Insufficient cpu"))]);
     }

@@ -1,17 +1,17 @@
-//! NodeUnschedulable: a node whose `spec.unschedulable` is set takes only pods that tolerate the taint which goes
-//! with it.
+//! NodeUnschedulable: rejects nodes with `spec.unschedulable`, unless the pod tolerates the taint
+//! `node.kubernetes.io/unschedulable`.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodeunschedulable. Whether the node
-//! carries that taint does not matter here.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodeunschedulable. Whether the
+//! node has that taint does not matter here.
 
 use nodesift_sdk::columns::node_taints::{self, Effect, Taint};
 use nodesift_sdk::columns::pod_tolerations;
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, kernels};
 
-/// Why a node is rejected.
+/// Reason: the node is marked unschedulable.
 pub const REASON: &str = "node(s) were unschedulable";
 
-/// The key of the taint that goes with `spec.unschedulable`.
+/// The key of the taint that a pod must tolerate to run on a node with `spec.unschedulable`.
 pub const TAINT_KEY: &str = "node.kubernetes.io/unschedulable";
 
 /// The predicate.
@@ -29,7 +29,7 @@ impl Predicate for NodeUnschedulable {
 
     fn filter(&self, _: usize) -> Verdict {
         let unschedulable = node_taints::unschedulable();
-        // Tolerations are texts; most clusters need not look at them.
+        // Tolerations are expensive to read, and most clusters have no unschedulable node.
         if kernels::union(&unschedulable) == 0 {
             return Verdict::FitsAll;
         }

@@ -1,8 +1,8 @@
-//! NodeVolumeLimits: a node takes a pod only where its CSI drivers may attach the pod's volumes beside those that are
-//! attached already.
+//! NodeVolumeLimits: rejects nodes where the pod's volumes would exceed the attach limit of a CSI driver.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodevolumelimits. What a pod would attach
-//! and what is attached are facts of the host; which of it counts is decided here.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodevolumelimits. The host knows
+//! which volumes are attached and which ones the pod would attach; this predicate compares their numbers with the
+//! limits.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle};
 use nodesift_sdk::columns::{cluster_attachments, pod_volumes};
 use nodesift_sdk::{Code, Failure, NoArgs, Predicate, Verdict, VerdictBuilder};
 
-/// Why a node is rejected.
+/// Reason: the volumes of the pod exceed an attach limit.
 pub const REASON: &str = "node(s) exceed max volume count";
 
-/// What goes before the words for an object that is broken.
+/// The prefix of the reason for an invalid object, as in kube-scheduler.
 const ERROR_PREFIX: &str = "running \"NodeVolumeLimits\" filter plugin: ";
 
 /// The predicate.
@@ -32,26 +32,27 @@ impl Predicate for NodeVolumeLimits {
     fn filter(&self, rows: usize) -> Verdict {
         match cluster_attachments::wanted(true) {
             Ok(wanted) if wanted.is_empty() => Verdict::FitsAll,
-            Ok(wanted) => count(&wanted, rows),
-            Err(obstacle) => unresolved(&obstacle, rows),
+            Ok(wanted) => compare_with_limits(&wanted, rows),
+            Err(obstacle) => reject_uncountable(&obstacle, rows),
         }
     }
 }
 
 nodesift_sdk::export!(NodeVolumeLimits);
 
-/// The verdict for a pod whose volumes are known.
-fn count(wanted: &[Attachment], rows: usize) -> Verdict {
+/// The verdict for a pod whose volumes can be counted.
+fn compare_with_limits(wanted: &[Attachment], rows: usize) -> Verdict {
     let limited = cluster_attachments::limited();
-    let mut answer = Answer { builder: VerdictBuilder::new(rows), open: limited.iter().map(|row| *row != 0).collect() };
-    if !answer.open.contains(&true) {
+    let mut verdict =
+        FirstFailures { builder: VerdictBuilder::new(rows), open: limited.iter().map(|row| *row != 0).collect() };
+    if !verdict.open.contains(&true) {
         return Verdict::FitsAll;
     }
-    // Pods on a node are counted before anything is compared, so what is wrong with them goes first.
+    // kube-scheduler counts the pods on a node before it compares, so their errors are reported first.
     for uncounted in cluster_attachments::uncounted() {
-        if let Some(reason) = words(&uncounted.obstacle, &uncounted.namespace, &uncounted.pod) {
-            let code = answer.builder.code(Failure::error(format!("{ERROR_PREFIX}{reason}")));
-            answer.reject(uncounted.row as usize, code);
+        if let Some(reason) = error_text(&uncounted.obstacle, &uncounted.namespace, &uncounted.pod) {
+            let code = verdict.builder.code(Failure::error(format!("{ERROR_PREFIX}{reason}")));
+            verdict.reject(uncounted.row as usize, code);
         }
     }
     let mut by_driver: BTreeMap<&str, Vec<&Attachment>> = BTreeMap::new();
@@ -70,26 +71,26 @@ fn count(wanted: &[Attachment], rows: usize) -> Verdict {
         let used = cluster_attachments::used(driver);
         for (row, ((new, used), limit)) in new.into_iter().zip(used).zip(limit).enumerate() {
             if new > 0 && used.saturating_add(new) > limit {
-                let code = *exceeded.get_or_insert_with(|| answer.builder.code(Failure::unschedulable(REASON)));
-                answer.reject(row, code);
+                let code = *exceeded.get_or_insert_with(|| verdict.builder.code(Failure::unschedulable(REASON)));
+                verdict.reject(row, code);
             }
         }
     }
-    answer.builder.finish()
+    verdict.builder.finish()
 }
 
-/// The verdict for a pod of which a volume stands in the way. A node without a CSINode does not look at volumes that
-/// are written in the pod, so it may see another one or none.
-fn unresolved(obstacle: &Obstacle, rows: usize) -> Verdict {
+/// The verdict for a pod with a volume that cannot be counted. On nodes without a CSINode, in-tree volumes of the pod
+/// are left out, so the obstacle there can be another one or none.
+fn reject_uncountable(obstacle: &Obstacle, rows: usize) -> Verdict {
     let registered = cluster_attachments::registered();
-    let elsewhere = match cluster_attachments::wanted(false) {
+    let unregistered = match cluster_attachments::wanted(false) {
         Err(other) if other == *obstacle => return Verdict::FitsNone(failure(obstacle)),
         Err(other) => Some(other),
         Ok(_) => None,
     };
     let mut builder = VerdictBuilder::new(rows);
     for (row, registered) in registered.into_iter().enumerate() {
-        match (registered, &elsewhere) {
+        match (registered, &unregistered) {
             (0, None) => {}
             (0, Some(obstacle)) => builder.reject(row, failure(obstacle)),
             _ => builder.reject(row, failure(obstacle)),
@@ -98,14 +99,15 @@ fn unresolved(obstacle: &Obstacle, rows: usize) -> Verdict {
     builder.finish()
 }
 
-/// A verdict whose rows are rejected once.
-struct Answer {
+/// A verdict in which the first failure of a row counts.
+struct FirstFailures {
     builder: VerdictBuilder,
-    /// Rows that limit any driver and have not been rejected.
+    /// Per row, whether it limits a driver and has not been rejected.
     open: Vec<bool>,
 }
 
-impl Answer {
+impl FirstFailures {
+    /// Rejects the row unless it limits no driver or has been rejected before.
     fn reject(&mut self, row: usize, code: Code) {
         if let Some(open) = self.open.get_mut(row).filter(|open| **open) {
             *open = false;
@@ -114,7 +116,7 @@ impl Answer {
     }
 }
 
-/// What an obstacle among the pod's own volumes means for a node.
+/// The failure for an obstacle among the volumes of the pod being filtered.
 fn failure(obstacle: &Obstacle) -> Failure {
     let (namespace, pod, _) = pod_volumes::owner();
     match obstacle {
@@ -122,14 +124,14 @@ fn failure(obstacle: &Obstacle) -> Failure {
             "looking up PVC {namespace}/{claim}: persistentvolumeclaim {claim:?} not found"
         )),
         obstacle => {
-            let reason = words(obstacle, &namespace, &pod).unwrap_or_default();
+            let reason = error_text(obstacle, &namespace, &pod).unwrap_or_default();
             Failure::error(format!("{ERROR_PREFIX}{reason}"))
         }
     }
 }
 
-/// kube-scheduler's words for what is wrong with a volume of a pod; none where it is left out.
-fn words(obstacle: &Obstacle, namespace: &str, pod: &str) -> Option<String> {
+/// kube-scheduler's error text for an obstacle; none for a missing claim, which is no error for pods on nodes.
+fn error_text(obstacle: &Obstacle, namespace: &str, pod: &str) -> Option<String> {
     match obstacle {
         Obstacle::UnnamedClaim => Some("PersistentVolumeClaim had no name".into()),
         Obstacle::MissingClaim(_) => None,
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_attaches_as_many_volumes_as_it_may_and_no_more() {
+    fn a_driver_attaches_volumes_up_to_its_limit() {
         let wanted = Ok(vec![volume(DRIVER, "x"), volume(DRIVER, "y")]);
         let nodes = vec![
             node("a", 2).attached(DRIVER, "z"),
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_beyond_its_limit_takes_pods_that_attach_nothing_new() {
+    fn a_node_above_its_limit_accepts_pods_that_attach_no_new_volume() {
         let nodes = vec![node("a", 0).attached(DRIVER, "x").attached(DRIVER, "y")];
         assert_eq!(failures(Ok(vec![volume(DRIVER, "x")]), nodes), [None]);
     }
@@ -214,7 +216,7 @@ mod tests {
         let error = "running \"NodeVolumeLimits\" filter plugin: \
                      PVC ns/q-v was not created for pod ns/q (pod is not owner)";
         assert_eq!(failures(Ok(vec![volume(DRIVER, "x")]), nodes()), [Some(Failure::error(error)), None, None]);
-        assert_eq!(failures(Ok(Vec::new()), nodes()), [None, None, None], "who attaches nothing is not concerned");
+        assert_eq!(failures(Ok(Vec::new()), nodes()), [None, None, None], "a pod without volumes is not affected");
     }
 
     #[test]
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn only_nodes_with_a_csi_node_look_at_volumes_written_in_the_pod() {
+    fn only_nodes_with_a_csi_node_consider_in_tree_volumes_of_the_pod() {
         let nodes = vec![node("a", 1), Node::new("b").unregistered(), Node::new("c")];
         let wanted = Err(Obstacle::Untranslatable(("v".into(), "because".into())));
         let error = Failure::error(

@@ -1,5 +1,5 @@
-//! The arguments of PodTopologySpread, as in kube-scheduler's `PodTopologySpreadArgs`: constraints for pods without any
-//! of their own.
+//! The arguments of PodTopologySpread: kube-scheduler's `PodTopologySpreadArgs`, default constraints for pods without
+//! constraints.
 
 use nodesift_sdk::args::{check_kind, null_as_default};
 use nodesift_sdk::syntax;
@@ -34,26 +34,26 @@ struct DefaultConstraint {
     min_domains: Option<i32>,
     node_affinity_policy: Option<String>,
     node_taints_policy: Option<String>,
-    /// Without effect: the selector that a pod gets is that of its owners.
+    /// Ignored: default constraints use the default selector of the pod.
     #[serde(rename = "matchLabelKeys")]
     _match_label_keys: Option<Vec<String>>,
 }
 
-/// The constraint that filters.
+/// The value of `whenUnsatisfiable` for constraints that filter.
 const DO_NOT_SCHEDULE: &str = "DoNotSchedule";
 
-/// The constraint that only scores.
+/// The value of `whenUnsatisfiable` for constraints that only affect scoring.
 const SCHEDULE_ANYWAY: &str = "ScheduleAnyway";
 
-/// The policy that leaves nodes out.
+/// The value of a node inclusion policy that excludes nodes.
 const HONOR: &str = "Honor";
 
 impl Args {
-    /// The default constraints that filter. Kubernetes' own defaults (`System`) only score, so these are none.
+    /// The default constraints that filter. The system defaults of kube-scheduler (`System`) only affect scoring.
     ///
     /// # Errors
     ///
-    /// The first wrong argument, with its path: what `ValidatePodTopologySpreadArgs` of kube-scheduler refuses.
+    /// The first invalid argument, with its path, as in kube-scheduler (`ValidatePodTopologySpreadArgs`).
     pub(crate) fn constraints(self) -> Result<Vec<Constraint>, String> {
         check_kind(self.api_version.as_deref(), self.kind.as_deref(), "PodTopologySpreadArgs")?;
         match self.defaulting_type.as_str() {
@@ -87,7 +87,7 @@ impl DefaultConstraint {
             return Err(".topologyKey: must not be empty".into());
         }
         if !syntax::is_label_key(&self.topology_key) {
-            return Err(format!(".topologyKey: `{}` is no label key", self.topology_key));
+            return Err(format!(".topologyKey: `{}` is not a label key", self.topology_key));
         }
         match self.when_unsatisfiable.as_str() {
             "" => return Err(".whenUnsatisfiable: must not be empty".into()),
@@ -99,7 +99,9 @@ impl DefaultConstraint {
             }
         }
         match self.label_selector {
-            Some(_) => Err(".labelSelector: must be left out, it is deduced for each pod".into()),
+            Some(_) => {
+                Err(".labelSelector: must be left out, default constraints use the default selector of each pod".into())
+            }
             None => Ok(()),
         }
     }
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_as_kube_scheduler_writes_them_are_read() {
+    fn arguments_in_the_form_of_kube_scheduler_are_accepted() {
         let args = r#"{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"PodTopologySpreadArgs",
             "defaultingType":"List","defaultConstraints":[
             {"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","minDomains":3,
@@ -150,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn the_systems_defaults_never_filter() {
+    fn the_system_defaults_do_not_filter() {
         for args in ["{}", r#"{"defaultingType":"System"}"#, r#"{"defaultConstraints":null,"defaultingType":null}"#] {
             assert_eq!(read(args), Ok(Vec::new()), "{args}");
         }
     }
 
     #[test]
-    fn wrong_arguments_are_refused_with_their_path() {
+    fn invalid_arguments_are_refused_with_their_path() {
         let good = r#"{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}"#;
         for (args, path) in [
             (r#"{"defaultingTyp":"List"}"#.to_owned(), "defaultingTyp: unknown field"),

@@ -1,31 +1,32 @@
-//! The constraints that decide whether a pod fits, read as kube-scheduler reads them (common.go).
+//! Topology spread constraints that filter, parsed as kube-scheduler parses them (common.go).
 
 use nodesift_sdk::columns::pod_labels;
 use nodesift_sdk::columns::pod_spread::{self, Inclusion, WhenUnsatisfiable};
 use nodesift_sdk::label_selector::Selector;
 
-/// How many domains there must be where a constraint does not say.
+/// The minimum number of domains where a constraint does not set it.
 const DEFAULT_MIN_DOMAINS: i32 = 1;
 
-/// A constraint that filters.
+/// A constraint with `whenUnsatisfiable: DoNotSchedule`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Constraint {
+    /// A number of pods.
     pub(crate) max_skew: i32,
     pub(crate) topology_key: String,
     /// The pods that are counted.
     pub(crate) selector: Selector,
     pub(crate) min_domains: i32,
-    /// Whether nodes that the pod's node selector and node affinity rule out are left out of the counting.
+    /// Whether nodes that do not match the pod's node selector and node affinity are excluded from the counts.
     pub(crate) honors_affinity: bool,
-    /// Whether nodes with taints that the pod does not tolerate are left out of the counting.
+    /// Whether nodes with taints that the pod does not tolerate are excluded from the counts.
     pub(crate) honors_taints: bool,
 }
 
-/// The constraints of the pod being filtered, or `defaults` where it has none at all.
+/// The filtering constraints of the pod being filtered, or `defaults` where the pod has no constraints of any kind.
 ///
 /// # Errors
 ///
-/// Kubernetes' words for the first selector that cannot be read.
+/// The error text of Kubernetes for the first invalid selector.
 pub(crate) fn of_pod(defaults: &[Constraint]) -> Result<Vec<Constraint>, String> {
     let written = pod_spread::constraints();
     if written.is_empty() {
@@ -35,7 +36,7 @@ pub(crate) fn of_pod(defaults: &[Constraint]) -> Result<Vec<Constraint>, String>
     filtering.map(read).collect()
 }
 
-/// The default constraints with the selector of the pod's owners; none for a pod that nothing owns.
+/// The default constraints with the default selector of the pod; empty for a pod without one.
 fn with_default_selector(defaults: &[Constraint]) -> Vec<Constraint> {
     if defaults.is_empty() {
         return Vec::new();
@@ -50,7 +51,7 @@ fn with_default_selector(defaults: &[Constraint]) -> Vec<Constraint> {
 
 fn read(written: pod_spread::Constraint) -> Result<Constraint, String> {
     let selector = Selector::read(written.selector)?;
-    // The pod's own values of these keys narrow the selector; keys that it does not carry do nothing.
+    // The pod's values for these keys are added to the selector. Keys that the pod does not have are ignored.
     let labels = written.match_label_keys.into_iter().filter_map(|key| {
         let value = pod_labels::label(&key)?;
         Some((key, value))
@@ -65,7 +66,7 @@ fn read(written: pod_spread::Constraint) -> Result<Constraint, String> {
     })
 }
 
-/// A constraint for pods of every owner: its selector is still to come.
+/// A default constraint. Its selector is set for each pod.
 pub(crate) fn without_selector(
     max_skew: i32,
     topology_key: String,

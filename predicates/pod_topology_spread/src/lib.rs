@@ -1,9 +1,9 @@
-//! PodTopologySpread: a node takes a pod only where that leaves the pods of its kind spread evenly enough over zones,
-//! racks, nodes, or whatever else its constraints name.
+//! PodTopologySpread: rejects nodes on which the pod would exceed the maximum skew of one of its topology spread
+//! constraints.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/podtopologyspread. [`constraint`] reads
-//! what the pod and the policy ask for, [`skew`] counts pods by domain and judges rows, [`Args`] are the policy's
-//! arguments.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/podtopologyspread.
+//! [`constraint`] parses the constraints of the pod and of the policy, [`skew`] counts pods by domain and marks rows,
+//! [`Args`] are the policy's arguments.
 
 mod args;
 mod constraint;
@@ -14,20 +14,20 @@ use nodesift_sdk::{Failure, Predicate, Verdict};
 pub use args::Args;
 use constraint::Constraint;
 
-/// Why a node is rejected whose domain has too many pods of the kind.
+/// Reason: the domain of the node would exceed the maximum skew.
 pub const REASON_SKEW: &str = "node(s) didn't match pod topology spread constraints";
 
-/// Why a node is rejected that is in no domain.
-pub const REASON_KEYLESS: &str = "node(s) didn't match pod topology spread constraints (missing required label)";
+/// Reason: the node does not have the topology key of a constraint.
+pub const REASON_MISSING_LABEL: &str = "node(s) didn't match pod topology spread constraints (missing required label)";
 
-/// What comes before the words for a selector that cannot be read.
-const UNREADABLE: &str = "running PreFilter plugin \"PodTopologySpread\": get constraints from pod: obtaining pod's \
+/// The prefix of the reason for an invalid selector, as in kube-scheduler.
+const ERROR_PREFIX: &str = "running PreFilter plugin \"PodTopologySpread\": get constraints from pod: obtaining pod's \
                           hard topology spread constraints: ";
 
 /// The predicate.
 #[derive(Debug)]
 pub struct PodTopologySpread {
-    /// What holds for pods without any constraint of their own; their selectors are those of the pods' owners.
+    /// The constraints of pods without constraints. Their selectors are set for each pod.
     defaults: Vec<Constraint>,
 }
 
@@ -42,11 +42,11 @@ impl Predicate for PodTopologySpread {
 
     fn filter(&self, rows: usize) -> Verdict {
         match constraint::of_pod(&self.defaults) {
-            Err(error) => Verdict::FitsNone(Failure::error(format!("{UNREADABLE}{error}"))),
+            Err(error) => Verdict::FitsNone(Failure::error(format!("{ERROR_PREFIX}{error}"))),
             Ok(constraints) if constraints.is_empty() => Verdict::FitsAll,
             Ok(constraints) => Verdict::by_pattern(&skew::patterns(&constraints, rows), |pattern| match pattern {
-                // Preempting pods gives a node no label.
-                skew::KEYLESS => Failure::unresolvable(REASON_KEYLESS),
+                // Preempting pods does not change the labels of a node.
+                skew::MISSING_KEY => Failure::unresolvable(REASON_MISSING_LABEL),
                 _ => Failure::unschedulable(REASON_SKEW),
             }),
         }

@@ -1,4 +1,4 @@
-//! PodTopologySpread as a whole, against the fixture, and against a slow twin on random clusters.
+//! Unit tests of the whole predicate on the fixture, and a comparison with a model on random clusters.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -21,8 +21,8 @@ fn labels(labels: &[(&str, &str)]) -> LabelSelector {
     LabelSelector { match_labels, match_expressions: Vec::new() }
 }
 
-/// At most one pod more than elsewhere.
-fn evenly(topology_key: &str) -> Constraint {
+/// A constraint with a maximum skew of one pod.
+fn constraint_on(topology_key: &str) -> Constraint {
     Constraint {
         max_skew: 1,
         topology_key: topology_key.into(),
@@ -43,12 +43,12 @@ fn node(name: &str, zone: &str, pods: usize) -> Node {
     (0..pods).fold(Node::new(name).label(HOST, name).label(ZONE, zone), |node, _| node.running(web()))
 }
 
-/// East has two pods on a and none on b, west has one on c.
+/// East: two pods on `a`, none on `b`. West: one pod on `c`.
 fn cluster(pod: Pod) -> Cluster {
     Cluster::new(pod).node(node("a", "east", 2)).node(node("b", "east", 0)).node(node("c", "west", 1))
 }
 
-/// What fails per node: S for the skew, K for a missing key.
+/// One letter per node: S for the skew, K for a missing topology key, - where the pod fits.
 fn rejected(cluster: &Cluster) -> String {
     rejected_by(&configure("{}").unwrap(), cluster)
 }
@@ -57,7 +57,7 @@ fn rejected_by(predicate: &PodTopologySpread, cluster: &Cluster) -> String {
     let letter = |failure: Option<Failure>| match failure {
         None => '-',
         Some(failure) if failure == Failure::unschedulable(REASON_SKEW) => 'S',
-        Some(failure) if failure == Failure::unresolvable(REASON_KEYLESS) => 'K',
+        Some(failure) if failure == Failure::unresolvable(REASON_MISSING_LABEL) => 'K',
         Some(failure) => panic!("{failure:?}"),
     };
     cluster.failures(predicate).into_iter().map(letter).collect()
@@ -69,77 +69,81 @@ fn a_pod_without_constraints_fits_everywhere() {
 }
 
 #[test]
-fn a_domain_takes_no_more_than_the_skew_above_the_least() {
-    assert_eq!(rejected(&cluster(web().spread(evenly(ZONE)))), "SS-");
-    assert_eq!(rejected(&cluster(web().spread(evenly(HOST)))), "S-S");
-    assert_eq!(rejected(&cluster(web().spread(Constraint { max_skew: 2, ..evenly(ZONE) }))), "---");
+fn a_domain_can_exceed_the_minimum_by_the_maximum_skew() {
+    assert_eq!(rejected(&cluster(web().spread(constraint_on(ZONE)))), "SS-");
+    assert_eq!(rejected(&cluster(web().spread(constraint_on(HOST)))), "S-S");
+    assert_eq!(rejected(&cluster(web().spread(Constraint { max_skew: 2, ..constraint_on(ZONE) }))), "---");
 }
 
 #[test]
-fn a_constraint_that_only_scores_does_not_filter() {
+fn a_constraint_with_schedule_anyway_does_not_filter() {
     for when_unsatisfiable in [WhenUnsatisfiable::ScheduleAnyway, WhenUnsatisfiable::Other] {
-        assert_eq!(rejected(&cluster(web().spread(Constraint { when_unsatisfiable, ..evenly(ZONE) }))), "---");
+        assert_eq!(rejected(&cluster(web().spread(Constraint { when_unsatisfiable, ..constraint_on(ZONE) }))), "---");
     }
 }
 
 #[test]
-fn a_pod_that_its_selector_does_not_select_adds_nothing() {
+fn a_pod_that_its_selector_does_not_match_is_not_counted() {
     let other = Pod::new("default").label("app", "db");
-    assert_eq!(rejected(&cluster(other.clone().spread(evenly(ZONE)))), "---");
-    assert_eq!(rejected(&cluster(other.spread(evenly(HOST)))), "S--");
+    assert_eq!(rejected(&cluster(other.clone().spread(constraint_on(ZONE)))), "---");
+    assert_eq!(rejected(&cluster(other.spread(constraint_on(HOST)))), "S--");
 }
 
 #[test]
-fn a_missing_selector_selects_nothing_and_an_empty_one_only_the_pod_itself() {
-    let with = |selector, max_skew| rejected(&cluster(web().spread(Constraint { selector, max_skew, ..evenly(ZONE) })));
+fn an_absent_selector_matches_nothing_and_an_empty_one_only_the_pod_itself() {
+    let with =
+        |selector, max_skew| rejected(&cluster(web().spread(Constraint { selector, max_skew, ..constraint_on(ZONE) })));
     assert_eq!(with(None, 0), "---");
     assert_eq!(with(Some(labels(&[])), 1), "---");
     assert_eq!(with(Some(labels(&[])), 0), "SSS");
 }
 
 #[test]
-fn pods_that_are_being_deleted_or_of_other_namespaces_do_not_count() {
+fn terminating_pods_and_pods_of_other_namespaces_are_not_counted() {
     let running = [web().terminating(), Pod::new("other").label("app", "web")];
     for pod in running {
         let full = (0..5).fold(node("a", "east", 0), |node, _| node.running(pod.clone()));
-        assert_eq!(rejected(&Cluster::new(web().spread(evenly(ZONE))).node(full).node(node("b", "west", 0))), "--");
+        assert_eq!(
+            rejected(&Cluster::new(web().spread(constraint_on(ZONE))).node(full).node(node("b", "west", 0))),
+            "--"
+        );
     }
 }
 
 #[test]
-fn a_node_without_a_key_takes_no_pod_and_counts_for_no_constraint() {
-    let pod = || web().spread(evenly(ZONE)).spread(Constraint { max_skew: 9, ..evenly(HOST) });
-    // d has the pods that would make west the fuller zone, but no host.
-    let keyless = Node::new("d").label(ZONE, "west").running(web()).running(web()).running(web());
-    assert_eq!(rejected(&cluster(pod()).node(keyless.clone())), "SS-K");
-    // The first constraint that fails decides: east is too full before the host is missed.
+fn a_node_without_a_key_is_rejected_and_excluded_by_every_constraint() {
+    let pod = || web().spread(constraint_on(ZONE)).spread(Constraint { max_skew: 9, ..constraint_on(HOST) });
+    // `d` has no host label. Its pods would make west the zone with more pods.
+    let without_host = Node::new("d").label(ZONE, "west").running(web()).running(web()).running(web());
+    assert_eq!(rejected(&cluster(pod()).node(without_host.clone())), "SS-K");
+    // The first constraint that fails gives the reason: here the skew of the zone, not the missing host.
     let in_east = Node::new("e").label(ZONE, "east");
     assert_eq!(rejected(&cluster(pod()).node(in_east)), "SS-S");
-    assert_eq!(rejected(&Cluster::new(web().spread(evenly("none"))).node(keyless)), "K");
+    assert_eq!(rejected(&Cluster::new(web().spread(constraint_on("none"))).node(without_host)), "K");
 }
 
 #[test]
 fn an_empty_label_value_is_a_domain() {
-    let cluster = Cluster::new(web().spread(evenly(ZONE))).node(node("a", "", 0)).node(node("b", "east", 1));
+    let cluster = Cluster::new(web().spread(constraint_on(ZONE))).node(node("a", "", 0)).node(node("b", "east", 1));
     assert_eq!(rejected(&cluster), "-S");
 }
 
 #[test]
-fn too_few_domains_make_the_least_zero() {
-    let with = |min_domains| rejected(&cluster(web().spread(Constraint { min_domains, ..evenly(ZONE) })));
+fn with_too_few_domains_the_minimum_is_0() {
+    let with = |min_domains| rejected(&cluster(web().spread(Constraint { min_domains, ..constraint_on(ZONE) })));
     assert_eq!(with(None), "SS-");
     assert_eq!(with(Some(2)), "SS-");
     assert_eq!(with(Some(3)), "SSS");
-    let nowhere = Constraint { max_skew: 1, ..evenly(ZONE) };
+    let nowhere = Constraint { max_skew: 1, ..constraint_on(ZONE) };
     let excluded = web().spread(nowhere).node_selector("none", "none");
     assert_eq!(rejected(&cluster(excluded)), "---");
 }
 
 #[test]
-fn nodes_that_node_affinity_rules_out_are_left_out_unless_ignored() {
-    // West alone is eligible: its least is its own one pod, and east has no domain, so no pod.
+fn nodes_outside_the_node_affinity_are_excluded_unless_ignored() {
+    // Only west is counted: the minimum is its one pod. East has no counted node, so its sum is 0.
     let selecting = |node_affinity_policy| {
-        let constraint = Constraint { node_affinity_policy, ..evenly(ZONE) };
+        let constraint = Constraint { node_affinity_policy, ..constraint_on(ZONE) };
         rejected(&cluster(web().node_selector(ZONE, "west").spread(constraint)))
     };
     for honored in [None, Some(Inclusion::Honor)] {
@@ -151,9 +155,9 @@ fn nodes_that_node_affinity_rules_out_are_left_out_unless_ignored() {
 }
 
 #[test]
-fn nodes_with_taints_are_left_out_only_where_that_is_honored() {
+fn nodes_with_taints_are_excluded_only_where_taints_are_honored() {
     let tainted = |pod: Pod, node_taints_policy| {
-        let constraint = Constraint { node_taints_policy, ..evenly(HOST) };
+        let constraint = Constraint { node_taints_policy, ..constraint_on(HOST) };
         let empty = node("d", "west", 0).taint("t", "", Effect::NoSchedule);
         let full = Cluster::new(pod.spread(constraint)).node(node("a", "east", 1)).node(node("b", "west", 1));
         rejected(&full.node(empty.unschedulable()))
@@ -166,24 +170,27 @@ fn nodes_with_taints_are_left_out_only_where_that_is_honored() {
 }
 
 #[test]
-fn keys_of_the_pods_own_labels_narrow_the_selector() {
+fn match_label_keys_are_added_to_the_selector() {
     let keyed = |pod: Pod| {
-        let constraint = Constraint { match_label_keys: vec!["version".into(), "absent".into()], ..evenly(ZONE) };
+        let constraint =
+            Constraint { match_label_keys: vec!["version".into(), "absent".into()], ..constraint_on(ZONE) };
         rejected(&cluster(pod.spread(constraint)).node(node("d", "west", 0).running(web().label("version", "2"))))
     };
     assert_eq!(keyed(web().label("version", "2")), "--SS");
     assert_eq!(keyed(web().label("version", "1")), "----");
     assert_eq!(keyed(web()), "----");
-    // A selector of nothing stays one.
-    let constraint = Constraint { selector: None, max_skew: 0, match_label_keys: vec!["app".into()], ..evenly(ZONE) };
+    // An absent selector still matches nothing.
+    let constraint =
+        Constraint { selector: None, max_skew: 0, match_label_keys: vec!["app".into()], ..constraint_on(ZONE) };
     assert_eq!(rejected(&cluster(web().spread(constraint))), "---");
-    // An empty one begins to count.
-    let constraint = Constraint { selector: Some(labels(&[])), match_label_keys: vec!["app".into()], ..evenly(ZONE) };
+    // An empty selector now matches existing pods.
+    let constraint =
+        Constraint { selector: Some(labels(&[])), match_label_keys: vec!["app".into()], ..constraint_on(ZONE) };
     assert_eq!(rejected(&cluster(web().spread(constraint))), "SS-");
 }
 
 #[test]
-fn a_selector_that_cannot_be_read_is_an_error_with_kubernetes_words() {
+fn an_invalid_selector_is_an_error_with_the_text_of_kubernetes() {
     let broken = Requirement {
         key: "app".into(),
         operator: Operator::In,
@@ -191,7 +198,7 @@ fn a_selector_that_cannot_be_read_is_an_error_with_kubernetes_words() {
         operator_text: "In".into(),
     };
     let selector = LabelSelector { match_labels: Vec::new(), match_expressions: vec![broken] };
-    let pod = web().spread(Constraint { selector: Some(selector), ..evenly(ZONE) });
+    let pod = web().spread(Constraint { selector: Some(selector), ..constraint_on(ZONE) });
     let reason = "running PreFilter plugin \"PodTopologySpread\": get constraints from pod: obtaining pod's hard \
                   topology spread constraints: values[0][app]: Invalid value: \"bad value!\": a valid label must be an \
                   empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
@@ -202,7 +209,7 @@ fn a_selector_that_cannot_be_read_is_an_error_with_kubernetes_words() {
 }
 
 #[test]
-fn default_constraints_hold_for_owned_pods_without_any() {
+fn default_constraints_apply_to_pods_with_a_default_selector_and_no_constraints() {
     let args = r#"{"defaultingType":"List","defaultConstraints":[
         {"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"},
         {"maxSkew":1,"topologyKey":"host","whenUnsatisfiable":"ScheduleAnyway"}]}"#;
@@ -212,31 +219,32 @@ fn default_constraints_hold_for_owned_pods_without_any() {
     assert_eq!(rejected(&cluster(owned())), "---");
     assert_eq!(rejected_by(&predicate, &cluster(web())), "---");
     assert_eq!(rejected_by(&predicate, &cluster(web().default_selector(labels(&[])))), "---");
-    // One constraint of its own, even one that only scores, and the defaults do not hold.
-    let own = Constraint { when_unsatisfiable: WhenUnsatisfiable::ScheduleAnyway, ..evenly(HOST) };
+    // With any constraint of its own, even with ScheduleAnyway, the defaults do not apply.
+    let own = Constraint { when_unsatisfiable: WhenUnsatisfiable::ScheduleAnyway, ..constraint_on(HOST) };
     assert_eq!(rejected_by(&predicate, &cluster(owned().spread(own))), "---");
 }
 
-/// A node of the twin: its labels, its pods that count, and whether it is ruled out and tainted.
+/// A node of the model: its labels, the number of its pods, whether the node affinity rejects it, and whether it is
+/// tainted.
 #[derive(Debug)]
-struct Plain {
+struct ModelNode {
     labels: BTreeMap<&'static str, &'static str>,
     pods: i64,
-    ruled_out: bool,
+    affinity_mismatch: bool,
     tainted: bool,
 }
 
-/// The obvious twin: for one node, every node.
-fn judge(constraints: &[Constraint], nodes: &[Plain], node: &Plain) -> char {
-    let complete = |node: &Plain| constraints.iter().all(|one| node.labels.contains_key(one.topology_key.as_str()));
+/// The model: for one node, a loop over all nodes.
+fn expected_letter(constraints: &[Constraint], nodes: &[ModelNode], node: &ModelNode) -> char {
+    let complete = |node: &ModelNode| constraints.iter().all(|one| node.labels.contains_key(one.topology_key.as_str()));
     for constraint in constraints {
-        let value = |node: &Plain| node.labels.get(constraint.topology_key.as_str()).copied();
-        let counted = |node: &&Plain| {
+        let value = |node: &ModelNode| node.labels.get(constraint.topology_key.as_str()).copied();
+        let counted = |node: &&ModelNode| {
             complete(node)
-                && !(constraint.node_affinity_policy != Some(Inclusion::Ignore) && node.ruled_out)
+                && !(constraint.node_affinity_policy != Some(Inclusion::Ignore) && node.affinity_mismatch)
                 && !(constraint.node_taints_policy == Some(Inclusion::Honor) && node.tainted)
         };
-        let counted: Vec<&Plain> = nodes.iter().filter(counted).collect();
+        let counted: Vec<&ModelNode> = nodes.iter().filter(counted).collect();
         let in_domain =
             |domain| counted.iter().filter(|node| value(node) == Some(domain)).map(|node| node.pods).sum::<i64>();
         let domains: BTreeSet<&str> = counted.iter().filter_map(|node| value(node)).collect();
@@ -260,12 +268,12 @@ fn columns_and_nodes_make_the_same_verdict() {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut seen: BTreeMap<char, usize> = BTreeMap::new();
     for round in 0..1_000 {
-        let nodes: Vec<Plain> = (0..random.usize(1..70))
+        let nodes: Vec<ModelNode> = (0..random.usize(1..70))
             .map(|_| {
                 let keys: Vec<&str> = KEYS.into_iter().filter(|_| random.u8(..9) > 0).collect();
                 let labels = keys.into_iter().map(|key| (key, VALUES[random.usize(..4)])).collect();
                 let pods = random.i64(0..3);
-                Plain { labels, pods, ruled_out: random.u8(..4) == 0, tainted: random.u8(..4) == 0 }
+                ModelNode { labels, pods, affinity_mismatch: random.u8(..4) == 0, tainted: random.u8(..4) == 0 }
             })
             .collect();
         let policy =
@@ -276,21 +284,21 @@ fn columns_and_nodes_make_the_same_verdict() {
                 min_domains: [None, Some(-1), Some(0), Some(1), Some(3), Some(9)][random.usize(..6)],
                 node_affinity_policy: policy(&mut random),
                 node_taints_policy: policy(&mut random),
-                ..evenly(KEYS[random.usize(..3)])
+                ..constraint_on(KEYS[random.usize(..3)])
             })
             .collect();
         let pod = constraints.iter().cloned().fold(web().node_selector("in", "yes"), Pod::spread);
-        let cluster = nodes.iter().fold(Cluster::new(pod), |cluster, plain| {
-            let node = plain.labels.iter().fold(Node::new("n"), |node, (key, value)| node.label(key, value));
-            let node = (0..plain.pods).fold(node, |node, _| node.running(web()));
-            let node = if plain.ruled_out { node } else { node.label("in", "yes") };
-            cluster.node(if plain.tainted { node.taint("t", "", Effect::NoExecute) } else { node })
+        let cluster = nodes.iter().fold(Cluster::new(pod), |cluster, model| {
+            let node = model.labels.iter().fold(Node::new("n"), |node, (key, value)| node.label(key, value));
+            let node = (0..model.pods).fold(node, |node, _| node.running(web()));
+            let node = if model.affinity_mismatch { node } else { node.label("in", "yes") };
+            cluster.node(if model.tainted { node.taint("t", "", Effect::NoExecute) } else { node })
         });
-        let expected: String = nodes.iter().map(|node| judge(&constraints, &nodes, node)).collect();
+        let expected: String = nodes.iter().map(|node| expected_letter(&constraints, &nodes, node)).collect();
         assert_eq!(rejected(&cluster), expected, "seed {seed}, round {round}: {constraints:?} {nodes:?}");
         expected.chars().for_each(|letter| *seen.entry(letter).or_default() += 1);
     }
     for letter in ['S', 'K', '-'] {
-        assert!(seen.get(&letter).is_some_and(|count| *count > 500), "seed {seed}: hardly any {letter}: {seen:?}");
+        assert!(seen.get(&letter).is_some_and(|count| *count > 500), "seed {seed}: too few {letter}: {seen:?}");
     }
 }

@@ -1,15 +1,15 @@
-//! TaintToleration: a node takes only pods that tolerate all of its taints with effect NoSchedule or NoExecute.
+//! TaintToleration: rejects nodes with a taint of effect NoSchedule or NoExecute that the pod does not tolerate.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/tainttoleration. PreferNoSchedule matters
-//! for scoring only.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/tainttoleration.
+//! PreferNoSchedule only affects scoring.
 
 use nodesift_sdk::columns::node_taints;
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, kernels, taints};
 
-/// Why a node is rejected.
+/// Reason: the node has an untolerated taint.
 pub const REASON: &str = "node(s) had untolerated taint(s)";
 
-/// The bit of a row that carries a taint which the pod does not tolerate.
+/// The bit of a row with a taint that the pod does not tolerate.
 const UNTOLERATED: u8 = 1;
 
 /// The predicate.
@@ -50,7 +50,7 @@ mod tests {
             .node(Node::new("execute").taint("a", "1", Effect::NoExecute))
             .node(Node::new("both").taint("a", "1", Effect::NoSchedule).taint("b", "2", Effect::NoExecute))
             .node(Node::new("soft").taint("c", "3", Effect::PreferNoSchedule))
-            .node(Node::new("strange").taint("d", "4", Effect::Other))
+            .node(Node::new("unknown").taint("d", "4", Effect::Other))
             .rejected(&TaintToleration)
             .iter()
             .map(|line| line.replace(&format!(": {REASON}"), ""))

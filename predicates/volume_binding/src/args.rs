@@ -1,9 +1,10 @@
-//! The arguments of VolumeBinding, as in kube-scheduler's `VolumeBindingArgs`. None of them changes what is filtered.
+//! The arguments of VolumeBinding: kube-scheduler's `VolumeBindingArgs`. They are validated and otherwise ignored: none
+//! of them affects filtering.
 
 use nodesift_sdk::args::{check_kind, null_as_default};
 use serde::Deserialize;
 
-/// The greatest utilisation, in percent.
+/// The greatest utilization of a point, in percent.
 const MAX_UTILIZATION: i32 = 100;
 
 /// The greatest score of a point.
@@ -15,14 +16,14 @@ const MAX_SCORE: i32 = 10;
 pub struct Args {
     api_version: Option<String>,
     kind: Option<String>,
-    /// How long binding may take after a node is chosen.
+    /// How long binding can take after a node is selected, in seconds.
     bind_timeout_seconds: Option<i64>,
-    /// For scoring only.
+    /// Only affects scoring.
     #[serde(deserialize_with = "null_as_default")]
     shape: Vec<Point>,
 }
 
-/// One point of the function that scores utilisation.
+/// One point of the scoring function over utilization.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Point {
@@ -31,11 +32,11 @@ struct Point {
 }
 
 impl Args {
-    /// Checks the arguments as kube-scheduler does.
+    /// Validates the arguments as kube-scheduler does.
     ///
     /// # Errors
     ///
-    /// The first argument that is wrong, with its path.
+    /// The first invalid argument, with its path.
     pub(crate) fn check(&self) -> Result<(), String> {
         check_kind(self.api_version.as_deref(), self.kind.as_deref(), "VolumeBindingArgs")?;
         if let Some(seconds) = self.bind_timeout_seconds.filter(|seconds| *seconds < 0) {
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_as_kube_scheduler_writes_them_are_read() {
+    fn arguments_in_the_form_of_kube_scheduler_are_accepted() {
         let version = r#""apiVersion":"kubescheduler.config.k8s.io/v1","kind":"VolumeBindingArgs""#;
         assert_eq!(check("{}"), Ok(()));
         assert_eq!(check(&format!("{{{version},\"bindTimeoutSeconds\":600}}")), Ok(()));
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_path() {
+    fn invalid_arguments_are_refused_with_their_path() {
         for (text, start) in [
             (r#"{"bindTimeoutSeconds":-1}"#, "bindTimeoutSeconds: Invalid value: -1"),
             (r#"{"bindTimeoutSeconds":"1"}"#, "bindTimeoutSeconds: invalid type"),

@@ -1,4 +1,4 @@
-//! Bound claims: their volumes must exist, and be mountable on the node.
+//! Checks the volumes of bound claims: they must exist, and their node affinity must match the node.
 
 use nodesift_sdk::columns::cluster_storage::{self, Claim, Volume};
 use nodesift_sdk::columns::pod_placement::{Operator, Requirement, Term};
@@ -8,67 +8,69 @@ use nodesift_sdk::node_selector::{Matcher, NodeSelector};
 use crate::migration;
 use crate::rows::{MISSING, NODE, Rows};
 
-/// Looks at the volumes of bound claims: `checkBoundClaims` of the plugin. The first claim that fails decides a row.
+/// Marks the rows that cannot use the volumes of bound claims: `checkBoundClaims` of the plugin. The first claim that
+/// fails determines the reason of a row.
 pub(crate) fn check(rows: &mut Rows, claims: &[Claim]) {
     let mut matcher = Matcher::new(rows.len());
-    // 1 where all claims so far are in order.
+    // 1 in the rows where no claim has failed so far.
     let mut undecided = vec![1_u8; rows.len()];
     for claim in claims {
         let Some(volume) = cluster_storage::volume_named(&claim.volume_name) else {
             rows.mark(&undecided, MISSING);
             return;
         };
-        let mut elsewhere = unreachable(&mut matcher, rows.len(), volume.node_terms.as_deref());
+        let mut mismatch = affinity_mismatch(&mut matcher, rows.len(), volume.node_terms.as_deref());
         if !volume.in_tree_plugin.is_empty() {
-            translate(rows, &mut undecided, &mut matcher, &volume, &mut elsewhere);
+            translate(rows, &mut undecided, &mut matcher, &volume, &mut mismatch);
         }
-        kernels::update(&mut elsewhere, &undecided, |elsewhere, undecided| elsewhere & undecided);
-        rows.mark(&elsewhere, NODE);
-        kernels::update(&mut undecided, &elsewhere, |undecided, elsewhere| undecided & !elsewhere);
+        kernels::update(&mut mismatch, &undecided, |mismatch, undecided| mismatch & undecided);
+        rows.mark(&mismatch, NODE);
+        kernels::update(&mut undecided, &mismatch, |undecided, mismatch| undecided & !mismatch);
     }
 }
 
-/// Where a CSI driver replaces the volume's in-tree plugin the volume is as the driver sees it.
-fn translate(rows: &mut Rows, undecided: &mut [u8], matcher: &mut Matcher, volume: &Volume, elsewhere: &mut [u8]) {
+/// Replaces `mismatch` in the rows where a CSI driver replaces the volume's in-tree plugin: there the node affinity of
+/// the translated volume counts.
+fn translate(rows: &mut Rows, undecided: &mut [u8], matcher: &mut Matcher, volume: &Volume, mismatch: &mut [u8]) {
     let mut migrated = cluster_storage::migrated(&volume.in_tree_plugin);
     kernels::update(&mut migrated, undecided, |migrated, undecided| migrated & undecided);
     if kernels::union(&migrated) == 0 {
         return;
     }
     if let Err(reason) = &volume.handle {
-        rows.break_rows(&migrated, &format!("could not translate pv: {reason}"));
+        rows.set_error(&migrated, &format!("could not translate pv: {reason}"));
         kernels::update(undecided, &migrated, |undecided, migrated| undecided & !migrated);
         return;
     }
     let terms = migration::translate(volume);
-    let as_driver = unreachable(matcher, rows.len(), terms.as_deref());
-    for ((elsewhere, as_driver), migrated) in elsewhere.iter_mut().zip(as_driver).zip(migrated) {
+    let translated = affinity_mismatch(matcher, rows.len(), terms.as_deref());
+    for ((mismatch, translated), migrated) in mismatch.iter_mut().zip(translated).zip(migrated) {
         if migrated != 0 {
-            *elsewhere = as_driver;
+            *mismatch = translated;
         }
     }
 }
 
-/// 1 per row whose labels the node affinity of a volume does not match; without any it matches everywhere.
-/// `CheckNodeAffinity` in k8s.io/component-helpers/storage/volume compares labels only: what a term says of fields is
-/// read but not compared.
-pub(crate) fn unreachable(matcher: &mut Matcher, rows: usize, terms: Option<&[Term]>) -> Vec<u8> {
-    let mut elsewhere = vec![0; rows];
-    let Some(terms) = terms else { return elsewhere };
-    let readable = |term: &&Term| term.fields.iter().all(is_readable);
+/// 1 in the rows whose labels the node affinity of a volume does not match, else 0; one entry per row. A volume without
+/// node affinity matches every row. `CheckNodeAffinity` in k8s.io/component-helpers/storage/volume compares labels
+/// only: requirements on fields are validated but not compared.
+pub(crate) fn affinity_mismatch(matcher: &mut Matcher, rows: usize, terms: Option<&[Term]>) -> Vec<u8> {
+    let mut mismatch = vec![0; rows];
+    let Some(terms) = terms else { return mismatch };
+    let has_valid_fields = |term: &&Term| term.fields.iter().all(is_valid);
     let mut by_labels = Vec::new();
-    for term in terms.iter().filter(readable) {
+    for term in terms.iter().filter(has_valid_fields) {
         match (term.expressions.is_empty(), term.fields.is_empty()) {
             (true, true) => {}
-            (true, false) => return elsewhere,
+            (true, false) => return mismatch,
             (false, _) => by_labels.push(Term { expressions: term.expressions.clone(), fields: Vec::new() }),
         }
     }
-    matcher.mark_unselected(&mut elsewhere, &NodeSelector::lenient(by_labels), 1);
-    elsewhere
+    matcher.mark_unmatched_node_selector(&mut mismatch, &NodeSelector::lenient(by_labels), 1);
+    mismatch
 }
 
-/// Whether Kubernetes can read a requirement on a field.
-fn is_readable(field: &Requirement) -> bool {
+/// Whether Kubernetes accepts a requirement on a field.
+fn is_valid(field: &Requirement) -> bool {
     matches!(field.operator, Operator::In | Operator::NotIn) && field.values.len() == 1
 }

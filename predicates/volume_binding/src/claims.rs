@@ -1,4 +1,5 @@
-//! The pod's claims, sorted by what is left to do for them; pods whose claims are not ready are rejected everywhere.
+//! The pod's claims, divided into bound ones and unbound ones with delayed binding. A pod with any other claim is
+//! rejected on every node.
 
 use nodesift_sdk::Failure;
 use nodesift_sdk::columns::cluster_storage::{BindingMode, Claim};
@@ -7,15 +8,15 @@ use nodesift_sdk::columns::{cluster_storage, pod_volumes};
 
 use crate::REASON_IMMEDIATE;
 
-/// The phase of a claim whose volume is gone.
+/// The phase of a claim whose volume no longer exists.
 const LOST: &str = "Lost";
 
-/// Claims in the order of the pod's volumes; a claim that two volumes name is there twice.
+/// Claims in the order of the pod's volumes. A claim that two volumes name is in the list twice.
 pub(crate) struct Claims {
     /// Bound to a volume.
     pub(crate) bound: Vec<Claim>,
-    /// Waiting for a pod.
-    pub(crate) waiting: Vec<Claim>,
+    /// Unbound; the binding mode of their class is WaitForFirstConsumer.
+    pub(crate) delayed: Vec<Claim>,
 }
 
 impl Claims {
@@ -23,24 +24,24 @@ impl Claims {
     ///
     /// # Errors
     ///
-    /// What every node is rejected for.
+    /// The failure of every node where a claim is missing or invalid, or should have been bound without a pod.
     pub(crate) fn of_pod() -> Result<Self, Failure> {
         let mut claims = Vec::new();
         for volume in pod_volumes::volumes() {
             if let Volume::Claim(claim) = volume {
-                claims.push(ready(&claim).map_err(Failure::unresolvable)?);
+                claims.push(usable_claim(&claim).map_err(Failure::unresolvable)?);
             }
         }
-        let mut sorted = Self { bound: Vec::new(), waiting: Vec::new() };
+        let mut sorted = Self { bound: Vec::new(), delayed: Vec::new() };
         let mut immediate = false;
         for claim in claims {
             if !claim.volume_name.is_empty() && claim.bind_completed {
                 sorted.bound.push(claim);
                 continue;
             }
-            // A claim that names a volume of its own is bound by the control plane.
-            match waits(&claim)? && claim.volume_name.is_empty() {
-                true => sorted.waiting.push(claim),
+            // The control plane binds a claim that names a volume.
+            match has_delayed_binding(&claim)? && claim.volume_name.is_empty() {
+                true => sorted.delayed.push(claim),
                 false => immediate = true,
             }
         }
@@ -52,8 +53,8 @@ impl Claims {
 ///
 /// # Errors
 ///
-/// Why the pod cannot run anywhere for now.
-fn ready(volume: &ClaimRef) -> Result<Claim, String> {
+/// The reason for every node where the pod cannot use the claim.
+fn usable_claim(volume: &ClaimRef) -> Result<Claim, String> {
     let name = &volume.name;
     let Some(claim) = cluster_storage::claim_named(name) else {
         return Err(if volume.ephemeral {
@@ -78,12 +79,12 @@ fn ready(volume: &ClaimRef) -> Result<Claim, String> {
     Ok(claim)
 }
 
-/// Whether the claim's class makes it wait for a pod.
+/// Whether the binding mode of the claim's class is WaitForFirstConsumer.
 ///
 /// # Errors
 ///
-/// Where the class does not say.
-fn waits(claim: &Claim) -> Result<bool, Failure> {
+/// Where the class does not set a binding mode.
+fn has_delayed_binding(claim: &Claim) -> Result<bool, Failure> {
     let Some(name) = claim.class_name.as_deref().filter(|name| !name.is_empty()) else { return Ok(false) };
     let Some(class) = cluster_storage::class_named(name) else { return Ok(false) };
     match class.binding_mode {

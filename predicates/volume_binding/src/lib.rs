@@ -1,10 +1,10 @@
-//! VolumeBinding: a node takes a pod only where the volumes of its bound claims can be mounted, and where volumes can
-//! be found or made for claims that wait for their first consumer.
+//! VolumeBinding: rejects nodes that cannot use the volumes of the pod's bound claims, and nodes where no volume can be
+//! found or provisioned for its unbound claims.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/volumebinding. [`claims`] sorts the pod's
-//! claims and rejects pods whose claims are not ready; [`bound`] looks at volumes of bound claims ([`migration`]: of
-//! in-tree kinds too), [`matching`] finds volumes for the others and [`provisioning`] asks whether they can be made.
-//! [`Rows`] keeps what is known of each row.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/volumebinding. [`claims`]
+//! divides the pod's claims and rejects pods with unusable ones. [`bound`] checks the volumes of bound claims;
+//! [`migration`] translates those of in-tree types. [`matching`] finds existing volumes for unbound claims,
+//! [`provisioning`] checks whether new ones can be provisioned. [`Rows`] collects the results per row.
 
 mod args;
 mod bound;
@@ -22,19 +22,19 @@ pub use args::Args;
 use claims::Claims;
 use rows::Rows;
 
-/// Why a node is rejected where the volume of a bound claim cannot be mounted.
+/// Reason: the node affinity of the volume of a bound claim does not match the node.
 pub const REASON_NODE: &str = "node(s) didn't match PersistentVolume's node affinity";
 
-/// Why a node is rejected where a claim finds no volume and none can be made.
+/// Reason: there is no volume for a claim, and none can be provisioned.
 pub const REASON_BIND: &str = "node(s) didn't find available persistent volumes to bind";
 
-/// Why a node is rejected where there is not enough storage to make a volume.
+/// Reason: the node cannot access enough storage to provision a volume.
 pub const REASON_SPACE: &str = "node(s) did not have enough free storage";
 
-/// Why a node is rejected where a claim is bound to a volume that does not exist.
+/// Reason: a claim is bound to a volume that does not exist.
 pub const REASON_MISSING: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 
-/// Why every node is rejected where a claim should have been bound without a pod.
+/// Reason for all nodes: a claim without delayed binding is not bound.
 pub const REASON_IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";
 
 /// The predicate.
@@ -43,7 +43,8 @@ pub struct VolumeBinding;
 
 impl Predicate for VolumeBinding {
     const NAME: &'static str = "VolumeBinding";
-    const SUMMARY: &'static str = "rejects nodes where the pod's volumes can be neither mounted nor found nor made";
+    const SUMMARY: &'static str =
+        "rejects nodes where the pod's volumes can be neither mounted nor bound nor provisioned";
     type Args = Args;
 
     fn new(args: Args) -> Result<Self, String> {
@@ -56,31 +57,30 @@ impl Predicate for VolumeBinding {
             Ok(claims) => claims,
             Err(failure) => return Verdict::FitsNone(failure),
         };
-        if claims.bound.is_empty() && claims.waiting.is_empty() {
+        if claims.bound.is_empty() && claims.delayed.is_empty() {
             return Verdict::FitsAll;
         }
         let mut rows = Rows::new(rows);
         bound::check(&mut rows, &claims.bound);
-        find(&mut rows, claims.waiting);
+        find_volumes(&mut rows, claims.delayed);
         rows.verdict()
     }
 }
 
 nodesift_sdk::export!(VolumeBinding);
 
-/// Looks for volumes of claims that wait for their first consumer: `FindPodVolumes` of the plugin, from where bound
-/// claims are done.
-fn find(rows: &mut Rows, waiting: Vec<Claim>) {
+/// Marks the rows without volumes for unbound claims: the second part of `FindPodVolumes` of the plugin.
+fn find_volumes(rows: &mut Rows, delayed: Vec<Claim>) {
     let (selected, to_match): (Vec<Claim>, Vec<Claim>) =
-        waiting.into_iter().partition(|claim| claim.selected_node.is_some());
-    // Where a node was chosen for a claim before, no other will do.
+        delayed.into_iter().partition(|claim| claim.selected_node.is_some());
+    // Only the node that was selected for a claim before can run the pod.
     for node in selected.iter().filter_map(|claim| claim.selected_node.as_deref()) {
         let row = node_identity::row(node).map(|row| row as usize);
         rows.reject_others(row, rows::BIND);
     }
     let unmatched = match matching::find(rows, to_match) {
         Ok(unmatched) => unmatched,
-        Err(error) => return rows.break_open(&error),
+        Err(error) => return rows.set_error_on_open(&error),
     };
     let all = rows.open().to_vec();
     for claim in &selected {

@@ -1,7 +1,8 @@
-//! Finds volumes that claims could take, node by node: `findMatchingVolumes` of the plugin and `FindMatchingVolume` in
-//! k8s.io/component-helpers/storage/volume.
+//! Finds existing volumes for unbound claims, per node: `findMatchingVolumes` of the plugin and `FindMatchingVolume` in
+//! k8s.io/component-helpers/storage/volume. Start at [`find`].
 //!
-//! What does not depend on the node is decided once per claim and volume, so that rows compare node affinity only.
+//! Conditions that do not depend on the node are checked once per claim and volume. Per row only the node affinity of
+//! volumes is compared.
 
 use nodesift_sdk::columns::cluster_storage::{self, Claim, Volume};
 use nodesift_sdk::columns::pod_volumes;
@@ -11,32 +12,32 @@ use nodesift_sdk::node_selector::Matcher;
 use crate::bound;
 use crate::rows::Rows;
 
-/// The phase of a volume that nobody has.
+/// The phase of a volume that is not bound.
 const AVAILABLE: &str = "Available";
 
 /// No volume.
 const NONE: usize = usize::MAX;
 
-/// Volumes of one class, as far as rows have asked for them.
-struct Shelf {
+/// The candidate volumes of one StorageClass, and which of them are assigned to claims.
+struct ClassVolumes {
     class: String,
     volumes: Vec<Volume>,
-    /// Per volume 1 on rows that cannot mount it; made when a row first asks.
-    unreachable: Vec<Option<Vec<u8>>>,
-    /// Per claim that was matched, the volume that each row took.
-    taken: Vec<Vec<usize>>,
+    /// Per volume, 1 in the rows that its node affinity does not match; computed on first use.
+    mismatches: Vec<Option<Vec<u8>>>,
+    /// Per claim that was matched, the index of the assigned volume or [`NONE`]; one entry per row.
+    assigned: Vec<Vec<usize>>,
 }
 
-/// Finds volumes for claims on open rows, the smallest claim first. Returns claims with 1 on the open rows that have no
-/// volume for them.
+/// Assigns volumes to claims in the open rows, the claim with the smallest request first. Returns each claim with a
+/// column: 1 in the open rows without a volume for it, else 0.
 ///
 /// # Errors
 ///
-/// Kubernetes' words for a selector that it cannot read; then no open row has an answer.
+/// The error text of kube-scheduler for an invalid selector. It applies to all open rows.
 pub(crate) fn find(rows: &Rows, mut claims: Vec<Claim>) -> Result<Vec<(Claim, Vec<u8>)>, String> {
     claims.sort_by_key(|claim| claim.requested.unwrap_or(0));
     let mut matcher = Matcher::new(rows.len());
-    let mut shelves: Vec<Shelf> = Vec::new();
+    let mut classes: Vec<ClassVolumes> = Vec::new();
     let mut found = Vec::new();
     if !rows.open().contains(&1) {
         return Ok(found);
@@ -49,21 +50,21 @@ pub(crate) fn find(rows: &Rows, mut claims: Vec<Claim>) -> Result<Vec<(Claim, Ve
             format!("error creating internal label selector for claim: {namespace}/{}: {error}", claim.name)
         })?;
         let volumes = cluster_storage::volumes_for(&claim.name);
-        let at = shelves.iter().position(|shelf| shelf.class == class).unwrap_or_else(|| {
-            shelves.push(Shelf { class, volumes: Vec::new(), unreachable: Vec::new(), taken: Vec::new() });
-            shelves.len() - 1
+        let index = classes.iter().position(|known| known.class == class).unwrap_or_else(|| {
+            classes.push(ClassVolumes { class, volumes: Vec::new(), mismatches: Vec::new(), assigned: Vec::new() });
+            classes.len() - 1
         });
-        if let Some(shelf) = shelves.get_mut(at) {
-            let without = shelf.take(rows, &mut matcher, &claim, selector.as_ref(), volumes);
+        if let Some(class) = classes.get_mut(index) {
+            let without = class.assign_to_claim(rows, &mut matcher, &claim, selector.as_ref(), volumes);
             found.push((claim, without));
         }
     }
     Ok(found)
 }
 
-impl Shelf {
-    /// Takes a volume for the claim on every open row. Returns 1 on the open rows that found none.
-    fn take(
+impl ClassVolumes {
+    /// Assigns a volume to the claim in every open row. Returns 1 in the open rows without a volume, else 0.
+    fn assign_to_claim(
         &mut self,
         rows: &Rows,
         matcher: &mut Matcher,
@@ -73,89 +74,89 @@ impl Shelf {
     ) -> Vec<u8> {
         let mut reserved = Vec::new();
         let mut free = Vec::new();
-        for volume in volumes.into_iter().filter(|volume| holds(claim, volume)) {
-            // Volumes for the claim are those that nobody else has: a reserved one is reserved for it.
+        for volume in volumes.into_iter().filter(|volume| has_required_properties(claim, volume)) {
+            // The candidates exclude volumes that are reserved for other claims.
             let is_reserved = volume.claim_ref.is_some();
-            let suits = is_reserved || suits(claim, selector, &volume);
-            if suits {
-                let at = self.place(volume);
-                if is_reserved { reserved.push(at) } else { free.push(at) }
+            if is_reserved || is_available(claim, selector, &volume) {
+                let index = self.add(volume);
+                if is_reserved { reserved.push(index) } else { free.push(index) }
             }
         }
-        // The smallest will do, of equal ones the first by name.
-        free.sort_by_key(|at| self.volumes.get(*at).map_or(i64::MAX, |volume| volume.capacity));
+        // The smallest volume first; volumes of equal size by name.
+        free.sort_by_key(|index| self.volumes.get(*index).map_or(i64::MAX, |volume| volume.capacity));
         let mut without = rows.open().to_vec();
-        let mut taken = vec![NONE; rows.len()];
-        // A volume that is reserved for the claim is the only one, also where the node cannot mount it.
+        let mut assigned = vec![NONE; rows.len()];
+        // With a reserved volume there is no other choice, even where its node affinity does not match.
         let mut searching = without.clone();
-        for at in reserved {
-            self.offer(at, matcher, &mut taken, &mut without, &mut searching, true);
+        for index in reserved {
+            self.assign(index, matcher, &mut assigned, &mut without, &mut searching, true);
         }
-        for at in free {
+        for index in free {
             if !searching.contains(&1) {
                 break;
             }
-            self.offer(at, matcher, &mut taken, &mut without, &mut searching, false);
+            self.assign(index, matcher, &mut assigned, &mut without, &mut searching, false);
         }
-        self.taken.push(taken);
+        self.assigned.push(assigned);
         without
     }
 
-    /// Gives a volume to rows that are searching, can mount it and have not taken it for another claim.
-    fn offer(
+    /// Assigns a volume in the rows with `searching` 1, unless its node affinity does not match the row or it is
+    /// assigned to another claim there.
+    fn assign(
         &mut self,
-        at: usize,
+        volume: usize,
         matcher: &mut Matcher,
-        taken: &mut [usize],
+        assigned: &mut [usize],
         without: &mut [u8],
         searching: &mut [u8],
         is_only_choice: bool,
     ) {
-        self.ask_reach(at, matcher, taken.len());
-        let Some(Some(unreachable)) = self.unreachable.get(at) else { return };
-        for row in 0..taken.len() {
+        self.compute_mismatch(volume, matcher, assigned.len());
+        let Some(Some(mismatch)) = self.mismatches.get(volume) else { return };
+        for row in 0..assigned.len() {
             let is_searching = searching.get(row) == Some(&1);
-            if !is_searching || self.taken.iter().any(|earlier| earlier.get(row) == Some(&at)) {
+            if !is_searching || self.assigned.iter().any(|earlier| earlier.get(row) == Some(&volume)) {
                 continue;
             }
-            let reaches = unreachable.get(row) == Some(&0);
-            if reaches {
-                taken[row] = at;
+            let matches = mismatch.get(row) == Some(&0);
+            if matches {
+                assigned[row] = volume;
                 without[row] = 0;
             }
-            if reaches || is_only_choice {
+            if matches || is_only_choice {
                 searching[row] = 0;
             }
         }
     }
 
-    /// Finds out which rows can mount a volume, the first time.
-    fn ask_reach(&mut self, at: usize, matcher: &mut Matcher, rows: usize) {
-        if let (Some(volume), Some(known @ None)) = (self.volumes.get(at), self.unreachable.get_mut(at)) {
-            *known = Some(bound::unreachable(matcher, rows, volume.node_terms.as_deref()));
+    /// Compares the node affinity of a volume with all rows, unless that is done.
+    fn compute_mismatch(&mut self, volume: usize, matcher: &mut Matcher, rows: usize) {
+        if let (Some(volume), Some(mismatch @ None)) = (self.volumes.get(volume), self.mismatches.get_mut(volume)) {
+            *mismatch = Some(bound::affinity_mismatch(matcher, rows, volume.node_terms.as_deref()));
         }
     }
 
-    /// The place of a volume on the shelf.
-    fn place(&mut self, volume: Volume) -> usize {
+    /// The index of a volume; adds the volume where it is not in the list.
+    fn add(&mut self, volume: Volume) -> usize {
         self.volumes.iter().position(|known| known.name == volume.name).unwrap_or_else(|| {
             self.volumes.push(volume);
-            self.unreachable.push(None);
+            self.mismatches.push(None);
             self.volumes.len() - 1
         })
     }
 }
 
-/// What a volume must be whether it is reserved for the claim or not.
-fn holds(claim: &Claim, volume: &Volume) -> bool {
+/// Whether a volume has the properties that the claim needs. Reserved volumes must have them too.
+fn has_required_properties(claim: &Claim, volume: &Volume) -> bool {
     volume.capacity >= claim.requested.unwrap_or(0)
         && volume.volume_mode == claim.volume_mode
         && volume.attributes_class == claim.attributes_class
         && !volume.deleting
 }
 
-/// What a volume must be that is not reserved for the claim.
-fn suits(claim: &Claim, selector: Option<&Selector>, volume: &Volume) -> bool {
+/// Whether a volume that is not reserved can be assigned to the claim.
+fn is_available(claim: &Claim, selector: Option<&Selector>, volume: &Volume) -> bool {
     let label = |key: &str| volume.labels.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
     volume.phase == AVAILABLE
         && selector.is_none_or(|selector| selector.matches(label))

@@ -1,5 +1,4 @@
-//! Where a CSI driver sees a volume of an in-tree kind that it replaces: zones by the driver's own label.
-//!
+//! Translates the node affinity of an in-tree volume to that of its CSI driver, which has its own label for zones:
 //! `translateTopologyFromInTreeToCSI` in k8s.io/csi-translation-lib/plugins.
 
 use std::collections::BTreeSet;
@@ -12,10 +11,10 @@ const REGION: &str = "topology.kubernetes.io/region";
 const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
 const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 
-/// What joins the zones of a volume that is in several.
+/// The separator between the zones of a volume that is in several zones.
 const DELIMITER: &str = "__";
 
-/// The node affinity of a volume as its CSI driver sees it; none: every node.
+/// The translated node affinity of a volume; none where every node can use the volume.
 pub(crate) fn translate(volume: &Volume) -> Option<Vec<Term>> {
     let mut terms = volume.node_terms.clone();
     let Some(zone_of_driver) = zone_label(&volume.in_tree_plugin) else { return terms };
@@ -32,7 +31,7 @@ pub(crate) fn translate(volume: &Volume) -> Option<Vec<Term>> {
     terms
 }
 
-/// The label by which the driver that replaces a plugin tells zones apart; none where it leaves node affinity alone.
+/// The zone label of the driver that replaces a plugin; none where the driver uses the node affinity unchanged.
 fn zone_label(plugin: &str) -> Option<&'static str> {
     match plugin {
         "kubernetes.io/aws-ebs" => Some("topology.ebs.csi.aws.com/zone"),
@@ -42,12 +41,13 @@ fn zone_label(plugin: &str) -> Option<&'static str> {
     }
 }
 
-/// The labels of zone and region that the volume uses: those of its node affinity, then its own, the newer ones first.
+/// The keys of zone and region that the volume uses, stable or beta. Its node affinity decides, then its labels; the
+/// stable keys take precedence.
 fn labels(volume: &Volume) -> (&'static str, &'static str) {
     let mentions = |key: &str| requirements(volume.node_terms.as_deref()).any(|requirement| requirement.key == key);
     let carries = |key: &str| volume.labels.iter().any(|(known, _)| known == key);
-    let is_old = !mentions(ZONE) && (mentions(BETA_ZONE) || (!carries(ZONE) && carries(BETA_ZONE)));
-    if is_old { (BETA_ZONE, BETA_REGION) } else { (ZONE, REGION) }
+    let is_beta = !mentions(ZONE) && (mentions(BETA_ZONE) || (!carries(ZONE) && carries(BETA_ZONE)));
+    if is_beta { (BETA_ZONE, BETA_REGION) } else { (ZONE, REGION) }
 }
 
 fn requirements(terms: Option<&[Term]>) -> impl Iterator<Item = &Requirement> {
@@ -65,7 +65,7 @@ fn rename(terms: &mut Option<Vec<Term>>, from: &str, to: &str) {
     }
 }
 
-/// Adds to every term that a label has one of these values; there is one term at least.
+/// Adds to every term the requirement that a label has one of these values. Adds a term where there is none.
 fn require(terms: &mut Option<Vec<Term>>, key: &str, values: BTreeSet<&str>) {
     if values.is_empty() {
         return;
@@ -117,7 +117,7 @@ mod tests {
     const EBS_ZONE: &str = "topology.ebs.csi.aws.com/zone";
 
     #[test]
-    fn zones_of_the_node_affinity_go_by_the_label_of_the_driver() {
+    fn zones_of_the_node_affinity_use_the_label_of_the_driver() {
         assert_eq!(translated(EBS, &[zone(ZONE, &["a"])], &[(ZONE, "b")]), [zone(EBS_ZONE, &["a"])]);
         let old = [zone(BETA_ZONE, &["a"]), zone(BETA_REGION, &["r"])];
         assert_eq!(translated(EBS, &old, &[]), [zone(EBS_ZONE, &["a"]), zone(REGION, &["r"])]);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn drivers_without_a_label_of_their_own_leave_node_affinity_alone() {
+    fn drivers_without_a_zone_label_use_the_node_affinity_unchanged() {
         let before = [zone(ZONE, &["a"])];
         assert_eq!(translated("kubernetes.io/azure-disk", &before, &[]), before);
     }

@@ -1,4 +1,4 @@
-//! Whether a volume can be made for a claim: `checkVolumeProvisions` of the plugin.
+//! Whether a volume can be provisioned for a claim: `checkVolumeProvisions` of the plugin. Start at [`check`].
 
 use nodesift_sdk::columns::cluster_storage::{self, Capacity, Claim, Class};
 use nodesift_sdk::columns::pod_placement::{Operator, Requirement, Term};
@@ -9,24 +9,24 @@ use nodesift_sdk::node_selector::{Matcher, NodeSelector};
 
 use crate::rows::{BIND, Rows, SPACE};
 
-/// The provisioner of classes whose volumes nobody makes.
+/// The provisioner of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
-/// Rejects open rows with a 1 on which no volume can be made for the claim.
+/// Rejects the open rows with `needed` 1 on which no volume can be provisioned for the claim.
 pub(crate) fn check(rows: &mut Rows, claim: &Claim, needed: &[u8]) {
     if kernels::union(needed) == 0 {
         return;
     }
     let class_name = claim.class_name.as_deref().unwrap_or_default();
-    // Only claims with a class wait, so it is there: both come from the same facts.
+    // Claims with delayed binding have a class, and the facts do not change during a call. So the class exists.
     let Some(class) = cluster_storage::class_named(class_name) else { return rows.reject(needed, BIND) };
     if class.provisioner.is_empty() || class.provisioner == NO_PROVISIONER {
         return rows.reject(needed, BIND);
     }
     let mut matcher = Matcher::new(rows.len());
-    let mut elsewhere = outside_topologies(&mut matcher, rows.len(), &class);
-    and(&mut elsewhere, needed);
-    rows.reject(&elsewhere, BIND);
+    let mut outside = outside_topologies(&mut matcher, rows.len(), &class);
+    and(&mut outside, needed);
+    rows.reject(&outside, BIND);
     let mut full = without_capacity(&mut matcher, rows.len(), claim, &class);
     and(&mut full, needed);
     rows.reject(&full, SPACE);
@@ -36,7 +36,7 @@ fn and(rows: &mut [u8], others: &[u8]) {
     kernels::update(rows, others, |row, other| row & other);
 }
 
-/// 1 per row in none of the places where volumes of the class can be made.
+/// 1 in the rows that match none of the allowed topologies of the class, else 0; one entry per row.
 fn outside_topologies(matcher: &mut Matcher, rows: usize, class: &Class) -> Vec<u8> {
     let mut outside = vec![0; rows];
     if class.allowed_topologies.is_empty() {
@@ -50,13 +50,14 @@ fn outside_topologies(matcher: &mut Matcher, rows: usize, class: &Class) -> Vec<
         };
         Term { expressions: labels.iter().map(one_of).collect(), fields: Vec::new() }
     };
-    // A place that names no label or cannot be read is no place, as with node selector terms.
+    // An empty or invalid topology matches no node, as with node selector terms.
     let selector = NodeSelector::lenient(class.allowed_topologies.iter().map(term).collect());
-    matcher.mark_unselected(&mut outside, &selector, 1);
+    matcher.mark_unmatched_node_selector(&mut outside, &selector, 1);
     outside
 }
 
-/// 1 per row from which no storage large enough can be reached; none where the driver does not report capacity.
+/// 1 in the rows without access to enough storage, else 0; one entry per row. All entries are 0 where the driver does
+/// not report capacity.
 fn without_capacity(matcher: &mut Matcher, rows: usize, claim: &Claim, class: &Class) -> Vec<u8> {
     let reports = || cluster_storage::driver_reports_capacity(&class.provisioner);
     let Some(requested) = claim.requested.filter(|_| reports()) else { return vec![0; rows] };
@@ -70,12 +71,13 @@ fn without_capacity(matcher: &mut Matcher, rows: usize, claim: &Claim, class: &C
     without
 }
 
-/// The largest volume that can be made, in bytes; the maximum says it more exactly than the capacity.
+/// The size of the largest volume that can be provisioned, in bytes. The maximum volume size takes precedence over the
+/// capacity.
 fn largest(capacity: &Capacity) -> Option<i64> {
     capacity.maximum_volume_bytes.or(capacity.bytes)
 }
 
-/// 1 per row that the capacity is not about. A selector that cannot be read selects no node.
+/// 1 in the rows that cannot access the storage, else 0; one entry per row. An invalid selector selects no node.
 fn unreachable(matcher: &mut Matcher, rows: usize, capacity: Capacity) -> Vec<u8> {
     let Ok(Selector::All(requirements)) = Selector::read(capacity.node_selector) else { return vec![1; rows] };
     let mut unreachable = vec![0; rows];
@@ -83,11 +85,11 @@ fn unreachable(matcher: &mut Matcher, rows: usize, capacity: Capacity) -> Vec<u8
         return unreachable;
     }
     let term = Term { expressions: requirements.into_iter().map(requirement).collect(), fields: Vec::new() };
-    matcher.mark_unselected(&mut unreachable, &NodeSelector::lenient(vec![term]), 1);
+    matcher.mark_unmatched_node_selector(&mut unreachable, &NodeSelector::lenient(vec![term]), 1);
     unreachable
 }
 
-/// The same requirement on the label of a node.
+/// Converts a label selector requirement to a node selector requirement.
 fn requirement(requirement: selectors::Requirement) -> Requirement {
     let operator = match requirement.operator {
         selectors::Operator::In => Operator::In,

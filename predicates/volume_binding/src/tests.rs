@@ -1,4 +1,4 @@
-//! Unit tests on a small cluster: each reason, and what goes before what.
+//! Unit tests of the whole predicate on the fixture: each reason, and their precedence.
 
 use nodesift_sdk::Failure;
 use nodesift_sdk::columns::cluster_storage::{BindingMode, Capacity, Class, Volume as StoredVolume};
@@ -37,13 +37,13 @@ fn bound(name: &str, volume: &str) -> Claim {
     Claim { volume_name: volume.into(), bind_completed: true, phase: "Bound".into(), ..claim(name) }
 }
 
-/// A claim that waits for its first consumer.
-fn waiting(name: &str) -> Claim {
+/// An unbound claim of the class `s`.
+fn unbound(name: &str) -> Claim {
     Claim { class_name: Some("s".into()), ..claim(name) }
 }
 
-/// A class whose volumes nobody makes.
-fn unmade() -> Class {
+/// A class without dynamic provisioning.
+fn without_provisioner() -> Class {
     Class { provisioner: "kubernetes.io/no-provisioner".into(), ..class("s") }
 }
 
@@ -52,7 +52,7 @@ fn in_zone(zone: &str) -> Option<Vec<Term>> {
     Some(vec![Term { expressions: vec![requirement], fields: Vec::new() }])
 }
 
-/// A free volume of the class that only one zone can mount.
+/// A free volume of the class `s` that only nodes of one zone can use.
 fn local(name: &str, zone: &str) -> StoredVolume {
     StoredVolume { class_name: "s".into(), node_terms: in_zone(zone), ..stored_volume(name) }
 }
@@ -63,7 +63,7 @@ fn a_pod_without_claims_fits_everywhere() {
 }
 
 #[test]
-fn claims_that_are_not_ready_reject_every_node_in_kube_schedulers_words() {
+fn unusable_claims_reject_every_node_with_the_reasons_of_kube_scheduler() {
     let reason = |pod: Pod, claims: Vec<Claim>, classes: Vec<Class>| match cluster(
         pod,
         Storage { claims, classes, ..Storage::default() },
@@ -92,21 +92,21 @@ fn claims_that_are_not_ready_reject_every_node_in_kube_schedulers_words() {
     );
     let deleting = Claim { deleting: true, ..bound("c", "v") };
     assert_eq!(reason(c(), vec![deleting], Vec::new()), unresolvable("persistentvolumeclaim \"c\" is being deleted"));
-    // Unbound: no class, a class that is gone, one that binds at once, a volume of the claim's own choice.
+    // Unbound: no class, a missing class, a class with immediate binding, a claim that names its volume.
     assert_eq!(reason(c(), vec![claim("c")], Vec::new()), unresolvable(REASON_IMMEDIATE));
-    assert_eq!(reason(c(), vec![waiting("c")], Vec::new()), unresolvable(REASON_IMMEDIATE));
+    assert_eq!(reason(c(), vec![unbound("c")], Vec::new()), unresolvable(REASON_IMMEDIATE));
     let immediate = Class { binding_mode: Some(BindingMode::Immediate), ..class("s") };
-    assert_eq!(reason(c(), vec![waiting("c")], vec![immediate]), unresolvable(REASON_IMMEDIATE));
-    let chosen = Claim { volume_name: "v".into(), ..waiting("c") };
+    assert_eq!(reason(c(), vec![unbound("c")], vec![immediate]), unresolvable(REASON_IMMEDIATE));
+    let chosen = Claim { volume_name: "v".into(), ..unbound("c") };
     assert_eq!(reason(c(), vec![chosen], vec![class("s")]), unresolvable(REASON_IMMEDIATE));
     let silent = Class { binding_mode: None, ..class("s") };
-    let (status, text) = reason(c(), vec![waiting("c")], vec![silent]);
+    let (status, text) = reason(c(), vec![unbound("c")], vec![silent]);
     assert_eq!(status, nodesift_sdk::Status::Error);
     assert_eq!(text, "running PreFilter plugin \"VolumeBinding\": VolumeBindingMode not set for StorageClass \"s\"");
 }
 
 #[test]
-fn the_volume_of_a_bound_claim_must_exist_and_be_mountable() {
+fn the_volume_of_a_bound_claim_must_exist_and_match_the_node() {
     let storage = |volumes| Storage { claims: vec![bound("c", "v")], volumes, ..Storage::default() };
     let missing = rejected(&[REASON_MISSING]);
     assert_eq!(failures(pod(&["c"]), storage(Vec::new())), [missing.clone(), missing]);
@@ -118,7 +118,7 @@ fn the_volume_of_a_bound_claim_must_exist_and_be_mountable() {
 }
 
 #[test]
-fn of_several_bound_claims_the_first_that_fails_gives_the_reason() {
+fn the_first_bound_claim_that_fails_gives_the_reason() {
     let volume = StoredVolume { node_terms: in_zone("a"), ..stored_volume("v") };
     let claims = vec![bound("c", "v"), bound("d", "gone")];
     let storage = Storage { claims, volumes: vec![volume], ..Storage::default() };
@@ -127,7 +127,7 @@ fn of_several_bound_claims_the_first_that_fails_gives_the_reason() {
 }
 
 #[test]
-fn what_a_volume_says_of_fields_is_read_but_not_compared() {
+fn requirements_of_a_volume_on_fields_are_validated_but_not_compared() {
     let field = |operator, values: &[&str]| Requirement {
         key: "metadata.name".into(),
         operator,
@@ -144,7 +144,7 @@ fn what_a_volume_says_of_fields_is_read_but_not_compared() {
 }
 
 #[test]
-fn a_volume_of_an_in_tree_kind_is_where_its_driver_sees_it_once_the_driver_has_taken_over() {
+fn an_in_tree_volume_is_translated_on_nodes_where_its_driver_replaces_the_plugin() {
     const PLUGIN: &str = "kubernetes.io/aws-ebs";
     let volume = |handle: Result<String, String>| StoredVolume {
         in_tree_plugin: PLUGIN.into(),
@@ -167,19 +167,19 @@ fn a_volume_of_an_in_tree_kind_is_where_its_driver_sees_it_once_the_driver_has_t
 }
 
 #[test]
-fn a_waiting_claim_takes_a_free_volume_that_suits_it() {
+fn an_unbound_claim_gets_a_free_volume_that_meets_its_requirements() {
     let verdict = |volume: StoredVolume| {
         let storage = Storage {
-            claims: vec![waiting("c")],
+            claims: vec![unbound("c")],
             volumes: vec![volume],
-            classes: vec![unmade()],
+            classes: vec![without_provisioner()],
             ..Storage::default()
         };
         failures(pod(&["c"]), storage)[0].is_none()
     };
     assert!(verdict(local("v", "a")));
     assert!(verdict(StoredVolume { node_terms: None, ..local("v", "a") }));
-    for unsuited in [
+    for unsuitable in [
         local("v", "b"),
         StoredVolume { class_name: "t".into(), ..local("v", "a") },
         StoredVolume { capacity: 1, ..local("v", "a") },
@@ -190,35 +190,35 @@ fn a_waiting_claim_takes_a_free_volume_that_suits_it() {
         StoredVolume { deleting: true, ..local("v", "a") },
         StoredVolume { claim_ref: Some(("ns".into(), "other".into(), String::new())), ..local("v", "a") },
     ] {
-        assert!(!verdict(unsuited.clone()), "{unsuited:?}");
+        assert!(!verdict(unsuitable.clone()), "{unsuitable:?}");
     }
     let reserved = Some(("ns".into(), "c".into(), "uid-c".into()));
     assert!(verdict(StoredVolume { claim_ref: reserved, phase: "Bound".into(), ..local("v", "a") }));
 }
 
 #[test]
-fn a_volume_reserved_for_the_claim_is_the_only_one() {
+fn a_volume_reserved_for_the_claim_is_the_only_choice() {
     let reserved = StoredVolume { claim_ref: Some(("ns".into(), "c".into(), String::new())), ..local("v", "a") };
     let storage = Storage {
-        claims: vec![waiting("c")],
+        claims: vec![unbound("c")],
         volumes: vec![reserved, local("w", "b")],
-        classes: vec![unmade()],
+        classes: vec![without_provisioner()],
         ..Storage::default()
     };
     assert_eq!(failures(pod(&["c"]), storage), [None, rejected(&[REASON_BIND])]);
 }
 
 #[test]
-fn the_smallest_claim_chooses_first_and_takes_the_smallest_volume() {
-    let large = Claim { requested: Some(5 << 30), ..waiting("large") };
+fn the_smallest_claim_is_matched_first_and_gets_the_smallest_volume() {
+    let large = Claim { requested: Some(5 << 30), ..unbound("large") };
     let sized = |name: &str, capacity| StoredVolume { capacity, ..local(name, "a") };
     let storage = |volumes| Storage {
-        claims: vec![large.clone(), waiting("small")],
+        claims: vec![large.clone(), unbound("small")],
         volumes,
-        classes: vec![unmade()],
+        classes: vec![without_provisioner()],
         ..Storage::default()
     };
-    // By name the large volume comes first; the small claim leaves it to the large one.
+    // The large volume is first by name, but the small claim does not get it.
     let both = failures(pod(&["large", "small"]), storage(vec![sized("v", 5 << 30), sized("w", 1 << 30)]));
     assert_eq!(both, [None, rejected(&[REASON_BIND])]);
     let one = failures(pod(&["large", "small"]), storage(vec![sized("v", 5 << 30)]));
@@ -226,7 +226,7 @@ fn the_smallest_claim_chooses_first_and_takes_the_smallest_volume() {
 }
 
 #[test]
-fn a_selector_that_cannot_be_read_is_an_error() {
+fn an_invalid_selector_is_an_error() {
     let requirement = selectors::Requirement {
         key: "a".into(),
         operator: selectors::Operator::Unknown,
@@ -235,17 +235,17 @@ fn a_selector_that_cannot_be_read_is_an_error() {
     };
     let selector = Some(LabelSelector { match_labels: Vec::new(), match_expressions: vec![requirement] });
     let storage =
-        Storage { claims: vec![Claim { selector, ..waiting("c") }], classes: vec![class("s")], ..Storage::default() };
+        Storage { claims: vec![Claim { selector, ..unbound("c") }], classes: vec![class("s")], ..Storage::default() };
     let error = "running \"VolumeBinding\" filter plugin: error creating internal label selector for claim: ns/c: \
                  \"Near\" is not a valid label selector operator";
     assert_eq!(failures(pod(&["c"]), storage), vec![Some(Failure::error(error)); 2]);
 }
 
 #[test]
-fn a_volume_can_be_made_where_the_class_allows_it() {
+fn a_volume_can_be_provisioned_in_the_allowed_topologies() {
     let allowed = vec![vec![(ZONE.into(), vec!["b".into(), "c".into()])], Vec::new()];
     let storage = Storage {
-        claims: vec![waiting("c")],
+        claims: vec![unbound("c")],
         classes: vec![Class { allowed_topologies: allowed, ..class("s") }],
         ..Storage::default()
     };
@@ -253,7 +253,7 @@ fn a_volume_can_be_made_where_the_class_allows_it() {
 }
 
 #[test]
-fn a_volume_can_be_made_where_there_is_storage_for_it() {
+fn a_volume_can_be_provisioned_where_there_is_enough_storage() {
     let selector = |zone: &str| {
         Some(LabelSelector { match_labels: vec![(ZONE.into(), zone.into())], match_expressions: Vec::new() })
     };
@@ -262,7 +262,7 @@ fn a_volume_can_be_made_where_there_is_storage_for_it() {
     };
     let everywhere = LabelSelector { match_labels: Vec::new(), match_expressions: Vec::new() };
     let storage = |capacities| Storage {
-        claims: vec![waiting("c")],
+        claims: vec![unbound("c")],
         classes: vec![class("s")],
         reporting_drivers: vec!["csi.example.com".into()],
         capacities,
@@ -272,7 +272,7 @@ fn a_volume_can_be_made_where_there_is_storage_for_it() {
     let verdict = |capacities| failures(pod(&["c"]), storage(capacities));
     assert_eq!(verdict(Vec::new()), [full(), full()]);
     assert_eq!(verdict(vec![capacity("a", Some(1 << 30), None), capacity("b", Some(1), None)]), [None, full()]);
-    // The largest volume says it more exactly than the capacity.
+    // The maximum volume size takes precedence over the capacity.
     assert_eq!(verdict(vec![capacity("a", Some(1 << 40), Some(1))]), [full(), full()]);
     assert_eq!(verdict(vec![capacity("a", None, None)]), [full(), full()]);
     let bytes = Some(1 << 30);
@@ -280,31 +280,31 @@ fn a_volume_can_be_made_where_there_is_storage_for_it() {
     assert_eq!(verdict(vec![("s".into(), everywhere.clone())]), [None, None]);
     assert_eq!(verdict(vec![("other".into(), everywhere.clone())]), [full(), full()]);
     assert_eq!(verdict(vec![("s".into(), Capacity { node_selector: None, ..everywhere })]), [full(), full()]);
-    let unasked = Storage { claims: vec![Claim { requested: None, ..waiting("c") }], ..storage(Vec::new()) };
+    let unasked = Storage { claims: vec![Claim { requested: None, ..unbound("c") }], ..storage(Vec::new()) };
     assert_eq!(failures(pod(&["c"]), unasked), [None, None]);
     let silent = Storage { reporting_drivers: Vec::new(), ..storage(Vec::new()) };
     assert_eq!(failures(pod(&["c"]), silent), [None, None]);
 }
 
 #[test]
-fn a_node_that_was_chosen_for_a_claim_is_the_only_one() {
-    let chosen = |node: &str| Claim { selected_node: Some(node.into()), ..waiting("c") };
+fn the_selected_node_of_a_claim_is_the_only_one() {
+    let chosen = |node: &str| Claim { selected_node: Some(node.into()), ..unbound("c") };
     let verdict = |node: &str, class: Class| {
-        let claims = vec![chosen(node), waiting("d")];
+        let claims = vec![chosen(node), unbound("d")];
         failures(pod(&["c", "d"]), Storage { claims, classes: vec![class], ..Storage::default() })
     };
     assert_eq!(verdict("b", class("s")), [rejected(&[REASON_BIND]), None]);
-    assert_eq!(verdict("b", unmade()), vec![rejected(&[REASON_BIND]); 2]);
+    assert_eq!(verdict("b", without_provisioner()), vec![rejected(&[REASON_BIND]); 2]);
     assert_eq!(verdict("", class("s")), vec![rejected(&[REASON_BIND]); 2]);
 }
 
 #[test]
-fn bound_and_waiting_claims_both_give_their_reasons() {
+fn bound_and_unbound_claims_both_give_reasons() {
     let volume = StoredVolume { node_terms: in_zone("a"), ..stored_volume("v") };
     let storage = Storage {
-        claims: vec![bound("c", "v"), waiting("d")],
+        claims: vec![bound("c", "v"), unbound("d")],
         volumes: vec![volume],
-        classes: vec![unmade()],
+        classes: vec![without_provisioner()],
         ..Storage::default()
     };
     let expected = [rejected(&[REASON_BIND]), rejected(&[REASON_NODE, REASON_BIND])];

@@ -1,27 +1,27 @@
-//! VolumeRestrictions: a node takes a pod only where no other pod mounts the same disk in a way that excludes it, and
-//! only where nobody uses a claim that one pod alone may use.
+//! VolumeRestrictions: rejects nodes where another pod mounts the same disk exclusively, and all nodes where another
+//! pod uses a claim with access mode ReadWriteOncePod.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/volumerestrictions.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/volumerestrictions.
 
 use nodesift_sdk::columns::cluster_volume_use::DiskUser;
 use nodesift_sdk::columns::pod_volumes::{Disk, DiskKind, Volume};
 use nodesift_sdk::columns::{cluster_storage, cluster_volume_use, pod_volumes};
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict};
 
-/// Why a node is rejected where a disk is mounted already.
+/// Reason: a disk of the pod is in use on the node.
 pub const REASON_DISK: &str = "node(s) had no available disk";
 
-/// Why all nodes are rejected where a claim for one pod is in use.
+/// Reason for all nodes: a ReadWriteOncePod claim of the pod is in use.
 pub const REASON_CLAIM: &str =
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
 
-/// The access mode of a claim that one pod alone may use.
+/// The access mode of a claim that only one pod can use at a time.
 const READ_WRITE_ONCE_POD: &str = "ReadWriteOncePod";
 
-/// The bit of a row where a disk is mounted already: the reason that is given alone.
+/// The bit of a row where a disk is in use. Its reason replaces that of [`CLAIM`].
 const DISK: u8 = 1;
 
-/// The bit of all rows where a claim is in use.
+/// The bit of every row where a ReadWriteOncePod claim is in use.
 const CLAIM: u8 = 2;
 
 /// The predicate.
@@ -30,7 +30,8 @@ pub struct VolumeRestrictions;
 
 impl Predicate for VolumeRestrictions {
     const NAME: &'static str = "VolumeRestrictions";
-    const SUMMARY: &'static str = "rejects nodes where another pod mounts the same disk or uses a claim for one pod";
+    const SUMMARY: &'static str =
+        "rejects nodes where another pod mounts the same disk or uses the same ReadWriteOncePod claim";
     type Args = NoArgs;
 
     fn new(_: NoArgs) -> Result<Self, String> {
@@ -63,12 +64,12 @@ impl Predicate for VolumeRestrictions {
 
 nodesift_sdk::export!(VolumeRestrictions);
 
-/// Whether a pod on any node uses one of the pod's claims that one pod alone may use. Claims that are made for
-/// ephemeral volumes are not looked at.
+/// Whether a pod on any node uses a ReadWriteOncePod claim of the pod being filtered. Claims of generic ephemeral
+/// volumes are not checked.
 ///
 /// # Errors
 ///
-/// The failure of every node where a claim does not exist.
+/// The failure of every node, where a claim does not exist.
 fn exclusive_claim_in_use(volumes: &[Volume]) -> Result<bool, Failure> {
     let mut in_use = false;
     for volume in volumes {
@@ -87,11 +88,11 @@ fn exclusive_claim_in_use(volumes: &[Volume]) -> Result<bool, Failure> {
     Ok(in_use)
 }
 
-/// Whether a pod that mounts this very disk excludes another one that does.
+/// Whether the pod being filtered and a user of the same disk exclude each other.
 fn excludes(disk: &Disk, user: &DiskUser) -> bool {
     let both_only_read = disk.read_only && user.read_only;
     match disk.kind {
-        // EBS volumes exclude each other even where both only read.
+        // EBS volumes cannot be shared, not even read-only.
         DiskKind::AwsElasticBlockStore => true,
         DiskKind::GcePersistentDisk | DiskKind::Iscsi => !both_only_read,
         DiskKind::Rbd => disk.monitors.iter().any(|monitor| user.monitors.contains(monitor)) && !both_only_read,
@@ -114,12 +115,12 @@ mod tests {
         Cluster::new(pod).node(Node::new("a")).node(b).storage(storage)
     }
 
-    /// Whether a node where `there` is mounted takes a pod with `here`.
-    fn fits(here: Disk, there: Disk) -> bool {
-        let pod = Pod::new("default").volume(Volume::Disk(here));
-        let cluster = cluster(pod, Storage::default(), Node::new("b").disk(there));
+    /// Whether a pod with the disk `wanted` fits a node where `mounted` is mounted.
+    fn fits(wanted: Disk, mounted: Disk) -> bool {
+        let pod = Pod::new("default").volume(Volume::Disk(wanted));
+        let cluster = cluster(pod, Storage::default(), Node::new("b").disk(mounted));
         let failures = cluster.failures(&VolumeRestrictions);
-        assert_eq!(failures[0], None, "only the disk's own node can fail");
+        assert_eq!(failures[0], None, "only the node with the disk can fail");
         match &failures[1] {
             None => true,
             Some(failure) => {
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_reads_shares_a_disk_unless_it_is_of_ebs() {
+    fn read_only_mounts_share_a_disk_except_with_ebs() {
         for (kind, shares) in
             [(DiskKind::GcePersistentDisk, true), (DiskKind::Iscsi, true), (DiskKind::AwsElasticBlockStore, false)]
         {
@@ -159,7 +160,7 @@ mod tests {
         Pod::new("default").volume(Volume::Claim(ClaimRef { name: "c".into(), ephemeral }))
     }
 
-    /// The failures of two nodes where the pod uses the claim `c` and, if so asked, a pod on the second one too.
+    /// The failures of two nodes. The pod uses the claim `c`; with `in_use`, so does a pod on the second node.
     fn of_claim(claims: Vec<Claim>, in_use: bool, ephemeral: bool) -> Vec<Option<Failure>> {
         let b = if in_use { Node::new("b").running(user(false)) } else { Node::new("b") };
         cluster(user(ephemeral), Storage { claims, ..Storage::default() }, b).failures(&VolumeRestrictions)
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_for_one_pod_that_is_in_use_rejects_every_node() {
+    fn a_read_write_once_pod_claim_in_use_rejects_every_node() {
         let rejected = Some(Failure::unschedulable(REASON_CLAIM));
         assert_eq!(of_claim(vec![exclusive()], true, false), [rejected.clone(), rejected]);
         assert_eq!(of_claim(vec![exclusive()], false, false), [None, None]);
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_in_use_goes_before_a_claim_in_use() {
+    fn a_disk_in_use_is_reported_before_a_claim_in_use() {
         let pod = user(false).volume(Volume::Disk(disk(DiskKind::Iscsi, "d", false)));
         let storage = Storage { claims: vec![exclusive()], ..Storage::default() };
         let b = Node::new("b").running(user(false)).disk(disk(DiskKind::Iscsi, "d", false));
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_does_not_exist_rejects_every_node_unless_it_is_made_for_the_pod() {
+    fn a_missing_claim_rejects_every_node_except_for_ephemeral_volumes() {
         let rejected = Some(Failure::unresolvable("persistentvolumeclaim \"c\" not found"));
         assert_eq!(of_claim(Vec::new(), false, false), [rejected.clone(), rejected]);
         assert_eq!(of_claim(Vec::new(), false, true), [None, None]);

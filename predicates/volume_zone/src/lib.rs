@@ -1,8 +1,7 @@
-//! VolumeZone: a node takes a pod only where it stands in the zones and regions of the volumes that the pod's claims
-//! are bound to.
+//! VolumeZone: rejects nodes outside the zones and regions of the volumes that the pod's claims are bound to.
 //!
-//! As kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/volumezone. [`topology`] reads the labels
-//! of volumes, [`Places`] compares them with those of nodes.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/volumezone. [`topology`] parses
+//! the labels of volumes, [`ZoneColumns`] compares them with those of nodes.
 
 mod topology;
 
@@ -12,7 +11,7 @@ use nodesift_sdk::columns::{cluster_storage, node_labels, pod_volumes};
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, kernels};
 use topology::Requirement;
 
-/// Why a node is rejected.
+/// Reason: the node is in another zone or region than a volume of the pod.
 pub const REASON: &str = "node(s) had no available volume zone";
 
 /// The predicate.
@@ -21,7 +20,7 @@ pub struct VolumeZone;
 
 impl Predicate for VolumeZone {
     const NAME: &'static str = "VolumeZone";
-    const SUMMARY: &'static str = "rejects nodes that stand in another zone or region than the pod's volumes";
+    const SUMMARY: &'static str = "rejects nodes that are in another zone or region than the pod's volumes";
     type Args = NoArgs;
 
     fn new(_: NoArgs) -> Result<Self, String> {
@@ -34,24 +33,24 @@ impl Predicate for VolumeZone {
             Ok(requirements) => requirements,
             Err(reason) => return Verdict::FitsNone(Failure::unresolvable(reason)),
         };
-        let places = Places::read();
+        let columns = ZoneColumns::read();
         let mut patterns = vec![0; rows];
         for requirement in &requirements {
-            places.mark_elsewhere(&mut patterns, requirement);
+            columns.mark_mismatch(&mut patterns, requirement);
         }
-        places.clear_anywhere(&mut patterns);
+        columns.clear_unlabelled(&mut patterns);
         Verdict::by_pattern(&patterns, |_| Failure::unresolvable(REASON))
     }
 }
 
 nodesift_sdk::export!(VolumeZone);
 
-/// What the volumes ask that the pod's claims are bound to: `getPVbyPod` of the plugin. Claims that are made for the
-/// pod are not looked at.
+/// The requirements of the volumes that the pod's claims are bound to: `getPVbyPod` of the plugin. Claims of generic
+/// ephemeral volumes are not checked.
 ///
 /// # Errors
 ///
-/// Why no node will do.
+/// The reason for all nodes, where an object is missing or a claim should be bound.
 fn requirements() -> Result<Vec<Requirement>, String> {
     let mut requirements = Vec::new();
     for volume in pod_volumes::volumes() {
@@ -66,7 +65,7 @@ fn requirements() -> Result<Vec<Requirement>, String> {
         let claim =
             cluster_storage::claim_named(&name).ok_or_else(|| format!("persistentvolumeclaim {name:?} not found"))?;
         if claim.volume_name.is_empty() {
-            unbound(claim.class_name.as_deref().unwrap_or_default())?;
+            check_unbound(claim.class_name.as_deref().unwrap_or_default())?;
             continue;
         }
         let volume = cluster_storage::volume_named(&claim.volume_name)
@@ -76,12 +75,12 @@ fn requirements() -> Result<Vec<Requirement>, String> {
     Ok(requirements)
 }
 
-/// Whether a claim of this class may still be unbound.
+/// Checks that an unbound claim of this class has delayed binding.
 ///
 /// # Errors
 ///
-/// Why not.
-fn unbound(class: &str) -> Result<(), String> {
+/// The reason for all nodes, where it has not.
+fn check_unbound(class: &str) -> Result<(), String> {
     if class.is_empty() {
         return Err("PersistentVolumeClaim had no pv name and storageClass name".into());
     }
@@ -94,12 +93,12 @@ fn unbound(class: &str) -> Result<(), String> {
     }
 }
 
-/// Where nodes stand: their columns of the labels of zone and region.
-struct Places {
+/// The columns of the zone and region labels of nodes.
+struct ZoneColumns {
     columns: [Vec<u32>; topology::LABELS.len()],
 }
 
-impl Places {
+impl ZoneColumns {
     fn read() -> Self {
         Self { columns: topology::LABELS.map(node_labels::column) }
     }
@@ -109,27 +108,29 @@ impl Places {
         index.and_then(|index| self.columns.get(index)).map_or(&[], Vec::as_slice)
     }
 
-    /// Marks rows that do not stand where a volume asks for. A node without the beta label is asked for the other one.
-    fn mark_elsewhere(&self, patterns: &mut [u8], requirement: &Requirement) {
+    /// Marks the rows that do not meet the requirement of a volume. For a beta label, nodes without it are compared by
+    /// the stable label.
+    fn mark_mismatch(&self, patterns: &mut [u8], requirement: &Requirement) {
         let codes = |key: &str| -> Vec<u32> {
             requirement.values.iter().filter_map(|value| node_labels::code(key, value)).collect()
         };
-        let newer = topology::newer(requirement.key);
+        let stable_key = topology::stable_key(requirement.key);
         let (own, own_codes) = (self.column(requirement.key), codes(requirement.key));
-        let (other, other_codes) = (self.column(newer), codes(newer));
-        for ((pattern, own), other) in patterns.iter_mut().zip(own).zip(other) {
-            let is_there = if *own == 0 { other_codes.contains(other) } else { own_codes.contains(own) };
-            *pattern |= u8::from(!is_there);
+        let (stable, stable_codes) = (self.column(stable_key), codes(stable_key));
+        for ((pattern, own), stable) in patterns.iter_mut().zip(own).zip(stable) {
+            let is_met = if *own == 0 { stable_codes.contains(stable) } else { own_codes.contains(own) };
+            *pattern |= u8::from(!is_met);
         }
     }
 
-    /// Clears the marks of rows that say nowhere where they stand: there may be one zone only.
-    fn clear_anywhere(&self, patterns: &mut [u8]) {
-        let mut somewhere = vec![0_u8; patterns.len()];
+    /// Clears the marks of rows without any zone or region label. As in kube-scheduler, such nodes are in a cluster
+    /// with a single zone.
+    fn clear_unlabelled(&self, patterns: &mut [u8]) {
+        let mut has_label = vec![0_u8; patterns.len()];
         for column in &self.columns {
-            kernels::update(&mut somewhere, column, |known, code| known | u8::from(code != 0));
+            kernels::update(&mut has_label, column, |known, code| known | u8::from(code != 0));
         }
-        kernels::update(patterns, &somewhere, |pattern, somewhere| pattern & somewhere);
+        kernels::update(patterns, &has_label, |pattern, has_label| pattern & has_label);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Unit tests on a small cluster.
+//! Unit tests of the whole predicate on the fixture.
 
 use nodesift_sdk::columns::cluster_storage::{Claim, Class, Volume as StoredVolume};
 use nodesift_sdk::columns::pod_volumes::ClaimRef;
@@ -51,29 +51,29 @@ fn reason_of(pod: Pod, storage: Storage) -> String {
 }
 
 #[test]
-fn a_node_in_another_zone_is_rejected_and_one_in_no_place_is_not() {
+fn a_node_in_another_zone_is_rejected_and_one_without_labels_is_not() {
     let nodes: &[(&str, &[(&str, &str)])] = &[
         ("same", &[(ZONE, "z1")]),
         ("other", &[(ZONE, "z2")]),
-        ("nowhere", &[]),
+        ("unlabelled", &[]),
         ("region-only", &[(REGION, "z1")]),
         ("empty", &[(ZONE, "")]),
     ];
     assert_eq!(rejected(&[(ZONE, "z1")], nodes), ["other", "region-only", "empty"]);
     assert_eq!(rejected(&[(ZONE, " z1 __z2")], nodes), ["region-only", "empty"]);
     assert!(rejected(&[], nodes).is_empty());
-    assert!(rejected(&[(ZONE, "z1__")], nodes).is_empty(), "a label with an empty part says nothing");
+    assert!(rejected(&[(ZONE, "z1__")], nodes).is_empty(), "a label with an empty zone is ignored");
 }
 
 #[test]
-fn a_beta_label_of_a_volume_falls_back_to_the_newer_label_of_a_node_and_not_the_other_way() {
+fn a_beta_label_of_a_volume_falls_back_to_the_stable_label_of_a_node_and_not_the_other_way() {
     let nodes: &[(&str, &[(&str, &str)])] = &[
-        ("new", &[(ZONE, "z1")]),
-        ("old", &[(BETA_ZONE, "z1")]),
-        ("old-elsewhere", &[(BETA_ZONE, "z2"), (ZONE, "z1")]),
+        ("stable", &[(ZONE, "z1")]),
+        ("beta", &[(BETA_ZONE, "z1")]),
+        ("beta-mismatch", &[(BETA_ZONE, "z2"), (ZONE, "z1")]),
     ];
-    assert_eq!(rejected(&[(BETA_ZONE, "z1")], nodes), ["old-elsewhere"]);
-    assert_eq!(rejected(&[(ZONE, "z1")], nodes), ["old"]);
+    assert_eq!(rejected(&[(BETA_ZONE, "z1")], nodes), ["beta-mismatch"]);
+    assert_eq!(rejected(&[(ZONE, "z1")], nodes), ["beta"]);
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn what_cannot_be_resolved_rejects_every_node() {
     assert_eq!(reason(with_class(None)), "VolumeBindingMode not set for StorageClass \"s\"");
     assert_eq!(reason(with_class(Some(BindingMode::Immediate))), "PersistentVolume had no name");
     assert_eq!(reason(with_class(Some(BindingMode::WaitForFirstConsumer))), "");
-    let gone = Storage { volumes: Vec::new(), ..storage(bound(), &[]) };
-    assert_eq!(reason(gone), "persistentvolume \"v\" not found");
+    let missing = Storage { volumes: Vec::new(), ..storage(bound(), &[]) };
+    assert_eq!(reason(missing), "persistentvolume \"v\" not found");
     assert_eq!(reason_of(user("", false), Storage::default()), "PersistentVolumeClaim had no name");
     assert_eq!(reason_of(user("c", true), Storage::default()), "");
 }

@@ -1,6 +1,6 @@
-//! The labels that say where a volume and a node are, and what a volume asks by them.
+//! The zone and region labels of volumes and nodes, and the requirements that the labels of a volume make.
 
-/// The labels that count, the older ones first.
+/// The keys of the zone and region labels, the beta ones first.
 pub(crate) const LABELS: [&str; 4] = [BETA_ZONE, BETA_REGION, ZONE, REGION];
 
 const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
@@ -8,17 +8,17 @@ const BETA_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 const ZONE: &str = "topology.kubernetes.io/zone";
 const REGION: &str = "topology.kubernetes.io/region";
 
-/// What joins the zones of a volume that is in several.
+/// The separator between the zones of a volume that is in several zones.
 const DELIMITER: &str = "__";
 
-/// What a volume asks of nodes: the value of a label is one of these.
+/// A requirement of a volume on nodes: the value of the label is one of these.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Requirement {
     pub(crate) key: &'static str,
     pub(crate) values: Vec<String>,
 }
 
-/// What a volume with these labels asks. A label with an empty part says nothing.
+/// The requirements of a volume with these labels. A label with an empty zone is ignored.
 pub(crate) fn requirements(labels: &[(String, String)]) -> Vec<Requirement> {
     let requirement = |key: &'static str| {
         let (_, value) = labels.iter().find(|(known, _)| known == key)?;
@@ -28,8 +28,8 @@ pub(crate) fn requirements(labels: &[(String, String)]) -> Vec<Requirement> {
     LABELS.into_iter().filter_map(requirement).collect()
 }
 
-/// The label that has replaced another.
-pub(crate) fn newer(key: &str) -> &str {
+/// The stable key that replaces a beta key; any other key unchanged.
+pub(crate) fn stable_key(key: &str) -> &str {
     match key {
         BETA_ZONE => ZONE,
         BETA_REGION => REGION,

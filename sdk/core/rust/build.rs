@@ -1,11 +1,12 @@
-//! Generates the messages, client and server from `../proto` in pure Rust (no `protoc`), and their protobuf JSON mapping.
+//! Generates the messages, client and server from `../proto` in pure Rust (no `protoc`), and their protobuf JSON
+//! mapping.
 
 use std::error::Error;
 use std::path::PathBuf;
 
 use prost::Message as _;
 
-/// The folder that import paths start from.
+/// The directory that import paths start from.
 const ROOT: &str = "../proto";
 /// The one file of the API, below [`ROOT`].
 const FILE: &str = "nodesift/v1/nodesift.proto";
@@ -20,14 +21,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         // The well-known types come with their JSON mapping.
         .compile_well_known_types(true)
         .extern_path(".google.protobuf", "::pbjson_types")
-        // Whole objects stay the text that they are over HTTP.
+        // Whole objects stay JSON text, as they arrive over HTTP.
         .extern_path(".google.protobuf.Struct", "crate::Object")
         .compile_fds(descriptors)?;
 
     pbjson_build::Builder::new()
         .register_descriptors(&encoded)?
         .out_dir(PathBuf::from(std::env::var("OUT_DIR")?))
-        // An empty list is an answer: readers should not have to know what is left out.
+        // Writes empty lists and default values, so that readers need not know the defaults.
         .emit_fields()
         .build(&[".nodesift.v1"])?;
     Ok(())

@@ -1,7 +1,7 @@
-//! RackLimit: an example of a predicate about the whole cluster: at most so many pods of an app in one rack.
+//! RackLimit: an example of a cluster-wide predicate over columns. It limits the number of pods of an app per rack.
 //!
-//! Pods belong to an app by a label, nodes to a rack by another. A node in no rack takes no pod of an app, because
-//! nobody could count there; a pod of no app runs everywhere. Pods that are being deleted count until they are gone.
+//! A pod label names the app, a node label names the rack. A node without a rack is rejected for pods of an app. A pod
+//! without an app fits every node. Terminating pods are counted until they are gone.
 
 use nodesift_sdk::columns::cluster_pods::{self, PodSelector};
 use nodesift_sdk::columns::selectors::{Operator, Requirement};
@@ -9,16 +9,16 @@ use nodesift_sdk::columns::{node_labels, pod_labels};
 use nodesift_sdk::{Failure, Predicate, Verdict, kernels, syntax, topology};
 use serde::Deserialize;
 
-/// Why a node is rejected whose rack has as many pods of the app as it may.
+/// Reason: the rack of the node has reached the limit.
 pub const REASON_FULL: &str = "node(s) stood in a rack with enough pods of the app";
 
-/// Why a node is rejected that stands in no rack.
+/// Reason: the node has no rack label.
 pub const REASON_NO_RACK: &str = "node(s) stood in no rack";
 
 /// The pattern of rows in a full rack.
 const FULL: u8 = 1;
 
-/// The pattern of rows in no rack.
+/// The pattern of rows without a rack.
 const NO_RACK: u8 = 2;
 
 /// The arguments that a policy gives.
@@ -29,7 +29,7 @@ pub struct Args {
     pub label_key: String,
     /// The key of the label that names a node's rack.
     pub topology_key: String,
-    /// How many pods of an app a rack may have.
+    /// The maximum number of pods of an app in a rack.
     pub limit: u32,
 }
 
@@ -51,7 +51,7 @@ impl Predicate for RackLimit {
     fn new(args: Args) -> Result<Self, String> {
         for (argument, key) in [("labelKey", &args.label_key), ("topologyKey", &args.topology_key)] {
             if !syntax::is_label_key(key) {
-                return Err(format!("{argument}: `{key}` is no label key"));
+                return Err(format!("{argument}: `{key}` is not a label key"));
             }
         }
         Ok(Self(args))
@@ -79,7 +79,7 @@ impl Predicate for RackLimit {
         let mut patterns = vec![0; rows];
         kernels::mark_by_table(&mut patterns, &racks, &table, NO_RACK);
         Verdict::by_pattern(&patterns, |pattern| match pattern {
-            // Preempting a pod of the app makes room.
+            // Preempting a pod of the app helps.
             FULL => Failure::unschedulable(REASON_FULL),
             _ => Failure::unresolvable(REASON_NO_RACK),
         })
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rack_is_full_with_as_many_pods_as_the_limit_over_all_its_nodes() {
+    fn a_rack_is_full_when_its_nodes_together_reach_the_limit() {
         let full = ["a", "b", "c"].map(|node| format!("{node}: {REASON_FULL}"));
         let expected = [&full[..], &[format!("e: {REASON_NO_RACK}")]].concat();
         assert_eq!(rejected("{}", web()), expected);
@@ -126,31 +126,31 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_is_being_deleted_counts() {
+    fn terminating_pods_are_counted() {
         assert_eq!(rejected(r#"{"limit":1}"#, web()).len(), 5);
     }
 
     #[test]
-    fn other_apps_and_namespaces_do_not_count() {
+    fn other_apps_and_namespaces_are_not_counted() {
         let no_rack = [format!("e: {REASON_NO_RACK}")];
         assert_eq!(rejected("{}", Pod::new("default").label("app", "db")), no_rack);
         assert_eq!(rejected("{}", Pod::new("other").label("app", "web")), no_rack);
     }
 
     #[test]
-    fn a_pod_of_no_app_fits_everywhere() {
+    fn a_pod_without_an_app_fits_everywhere() {
         assert!(rejected("{}", Pod::new("default")).is_empty());
     }
 
     #[test]
-    fn labels_can_be_others() {
+    fn the_label_keys_are_arguments() {
         let pod = Pod::new("default").label("team", "red");
         let args = r#"{"labelKey":"team","topologyKey":"example.com/row"}"#;
         assert_eq!(rejected(args, pod).len(), 5);
     }
 
     #[test]
-    fn wrong_arguments_are_refused_with_their_path() {
+    fn invalid_arguments_are_refused_with_their_path() {
         for (args, path) in [
             (r#"{"labelkey":"app"}"#, "labelkey: unknown field"),
             (r#"{"labelKey":""}"#, "labelKey: "),

@@ -1,13 +1,14 @@
-//! TeamIsolation: an example of a predicate of one's own. The README beside it takes it from here into a policy.
+//! TeamIsolation: an example of a custom predicate in the form per node. The README in this directory explains how to
+//! test, build and deploy it.
 //!
-//! A pod whose label `example.com/team` names a team runs only on nodes that carry the same label with the same value.
-//! A pod without the label belongs to no team and runs everywhere, so that system pods need no change.
+//! A pod with the label `example.com/team` runs only on nodes that have the same label with the same value. A pod
+//! without the label runs on every node, so that system pods need no change.
 
 use nodesift_sdk::Failure;
 use nodesift_sdk::per_node::{Node, NodePredicate, Pod};
 use serde::Deserialize;
 
-/// Why a node is rejected.
+/// Reason: the node belongs to another team or to none.
 pub const REASON: &str = "node(s) didn't belong to the pod's team";
 
 /// The arguments that a policy gives.
@@ -47,7 +48,7 @@ impl NodePredicate for TeamIsolation {
         if node.label(&self.label) == Some(team) {
             return Ok(());
         }
-        // Preempting pods does not change a node's label.
+        // Preempting pods does not change the label of a node.
         Err(Failure::unresolvable(REASON))
     }
 }
@@ -69,14 +70,14 @@ mod tests {
         Cluster::new(pod)
             .node(Node::new("red").label(TEAM, "red"))
             .node(Node::new("blue").label(TEAM, "blue").label("owner", "red"))
-            .node(Node::new("nobodys"))
+            .node(Node::new("unlabelled"))
     }
 
     #[test]
     fn a_pod_fits_the_nodes_of_its_team_only() {
         let predicate: TeamIsolation = configure("{}").unwrap();
         let rejected = cluster(Pod::new("default").label(TEAM, "red")).rejected(&predicate);
-        assert_eq!(rejected, [format!("blue: {REASON}"), format!("nobodys: {REASON}")]);
+        assert_eq!(rejected, [format!("blue: {REASON}"), format!("unlabelled: {REASON}")]);
     }
 
     #[test]
@@ -92,10 +93,10 @@ mod tests {
     }
 
     #[test]
-    fn the_label_can_be_another() {
+    fn the_label_key_is_an_argument() {
         let predicate: TeamIsolation = configure(r#"{"label":"owner"}"#).unwrap();
         let rejected = cluster(Pod::new("default").label("owner", "red")).rejected(&predicate);
-        assert_eq!(rejected, [format!("red: {REASON}"), format!("nobodys: {REASON}")]);
+        assert_eq!(rejected, [format!("red: {REASON}"), format!("unlabelled: {REASON}")]);
     }
 
     #[test]

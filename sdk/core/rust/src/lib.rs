@@ -1,9 +1,9 @@
 //! The API that a scheduler core calls, `nodesift.v1`: messages, gRPC client and gRPC server.
 //!
-//! Everything in [`v1`] is generated from `sdk/core/proto`; read the proto file for what a field means. The messages
-//! also implement serde's traits in the protobuf JSON mapping (camelCase out, camelCase and snake_case in, unknown
-//! fields refused), which is how they travel over plain HTTP. [`Object`] is a whole pod or node in a message, [`RowNames`]
-//! reads answers that come as bitmaps.
+//! [`v1`] is generated from `sdk/core/proto`; the proto file documents every field. The messages also implement serde's
+//! traits in the protobuf JSON mapping, the format over plain HTTP: camelCase on output, camelCase and snake_case on
+//! input, unknown fields refused. [`Object`] is a whole pod or node in a message. [`RowNames`] decodes bitmaps. Start
+//! at [`v1::nodesift_client::NodesiftClient`].
 //!
 //! ```no_run
 //! use nodesift_proto::v1::nodesift_client::NodesiftClient;
@@ -27,13 +27,13 @@ mod rows;
 pub use object::Object;
 pub use rows::RowNames;
 
-/// The types of `google.protobuf` that messages carry, with their JSON mapping.
+/// The types of package `google.protobuf` in the messages, with their JSON mapping.
 pub use pbjson_types as wkt;
 
 /// Package `nodesift.v1`.
 #[allow(missing_docs, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction)]
 pub mod v1 {
-    // Generated code keeps its generators' style, not ours: hence the allowances, for this module alone.
+    // Generated code does not follow the lints of the workspace.
     include!(concat!(env!("OUT_DIR"), "/nodesift.v1.rs"));
     include!(concat!(env!("OUT_DIR"), "/nodesift.v1.serde.rs"));
 }

@@ -1,7 +1,8 @@
-//! A whole object inside a message: `google.protobuf.Struct` to the protocol, JSON text to whoever reads it.
+//! A whole Kubernetes object inside a message: a `google.protobuf.Struct` on the wire, JSON text for the reader. Start
+//! at [`Object`].
 //!
-//! Over HTTP it is text and takes what its sender wrote; taken apart, as it comes over gRPC, a list of small numbers takes
-//! thirty times that. Start at [`Object`].
+//! An object that arrives over HTTP stays text and takes as much memory as the text. As a tree, which it is over gRPC,
+//! a list of small numbers takes thirty times as much.
 
 use std::fmt;
 
@@ -13,50 +14,50 @@ use prost::encoding::{DecodeContext, WireType};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A JSON object. Two are equal where their messages are.
+/// A JSON object. Two objects are equal where their messages are equal.
 #[derive(Debug, Clone)]
-pub struct Object(Form);
+pub struct Object(Repr);
 
-/// As it came.
+/// The form in which the object arrived.
 #[derive(Debug, Clone)]
-enum Form {
-    /// An object's text, which is valid.
+enum Repr {
+    /// Valid JSON text of an object.
     Text(String),
     Message(Struct),
 }
 
 impl Object {
-    /// The object of a JSON text.
+    /// Parses an object from JSON text.
     ///
     /// # Errors
     ///
-    /// Where it is none.
+    /// Where the text is not a valid JSON object.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// The object as JSON text. Numbers of a message are doubles; whole ones that a double holds exactly come out as
-    /// integers, and what JSON has no number for as null.
+    /// The object as JSON text. Numbers of a message are doubles: integers up to 2^53 are written as integers, NaN and
+    /// infinities as null.
     #[must_use]
     pub fn into_json(self) -> String {
         match self.0 {
-            Form::Text(text) => text,
-            Form::Message(object) => {
-                let mut text = Text(String::new());
+            Repr::Text(text) => text,
+            Repr::Message(object) => {
+                let mut text = JsonWriter(String::new());
                 text.object(&object);
                 text.0
             }
         }
     }
 
-    /// The message for it, which is what goes over the wire.
+    /// The object as a message.
     fn message(&self) -> Struct {
         match &self.0 {
-            Form::Message(object) => object.clone(),
-            Form::Text(text) => {
-                // It is an object: it was written as one.
+            Repr::Message(object) => object.clone(),
+            Repr::Text(text) => {
+                // The text is valid, so parsing does not fail.
                 let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
-                Struct { fields: object.into_iter().map(|(key, value)| (key, part(value))).collect() }
+                Struct { fields: object.into_iter().map(|(key, value)| (key, message_value(value))).collect() }
             }
         }
     }
@@ -64,7 +65,7 @@ impl Object {
 
 impl Default for Object {
     fn default() -> Self {
-        Self(Form::Message(Struct::default()))
+        Self(Repr::Message(Struct::default()))
     }
 }
 
@@ -76,7 +77,7 @@ impl PartialEq for Object {
 
 impl From<Struct> for Object {
     fn from(object: Struct) -> Self {
-        Self(Form::Message(object))
+        Self(Repr::Message(object))
     }
 }
 
@@ -88,9 +89,9 @@ impl Serialize for Object {
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut text = Text(String::new());
-        deserializer.deserialize_map(Whole(&mut text))?;
-        Ok(Self(Form::Text(text.0)))
+        let mut text = JsonWriter(String::new());
+        deserializer.deserialize_map(ObjectVisitor(&mut text))?;
+        Ok(Self(Repr::Text(text.0)))
     }
 }
 
@@ -106,12 +107,12 @@ impl prost::Message for Object {
         buf: &mut impl Buf,
         context: DecodeContext,
     ) -> Result<(), DecodeError> {
-        if let Form::Text(_) = self.0 {
-            self.0 = Form::Message(self.message());
+        if let Repr::Text(_) = self.0 {
+            self.0 = Repr::Message(self.message());
         }
         match &mut self.0 {
-            Form::Message(object) => object.merge_field(tag, wire_type, buf, context),
-            Form::Text(_) => Ok(()),
+            Repr::Message(object) => object.merge_field(tag, wire_type, buf, context),
+            Repr::Text(_) => Ok(()),
         }
     }
 
@@ -124,28 +125,28 @@ impl prost::Message for Object {
     }
 }
 
-/// A value of a message. All of its numbers are doubles.
-fn part(value: serde_json::Value) -> Value {
+/// Converts a JSON value to a value of a message. All numbers become doubles.
+fn message_value(value: serde_json::Value) -> Value {
     use serde_json::Value as Json;
     let kind = match value {
         Json::Null => Kind::NullValue(0),
         Json::Bool(flag) => Kind::BoolValue(flag),
         Json::Number(number) => Kind::NumberValue(number.as_f64().unwrap_or(f64::NAN)),
         Json::String(text) => Kind::StringValue(text),
-        Json::Array(values) => Kind::ListValue(ListValue { values: values.into_iter().map(part).collect() }),
-        Json::Object(object) => {
-            Kind::StructValue(Struct { fields: object.into_iter().map(|(key, value)| (key, part(value))).collect() })
-        }
+        Json::Array(values) => Kind::ListValue(ListValue { values: values.into_iter().map(message_value).collect() }),
+        Json::Object(object) => Kind::StructValue(Struct {
+            fields: object.into_iter().map(|(key, value)| (key, message_value(value))).collect(),
+        }),
     };
     Value { kind: Some(kind) }
 }
 
-/// JSON that is being written.
-struct Text(String);
+/// Writes JSON text.
+struct JsonWriter(String);
 
-impl Text {
+impl JsonWriter {
     fn string(&mut self, string: &str) {
-        // What is written into memory does not fail.
+        // Writing to memory does not fail.
         self.0.push_str(&serde_json::to_string(string).unwrap_or_default());
     }
 
@@ -189,7 +190,7 @@ impl Text {
         self.close('}');
     }
 
-    /// Ends a list or an object, each entry of which is followed by a comma.
+    /// Ends a list or an object. Removes the comma after its last entry.
     fn close(&mut self, end: char) {
         if self.0.ends_with(',') {
             self.0.pop();
@@ -198,10 +199,10 @@ impl Text {
     }
 }
 
-/// Writes what is read: an object.
-struct Whole<'a>(&'a mut Text);
+/// Copies a deserialized object to a writer.
+struct ObjectVisitor<'a>(&'a mut JsonWriter);
 
-impl<'de> Visitor<'de> for Whole<'_> {
+impl<'de> Visitor<'de> for ObjectVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -211,9 +212,9 @@ impl<'de> Visitor<'de> for Whole<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let Self(text) = self;
         text.0.push('{');
-        while map.next_key_seed(Part(text))?.is_some() {
+        while map.next_key_seed(ValueVisitor(text))?.is_some() {
             text.0.push(':');
-            map.next_value_seed(Part(text))?;
+            map.next_value_seed(ValueVisitor(text))?;
             text.0.push(',');
         }
         text.close('}');
@@ -221,10 +222,10 @@ impl<'de> Visitor<'de> for Whole<'_> {
     }
 }
 
-/// Writes what is read: anything.
-struct Part<'a>(&'a mut Text);
+/// Copies any deserialized value to a writer.
+struct ValueVisitor<'a>(&'a mut JsonWriter);
 
-impl<'de> DeserializeSeed<'de> for Part<'_> {
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -232,7 +233,7 @@ impl<'de> DeserializeSeed<'de> for Part<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Part<'_> {
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -272,7 +273,7 @@ impl<'de> Visitor<'de> for Part<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let Self(text) = self;
         text.0.push('[');
-        while list.next_element_seed(Part(text))?.is_some() {
+        while list.next_element_seed(ValueVisitor(text))?.is_some() {
             text.0.push(',');
         }
         text.close(']');
@@ -280,7 +281,7 @@ impl<'de> Visitor<'de> for Part<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        Whole(self.0).visit_map(map)
+        ObjectVisitor(self.0).visit_map(map)
     }
 }
 
@@ -292,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// Anything that JSON can say, with numbers that a double holds exactly.
+    /// A random JSON value whose numbers are exact as doubles.
     fn random_json(random: &mut fastrand::Rng, depth: u32) -> Json {
         let texts = ["", "a", "\"quoted\\\"", ",", "é\n\u{1}", "key"];
         match random.u32(..if depth == 0 { 5 } else { 7 }) {
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_message_say_the_same() {
+    fn text_and_message_are_equal() {
         let seed = fastrand::u64(..);
         println!("seed {seed}");
         let mut random = fastrand::Rng::with_seed(seed);
@@ -321,13 +322,13 @@ mod tests {
             let parse = |text: &str| serde_json::from_str::<Json>(text).unwrap();
             let object = Object::from_json(&json.to_string()).unwrap();
             assert_eq!(parse(&object.clone().into_json()), json);
-            // Over the wire, and as another program's message.
+            // Encoded and decoded, and compared with the generic message type.
             let sent = object.encode_to_vec();
             assert_eq!(sent.len(), object.encoded_len());
             assert_eq!(Object::decode(&*sent).unwrap(), object);
             assert_eq!(parse(&Object::decode(&*sent).unwrap().into_json()), json);
             let message: Struct = serde_json::from_value(json.clone()).unwrap();
-            // Compared as it is written: there are two ways to say null.
+            // Compared as JSON, because a message has two representations of null.
             let written = serde_json::to_value(&message).unwrap();
             assert_eq!(serde_json::to_value(Struct::decode(&*sent).unwrap()).unwrap(), written);
             assert_eq!(serde_json::to_value(&object).unwrap(), written);
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_integers_and_others_stay() {
+    fn whole_numbers_are_written_as_integers() {
         for (written, read) in [
             ("3.0", "3"),
             ("-9007199254740992.0", "-9007199254740992"),
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_that_no_double_holds_come_near_over_the_wire_and_take_nothing_with_them() {
+    fn integers_beyond_2_53_are_rounded_in_messages_and_other_fields_are_kept() {
         for number in [
             "9007199254740992",
             "9007199254740993",
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn text_that_is_not_an_object_is_refused() {
         for text in ["[]", "1", "null", "\"a\"", "{", r#"{"a":1e400}"#] {
             assert!(Object::from_json(text).is_err(), "{text}");
         }

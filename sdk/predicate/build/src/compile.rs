@@ -1,7 +1,7 @@
-//! Compiles predicate crates into core modules, all with one cargo. Start at [`compile`].
+//! Compiles predicate crates into core modules with one cargo. Start at [`compile`].
 //!
-//! The cargo may run inside a build script: it has a folder of its own for build products, and takes the profile from
-//! its environment, so that the release profile of the workspace stays what it is for everything else.
+//! This cargo can run inside a build script. It has its own target directory, and its environment overrides the release
+//! profile, so that the profile of the workspace applies to everything else.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::toolchain::Toolchain;
 
-/// The profile of guests: small and fast, one unit, no unwinding. Debug information would outweigh the code.
+/// The profile of guests: optimized code in one unit, without unwinding. Debug information would be larger than the
+/// code.
 const PROFILE: [(&str, &str); 7] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
     ("CARGO_PROFILE_RELEASE_LTO", "fat"),
@@ -23,17 +24,17 @@ const PROFILE: [(&str, &str); 7] = [
     ("CARGO_PROFILE_RELEASE_INCREMENTAL", "false"),
 ];
 
-/// Separates the flags in `CARGO_ENCODED_RUSTFLAGS`.
+/// The separator between flags in `CARGO_ENCODED_RUSTFLAGS`.
 const FLAG_SEPARATOR: &str = "\u{1f}";
 
-/// A predicate crate, compiled.
+/// A compiled predicate crate.
 #[derive(Debug)]
 pub struct Compiled {
     /// The crate's package name.
     pub package: String,
     /// The predicate's name as `package.metadata.nodesift.predicate` gives it.
     pub predicate: Option<String>,
-    /// The folder of the crate.
+    /// The directory of the crate.
     pub folder: PathBuf,
     /// The core module.
     pub module: Vec<u8>,
@@ -42,38 +43,40 @@ pub struct Compiled {
 /// Why crates did not compile.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// A crate's folder cannot be found.
+    /// The directory of a crate does not exist.
     #[error("no crate at {folder}")]
     Folder {
-        /// The folder that was asked for.
+        /// The requested directory.
         folder: PathBuf,
-        /// What the file system says.
+        /// The error of the file system.
         source: io::Error,
     },
     /// Cargo cannot be started.
     #[error("cargo cannot be started")]
     Start(#[source] io::Error),
-    /// Cargo refuses the workspace.
-    #[error("cargo does not read the workspace: {0}")]
+    /// Cargo cannot load the workspace.
+    #[error("cargo cannot load the workspace: {0}")]
     Workspace(String),
-    /// Cargo's messages are not what they are documented to be.
-    #[error("cargo's messages cannot be read")]
+    /// Cargo's JSON output is invalid.
+    #[error("cargo's JSON output cannot be parsed")]
     Messages(#[source] serde_json::Error),
-    /// The folder holds no package of the workspace of the first folder.
+    /// The directory is not a package of the workspace of the first directory.
     #[error("{0} is not a package of the workspace")]
     NotAPackage(PathBuf),
-    /// A crate does not compile; cargo has said why.
-    #[error("the crates do not compile: see cargo's messages above")]
+    /// A crate does not compile; cargo has printed the errors.
+    #[error("the crates do not compile: see the output of cargo above")]
     Failed,
-    /// The crate makes no wasm module.
-    #[error("{0} makes no wasm module: its Cargo.toml needs `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`")]
+    /// The crate has no wasm module as output.
+    #[error(
+        "{0} has no wasm module as output: its Cargo.toml needs `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`"
+    )]
     NoModule(String),
     /// A module cannot be read.
     #[error("the module {path} cannot be read")]
     Read {
-        /// Where cargo put the module.
+        /// The path of the module.
         path: PathBuf,
-        /// What the file system says.
+        /// The error of the file system.
         source: io::Error,
     },
 }
@@ -82,9 +85,9 @@ pub enum CompileError {
 #[derive(Debug)]
 struct Workspace {
     root: PathBuf,
-    /// Where cargo puts build products.
-    products: PathBuf,
-    /// By folder.
+    /// The target directory of the workspace.
+    target_dir: PathBuf,
+    /// By directory.
     packages: BTreeMap<PathBuf, Package>,
 }
 
@@ -95,12 +98,12 @@ struct Package {
     predicate: Option<String>,
 }
 
-/// Compiles the crates in `folders` into core modules, in the order of `folders`, with build products in `target` or,
-/// without it, in a folder `guest` beside the workspace's own.
+/// Compiles the crates in `folders` into core modules, in the order of `folders`. `target` is cargo's target directory;
+/// none is the directory `guest` in the workspace's target directory.
 ///
 /// # Errors
 ///
-/// Where a folder holds no crate, or a crate does not compile or makes no module.
+/// Where a directory is not a crate of the workspace, or a crate does not compile or has no module as output.
 pub fn compile(
     toolchain: &Toolchain,
     folders: &[PathBuf],
@@ -111,7 +114,7 @@ pub fn compile(
         .map(|folder| folder.canonicalize().map_err(|source| CompileError::Folder { folder: folder.clone(), source }))
         .collect::<Result<Vec<_>, _>>()?;
     let Some(first) = folders.first() else { return Ok(Vec::new()) };
-    let Workspace { root, products, mut packages } = workspace(toolchain, first)?;
+    let Workspace { root, target_dir, mut packages } = workspace(toolchain, first)?;
     let mut wanted = Vec::with_capacity(folders.len());
     for folder in folders {
         let package = packages.remove(&folder).ok_or_else(|| CompileError::NotAPackage(folder.clone()))?;
@@ -121,7 +124,7 @@ pub fn compile(
     let mut command = toolchain.cargo("build", &root);
     toolchain.target(&mut command);
     command.args(["--release", "--lib", "--message-format=json-render-diagnostics", "--target-dir"]);
-    command.arg(target.map_or_else(|| products.join("guest"), Path::to_owned));
+    command.arg(target.map_or_else(|| target_dir.join("guest"), Path::to_owned));
     for (_, package) in &wanted {
         command.args(["--package", &package.name]);
     }
@@ -138,7 +141,7 @@ pub fn compile(
         .collect()
 }
 
-/// What cargo knows of the workspace around `folder`.
+/// Reads the metadata of the workspace that contains `folder`.
 fn workspace(toolchain: &Toolchain, folder: &Path) -> Result<Workspace, CompileError> {
     let mut command = toolchain.cargo("metadata", folder);
     command.args(["--no-deps", "--format-version", "1"]);
@@ -156,12 +159,12 @@ fn workspace(toolchain: &Toolchain, folder: &Path) -> Result<Workspace, CompileE
     }
     let path = |field: &str| metadata[field].as_str().map(PathBuf::from);
     let root = path("workspace_root").unwrap_or_else(|| folder.to_owned());
-    let products = path("target_directory").unwrap_or_else(|| root.join("target"));
-    Ok(Workspace { root, products, packages })
+    let target_dir = path("target_directory").unwrap_or_else(|| root.join("target"));
+    Ok(Workspace { root, target_dir, packages })
 }
 
-/// The compiler's flags. Vector instructions are what makes columns fast. Paths of this machine stay out of the
-/// modules, so that their digests do not depend on where they were built.
+/// The flags of the compiler. Vector instructions make loops over columns fast. Paths of this machine are remapped, so
+/// that the digest of a module does not depend on where it was built.
 fn flags(toolchain: &Toolchain, root: &Path) -> String {
     let mut flags = vec![String::from("-Ctarget-feature=+simd128")];
     let mut remap = |path: &Path, name: &str| flags.push(format!("--remap-path-prefix={}={name}", path.display()));
@@ -182,12 +185,12 @@ fn run(command: &mut Command) -> Result<Vec<Value>, CompileError> {
     if !output.status.success() {
         return Err(CompileError::Failed);
     }
-    // Lines that are not JSON are what a build script of a dependency prints.
+    // Build scripts of dependencies can print lines that are not JSON.
     let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{"));
     lines.map(|line| serde_json::from_slice(line).map_err(CompileError::Messages)).collect()
 }
 
-/// The modules that cargo says it made, by the folder of their crate.
+/// The modules in cargo's messages, by the directory of their crate.
 fn modules(messages: &[Value]) -> Result<BTreeMap<PathBuf, PathBuf>, CompileError> {
     let mut modules = BTreeMap::new();
     for message in messages.iter().filter(|message| message["reason"] == "compiler-artifact") {
@@ -201,7 +204,7 @@ fn modules(messages: &[Value]) -> Result<BTreeMap<PathBuf, PathBuf>, CompileErro
     Ok(modules)
 }
 
-/// The folder of the `manifest_path` that cargo's messages and metadata carry.
+/// The directory of the `manifest_path` in cargo's messages and metadata.
 fn folder_of(message: &Value) -> Option<PathBuf> {
     Path::new(message["manifest_path"].as_str()?).parent()?.canonicalize().ok()
 }

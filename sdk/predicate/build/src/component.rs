@@ -1,35 +1,35 @@
-//! Makes components of core modules, and reads from a component what it imports: its manifest.
+//! Encodes core modules as components, and reads the imports of a component, which are its manifest.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 use wit_component::{ComponentEncoder, DecodedWasm};
 
-/// Why a module makes no component, or a component cannot be read.
+/// Why a module cannot be encoded, or a component cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ComponentError {
     /// The module is not built against the contract.
-    #[error("the module does not keep the contract: {0:#}")]
+    #[error("the module does not conform to the contract: {0:#}")]
     Encode(anyhow::Error),
-    /// The bytes are no component.
+    /// The bytes are not a component.
     #[error("not a component: {0:#}")]
     Decode(anyhow::Error),
-    /// The bytes are a WIT package, which has no code.
+    /// The bytes are a WIT package, without code.
     #[error("not a component but a WIT package")]
     WitPackage,
 }
 
-/// An interface that a component imports, and what it uses of it.
+/// An imported interface, and the functions that the component uses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Import {
     /// The full name of the interface, for example `nodesift:predicate/pod-labels@0.1.0`.
     pub interface: String,
-    /// The functions that are imported from it, sorted; none where only its types are used.
+    /// The imported functions, sorted; empty where only types are used.
     pub functions: Vec<String>,
 }
 
 impl Import {
-    /// The name that a policy's `allow` takes: without package and version.
+    /// The name without package and version, as in a policy's `allow`.
     #[must_use]
     pub fn short_name(&self) -> &str {
         let name = self.interface.rsplit_once('/').map_or(self.interface.as_str(), |(_, name)| name);
@@ -37,23 +37,22 @@ impl Import {
     }
 }
 
-/// Makes a component of a core module that was built against the contract. No adapter: a guest that asks for an
-/// operating system is refused here.
+/// Encodes a core module as a component. There is no WASI adapter, so a module that imports WASI is refused.
 ///
 /// # Errors
 ///
-/// Where the module carries no component type, or imports what the contract does not have.
+/// Where the module has no component type, or an import that is not in the contract.
 pub fn encode(module: &[u8]) -> Result<Vec<u8>, ComponentError> {
     let mut encoder = ComponentEncoder::default();
     encoder.validate(true).module(module).map_err(ComponentError::Encode)?;
     encoder.encode().map_err(ComponentError::Encode)
 }
 
-/// What a component imports, sorted by name: all that it can read.
+/// The interfaces that a component imports, sorted by name.
 ///
 /// # Errors
 ///
-/// Where the bytes are no component.
+/// Where the bytes are not a component.
 pub fn imports(component: &[u8]) -> Result<Vec<Import>, ComponentError> {
     let DecodedWasm::Component(resolve, world) = wit_component::decode(component).map_err(ComponentError::Decode)?
     else {
@@ -75,7 +74,7 @@ pub fn imports(component: &[u8]) -> Result<Vec<Import>, ComponentError> {
     Ok(imports)
 }
 
-/// A component's digest as a policy writes it: `sha256:` and 64 hexadecimal digits.
+/// The digest of a component in the form that policies use: `sha256:` and 64 hexadecimal digits.
 #[must_use]
 pub fn digest(component: &[u8]) -> String {
     Sha256::digest(component).iter().fold(String::from("sha256:"), |mut text, byte| {

@@ -1,4 +1,4 @@
-//! `nodesift-guest`: builds an author's predicate crate into a component, and shows what to put into a policy.
+//! `nodesift-guest`: builds a predicate crate into a component and prints its entry for a policy.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ struct Cli {
 enum Command {
     /// Build one predicate crate; prints the component's path, size, digest and imports.
     Build {
-        /// The folder of the crate.
+        /// The directory of the crate.
         crate_dir: PathBuf,
-        /// Where to write the component [default: <package>.wasm here].
+        /// Where to write the component [default: <package>.wasm in the working directory].
         #[arg(short, long)]
         output: Option<PathBuf>,
-        /// Folder for build products [default: guest in cargo's own].
+        /// Cargo's target directory [default: guest in the workspace's target directory].
         #[arg(long)]
         target_dir: Option<PathBuf>,
     },
@@ -41,11 +41,11 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What an author wants to know of a component, and the lines for a policy.
+/// Size, digest and imports of a component, and an entry for a policy.
 fn describe(built: &Built, path: &Path) -> anyhow::Result<String> {
     let imports = component::imports(&built.component)?;
     let digest = component::digest(&built.component);
-    // Types alone can be read by anyone.
+    // Interfaces without functions need no permission.
     let facts = imports.iter().filter(|import| !import.functions.is_empty());
     let allow: Vec<&str> = facts.map(component::Import::short_name).collect();
     let mut lines = vec![

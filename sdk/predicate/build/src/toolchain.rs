@@ -1,33 +1,33 @@
 //! Finds a Rust toolchain that compiles for wasm32. Start at [`Toolchain::discover`].
 //!
-//! Two kinds will do: a rustup toolchain with the target installed, and Debian's packages, which bring the standard
-//! library as source only, so that cargo builds it along with the guest.
+//! Two kinds are supported: a rustup toolchain with the target installed, and Debian's packages. Debian has the
+//! standard library as source only, so cargo builds it together with the guest.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The target of every guest: no operating system, so a guest cannot import one.
+/// The target of every guest. It has no operating system, so a guest cannot import WASI by accident.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Where Debian's packages (`cargo-web`, `rustc-web`, `rust-web-src`, or their namesakes without `web`) put things.
+/// Paths of Debian's packages `cargo-web`, `rustc-web` and `rust-web-src`, and of the packages without `web`.
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library";
 
-/// What runs when cargo links for wasm32, best first: Debian's own, then LLVM's under its two names.
+/// Linkers for wasm32 in order of preference: Debian's, then LLVM's under its two names.
 const LINKERS: [&str; 3] = ["/usr/bin/rust-lld", "/usr/bin/wasm-ld", "/usr/bin/lld"];
 
-/// Environment that a running cargo hands to build scripts and that would change what a cargo inside one does.
-const LEAKING: [&str; 3] = ["CARGO", "RUSTC", "RUSTDOC"];
+/// Prefixes of environment variables that an outer cargo sets for build scripts and that would change a nested cargo.
+const REMOVED: [&str; 3] = ["CARGO", "RUSTC", "RUSTDOC"];
 
-/// What keeps its meaning in a nested cargo: where crates come from.
+/// Prefixes of variables that a nested cargo needs: they configure where crates come from.
 const KEPT: [&str; 5] = ["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_"];
 
-/// Why no guest can be built on this machine.
+/// No toolchain on this machine can build guests. The text says what to install.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no Rust toolchain here compiles for {TARGET}\n\
+    "no Rust toolchain on this machine compiles for {TARGET}\n\
      run `make toolchain`, or one of\n  \
      rustup target add {TARGET}\n  \
      apt-get install cargo-web rustc-web rust-web-src\n\
@@ -44,11 +44,11 @@ pub struct ToolchainError {
 pub struct Toolchain {
     cargo: OsString,
     rustc: OsString,
-    /// Where the standard library comes as source only: that source, and the linker.
+    /// Set for Debian's packages, which need the standard library to be built.
     debian: Option<Debian>,
 }
 
-/// What building the standard library takes.
+/// The source of the standard library, and the linker.
 #[derive(Debug, Clone)]
 struct Debian {
     library: PathBuf,
@@ -56,20 +56,20 @@ struct Debian {
 }
 
 impl Toolchain {
-    /// Looks for the active rustup toolchain's target first, as seen from `folder`, and for Debian's packages then.
+    /// Looks for the target of the rustup toolchain that is active in `folder`, then for Debian's packages.
     ///
     /// # Errors
     ///
-    /// Where neither is there, with what to run.
+    /// Where neither is installed. The error says what to run.
     pub fn discover(folder: &Path) -> Result<Self, ToolchainError> {
-        // Inside a build script cargo says which cargo and rustc are at work; the guest is built by the same.
+        // In a build script these variables name the outer cargo and rustc; the guest is built with the same.
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let rustup = match printed(&rustc, &["--print", "target-libdir", "--target", TARGET], folder) {
+        let rustup = match output_of(&rustc, &["--print", "target-libdir", "--target", TARGET], folder) {
             Ok(libraries) if Path::new(&libraries).is_dir() => {
                 return Ok(Self { cargo, rustc, debian: None });
             }
-            Ok(libraries) => format!("{libraries} is not there"),
+            Ok(libraries) => format!("{libraries} does not exist"),
             Err(error) => error,
         };
         match Debian::discover(&rustc, folder) {
@@ -78,13 +78,12 @@ impl Toolchain {
         }
     }
 
-    /// A cargo that compiles for [`TARGET`] in `folder`, with nothing of a surrounding cargo in its environment;
-    /// `subcommand` is the first argument.
+    /// A cargo command in `folder`, without the environment of an outer cargo. `subcommand` is the first argument.
     pub(crate) fn cargo(&self, subcommand: &str, folder: &Path) -> Command {
         let mut command = Command::new(&self.cargo);
         command.arg(subcommand).current_dir(folder);
         for (name, _) in std::env::vars_os() {
-            if leaks(&name) {
+            if is_removed(&name) {
                 command.env_remove(name);
             }
         }
@@ -92,12 +91,11 @@ impl Toolchain {
         command
     }
 
-    /// Adds what makes cargo compile for [`TARGET`] with this toolchain.
+    /// Adds the arguments and the environment to compile for [`TARGET`] with this toolchain.
     pub(crate) fn target(&self, command: &mut Command) {
         command.args(["--target", TARGET]);
         if let Some(debian) = &self.debian {
-            // The standard library is built from Debian's source; that needs the unstable flag, hence the bootstrap
-            // switch, which reaches this cargo alone.
+            // Building the standard library needs an unstable flag. RUSTC_BOOTSTRAP permits it for this cargo only.
             command
                 .arg("-Zbuild-std=std,panic_abort")
                 .env("RUSTC_BOOTSTRAP", "1")
@@ -105,19 +103,19 @@ impl Toolchain {
         }
     }
 
-    /// Where the source of the standard library lies, if guests are built with it.
+    /// The source of the standard library, where guests are built with it.
     pub(crate) fn library(&self) -> Option<&Path> {
         self.debian.as_ref().map(|debian| debian.library.as_path())
     }
 }
 
 impl Debian {
-    /// Finds Debian's cargo, rustc, source of the standard library, and a linker; else says what is missing.
+    /// Finds Debian's cargo, rustc, source of the standard library, and a linker. An error says what is missing.
     fn discover(rustup_rustc: &OsStr, folder: &Path) -> Result<Self, String> {
         let library = PathBuf::from(DEBIAN_LIBRARY);
         for needed in [Path::new(DEBIAN_CARGO), Path::new(DEBIAN_RUSTC), &library.join("std")] {
             if !needed.exists() {
-                return Err(format!("{} is not there", needed.display()));
+                return Err(format!("{} does not exist", needed.display()));
             }
         }
         let linker = LINKERS
@@ -130,15 +128,15 @@ impl Debian {
     }
 }
 
-/// The linker that every rustup toolchain brings.
+/// The linker of the rustup toolchain.
 fn rustup_linker(rustc: &OsStr, folder: &Path) -> Option<PathBuf> {
-    let sysroot = printed(rustc, &["--print", "sysroot"], folder).ok()?;
-    let host = printed(rustc, &["--print", "host-tuple"], folder).ok()?;
+    let sysroot = output_of(rustc, &["--print", "sysroot"], folder).ok()?;
+    let host = output_of(rustc, &["--print", "host-tuple"], folder).ok()?;
     Some(Path::new(&sysroot).join("lib/rustlib").join(host).join("bin/rust-lld"))
 }
 
-/// What a program prints on one line, or why it does not.
-fn printed(program: &OsStr, arguments: &[&str], folder: &Path) -> Result<String, String> {
+/// The trimmed output of a command, or its error.
+fn output_of(program: &OsStr, arguments: &[&str], folder: &Path) -> Result<String, String> {
     let output =
         Command::new(program).args(arguments).current_dir(folder).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
@@ -147,10 +145,10 @@ fn printed(program: &OsStr, arguments: &[&str], folder: &Path) -> Result<String,
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Whether a variable of a surrounding cargo would change what a nested one does.
-fn leaks(name: &OsStr) -> bool {
+/// Whether a variable is removed from the environment of a nested cargo.
+fn is_removed(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    LEAKING.iter().any(|stem| name.starts_with(stem)) && !KEPT.iter().any(|kept| name.starts_with(kept))
+    REMOVED.iter().any(|stem| name.starts_with(stem)) && !KEPT.iter().any(|kept| name.starts_with(kept))
         || name == "RUSTFLAGS"
         || name == "RUSTDOCFLAGS"
 }
@@ -160,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_surrounding_cargo_sets_does_not_reach_the_nested_one() {
+    fn variables_of_an_outer_cargo_do_not_reach_the_nested_one() {
         for name in [
             "CARGO",
             "CARGO_ENCODED_RUSTFLAGS",
@@ -175,19 +173,19 @@ mod tests {
             "RUSTFLAGS",
             "RUSTDOCFLAGS",
         ] {
-            assert!(leaks(OsStr::new(name)), "{name} would leak");
+            assert!(is_removed(OsStr::new(name)), "{name} is not removed");
         }
     }
 
     #[test]
-    fn where_crates_come_from_stays() {
+    fn variables_for_sources_of_crates_are_kept() {
         for name in ["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_HTTP_PROXY", "CARGO_REGISTRIES_OWN_INDEX", "PATH"] {
-            assert!(!leaks(OsStr::new(name)), "{name} would be lost");
+            assert!(!is_removed(OsStr::new(name)), "{name} is removed");
         }
     }
 
     #[test]
-    fn without_a_toolchain_the_error_says_what_to_run() {
+    fn the_error_without_a_toolchain_says_what_to_run() {
         let error = ToolchainError { rustc: "rustc".into(), rustup: "not there".into(), debian: "no cargo".into() };
         let text = error.to_string();
         assert!(text.contains("make toolchain"), "{text}");

@@ -1,4 +1,4 @@
-//! The contract is what other people's modules are built against: any change to it must be seen and meant.
+//! Compares the contract with a golden file, because existing modules are built against it.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -7,10 +7,10 @@ use std::path::Path;
 use wit_component::WitPrinter;
 use wit_parser::Resolve;
 
-/// Set to anything, it makes the test write the golden file instead of comparing with it.
+/// Where this environment variable is set, the test writes the golden file instead of comparing with it.
 const BLESS: &str = "NODESIFT_BLESS";
 
-/// The contract as its parser understands it, without comments.
+/// The contract as parsed and printed again, without comments.
 fn contract() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/predicate.wit");
     let mut resolve = Resolve::default();
@@ -21,7 +21,7 @@ fn contract() -> String {
 }
 
 #[test]
-fn the_contract_is_what_modules_were_built_against() {
+fn the_contract_equals_the_golden_file() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/contract.wit");
     let contract = contract();
     if std::env::var_os(BLESS).is_some() {
@@ -31,8 +31,9 @@ fn the_contract_is_what_modules_were_built_against() {
         contract,
         std::fs::read_to_string(&path).unwrap_or_default(),
         "\nthe contract differs from {}.\n\
-         An interface or function more: raise the patch version of the package in sdk/predicate/wit/predicate.wit,\n\
-         so that older modules keep loading. Anything changed or gone: raise the minor version, since they will not.\n\
+         For an additional interface or function, raise the patch version of the package in\n\
+         sdk/predicate/wit/predicate.wit: existing modules still load. For a change or a removal, raise the minor\n\
+         version: existing modules no longer load.\n\
          Then run `{BLESS}=1 cargo test -p nodesift-guest` and commit the golden file with the change.\n",
         path.display()
     );

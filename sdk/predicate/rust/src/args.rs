@@ -1,25 +1,27 @@
-//! Arguments of predicates: the JSON object that a policy gives, read strictly, with errors that name the path of what
-//! is wrong where there can be any.
+//! Arguments of predicates: parses the JSON object that a policy gives. Errors begin with the path of the argument.
+//!
+//! Start at [`parse`]. The types of the arguments are in the predicates; [`NoArgs`] is the one for predicates without
+//! any.
 
 use std::any::Any;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
-/// The arguments of a predicate that takes none: `{}`.
+/// The arguments of a predicate without arguments: `{}`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoArgs {}
 
-/// Reads a predicate's arguments.
+/// Parses a predicate's arguments.
 ///
 /// # Errors
 ///
-/// Where the text is no JSON or not of the type's shape: the path of the argument, and what is wrong with it; for
-/// [`NoArgs`], that there are no arguments.
+/// Where the text is not JSON or does not fit the type. The text is the path of the argument and the reason; for
+/// [`NoArgs`], that the predicate takes no arguments.
 pub fn parse<T: DeserializeOwned + 'static>(text: &str) -> Result<T, String> {
-    // What reads JSON would be most of a small component, and the host compiles all of it. Which type this is, the
-    // compiler knows: of the two ways one is left.
+    // A JSON parser would be most of the code of a small component, and the host compiles all of it. The type is known
+    // at compile time, so the compiler removes the branch that is not used.
     let mut none = None::<T>;
     if let Some(none) = (&mut none as &mut dyn Any).downcast_mut::<Option<NoArgs>>() {
         *none = Some(read_none(text)?);
@@ -30,7 +32,7 @@ pub fn parse<T: DeserializeOwned + 'static>(text: &str) -> Result<T, String> {
     }
 }
 
-/// Reads no arguments.
+/// Parses the empty object without a JSON parser.
 fn read_none(text: &str) -> Result<NoArgs, String> {
     let inside = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     match inside.map(str::trim) {
@@ -39,13 +41,13 @@ fn read_none(text: &str) -> Result<NoArgs, String> {
     }
 }
 
-/// Reads some arguments.
+/// Parses arguments with serde.
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner().to_string();
-        // The host wrote this text, from YAML or JSON of its own: its lines are not the author's.
+        // The host generates this JSON from the policy, so its line numbers mean nothing to the author of the policy.
         let reason = reason.split_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
         if path == "." { reason.to_owned() } else { format!("{path}: {reason}") }
     })?;
@@ -53,20 +55,20 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     Ok(value)
 }
 
-/// Reads `null` as the default, as Kubernetes' own readers do. For `#[serde(default, deserialize_with = "…")]`.
+/// Deserializes `null` as the default value, as Kubernetes does. For `#[serde(default, deserialize_with = "…")]`.
 ///
 /// # Errors
 ///
-/// Where the value is neither `null` nor of the type's shape.
+/// Where the value is neither `null` nor fits the type.
 pub fn null_as_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-/// Checks the `apiVersion` and `kind` that arguments of kube-scheduler's plugins may carry.
+/// Checks the optional `apiVersion` and `kind` of the arguments of a kube-scheduler plugin.
 ///
 /// # Errors
 ///
-/// Where they are there and name other arguments.
+/// Where one of them is present and names another API group or another kind.
 pub fn check_kind(api_version: Option<&str>, kind: Option<&str>, expected: &str) -> Result<(), String> {
     const GROUP: &str = "kubescheduler.config.k8s.io/";
     match (api_version, kind) {
@@ -121,7 +123,7 @@ mod tests {
     fn no_arguments_are_an_empty_object_and_nothing_else() {
         for text in ["{}", "{ }", " {\n}\n"] {
             assert_eq!(parse::<NoArgs>(text), Ok(NoArgs {}));
-            assert_eq!(read::<NoArgs>(text), Ok(NoArgs {}), "and so says what reads any arguments");
+            assert_eq!(read::<NoArgs>(text), Ok(NoArgs {}), "the general parser agrees");
         }
         for text in [r#"{"a":1}"#, "{", "}", "{{}}", "{,}", "null", "0"] {
             assert_eq!(parse::<NoArgs>(text), Err("the predicate takes no arguments".to_owned()));

@@ -1,7 +1,7 @@
-//! What wit-bindgen generates from the contract, `../../wit/predicate.wit`: nothing in here is written by hand.
+//! Code that wit-bindgen generates from the contract, `../../wit/predicate.wit`. Nothing here is written by hand.
 //!
-//! The lints are off because the code is generated; unsafe is how it moves values over the component boundary. On
-//! other targets than wasm32 only its types are of use: calling its imports there would panic.
+//! The lints are off because the code is generated; it needs `unsafe` to move values over the component boundary. On
+//! targets other than wasm32 only its types are used: calling an import there panics.
 
 #![allow(
     unsafe_code,

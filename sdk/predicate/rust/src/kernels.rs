@@ -1,25 +1,26 @@
-//! Loops over columns, most of them in blocks of constant length: the compiler makes vector instructions of a block,
-//! and the host's check for a spent time budget, paid at every turn of a loop, is paid once per block.
+//! Loops over columns. Most run in blocks of constant length: the compiler vectorises a block, and the host's deadline
+//! check, which costs time in every loop iteration, runs once per block.
 //!
-//! Fast predicates keep a *pattern* per row, a byte whose bits say in which ways the row fails. The `mark_` functions
-//! set bits of patterns; [`Verdict::by_pattern`](crate::Verdict::by_pattern) makes the verdict. Where a column's entries are
-//! wider than a pattern, `lanes` brings them to a byte each.
+//! A *pattern* is one byte per row, whose bits say which checks the row fails. The `mark_` functions set bits of
+//! patterns; [`Verdict::by_pattern`](crate::Verdict::by_pattern) turns patterns into a verdict. `lanes` narrows columns
+//! with entries of four or eight bytes to one byte per row.
 
 mod lanes;
 
 use lanes::LANES;
 
-/// Rows per turn of a loop. 32 rows of a byte are two vector registers; more would only lengthen the code.
+/// Rows per loop iteration. 32 rows of one byte fill two vector registers; a longer block only makes the code larger.
 pub const BLOCK: usize = 32;
 
-/// Blocks of sixteen rows that a turn takes: guests pay for each turn, native code is only made longer by more.
-const AT_A_TURN: usize = if cfg!(target_arch = "wasm32") { 2 } else { 1 };
+/// Blocks of sixteen rows per loop iteration. In a guest every iteration costs a deadline check; in native code more
+/// blocks only make the code larger.
+const BLOCKS_PER_ITERATION: usize = if cfg!(target_arch = "wasm32") { 2 } else { 1 };
 
-/// The most codes that each row is compared with. Beyond that a look-up in a table is faster.
-const FEW: usize = 4;
+/// The maximum number of codes that each row is compared with. With more codes a table lookup is faster.
+const MAX_COMPARED: usize = 4;
 
-/// Replaces every entry of `into` by `f(entry, entry of column)`. Where one is shorter the rest of the other is left
-/// alone.
+/// Replaces every entry of `into` by `f(entry, entry of column)`. Where the lengths differ, the surplus entries of the
+/// longer one are not read or changed.
 #[inline]
 pub fn update<T: Copy, S: Copy>(into: &mut [T], column: &[S], mut f: impl FnMut(T, S) -> T) {
     let rows = into.len().min(column.len());
@@ -35,7 +36,7 @@ pub fn update<T: Copy, S: Copy>(into: &mut [T], column: &[S], mut f: impl FnMut(
     }
 }
 
-/// The bits that are set in any entry.
+/// The bitwise OR of all entries.
 #[must_use]
 pub fn union(column: &[u8]) -> u8 {
     let (blocks, rest) = column.as_chunks::<BLOCK>();
@@ -51,63 +52,64 @@ pub fn union(column: &[u8]) -> u8 {
 /// The first row from `from` on with a pattern other than 0.
 pub(crate) fn first_marked(patterns: &[u8], from: usize) -> Option<usize> {
     let patterns = patterns.get(from..)?;
-    // Many rows at once, and not one after the other until one is marked.
+    // Sixteen rows per step; only the block with the first marked row is searched row by row.
     let blocks = patterns.as_chunks().0;
     let clear = blocks.iter().take_while(|block| u128::from_ne_bytes(**block) == 0).count() * size_of::<u128>();
     patterns.get(clear..)?.iter().position(|pattern| *pattern != 0).map(|at| from + clear + at)
 }
 
-/// Gives rows with a pattern a code, and clears their pattern; they have no code yet.
-pub(crate) fn number(codes: &mut [u16], patterns: &mut [u8], pattern: u8, code: u16) {
+/// Sets `code` in the rows with this pattern and clears the pattern. These rows must have code 0 before.
+pub(crate) fn assign_code(codes: &mut [u16], patterns: &mut [u8], pattern: u8, code: u16) {
     update(codes, patterns, |before, known| before | if known == pattern { code } else { 0 });
     for known in patterns {
         *known = if *known == pattern { 0 } else { *known };
     }
 }
 
-/// Sets `bit` where `amount` is more than `column` has.
+/// Sets `bit` in the rows where `amount` is greater than the entry of `column`.
 pub fn mark_short(patterns: &mut [u8], column: &[i64], amount: i64, bit: u8) {
     mark_blocks(patterns, column, |patterns, column| lanes::mark_short(patterns, column, amount, bit));
 }
 
-/// Sets `bit` where the pattern has one of the bits `among` and `amount` is more than `column` has.
+/// Sets `bit` in the rows whose pattern has a bit of `among` and where `amount` is greater than the entry of `column`.
 pub fn mark_short_among(patterns: &mut [u8], among: u8, column: &[i64], amount: i64, bit: u8) {
     mark_blocks(patterns, column, |patterns, column| lanes::mark_short_among(patterns, among, column, amount, bit));
 }
 
-/// Sets `bit` where `column` holds none of `codes`.
+/// Sets `bit` in the rows whose entry of `column` is none of `codes`.
 pub fn mark_outside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) {
-    match few(codes) {
-        Some(few) => mark_by_few(patterns, column, few, 0, bit),
+    match padded(codes) {
+        Some(codes) => mark_by_comparison(patterns, column, codes, 0, bit),
         None => mark_by_lookup(patterns, column, &table(codes, bit, 0), bit),
     }
 }
 
-/// Sets `bit` where `column` holds one of `codes`.
+/// Sets `bit` in the rows whose entry of `column` is one of `codes`.
 pub fn mark_inside(patterns: &mut [u8], column: &[u32], codes: &[u32], bit: u8) {
-    match few(codes) {
-        Some(few) => mark_by_few(patterns, column, few, bit, 0),
+    match padded(codes) {
+        Some(codes) => mark_by_comparison(patterns, column, codes, bit, 0),
         None => mark_by_lookup(patterns, column, &table(codes, 0, bit), 0),
     }
 }
 
-/// Sets the bits `table[code]`, where `column` says the code; a code beyond the table stands for `beyond`.
-pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
-    // Of most tables a few entries differ from the rest: what nodes are tainted with, what few nodes have.
-    let differing = (0..).zip(table).filter(|(_, bits)| **bits != beyond);
-    let (codes, bits): (Vec<u32>, Vec<u8>) = differing.take(FEW + 1).unzip();
-    match (few(&codes), bits.as_slice()) {
-        (_, []) => update(patterns, column, |pattern, _| pattern | beyond),
+/// Sets in every row the bits `table[code]`, where `code` is the entry of `column`; the bits `default` for codes past
+/// the end of the table.
+pub fn mark_by_table(patterns: &mut [u8], column: &[u32], table: &[u8], default: u8) {
+    // In most tables only a few entries differ from the default.
+    let differing = (0..).zip(table).filter(|(_, bits)| **bits != default);
+    let (codes, bits): (Vec<u32>, Vec<u8>) = differing.take(MAX_COMPARED + 1).unzip();
+    match (padded(&codes), bits.as_slice()) {
+        (_, []) => update(patterns, column, |pattern, _| pattern | default),
         (Some(codes), [inside, rest @ ..]) if rest.iter().all(|bits| bits == inside) => {
-            mark_by_few(patterns, column, codes, *inside, beyond);
+            mark_by_comparison(patterns, column, codes, *inside, default);
         }
-        _ => mark_by_lookup(patterns, column, table, beyond),
+        _ => mark_by_lookup(patterns, column, table, default),
     }
 }
 
-/// Sets the bits `inside` where `column` holds one of the codes, which may repeat the first one, and `outside`
-/// elsewhere.
-fn mark_by_few(patterns: &mut [u8], column: &[u32], codes: [u32; FEW], inside: u8, outside: u8) {
+/// Sets the bits `inside` in the rows whose entry of `column` is one of the codes, and `outside` in the others. The
+/// codes can contain duplicates of the first one.
+fn mark_by_comparison(patterns: &mut [u8], column: &[u32], codes: [u32; MAX_COMPARED], inside: u8, outside: u8) {
     let [first, rest @ ..] = codes;
     if rest.iter().all(|code| *code == first) {
         mark_blocks(patterns, column, |patterns, column| lanes::mark_equal(patterns, column, [first], inside, outside));
@@ -116,32 +118,33 @@ fn mark_by_few(patterns: &mut [u8], column: &[u32], codes: [u32; FEW], inside: u
     }
 }
 
-/// Looks each code up: at once in a table of no more entries than rows are taken, else at the speed of one load per row.
-fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], beyond: u8) {
-    let mut small = [beyond; LANES];
+/// Looks every code up in the table: a table of at most sixteen entries in one vector register, a larger one with one
+/// load per row.
+fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], default: u8) {
+    let mut small = [default; LANES];
     if let Some(entries) = small.get_mut(..table.len()) {
         entries.copy_from_slice(table);
         return mark_blocks(patterns, column, |patterns, column| {
-            lanes::mark_looked_up(patterns, column, &small, beyond);
+            lanes::mark_looked_up(patterns, column, &small, default);
         });
     }
     mark_blocks(patterns, column, |patterns, column| {
         for lane in 0..LANES {
-            patterns[lane] |= table.get(column[lane] as usize).copied().unwrap_or(beyond);
+            patterns[lane] |= table.get(column[lane] as usize).copied().unwrap_or(default);
         }
     });
 }
 
-/// Calls `mark` with sixteen patterns after the other, and what `column` has for them; the last ones are filled up. Where
-/// one is shorter the rest of the other is left alone.
+/// Calls `mark` with sixteen patterns and their sixteen entries of `column` at a time. The last call is padded with
+/// zeros. Where the lengths differ, the surplus entries of the longer one are not read or changed.
 #[inline]
 fn mark_blocks<T: Copy + Default>(patterns: &mut [u8], column: &[T], mark: impl Fn(&mut [u8; LANES], &[T; LANES])) {
-    mark_turns::<T, AT_A_TURN>(patterns, column, mark);
+    mark_unrolled::<T, BLOCKS_PER_ITERATION>(patterns, column, mark);
 }
 
-/// As above, with so many blocks at a turn.
+/// As [`mark_blocks`], with `BLOCKS` calls of `mark` per loop iteration.
 #[inline]
-fn mark_turns<T: Copy + Default, const BLOCKS: usize>(
+fn mark_unrolled<T: Copy + Default, const BLOCKS: usize>(
     patterns: &mut [u8],
     column: &[T],
     mark: impl Fn(&mut [u8; LANES], &[T; LANES]),
@@ -149,9 +152,9 @@ fn mark_turns<T: Copy + Default, const BLOCKS: usize>(
     let rows = patterns.len().min(column.len());
     let (blocks, rest) = patterns[..rows].as_chunks_mut();
     let (column_blocks, column_rest) = column[..rows].as_chunks();
-    let (turns, single) = blocks.as_chunks_mut::<BLOCKS>();
-    let (column_turns, column_single) = column_blocks.as_chunks::<BLOCKS>();
-    for (blocks, columns) in turns.iter_mut().zip(column_turns) {
+    let (iterations, single) = blocks.as_chunks_mut::<BLOCKS>();
+    let (column_iterations, column_single) = column_blocks.as_chunks::<BLOCKS>();
+    for (blocks, columns) in iterations.iter_mut().zip(column_iterations) {
         for at in 0..BLOCKS {
             mark(&mut blocks[at], &columns[at]);
         }
@@ -166,14 +169,14 @@ fn mark_turns<T: Copy + Default, const BLOCKS: usize>(
     rest.copy_from_slice(&last[..rest.len()]);
 }
 
-/// The codes in a row of constant length, the first one repeated, if they are few.
-fn few(codes: &[u32]) -> Option<[u32; FEW]> {
-    let mut few = [*codes.first()?; FEW];
-    few.get_mut(..codes.len())?.copy_from_slice(codes);
-    Some(few)
+/// The codes as an array, padded with the first one. None where there is no code or more than [`MAX_COMPARED`].
+fn padded(codes: &[u32]) -> Option<[u32; MAX_COMPARED]> {
+    let mut padded = [*codes.first()?; MAX_COMPARED];
+    padded.get_mut(..codes.len())?.copy_from_slice(codes);
+    Some(padded)
 }
 
-/// A table up to the greatest of `codes`: `inside` for these, `outside` for all others.
+/// A table with an entry per code up to the greatest of `codes`: `inside` for these, `outside` for the others.
 fn table(codes: &[u32], outside: u8, inside: u8) -> Vec<u8> {
     let mut table = vec![outside; codes.iter().max().map_or(0, |code| *code as usize + 1)];
     for code in codes {
@@ -188,7 +191,7 @@ fn table(codes: &[u32], outside: u8, inside: u8) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Runs `check` on random columns of all lengths around a block's, with their seed for the messages.
+    /// Runs `check` with random lengths from 0 to three blocks, and the seed for messages.
     fn on_random_columns(check: impl Fn(&mut fastrand::Rng, usize, &str)) {
         let seed = fastrand::u64(..);
         let mut random = fastrand::Rng::with_seed(seed);
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn short_rows_are_those_that_have_less() {
+    fn rows_with_less_than_the_amount_are_marked() {
         on_random_columns(|random, rows, seed| {
             let column: Vec<i64> = (0..rows).map(|_| random.i64(-3..3)).collect();
             let (before, amount) = (patterns(random, rows), random.i64(-3..3));
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_marked_once_however_many_blocks_a_turn_takes() {
+    fn every_row_is_marked_once_for_any_number_of_blocks_per_iteration() {
         on_random_columns(|random, rows, seed| {
             let column: Vec<u8> = (0..rows).map(|_| random.u8(..)).collect();
             let before: Vec<u8> = (0..rows + random.usize(..3)).map(|_| random.u8(..)).collect();
@@ -227,15 +230,15 @@ mod tests {
             let mut expected = before.clone();
             update(&mut expected, &column, u8::wrapping_add);
             let (mut one, mut two) = (before.clone(), before);
-            mark_turns::<_, 1>(&mut one, &column, add);
-            mark_turns::<_, 2>(&mut two, &column, add);
+            mark_unrolled::<_, 1>(&mut one, &column, add);
+            mark_unrolled::<_, 2>(&mut two, &column, add);
             assert_eq!(one, expected, "{seed}");
             assert_eq!(two, expected, "{seed}");
         });
     }
 
     #[test]
-    fn inside_and_outside_are_opposite_and_right() {
+    fn inside_and_outside_are_opposites() {
         on_random_columns(|random, rows, seed| {
             let values = [12, 40][random.usize(..2)];
             let column: Vec<u32> = (0..rows).map(|_| random.u32(..values)).collect();
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn short_rows_among_some_are_those_that_have_less() {
+    fn only_rows_with_a_given_bit_and_less_than_the_amount_are_marked() {
         on_random_columns(|random, rows, seed| {
             let column: Vec<i64> =
                 (0..rows).map(|_| random.choice([i64::MIN, -2, 0, 1, i64::MAX]).unwrap_or(3)).collect();
@@ -279,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_union_misses_no_row() {
+    fn a_union_includes_every_row() {
         on_random_columns(|random, rows, seed| {
             let mut column = vec![0; rows];
             if let Some(row) = random.choice(0..rows) {
@@ -294,31 +297,31 @@ mod tests {
         on_random_columns(|random, rows, seed| {
             let values = [12, 300][random.usize(..2)];
             let column: Vec<u32> = (0..rows).map(|_| random.u32(..values)).collect();
-            let beyond = random.u8(..3) << 4;
-            // From a table of which nothing differs to one of which everything may.
+            let default = random.u8(..3) << 4;
+            // From a table of equal entries to one of mostly different entries.
             let differing = random.u8(..4);
             let table: Vec<u8> = (0..random.usize(..40))
-                .map(|_| if random.u8(..8) < 2 * differing { random.u8(..=differing) << 4 } else { beyond })
+                .map(|_| if random.u8(..8) < 2 * differing { random.u8(..=differing) << 4 } else { default })
                 .collect();
             let before = patterns(random, rows);
             let mut after = before.clone();
-            mark_by_table(&mut after, &column, &table, beyond);
+            mark_by_table(&mut after, &column, &table, default);
             for row in 0..rows {
-                let expected = before[row] | table.get(column[row] as usize).unwrap_or(&beyond);
-                assert_eq!(after[row], expected, "{seed}, {table:?}, beyond {beyond}, row {row}");
+                let expected = before[row] | table.get(column[row] as usize).unwrap_or(&default);
+                assert_eq!(after[row], expected, "{seed}, {table:?}, default {default}, row {row}");
             }
         });
     }
 
     #[test]
-    fn a_code_beyond_the_table_has_bits_of_its_own() {
+    fn a_code_past_the_end_of_the_table_gets_the_default_bits() {
         let mut patterns = [0; 3];
         mark_by_table(&mut patterns, &[0, 1, 2], &[1, 2], 4);
         assert_eq!(patterns, [1, 2, 4]);
     }
 
     #[test]
-    fn columns_of_another_length_do_no_harm() {
+    fn surplus_entries_of_a_longer_column_are_ignored() {
         let mut short = [0; 2];
         update(&mut short, &[1; 70], |_, entry| entry);
         assert_eq!(short, [1, 1]);

@@ -1,29 +1,29 @@
-//! Which pods a label selector selects: topology spread, pod affinity, default selectors.
+//! Label selectors: those of topology spread constraints, pod affinity terms, default constraints and storage objects.
 //!
-//! [`Selector::read`] checks a selector as Kubernetes does, with Kubernetes' words for what is wrong; a
-//! [`PodSelector`] made from it goes to [`cluster_pods`](crate::columns::cluster_pods), where the host compares it with
-//! the pods.
+//! [`Selector::read`] parses a selector and returns the error text of Kubernetes where it is invalid.
+//! [`Selector::matches`] compares it with labels. [`Selector::pods_in`] makes a [`PodSelector`] of it for
+//! [`cluster_pods`](crate::columns::cluster_pods), where the host counts the pods. `validation` holds the checks.
 
 mod validation;
 
 use crate::columns::cluster_pods::PodSelector;
 use crate::columns::selectors::{LabelSelector, Operator, Requirement};
 
-/// A label selector that can be compared: no operator of it is unknown.
+/// A valid label selector: no operator of it is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
-    /// Selects nothing: where no selector is written.
+    /// Selects nothing. This is the absent selector.
     Nothing,
-    /// Selects what meets all of these; without any: everything.
+    /// Selects what meets all of these requirements. An empty list selects everything.
     All(Vec<Requirement>),
 }
 
 impl Selector {
-    /// Reads a selector: `LabelSelectorAsSelector` of apimachinery's pkg/apis/meta/v1.
+    /// Parses a selector: `LabelSelectorAsSelector` in apimachinery's pkg/apis/meta/v1. None is [`Selector::Nothing`].
     ///
     /// # Errors
     ///
-    /// Where Kubernetes cannot read it either: Kubernetes' words for the first requirement that is wrong.
+    /// Where Kubernetes rejects the selector too: the error text of Kubernetes for the first invalid requirement.
     pub fn read(written: Option<LabelSelector>) -> Result<Self, String> {
         let Some(written) = written else { return Ok(Self::Nothing) };
         let LabelSelector { match_labels, match_expressions } = written;
@@ -33,8 +33,8 @@ impl Selector {
         Ok(Self::All(requirements))
     }
 
-    /// Takes a selector that Kubernetes does not check: labels as they are, and expressions only where all of them can
-    /// be read. So `DefaultSelector` treats selectors of services and controllers.
+    /// Parses the selector of a Service or a controller as kube-scheduler's `DefaultSelector` does: labels are not
+    /// validated, and expressions are dropped unless all of them are valid.
     #[must_use]
     pub fn read_unchecked_labels(written: LabelSelector) -> Self {
         let LabelSelector { match_labels, match_expressions } = written;
@@ -46,13 +46,13 @@ impl Selector {
         Self::All(requirements)
     }
 
-    /// Whether it selects everything because it says nothing.
+    /// Whether it has no requirement and so selects everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::All(requirements) if requirements.is_empty())
     }
 
-    /// Demands these labels too; what selects nothing still selects nothing.
+    /// Adds the requirement that these labels are present. [`Selector::Nothing`] stays as it is.
     #[must_use]
     pub fn and_labels(self, labels: impl IntoIterator<Item = (String, String)>) -> Self {
         match self {
@@ -64,7 +64,7 @@ impl Selector {
         }
     }
 
-    /// Whether labels are selected; `label` looks one up by key.
+    /// Whether it selects labels; `label` returns the value of a key.
     pub fn matches<S: AsRef<str>>(&self, label: impl Fn(&str) -> Option<S>) -> bool {
         let Self::All(requirements) = self else { return false };
         requirements.iter().all(|requirement| {
@@ -83,14 +83,14 @@ impl Selector {
         })
     }
 
-    /// Pods of one namespace that are selected; none where no pod can be.
+    /// The selected pods of one namespace; none for [`Selector::Nothing`].
     #[must_use]
     pub fn pods_in(&self, namespace: &str) -> Option<PodSelector> {
         self.pods_of(vec![namespace.into()], &Self::Nothing)
     }
 
-    /// Pods that are selected, of the listed namespaces and of those that `by_labels` selects by their labels; none
-    /// where no pod can be.
+    /// The selected pods of `namespaces` and of the namespaces whose labels `by_labels` selects. None where no pod can
+    /// be selected.
     #[must_use]
     pub fn pods_of(&self, namespaces: Vec<String>, by_labels: &Self) -> Option<PodSelector> {
         let Self::All(requirements) = self else { return None };
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn none_selects_nothing_and_an_empty_one_everything() {
+    fn an_absent_selector_selects_nothing_and_an_empty_one_everything() {
         let nothing = Selector::read(None).unwrap();
         assert!(!nothing.is_empty());
         assert!(!matches(&nothing, &[]));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_demanded_in_addition() {
+    fn added_labels_are_required() {
         let narrow = |selector: Selector| selector.and_labels([("v".into(), "1".into())]);
         assert_eq!(narrow(Selector::Nothing), Selector::Nothing);
         let narrowed = narrow(Selector::All(Vec::new()));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_a_default_selector_are_not_checked() {
+    fn labels_of_a_default_selector_are_not_validated() {
         let broken = || requirement("c", Operator::In, &[]);
         let taken = Selector::read_unchecked_labels(selector(&[("not a key", "!")], vec![broken()]));
         assert!(matches(&taken, &[("not a key", "!")]));

@@ -1,15 +1,15 @@
 //! Write nodesift predicates in Rust.
 //!
-//! A predicate says for one pod which nodes cannot run it, and why. It is compiled to a WebAssembly component that
-//! sees nothing but the facts it imports; `../../wit/predicate.wit` is the contract. There are two forms.
+//! A predicate takes one pod and decides which nodes cannot run it, and why. It is compiled to a WebAssembly component
+//! that can read only the facts it imports; `../../wit/predicate.wit` is the contract. There are two forms.
 //!
 //! * [`per_node::NodePredicate`]: a function of one pod and one node. Start here.
-//! * [`Predicate`]: a function of whole columns, for speed; the built-in predicates have this form. [`columns`] are
-//!   the facts, [`kernels`] the loops over them, [`VerdictBuilder`] and [`Verdict::by_pattern`] make the answer.
-//!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] are Kubernetes' ways to tell nodes and pods
-//!   apart.
+//! * [`Predicate`]: a function over whole columns, which is faster; the built-in predicates have this form. [`columns`]
+//!   are the facts, [`kernels`] the loops over them, [`VerdictBuilder`] and [`Verdict::by_pattern`] make the verdict.
+//!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] implement the Kubernetes semantics of these.
 //!
-//! Both end in [`export!`]. Outside a component, in tests and benchmarks, the facts come from [`native`].
+//! [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from
+//! [`native`]. This crate knows nothing of the host.
 //!
 //! ```
 //! use nodesift_sdk::native::{Cluster, Node, Pod};
@@ -21,7 +21,7 @@
 //!
 //! impl NodePredicate for Racked {
 //!     const NAME: &'static str = "Racked";
-//!     const SUMMARY: &'static str = "rejects nodes that stand in no rack";
+//!     const SUMMARY: &'static str = "rejects nodes without a rack label";
 //!     type Args = NoArgs;
 //!
 //!     fn new(_: NoArgs) -> Result<Self, String> {
@@ -31,7 +31,7 @@
 //!     fn filter(&self, _: &per_node::Pod, node: &per_node::Node) -> Result<(), Failure> {
 //!         match node.label("example.com/rack") {
 //!             Some(_) => Ok(()),
-//!             None => Err(Failure::unresolvable("node(s) stood in no rack")),
+//!             None => Err(Failure::unresolvable("node(s) had no rack label")),
 //!         }
 //!     }
 //! }
@@ -41,13 +41,15 @@
 //! let cluster = Cluster::new(Pod::new("default"))
 //!     .node(Node::new("a").label("example.com/rack", "7"))
 //!     .node(Node::new("b"));
-//! assert_eq!(cluster.rejected(&Racked), ["b: node(s) stood in no rack"]);
+//! assert_eq!(cluster.rejected(&Racked), ["b: node(s) had no rack label"]);
 //! ```
 
 pub mod args;
 #[doc(hidden)]
 pub mod bindings;
 pub mod columns;
+#[cfg(not(target_arch = "wasm32"))]
+mod facts;
 pub mod kernels;
 pub mod label_selector;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,7 +1,8 @@
-//! Which nodes a selector selects: `spec.nodeSelector`, required node affinity, the node affinity of volumes.
+//! Node selectors: `spec.nodeSelector`, required node affinity, and the node affinity of volumes.
 //!
-//! [`NodeSelector`] reads terms as Kubernetes does. [`Matcher`] compares them with columns: it sets a bit in the
-//! pattern of every row that does not match. [`RequiredAffinity`] is all that a pod asks of nodes in this way.
+//! [`NodeSelector`] parses terms as Kubernetes does. [`Matcher`] compares them with columns: it sets a bit in the
+//! pattern of every row that does not match. [`RequiredAffinity`] combines the node selector and the required terms of
+//! a pod.
 
 mod matcher;
 mod term;
@@ -11,8 +12,8 @@ pub use term::{NAME_FIELD, NodeSelector};
 
 use crate::columns::pod_placement::{self, Term};
 
-/// What a pod asks of its node: the entries of its node selector, and one of the terms of its required node affinity.
-/// `GetRequiredNodeAffinity` in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
+/// The entries of a pod's node selector and the terms of its required node affinity. A node must match all entries and
+/// at least one term. `GetRequiredNodeAffinity` in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequiredAffinity {
     labels: Vec<(String, String)>,
@@ -20,19 +21,19 @@ pub struct RequiredAffinity {
 }
 
 impl RequiredAffinity {
-    /// From the entries of a node selector, and the terms as written; none is no required affinity.
+    /// From the entries of a node selector, and the terms as written; none where there is no required affinity.
     #[must_use]
     pub fn new(labels: Vec<(String, String)>, terms: Option<Vec<Term>>) -> Self {
         Self { labels, terms: terms.map(NodeSelector::lenient) }
     }
 
-    /// Of the pod being filtered.
+    /// The requirements of the pod being filtered.
     #[must_use]
     pub fn of_pod() -> Self {
         Self::new(pod_placement::node_selector(), pod_placement::required_terms())
     }
 
-    /// Whether every node will do.
+    /// Whether it matches every node because there are no requirements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.terms.is_none()

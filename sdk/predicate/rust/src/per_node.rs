@@ -1,7 +1,7 @@
 //! Predicates as a function of one pod and one node. Start at [`NodePredicate`].
 //!
-//! The facts are columns all the same: what a predicate asks of a node is fetched for the whole batch the first time,
-//! and only once. A predicate that asks nothing of a column never fetches it.
+//! Facts are still columns: the first read of a fact fetches its column for the whole batch, and later reads use the
+//! cached column. A column that the predicate does not read is not fetched.
 
 use std::cell::OnceCell;
 
@@ -15,27 +15,29 @@ use crate::columns::{
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
 
-/// A predicate over one pod and one node. [`Predicate`] says what its parts mean; every `NodePredicate` is one.
+/// A predicate over one pod and one node. Every `NodePredicate` is a [`Predicate`], which documents the associated
+/// items.
 pub trait NodePredicate: Sized + 'static {
-    /// The name that is shown and that a policy uses.
+    /// The predicate's name, as used in policies.
     const NAME: &'static str;
     /// One line that says what the predicate rejects.
     const SUMMARY: &'static str;
     /// The policy's arguments.
     type Args: DeserializeOwned;
 
-    /// Takes the arguments.
+    /// Creates the predicate from its arguments.
     ///
     /// # Errors
     ///
-    /// Where they are contradictory; the text should begin with the argument's path, and refuses the policy.
+    /// Where the arguments are invalid. The host refuses the policy with this text, which should begin with the path of
+    /// the argument.
     fn new(args: Self::Args) -> Result<Self, String>;
 
-    /// Judges the pod against one node. The verdict must depend on the pod, the node and the arguments alone.
+    /// Decides whether one node can run the pod. The result must depend only on the pod, the node and the arguments.
     ///
     /// # Errors
     ///
-    /// Where the node cannot run the pod: why. Reasons are counted over nodes, so they name no node.
+    /// Why the node cannot run the pod. Nodes are grouped by reasons, so reasons must not contain node names.
     fn filter(&self, pod: &Pod, node: &Node) -> Result<(), Failure>;
 }
 
@@ -71,17 +73,17 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// The pod's namespace.
+    /// `metadata.namespace`.
     pub fn namespace(&self) -> &str {
         self.namespace.get_or_init(pod_labels::namespace)
     }
 
-    /// The value of a label.
+    /// The value of a label; none where the pod does not have it.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key, pod_labels::label).as_deref()
     }
 
-    /// `spec.nodeName`.
+    /// `spec.nodeName`; none where it is absent or empty.
     pub fn node_name(&self) -> Option<&str> {
         self.node_name.get_or_init(pod_placement::node_name).as_deref()
     }
@@ -91,22 +93,22 @@ impl Pod {
         self.tolerations.get_or_init(pod_tolerations::tolerations)
     }
 
-    /// How much the pod requests of a resource: `cpu` in thousandths of a core, everything else in whole units; 0
-    /// where it requests none.
+    /// The requested amount of a resource: `cpu` in millicores, `memory`, `ephemeral-storage` and `hugepages-*` in
+    /// bytes, others as a count. 0 where the pod does not request the resource.
     pub fn request(&self, resource: &str) -> i64 {
         let requests = self.requests.get_or_init(pod_resources::requests);
         requests.iter().find(|request| request.resource == resource).map_or(0, |request| request.amount)
     }
 }
 
-/// One node.
+/// One node of the batch. Amounts are in the units of [`Pod::request`].
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'a> {
     row: usize,
     columns: &'a Columns,
 }
 
-/// The columns that have been asked for, of the whole batch.
+/// The columns that have been read, over the whole batch.
 #[derive(Debug, Default)]
 struct Columns {
     names: OnceCell<Vec<String>>,
@@ -127,7 +129,7 @@ impl<'a> Node<'a> {
         self.entry(self.columns.names.get_or_init(node_identity::names)).map_or("", String::as_str)
     }
 
-    /// The value of a label.
+    /// The value of a label; none where the node does not have it.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&'a str> {
         let read = |key: &str| (node_labels::column(key), node_labels::dictionary(key));
@@ -157,25 +159,26 @@ impl<'a> Node<'a> {
         self.amount(&self.columns.allocatable, resource, node_resources::allocatable)
     }
 
-    /// What all pods on the node request of a resource.
+    /// The amount of a resource that all pods on the node request together.
     #[must_use]
     pub fn requested(&self, resource: &str) -> i64 {
         self.amount(&self.columns.requested, resource, node_resources::requested)
     }
 
-    /// Allocatable less requested.
+    /// [`allocatable`](Self::allocatable) minus [`requested`](Self::requested); negative where the node is
+    /// overcommitted.
     #[must_use]
     pub fn free(&self, resource: &str) -> i64 {
         self.amount(&self.columns.free, resource, node_resources::free)
     }
 
-    /// How many pods are on the node.
+    /// The number of pods on the node.
     #[must_use]
     pub fn pods(&self) -> i64 {
         self.entry(self.columns.pods.get_or_init(node_resources::pods)).copied().unwrap_or(0)
     }
 
-    /// How many pods the node takes.
+    /// `status.allocatable.pods`, a number of pods; 0 where the node does not list it.
     #[must_use]
     pub fn pod_limit(&self) -> i64 {
         self.entry(self.columns.pod_limit.get_or_init(node_resources::pod_limit)).copied().unwrap_or(0)
@@ -191,8 +194,8 @@ impl<'a> Node<'a> {
     }
 }
 
-/// What was read, by key. A list that only grows, so that what it holds can be lent out; it stays short, because a
-/// predicate asks for few keys.
+/// Cached values by key. It is a linked list that only grows, so that references into it stay valid. It stays short,
+/// because a predicate reads few keys.
 #[derive(Debug)]
 struct Memo<T>(OnceCell<Box<Entry<T>>>);
 
@@ -204,7 +207,7 @@ struct Entry<T> {
 }
 
 impl<T> Memo<T> {
-    /// What is kept under `key`, read now if it has not been.
+    /// The value of `key`; calls `read` where it is not cached yet.
     fn get(&self, key: &str, read: impl Fn(&str) -> T) -> &T {
         let mut memo = self;
         loop {

@@ -1,4 +1,4 @@
-//! What a predicate is, and how one becomes a component.
+//! The trait [`Predicate`], and [`export!`](crate::export), which turns a predicate into a component.
 
 use std::cell::OnceCell;
 
@@ -8,72 +8,74 @@ use crate::args;
 use crate::bindings::exports::nodesift::predicate::predicate::Descriptor;
 use crate::verdict::{Failure, Verdict};
 
-/// A predicate over columns: one call answers for a whole batch of nodes.
+/// A predicate over columns: one call decides for a whole batch of nodes.
 ///
-/// It must be deterministic: same pod, same facts, same arguments, same verdict. The host may throw an instance away
-/// at any time, so nothing may live in it but what the arguments gave.
+/// It must be deterministic: the same pod, facts and arguments give the same verdict. The host can drop an instance at
+/// any time, so an instance must hold no state other than its arguments.
 pub trait Predicate: Sized + 'static {
-    /// The name that is shown and that a policy uses, for example `NodeAffinity`.
+    /// The predicate's name, as used in policies, for example `NodeAffinity`.
     const NAME: &'static str;
     /// One line that says what the predicate rejects.
     const SUMMARY: &'static str;
-    /// The policy's arguments; [`NoArgs`](crate::NoArgs) where there are none. They should refuse unknown fields
-    /// (`#[serde(deny_unknown_fields)]`), or a typing mistake would change which nodes fit.
+    /// The policy's arguments; [`NoArgs`](crate::NoArgs) where there are none. The type should refuse unknown fields
+    /// (`#[serde(deny_unknown_fields)]`), because a mistyped argument would otherwise be ignored.
     type Args: DeserializeOwned;
 
-    /// Takes the arguments.
+    /// Creates the predicate from its arguments.
     ///
     /// # Errors
     ///
-    /// Where they are contradictory; the text should begin with the argument's path, and refuses the policy.
+    /// Where the arguments are invalid. The host refuses the policy with this text, which should begin with the path of
+    /// the argument.
     fn new(args: Self::Args) -> Result<Self, String>;
 
-    /// Judges the pod against the `rows` rows of the batch. The facts are in [`columns`](crate::columns).
+    /// Decides for every row of the batch whether the node can run the pod. `rows` is the number of rows. The facts are
+    /// in [`columns`](crate::columns).
     fn filter(&self, rows: usize) -> Verdict;
 }
 
-/// Makes a predicate from the JSON text of its arguments.
+/// Creates a predicate from the JSON text of its arguments.
 ///
 /// # Errors
 ///
-/// Where the predicate refuses the arguments: the argument's path, and what is wrong with it; or that it takes none.
+/// Where the arguments are invalid: the path of the argument and the reason, or that the predicate takes no arguments.
 pub fn configure<P: Predicate>(args: &str) -> Result<P, String> {
     P::new(args::parse(args)?)
 }
 
-/// The one predicate of a component. [`export!`](crate::export) makes it; nobody else needs it.
+/// The predicate of a component instance. Only the code of [`export!`](crate::export) uses it.
 #[derive(Debug)]
 pub struct Instance<P>(OnceCell<P>);
 
 impl<P: Predicate> Instance<P> {
-    /// An instance that waits for its arguments.
+    /// An instance without arguments yet.
     #[must_use]
     pub const fn new() -> Self {
         Self(OnceCell::new())
     }
 
-    /// What the predicate is.
+    /// The descriptor of the predicate.
     #[must_use]
     pub fn describe(version: &str) -> Descriptor {
         Descriptor { name: P::NAME.into(), version: version.into(), summary: P::SUMMARY.into() }
     }
 
-    /// Takes the arguments, once.
+    /// Creates the predicate from the JSON text of its arguments. Can be called once.
     ///
     /// # Errors
     ///
-    /// Where the predicate refuses them, or has some already.
+    /// Where the arguments are invalid, or on the second call.
     pub fn configure(&self, args: &str) -> Result<(), String> {
-        self.0.set(configure(args)?).map_err(|_| String::from("the predicate is configured already"))
+        self.0.set(configure(args)?).map_err(|_| String::from("the predicate is already configured"))
     }
 
-    /// Judges one batch.
+    /// Filters one batch of `rows` rows.
     #[must_use]
     pub fn filter(&self, rows: u32) -> Verdict {
         match self.0.get() {
             Some(predicate) => predicate.filter(rows as usize),
-            // The host always configures first; were it not to, no node may seem to fit.
-            None => Verdict::FitsNone(Failure::error("the predicate was asked before it was configured")),
+            // The host always configures first. If it does not, no node may be reported as fitting.
+            None => Verdict::FitsNone(Failure::error("the predicate was called before it was configured")),
         }
     }
 }
@@ -84,10 +86,10 @@ impl<P: Predicate> Default for Instance<P> {
     }
 }
 
-/// Makes a [`Predicate`] or a [`NodePredicate`](crate::per_node::NodePredicate) the predicate of this crate's component.
-/// Its version is the crate's.
+/// Exports a [`Predicate`] or a [`NodePredicate`](crate::per_node::NodePredicate) as the predicate of this crate's
+/// component. The version in its descriptor is the version of the crate.
 ///
-/// On other targets than wasm32 it does nothing, so that several predicates can be linked into one test or benchmark.
+/// On targets other than wasm32 it does nothing, so that several predicates can be linked into one test or benchmark.
 #[macro_export]
 macro_rules! export {
     ($predicate:ty) => {

@@ -1,39 +1,40 @@
-//! The forms of names in Kubernetes, after apimachinery's pkg/api/validate/content.
+//! Syntax of label keys and values, as in apimachinery's pkg/api/validate/content. Resource names have the syntax of
+//! label keys.
 
-/// The longest name part of a label key, and the longest label value, in bytes.
+/// The maximum length of the name part of a label key, and of a label value, in bytes.
 pub const LABEL_MAX_BYTES: usize = 63;
 
-/// The longest prefix of a label key, in bytes: that of a DNS name.
+/// The maximum length of the prefix of a label key, in bytes: that of a DNS name.
 pub const PREFIX_MAX_BYTES: usize = 253;
 
-/// How the name part of a label key looks, in Kubernetes' words.
+/// The error text of Kubernetes for the name part of a label key.
 const NAME_FORM: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                          alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
                          validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-/// How the prefix of a label key looks, in Kubernetes' words.
+/// The error text of Kubernetes for the prefix of a label key.
 const PREFIX_FORM: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or \
                            '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used \
                            for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// How a label value looks, in Kubernetes' words.
+/// The error text of Kubernetes for a label value.
 const VALUE_FORM: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
                           '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  \
                           or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// Whether a text is a label key, also called a qualified name: `name` or `prefix/name`.
+/// Whether a text is a valid label key, also called a qualified name: `name` or `prefix/name`.
 #[must_use]
 pub fn is_label_key(text: &str) -> bool {
     label_key_errors(text).is_empty()
 }
 
-/// Whether a text is a label value: empty, or like the name part of a key.
+/// Whether a text is a valid label value: empty, or with the syntax of the name part of a key.
 #[must_use]
 pub fn is_label_value(text: &str) -> bool {
     label_value_errors(text).is_empty()
 }
 
-/// What keeps a text from being a label key, in Kubernetes' words (`IsLabelKey`); nothing where it is one.
+/// Why a text is not a valid label key, with the error texts of Kubernetes (`IsLabelKey`); empty where it is valid.
 #[must_use]
 pub fn label_key_errors(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
@@ -68,7 +69,7 @@ pub fn label_key_errors(text: &str) -> Vec<String> {
     errors
 }
 
-/// What keeps a text from being a label value, in Kubernetes' words (`IsLabelValue`); nothing where it is one.
+/// Why a text is not a valid label value, with the error texts of Kubernetes (`IsLabelValue`); empty where it is valid.
 #[must_use]
 pub fn label_value_errors(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
@@ -81,19 +82,20 @@ pub fn label_value_errors(text: &str) -> Vec<String> {
     errors
 }
 
-/// Letters and digits at both ends, `-`, `_` and `.` between them too.
+/// Whether a text begins and ends with a letter or a digit and otherwise contains only these, `-`, `_` and `.`.
 fn is_name(text: &str) -> bool {
     ends(text, |byte| byte.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// Small letters and digits at both ends of every part, `-` between them too.
+/// Whether every part between dots begins and ends with a lower case letter or a digit and otherwise contains only
+/// these and `-`.
 fn is_subdomain(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.split('.').all(|part| ends(part, inner) && part.bytes().all(|byte| inner(byte) || byte == b'-'))
 }
 
-/// Whether the text is not empty and its first and last bytes are of a kind.
+/// Whether the text is not empty and `kind` holds for its first and its last byte.
 fn ends(text: &str, kind: impl Fn(u8) -> bool) -> bool {
     [text.bytes().next(), text.bytes().next_back()].into_iter().all(|byte| byte.is_some_and(&kind))
 }

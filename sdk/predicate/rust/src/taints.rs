@@ -1,30 +1,33 @@
-//! Which taint sets a pod tolerates: each distinct set is judged once, and a row takes the bit of its set.
+//! Taints that the pod being filtered does not tolerate. Each distinct taint set is tested once, and a row takes the
+//! result of its set.
 
 use crate::columns::node_taints::{self, Effect, Taint};
 use crate::columns::pod_tolerations::{self, Toleration};
 use crate::kernels;
 
 impl Taint {
-    /// Whether the taint keeps pods away, rather than only making a node less wanted: `DoNotScheduleTaintsFilterFunc`
-    /// of kube-scheduler.
+    /// Whether the taint prevents scheduling: its effect is NoSchedule or NoExecute. `DoNotScheduleTaintsFilterFunc` of
+    /// kube-scheduler.
     #[must_use]
-    pub fn keeps_away(&self) -> bool {
+    pub fn prevents_scheduling(&self) -> bool {
         matches!(self.effect, Effect::NoSchedule | Effect::NoExecute)
     }
 }
 
-/// Whether every taint of a set that keeps pods away is tolerated.
+/// Whether every taint of a set that prevents scheduling is tolerated.
 #[must_use]
 pub fn tolerated(set: &[Taint], tolerations: &[Toleration]) -> bool {
-    set.iter().filter(|taint| taint.keeps_away()).all(|taint| tolerations.iter().any(|one| one.tolerates(taint)))
+    set.iter()
+        .filter(|taint| taint.prevents_scheduling())
+        .all(|taint| tolerations.iter().any(|one| one.tolerates(taint)))
 }
 
-/// Per distinct taint set of the cluster, `bit` where the pod being filtered does not tolerate it; none where it
-/// tolerates all of them. Reads no more than it needs.
+/// `bit` where the pod being filtered does not tolerate the set, else 0; one entry per taint set of the cluster, not
+/// per row. None where the pod tolerates every set. Tolerations are read only where a taint prevents scheduling.
 #[must_use]
 pub fn untolerated_sets(bit: u8) -> Option<Vec<u8>> {
     let sets = node_taints::sets();
-    if !sets.iter().flatten().any(Taint::keeps_away) {
+    if !sets.iter().flatten().any(Taint::prevents_scheduling) {
         return None;
     }
     let tolerations = pod_tolerations::tolerations();
@@ -32,7 +35,7 @@ pub fn untolerated_sets(bit: u8) -> Option<Vec<u8>> {
     (kernels::union(&table) != 0).then_some(table)
 }
 
-/// Sets `bit` in rows with a taint that keeps the pod being filtered away.
+/// Sets `bit` in the rows with a taint that prevents scheduling and that the pod being filtered does not tolerate.
 pub fn mark_untolerated(patterns: &mut [u8], bit: u8) {
     if let Some(table) = untolerated_sets(bit) {
         kernels::mark_by_table(patterns, &node_taints::column(), &table, bit);
@@ -58,12 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_untolerated_sets_are_marked_beside_what_they_are_marked_with() {
+    fn rows_of_untolerated_sets_are_marked_and_keep_their_other_bits() {
         assert_eq!(patterns(Pod::new("default")), [1, 3, 1]);
     }
 
     #[test]
-    fn a_set_that_no_node_carries_is_judged_and_marks_nothing() {
+    fn a_set_that_no_node_has_marks_no_row() {
         assert_eq!(patterns(Pod::new("default").toleration("a", Operator::Exists, "", None)), [1, 1, 1]);
     }
 }

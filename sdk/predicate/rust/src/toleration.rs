@@ -1,16 +1,16 @@
-//! Which taints a toleration tolerates.
+//! Whether a toleration tolerates a taint.
 
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::{Effect, Operator, Toleration};
 
 impl Toleration {
-    /// Whether this tolerates the taint: `ToleratesTaint` in k8s.io/api/core/v1/toleration.go. How long it does
-    /// (`tolerationSeconds`) matters for eviction only.
+    /// Whether this tolerates the taint: `ToleratesTaint` in k8s.io/api/core/v1/toleration.go. `tolerationSeconds`
+    /// matters for eviction only.
     ///
-    /// An empty key stands for every key with any operator, though API servers admit it with `Exists` only.
+    /// An empty key matches every key with any operator, although API servers admit it with `Exists` only.
     #[must_use]
     pub fn tolerates(&self, taint: &Taint) -> bool {
-        // Effects that Kubernetes does not know are not told apart here; nobody schedules by them.
+        // The contract does not distinguish unknown effects. No unknown effect prevents scheduling.
         let effect = match self.effect {
             None => true,
             Some(Effect::Other) => false,
@@ -43,14 +43,14 @@ mod tests {
     }
 
     #[test]
-    fn exists_leaves_the_value_out() {
+    fn exists_ignores_the_value() {
         assert!(tolerates("key", Operator::Exists, "", None));
         assert!(tolerates("", Operator::Exists, "", None));
         assert!(!tolerates("other", Operator::Exists, "", None));
     }
 
     #[test]
-    fn an_empty_key_is_every_key_with_equal_too() {
+    fn an_empty_key_matches_every_key_with_equal_too() {
         assert!(tolerates("", Operator::Equal, "value", None));
         assert!(!tolerates("", Operator::Equal, "", None));
     }

@@ -1,70 +1,72 @@
-//! Pods by topology domain: sums of a column of counts over the nodes that share a label value.
+//! Aggregation by topology domain: sums of a column of pod counts over the nodes that share a label value.
 //!
-//! A domain is a code of the topology key's label column, so what is known of domains is a plain vector by code; entry
-//! 0, of the nodes without the label, is no domain and stays empty. Start at [`sums`] and [`occupied`]: pods of one
-//! kind are on few of the nodes, and only there is anything added up. [`domains`] goes over every row.
+//! A domain is a code of the topology key's label column, so a result per domain is a vector indexed by code. Code 0,
+//! of the nodes without the label, is not a domain; its entry stays 0. Start at [`sums`] and [`occupied`]. They skip
+//! blocks of rows whose counts are 0, which are most rows. [`domains`] visits every row and is slower.
 
 use crate::kernels::BLOCK;
 
-/// Rows that are passed over at once where nothing was counted.
+/// Rows that are skipped together where all of their counts are 0.
 const PART: usize = 8;
 
-/// Codes or counts in a vector register.
+/// Codes or counts per vector register.
 const LANES: usize = 4;
 
-/// A topology domain: what there is on the nodes with one value of the topology key.
+/// Counts of one topology domain: the nodes with one value of the topology key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Domain {
-    /// How many nodes of the domain count. A domain without any does not exist for the one who counts.
+    /// The number of nodes that are not excluded. Where it is 0, the domain does not exist for the constraint.
     pub nodes: u32,
-    /// How many pods are on them.
+    /// The number of pods on these nodes.
     pub pods: u32,
 }
 
-/// How many pods are in the domains of a topology key, on nodes that count.
+/// Pods per domain of a topology key, on nodes that are not excluded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sums {
-    /// By code, up to the greatest of any row.
+    /// The number of pods; one entry per code, up to the greatest code of any row.
     pub pods: Vec<u32>,
-    /// Whether there is a domain without any of the pods: one of which some node counts.
+    /// Whether a domain has a node that is not excluded, and no pods.
     pub has_empty: bool,
 }
 
-/// Sums `counts` by the codes of a topology key. Nodes with a bit of `mask` in `left_out` do not count.
+/// Sums `counts` by the codes of a topology key. All columns have one entry per row. Rows with a bit of `mask` in
+/// `excluded` are not counted.
 #[must_use]
-pub fn sums(codes: &[u32], counts: &[u32], left_out: &[u8], mask: u8) -> Sums {
-    let pods = add_up(codes, counts, |row| left_out.get(row).is_some_and(|bits| bits & mask == 0));
-    // Where each node has a value of its own some row near the first one tells. Zones are mostly none without pods;
-    // where all nodes of one are left out, every row is looked at.
+pub fn sums(codes: &[u32], counts: &[u32], excluded: &[u8], mask: u8) -> Sums {
+    let pods = add_up(codes, counts, |row| excluded.get(row).is_some_and(|bits| bits & mask == 0));
+    // With one domain per node, one of the first rows is usually empty. With zones, usually no zone is empty and the
+    // first condition is false. Only where all nodes of a zone are excluded are all rows visited.
     let is_empty = |code: u32| code != 0 && pods.get(code as usize) == Some(&0);
     let has_empty = pods.iter().skip(1).any(|pods| *pods == 0)
-        && codes.iter().zip(left_out).any(|(code, bits)| bits & mask == 0 && is_empty(*code));
+        && codes.iter().zip(excluded).any(|(code, bits)| bits & mask == 0 && is_empty(*code));
     Sums { pods, has_empty }
 }
 
-/// How many pods are in each domain of a topology key, whatever node they are on: by code, up to the greatest of any
-/// row.
+/// The number of pods in each domain of a topology key, over all rows; one entry per code, up to the greatest code of
+/// any row.
 #[must_use]
 pub fn pods(codes: &[u32], counts: &[u32]) -> Vec<u32> {
     add_up(codes, counts, |_| true)
 }
 
-/// Sums `counts` by code, those of rows that are meant.
+/// Sums `counts` by code over the rows for which `is_included` is true.
 #[inline]
-fn add_up(codes: &[u32], counts: &[u32], is_meant: impl Fn(usize) -> bool) -> Vec<u32> {
+fn add_up(codes: &[u32], counts: &[u32], is_included: impl Fn(usize) -> bool) -> Vec<u32> {
     let mut pods = vec![0_u32; length(codes)];
     for_each_counted(codes, counts, |row, code, count| {
-        if let Some(pods) = pods.get_mut(code as usize).filter(|_| is_meant(row)) {
+        if let Some(pods) = pods.get_mut(code as usize).filter(|_| is_included(row)) {
             *pods = pods.wrapping_add(count);
         }
     });
-    // What is on nodes without the label is in no domain.
+    // Nodes without the label are in no domain.
     pods[0] = 0;
     pods
 }
 
-/// By the codes of a topology key `inside` for domains in which something was counted, `outside` for all others, those
-/// beyond the vector included. It has entry 0 in any case.
+/// A table for [`mark_by_table`](crate::kernels::mark_by_table): `inside` for domains whose sum of `counts` is not 0,
+/// `outside` for the others and for code 0. One entry per code, up to the greatest code of any row; at least the entry
+/// of code 0.
 #[must_use]
 pub fn occupied(codes: &[u32], counts: &[u32], inside: u8, outside: u8) -> Vec<u8> {
     let mut table = vec![outside; length(codes)];
@@ -77,7 +79,7 @@ pub fn occupied(codes: &[u32], counts: &[u32], inside: u8, outside: u8) -> Vec<u
     table
 }
 
-/// Calls `f` with the rows in which something was counted, their codes, and how much.
+/// Calls `f(row, code, count)` for every row whose count is not 0.
 #[inline]
 fn for_each_counted(codes: &[u32], counts: &[u32], mut f: impl FnMut(usize, u32, u32)) {
     let rows = codes.len().min(counts.len());
@@ -104,13 +106,14 @@ fn for_each_counted(codes: &[u32], counts: &[u32], mut f: impl FnMut(usize, u32,
     }
 }
 
-/// As [`sums`], and how many nodes of each domain count; slower.
+/// As [`sums`], with the number of nodes in each domain. Slower; one entry per code, up to the greatest code of any
+/// row.
 #[must_use]
-pub fn domains(codes: &[u32], counts: &[u32], left_out: &[u8], mask: u8) -> Vec<Domain> {
+pub fn domains(codes: &[u32], counts: &[u32], excluded: &[u8], mask: u8) -> Vec<Domain> {
     let mut domains = vec![Domain::default(); length(codes)];
-    for ((code, count), left_out) in codes.iter().zip(counts).zip(left_out) {
+    for ((code, count), excluded) in codes.iter().zip(counts).zip(excluded) {
         if *code != 0
-            && left_out & mask == 0
+            && excluded & mask == 0
             && let Some(domain) = domains.get_mut(*code as usize)
         {
             domain.nodes += 1;
@@ -120,7 +123,7 @@ pub fn domains(codes: &[u32], counts: &[u32], left_out: &[u8], mask: u8) -> Vec<
     domains
 }
 
-/// The length of a vector by code: up to the greatest, and entry 0 in any case.
+/// The length of a vector indexed by code: the greatest code plus one, at least 1.
 fn length(codes: &[u32]) -> usize {
     let (blocks, rest) = codes.as_chunks::<BLOCK>();
     let mut greatest = [0; LANES];
@@ -138,11 +141,11 @@ mod tests {
 
     use super::*;
 
-    /// The loop over nodes that all of the functions are faster than.
-    fn by_node(codes: &[u32], counts: &[u32], left_out: &[u8], mask: u8) -> BTreeMap<u32, Domain> {
+    /// The model: one loop over all rows.
+    fn by_node(codes: &[u32], counts: &[u32], excluded: &[u8], mask: u8) -> BTreeMap<u32, Domain> {
         let mut domains: BTreeMap<u32, Domain> = BTreeMap::new();
         for row in 0..codes.len() {
-            if codes[row] != 0 && left_out[row] & mask == 0 {
+            if codes[row] != 0 && excluded[row] & mask == 0 {
                 let domain = domains.entry(codes[row]).or_default();
                 domain.nodes += 1;
                 domain.pods += counts[row];
@@ -157,21 +160,21 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         for round in 0..4_000 {
             let rows = random.usize(..3 * BLOCK + 2);
-            // Few domains or many, pods on most nodes or on hardly any.
+            // Few domains or many; pods on most nodes or on few.
             let (values, busy) = ([2, 9, 200][random.usize(..3)], random.u8(..=100));
             let codes: Vec<u32> = (0..rows).map(|_| random.u32(..values)).collect();
             let counts: Vec<u32> =
                 (0..rows).map(|_| if random.u8(..100) < busy { random.u32(1..5) } else { 0 }).collect();
-            let left_out: Vec<u8> = (0..rows).map(|_| random.u8(..4)).collect();
+            let excluded: Vec<u8> = (0..rows).map(|_| random.u8(..4)).collect();
             let mask = random.u8(..4);
             let place = format!("seed {seed}, round {round}");
 
-            let expected = by_node(&codes, &counts, &left_out, mask);
-            let domains = domains(&codes, &counts, &left_out, mask);
-            let sums = sums(&codes, &counts, &left_out, mask);
+            let expected = by_node(&codes, &counts, &excluded, mask);
+            let domains = domains(&codes, &counts, &excluded, mask);
+            let sums = sums(&codes, &counts, &excluded, mask);
             assert_eq!(sums.pods.len(), domains.len(), "{place}");
             assert_eq!(sums.has_empty, expected.values().any(|domain| domain.pods == 0), "{place}");
-            let all = by_node(&codes, &counts, &left_out, 0);
+            let all = by_node(&codes, &counts, &excluded, 0);
             let (pods, occupied) = (pods(&codes, &counts), occupied(&codes, &counts, 1, 2));
             for code in 0..values {
                 let domain = expected.get(&code).copied().unwrap_or_default();

@@ -1,49 +1,50 @@
-//! Verdicts and how to make them. [`VerdictBuilder`] takes one row after the other; [`Verdict::by_pattern`] takes a
-//! column of bit patterns, which is how fast predicates work.
+//! Verdicts and how to make them. [`VerdictBuilder`] takes one row after the other. [`Verdict::by_pattern`] takes a
+//! column of bit patterns, which is faster.
 //!
-//! Either way the verdict is the smallest that says the same: fits-all and fits-none where all rows agree, and every
-//! failure once.
+//! Both make the same verdict in its smallest form: `FitsAll` where no row fails, and every failure once.
 
 use std::collections::BTreeMap;
 
 pub use crate::bindings::exports::nodesift::predicate::predicate::{Failure, Outcome, Status, Verdict};
 use crate::kernels;
 
-/// A code that no interned failure has: the host takes 4,096 failures at most.
+/// A code that no failure has: the host accepts 4,096 failures at most.
 const UNKNOWN: u16 = u16::MAX;
 
-/// The most patterns of which each gets a pass over the rows. What comes after these is looked up row by row.
+/// The maximum number of distinct patterns that are handled with one pass over the rows each. The rest are looked up
+/// row by row.
 const FEW_PATTERNS: usize = 8;
 
-/// A verdict that does not answer for its batch.
+/// Why a verdict does not match its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MalformedVerdict {
-    /// As many codes as this, which is not the number of rows.
+    /// This number of codes, which is not the number of rows.
     Length(usize),
-    /// A code that stands for no failure.
+    /// A code without a failure.
     Code(u16),
 }
 
 impl Failure {
-    /// The node fails, and preempting pods from it may help.
+    /// A failure that preempting pods may resolve.
     #[must_use]
     pub fn unschedulable(reason: impl Into<String>) -> Self {
         Self { status: Status::Unschedulable, reasons: vec![reason.into()] }
     }
 
-    /// The node fails, and no preemption helps.
+    /// A failure that preempting pods does not resolve.
     #[must_use]
     pub fn unresolvable(reason: impl Into<String>) -> Self {
         Self { status: Status::UnschedulableAndUnresolvable, reasons: vec![reason.into()] }
     }
 
-    /// The question has no answer on this node because an object it needs is broken; the reason names it.
+    /// The node cannot be evaluated because an object that is needed is missing or invalid. The reason names the
+    /// object.
     #[must_use]
     pub fn error(reason: impl Into<String>) -> Self {
         Self { status: Status::Error, reasons: vec![reason.into()] }
     }
 
-    /// Adds another reason that applies.
+    /// Adds another reason.
     #[must_use]
     pub fn and(mut self, reason: impl Into<String>) -> Self {
         self.reasons.push(reason.into());
@@ -52,8 +53,8 @@ impl Failure {
 }
 
 impl Verdict {
-    /// The verdict for rows with these patterns, 0 where the row fits. `failure` says what any other pattern means; it
-    /// is asked once per pattern that occurs.
+    /// The verdict for rows with these patterns, one per row; pattern 0 fits. `failure` returns the failure for any
+    /// other pattern. It is called once per distinct pattern.
     #[must_use]
     pub fn by_pattern(patterns: &[u8], mut failure: impl FnMut(u8) -> Failure) -> Self {
         let bits = kernels::union(patterns);
@@ -61,7 +62,7 @@ impl Verdict {
             return Self::FitsAll;
         }
         if bits.is_power_of_two() {
-            // Rows that fail all fail in one way, so that the bit is their code.
+            // There is one failure, so the bit itself is the code.
             let place = bits.trailing_zeros();
             let codes = patterns.iter().map(|pattern| u16::from(*pattern >> place)).collect();
             return Self::from_codes(codes, vec![failure(bits)]);
@@ -76,7 +77,7 @@ impl Verdict {
                 None => return Self::from_codes(codes, failures),
             }
             let pattern = left[row];
-            kernels::number(&mut codes, &mut left, pattern, intern(&mut failures, failure(pattern)));
+            kernels::assign_code(&mut codes, &mut left, pattern, intern(&mut failures, failure(pattern)));
         }
         let mut code_of = [UNKNOWN; 256];
         kernels::update(&mut codes, &left, |code, pattern| {
@@ -92,11 +93,11 @@ impl Verdict {
         Self::from_codes(codes, failures)
     }
 
-    /// The failure of each row, none where it fits.
+    /// The failure of each row, none where it fits; one entry per row.
     ///
     /// # Errors
     ///
-    /// Where the verdict does not answer for `rows` rows.
+    /// Where the verdict does not match a batch of `rows` rows.
     pub fn failures(&self, rows: usize) -> Result<Vec<Option<&Failure>>, MalformedVerdict> {
         let outcome = match self {
             Self::FitsAll => return Ok(vec![None; rows]),
@@ -113,54 +114,54 @@ impl Verdict {
         outcome.codes.iter().map(failure).collect()
     }
 
-    /// This verdict for a pod that names the nodes it can run on, which are in these rows.
+    /// This verdict, plus the rows of the nodes that PreFilter selects by name. Only a verdict by row is changed.
     #[must_use]
-    pub fn naming(self, rows: Vec<u32>) -> Self {
+    pub fn with_named_rows(self, rows: Vec<u32>) -> Self {
         match self {
             Self::ByRow(outcome) => Self::Named((outcome, rows)),
             other => other,
         }
     }
 
-    /// The smallest verdict with these codes, every failure of which occurs.
+    /// The smallest verdict with these codes. Every failure must be used by a code.
     fn from_codes(codes: Vec<u16>, failures: Vec<Failure>) -> Self {
         if failures.is_empty() { Self::FitsAll } else { Self::ByRow(Outcome { codes, failures }) }
     }
 }
 
-/// Makes a verdict row by row. It has one answer per row whatever is done with it.
+/// Builds a verdict row by row. Rows fit unless they are rejected.
 #[derive(Debug)]
 pub struct VerdictBuilder {
     codes: Vec<u16>,
-    /// Every failure so far, and its code.
+    /// Every failure so far with its code.
     failures: BTreeMap<Failure, Code>,
 }
 
-/// A failure that a [`VerdictBuilder`] knows.
+/// The code of a failure in a [`VerdictBuilder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code(u16);
 
 impl VerdictBuilder {
-    /// All `rows` rows fit so far.
+    /// A builder for `rows` rows, all of which fit so far.
     #[must_use]
     pub fn new(rows: usize) -> Self {
         Self { codes: vec![0; rows], failures: BTreeMap::new() }
     }
 
-    /// Rejects a row that has not been rejected so far. Equal failures are kept once.
+    /// Rejects a row that has not been rejected so far. Equal failures are stored once.
     ///
     /// # Panics
     ///
-    /// Where the batch has no such row. Inside a component that is a trap, so the row does not pass unseen.
+    /// Where the batch has no such row. Inside a component this is a trap, so the mistake does not make a row fit.
     pub fn reject(&mut self, row: usize, failure: Failure) {
         let code = self.code(failure);
         self.reject_as(row, code);
     }
 
-    /// The code of a failure, for [`reject_as`](Self::reject_as) to use many times. A row should follow: a failure
-    /// that no row has does not belong into a verdict.
+    /// The code of a failure, for repeated use with [`reject_as`](Self::reject_as). Use the code for at least one row:
+    /// a verdict must not contain unused failures.
     pub fn code(&mut self, failure: Failure) -> Code {
-        // The host refuses a verdict with as many failures as this could lose.
+        // The host refuses verdicts with so many failures, so that saturating here loses nothing.
         let next = Code(u16::try_from(self.failures.len() + 1).unwrap_or(UNKNOWN));
         *self.failures.entry(failure).or_insert(next)
     }
@@ -183,7 +184,7 @@ impl VerdictBuilder {
     }
 }
 
-/// The code of a failure among a few, which joins them unless it is one of them.
+/// The code of a failure; adds the failure to the list where it is not in it.
 fn intern(failures: &mut Vec<Failure>, failure: Failure) -> u16 {
     let position = failures.iter().position(|known| *known == failure).unwrap_or_else(|| {
         failures.push(failure);
@@ -202,7 +203,7 @@ mod tests {
         Failure::unschedulable(format!("pattern {pattern}"))
     }
 
-    /// The obvious twin of `Verdict::by_pattern`.
+    /// The model of `Verdict::by_pattern`.
     fn by_row(patterns: &[u8]) -> Verdict {
         let mut builder = VerdictBuilder::new(patterns.len());
         for (row, pattern) in patterns.iter().enumerate().filter(|(_, pattern)| **pattern != 0) {
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_all_fail_are_not_the_pod_rejected_as_a_whole() {
+    fn rows_that_all_fail_do_not_make_fits_none() {
         let mut builder = VerdictBuilder::new(2);
         builder.reject(1, failure(1));
         builder.reject(0, failure(1));
@@ -226,16 +227,16 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_can_name_rows() {
+    fn named_rows_are_added_to_a_verdict_by_row_only() {
         let mut builder = VerdictBuilder::new(2);
         builder.reject(0, failure(1));
-        let verdict = builder.finish().naming(vec![1]);
+        let verdict = builder.finish().with_named_rows(vec![1]);
         assert_eq!(verdict, Verdict::Named((Outcome { codes: vec![1, 0], failures: vec![failure(1)] }, vec![1])));
-        assert_eq!(Verdict::FitsAll.naming(vec![0]), Verdict::FitsAll);
+        assert_eq!(Verdict::FitsAll.with_named_rows(vec![0]), Verdict::FitsAll);
     }
 
     #[test]
-    fn equal_failures_are_kept_once() {
+    fn equal_failures_are_stored_once() {
         let mut builder = VerdictBuilder::new(4);
         for (row, pattern) in [(0, 1), (1, 2), (3, 1)] {
             builder.reject(row, failure(pattern));
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_that_does_not_answer_for_its_batch_is_found_out() {
+    fn a_verdict_that_does_not_match_its_batch_is_an_error() {
         let verdict = Verdict::ByRow(Outcome { codes: vec![0, 2], failures: vec![failure(1)] });
         assert_eq!(verdict.failures(2), Err(MalformedVerdict::Code(2)));
         assert_eq!(verdict.failures(3), Err(MalformedVerdict::Length(2)));

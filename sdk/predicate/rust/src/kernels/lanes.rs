@@ -1,25 +1,26 @@
-//! Sixteen rows of a column at once.
+//! Sixteen rows of a column per call.
 //!
-//! Each function is there twice. The portable one is the plain loop that says what it does; all builds but those of
-//! guests with vectors use it. The other one is for these: on their target the compiler takes vectors of wide entries
-//! apart to make bytes of them, where a shuffle does it for all entries at once. It works on words, eight rows in each.
+//! Each function exists twice. `portable` holds the plain loops; they are the specification and run in native builds
+//! and in guests without vector instructions. `vector` is for guests with `simd128`: there the compiler narrows wide
+//! entries to bytes one by one, and an explicit shuffle narrows all of them at once. It handles patterns as words of
+//! eight rows.
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 pub(super) use portable::{mark_equal, mark_looked_up, mark_short, mark_short_among};
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub(super) use vector::{mark_equal, mark_looked_up, mark_short, mark_short_among};
 
-/// Rows that are taken at once: bytes of a vector register.
+/// Rows per call: the number of bytes in a vector register.
 pub(super) const LANES: usize = 16;
 
-/// Patterns of the rows.
+/// The patterns of sixteen rows.
 type Block = [u8; LANES];
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 mod portable {
     use super::{Block, LANES};
 
-    /// Sets `bit` where `amount` is more than the column has.
+    /// Sets `bit` in the rows where `amount` is greater than the entry of the column.
     #[inline]
     pub(in super::super) fn mark_short(patterns: &mut Block, column: &[i64; LANES], amount: i64, bit: u8) {
         for (pattern, has) in patterns.iter_mut().zip(column) {
@@ -27,7 +28,7 @@ mod portable {
         }
     }
 
-    /// As above, in rows with one of the bits `among`.
+    /// As [`mark_short`], in the rows whose pattern has a bit of `among`.
     #[inline]
     pub(in super::super) fn mark_short_among(
         patterns: &mut Block,
@@ -41,7 +42,7 @@ mod portable {
         }
     }
 
-    /// Sets the bits `inside` where the column holds one of the codes, `outside` elsewhere.
+    /// Sets the bits `inside` in the rows whose entry is one of the codes, `outside` in the others.
     #[inline]
     pub(in super::super) fn mark_equal<const CODES: usize>(
         patterns: &mut Block,
@@ -51,22 +52,22 @@ mod portable {
         outside: u8,
     ) {
         for (pattern, code) in patterns.iter_mut().zip(column) {
-            // Not one after the other until one is equal, but all at once.
+            // Compares with every code, without an early exit, so that the loop vectorises.
             let is_inside = codes.iter().fold(false, |is_inside, known| is_inside | (code == known));
             *pattern |= if is_inside { inside } else { outside };
         }
     }
 
-    /// Sets the bits of the table's entry where the column is the index of one, `beyond` elsewhere.
+    /// Sets the bits of the table entry that the column indexes; `default` for an index past the end of the table.
     #[inline]
     pub(in super::super) fn mark_looked_up(
         patterns: &mut Block,
         column: &[u32; LANES],
         table: &[u8; LANES],
-        beyond: u8,
+        default: u8,
     ) {
         for (pattern, code) in patterns.iter_mut().zip(column) {
-            *pattern |= table.get(*code as usize).copied().unwrap_or(beyond);
+            *pattern |= table.get(*code as usize).copied().unwrap_or(default);
         }
     }
 }
@@ -80,7 +81,7 @@ mod vector {
 
     use super::{Block, LANES};
 
-    /// A byte per row, the first one in the lowest byte.
+    /// One byte per row; the first row is the lowest byte of the first word.
     type Words = [u64; 2];
 
     pub(in super::super) fn mark_short(patterns: &mut Block, column: &[i64; LANES], amount: i64, bit: u8) {
@@ -97,7 +98,7 @@ mod vector {
     ) {
         let short = short(column, amount);
         update(patterns, |word, at| {
-            // A byte that has any bit carries into its highest one; no byte carries into the next.
+            // The addition sets the highest bit of every byte that has any bit, and never carries into the next byte.
             let marked = word & repeat(among);
             let carried = ((marked & repeat(0x7f)) + repeat(0x7f)) | marked;
             let is_among = ((carried >> 7) & repeat(1)) * u64::from(u8::MAX);
@@ -125,17 +126,17 @@ mod vector {
         patterns: &mut Block,
         column: &[u32; LANES],
         table: &[u8; LANES],
-        beyond: u8,
+        default: u8,
     ) {
         let (halves, _) = table.as_chunks();
-        let [first, second] = [0, 1].map(|at: usize| u64::from_le_bytes(halves[at]) ^ repeat(beyond));
-        // Only the lowest byte of a code is looked at: greater codes must stay beyond the table, where 0 is found.
+        let [first, second] = [0, 1].map(|at: usize| u64::from_le_bytes(halves[at]) ^ repeat(default));
+        // The swizzle uses the lowest byte of a code only. Codes above 255 must stay out of range, where it yields 0.
         let bounded = |codes: v128| u32x4_min(codes, u32x4_splat(u32::from(u8::MAX)));
         let found = words(u8x16_swizzle(u64x2(first, second), lowest_bytes(quarters(column).map(bounded))));
-        update(patterns, |word, at| word | (found[at] ^ repeat(beyond)));
+        update(patterns, |word, at| word | (found[at] ^ repeat(default)));
     }
 
-    /// All bits set where `amount` is more than the column has.
+    /// All bits set in the bytes of the rows where `amount` is greater than the entry of the column.
     fn short(column: &[i64; LANES], amount: i64) -> Words {
         let two = |at: usize| i64x2_gt(i64x2_splat(amount), i64x2(column[at], column[at + 1]));
         let four = |at: usize| i32x4_shuffle::<0, 2, 4, 6>(two(at), two(at + 2));
@@ -146,7 +147,7 @@ mod vector {
         [0, 4, 8, 12].map(|at: usize| u32x4(column[at], column[at + 1], column[at + 2], column[at + 3]))
     }
 
-    /// The lowest byte of each entry.
+    /// The lowest byte of each of the sixteen entries.
     fn lowest_bytes([first, second, third, fourth]: [v128; 4]) -> v128 {
         let first = i16x8_shuffle::<0, 2, 4, 6, 8, 10, 12, 14>(first, second);
         let second = i16x8_shuffle::<0, 2, 4, 6, 8, 10, 12, 14>(third, fourth);
@@ -157,14 +158,14 @@ mod vector {
         [u64x2_extract_lane::<0>(bytes), u64x2_extract_lane::<1>(bytes)]
     }
 
-    /// Replaces the two words of patterns by `f` of each and of its place.
+    /// Replaces each of the two words of patterns by `f(word, index of the word)`.
     fn update(patterns: &mut Block, f: impl Fn(u64, usize) -> u64) {
         let (halves, _) = patterns.as_chunks();
         let after = [f(u64::from_le_bytes(halves[0]), 0), f(u64::from_le_bytes(halves[1]), 1)];
         patterns.copy_from_slice(after.map(u64::to_le_bytes).as_flattened());
     }
 
-    /// The byte in all places of a word.
+    /// A word with `byte` in all eight positions.
     const fn repeat(byte: u8) -> u64 {
         u64::from_ne_bytes([byte; size_of::<u64>()])
     }

@@ -1,8 +1,8 @@
-//! What Kubernetes says of a label requirement that it cannot read, word for word: the texts reach operators as reasons
-//! and are compared with kube-scheduler's.
+//! Validation of label selector requirements, with the error texts of Kubernetes. The texts become reasons and must
+//! equal those of kube-scheduler.
 //!
-//! `NewRequirement` in apimachinery's pkg/labels/selector.go, the operators of `LabelSelectorAsSelector` in
-//! pkg/apis/meta/v1/helpers.go, errors as in pkg/util/validation/field.
+//! The checks are those of `NewRequirement` in apimachinery's pkg/labels/selector.go and of `LabelSelectorAsSelector`
+//! in pkg/apis/meta/v1/helpers.go. The texts have the form of pkg/util/validation/field.
 
 use crate::columns::selectors::{Operator, Requirement};
 use crate::syntax;
@@ -11,7 +11,7 @@ use crate::syntax;
 ///
 /// # Errors
 ///
-/// Kubernetes' words for all that is wrong with it.
+/// The error text of Kubernetes, with every problem of the requirement.
 pub(super) fn check(requirement: &Requirement) -> Result<(), String> {
     let Requirement { key, operator, values, operator_text } = requirement;
     let mut errors = Vec::new();
@@ -46,7 +46,7 @@ fn invalid(path: &str, value: &str, reason: &str) -> String {
     format!("{path}: Invalid value: {value}: {reason}")
 }
 
-/// A text as Go's `%q` writes it.
+/// A text as Go formats it with `%q`.
 fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
@@ -61,7 +61,7 @@ fn quote(text: &str) -> String {
             '\t' => quoted.push_str("\\t"),
             '\x0b' => quoted.push_str("\\v"),
             '\0'..'\x20' | '\x7f' => quoted.push_str(&format!("\\x{:02x}", character as u32)),
-            // The space is the only white space that Go prints as it is.
+            // The space is the only white space that Go does not escape.
             _ if character != ' ' && (character.is_control() || character.is_whitespace()) => {
                 quoted.push_str(&format!("\\u{:04x}", character as u32));
             }
@@ -72,7 +72,7 @@ fn quote(text: &str) -> String {
     quoted
 }
 
-/// A list of texts as Go writes JSON: with `<`, `>` and `&` escaped.
+/// A list of texts as Go encodes JSON: with `<`, `>` and `&` escaped.
 fn json(values: &[String]) -> String {
     let written = serde_json::to_string(values).unwrap_or_default();
     written.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
@@ -84,12 +84,12 @@ mod tests {
 
     use super::*;
 
-    /// The words for a label value, as they come from kube-scheduler.
+    /// The error text for a label value, copied from kube-scheduler.
     const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', \
                          and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or \
                          '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-    /// The words for the name part of a label key.
+    /// The error text for the name part of a label key.
     const NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
                         with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
                         validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kubernetes_reads_is_read() {
+    fn requirements_that_kubernetes_accepts_are_valid() {
         for (operator, values) in [
             (Operator::In, &["a", ""][..]),
             (Operator::NotIn, &["a"]),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_named_with_its_place() {
+    fn an_invalid_value_is_reported_with_its_index() {
         let expected = format!("values[1][app]: Invalid value: \"bad value!\": {VALUE}");
         assert_eq!(error("app", Operator::In, "In", &["ok", "bad value!"]), expected);
         let long = "a".repeat(64);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_key_is_named() {
+    fn an_invalid_key_is_reported() {
         assert_eq!(error("a b", Operator::Exists, "Exists", &[]), format!("key: Invalid value: \"a b\": {NAME}"));
         let expected = format!("key: Invalid value: \"\": name part must be non-empty; {NAME}");
         assert_eq!(error("", Operator::Exists, "Exists", &[]), expected);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_number_of_values_is_named() {
+    fn a_wrong_number_of_values_is_reported() {
         let expected = "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty";
         assert_eq!(error("a", Operator::NotIn, "NotIn", &[]), expected);
         let expected = "values: Invalid value: [\"b\",\"c\"]: values set must be empty for exists and does not exist";
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_said_at_once() {
+    fn all_problems_are_reported_at_once() {
         let expected = format!(
             "[values: Invalid value: [\"\\u003c\"]: values set must be empty for exists and does not exist, \
              values[0][a]: Invalid value: \"<\": {VALUE}]"

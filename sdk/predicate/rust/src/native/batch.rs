@@ -1,12 +1,11 @@
-//! How a predicate sees the fixture: [`Batch`] answers for some nodes of a [`Cluster`], one plain loop per fact.
+//! The facts of the fixture: [`Batch`] implements [`Facts`] for some nodes of a [`Cluster`], one plain loop per fact.
 //!
-//! Where the contract leaves a host freedom, it uses it: dictionaries and sets hold entries that no node refers to, and
-//! codes are not in the order of texts.
+//! Where the contract leaves the host a choice, the fixture takes the less convenient one, so that predicates do not
+//! come to depend on it: dictionaries and sets hold unused entries, and codes are not in the order of values.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Facts;
 use super::cluster::Cluster;
 use super::node::Node;
 use super::pod::Pod;
@@ -21,17 +20,18 @@ use crate::columns::pod_resources::Request;
 use crate::columns::pod_spread::Constraint;
 use crate::columns::pod_tolerations::{Effect, Toleration};
 use crate::columns::pod_volumes::Volume;
-use crate::columns::selectors::{LabelSelector, Requirement};
-use crate::label_selector::Selector;
+use crate::columns::selectors::LabelSelector;
+use crate::facts::Facts;
 
-/// A text that stands in every dictionary and on no node.
+/// A value that is in every dictionary and set, and on no node.
 const UNUSED: &str = "unused";
 
-/// Some nodes of a cluster, as facts.
+/// A batch of some nodes of a cluster.
 pub(super) struct Batch {
     cluster: Cluster,
+    /// Per row of the batch, the index of its node in the cluster.
     rows: Vec<usize>,
-    /// Whether a fact of the whole cluster was asked for.
+    /// Whether a `cluster-*` fact has been read.
     cluster_wide: Cell<bool>,
 }
 
@@ -40,22 +40,22 @@ impl Batch {
         Self { cluster, rows, cluster_wide: Cell::new(false) }
     }
 
-    pub(super) fn was_asked_about_the_cluster(&self) -> bool {
+    pub(super) fn has_read_cluster_facts(&self) -> bool {
         self.cluster_wide.get()
     }
 
-    /// The whole cluster, for interfaces about it: hosts give these to a batch of every row.
-    fn whole(&self) -> &Cluster {
+    /// The cluster, for `cluster-*` facts. Reading one makes the predicate cluster-wide.
+    fn all_rows(&self) -> &Cluster {
         self.cluster_wide.set(true);
         &self.cluster
     }
 
-    /// One value per row.
+    /// A column over the rows of the batch.
     fn column<T>(&self, value: impl Fn(&Node) -> T) -> Vec<T> {
         self.rows.iter().filter_map(|row| self.cluster.nodes.get(*row)).map(value).collect()
     }
 
-    /// The texts behind the codes of a label: of the whole cluster, backwards.
+    /// The dictionary of a label: the values of all nodes of the cluster in descending order, and an unused one.
     fn dictionary(&self, key: &str) -> Vec<String> {
         let texts: BTreeSet<&str> =
             self.cluster.nodes.iter().filter_map(|node| node.labels.get(key)).map(String::as_str).collect();
@@ -64,7 +64,7 @@ impl Batch {
         dictionary
     }
 
-    /// The distinct feature sets of the whole cluster.
+    /// The distinct feature sets of the cluster, and an unused one.
     fn feature_sets(&self) -> Vec<Vec<String>> {
         let mut sets = vec![Vec::new(), vec![UNUSED.into()]];
         for node in &self.cluster.nodes {
@@ -76,7 +76,7 @@ impl Batch {
         sets
     }
 
-    /// The distinct taint sets of the whole cluster.
+    /// The distinct taint lists of the cluster, and an unused one.
     fn taint_sets(&self) -> Vec<Vec<Taint>> {
         let unused = Taint { key: UNUSED.into(), value: String::new(), effect: Effect::NoSchedule };
         let mut sets = vec![Vec::new(), vec![unused]];
@@ -89,7 +89,7 @@ impl Batch {
     }
 }
 
-/// The index of an entry that may have a neighbour at 0 which is not meant.
+/// The index of `wanted` in `entries`, looked for from index `from` on.
 fn index<T: PartialEq>(entries: &[T], wanted: &T, from: usize) -> Option<u32> {
     let position = entries.iter().skip(from).position(|entry| entry == wanted)?;
     u32::try_from(position + from).ok()
@@ -97,42 +97,6 @@ fn index<T: PartialEq>(entries: &[T], wanted: &T, from: usize) -> Option<u32> {
 
 fn count<T>(items: impl Iterator<Item = T>) -> u32 {
     u32::try_from(items.count()).unwrap_or(u32::MAX)
-}
-
-impl Cluster {
-    /// Whether a pod is selected: by its namespace, which may have no object, and by its labels.
-    fn selects(&self, selector: &PodSelector, pod: &Pod, namespace: Option<&BTreeMap<String, String>>) -> bool {
-        let by_labels = selector
-            .namespace_requirements
-            .as_ref()
-            .is_some_and(|all| all.is_empty() || namespace.is_some_and(|namespace| meets(all, namespace)));
-        (selector.namespaces.contains(&pod.namespace) || by_labels) && meets(&selector.requirements, &pod.labels)
-    }
-
-    /// The topology keys of the anti-affinity terms of a pod on a node that match the pod being filtered. Where one
-    /// term cannot be read, none of the pod's terms counts, as in kube-scheduler.
-    fn concerned_keys<'a>(&self, owner: &'a Pod) -> Vec<&'a str> {
-        let read = |selector: &Option<LabelSelector>| Selector::read(selector.clone());
-        let concerns = |term: &pod_affinity::Term| {
-            let mut namespaces = term.namespaces.clone();
-            if namespaces.is_empty() && term.namespace_selector.is_none() {
-                namespaces.push(owner.namespace.clone());
-            }
-            let selector = read(&term.selector)?.pods_of(namespaces, &read(&term.namespace_selector)?);
-            // Asked about one namespace, a term takes one without an object for one without labels.
-            let no_labels = BTreeMap::new();
-            let namespace = self.namespaces.get(&self.pod.namespace).unwrap_or(&no_labels);
-            Ok(selector.is_some_and(|selector| self.selects(&selector, &self.pod, Some(namespace))))
-        };
-        let read: Result<Vec<bool>, String> = owner.anti_affinity.iter().map(concerns).collect();
-        let concerned = owner.anti_affinity.iter().zip(read.unwrap_or_default()).filter(|(_, concerns)| *concerns);
-        concerned.map(|(term, _)| term.topology_key.as_str()).collect()
-    }
-}
-
-/// Whether labels meet all requirements.
-fn meets(requirements: &[Requirement], labels: &BTreeMap<String, String>) -> bool {
-    Selector::All(requirements.to_vec()).matches(|key| labels.get(key))
 }
 
 fn amount(amounts: &BTreeMap<String, i64>, resource: &str) -> i64 {
@@ -285,7 +249,7 @@ impl Facts for Batch {
     }
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
-        let cluster = self.whole();
+        let cluster = self.all_rows();
         let matches = |pod: &&Pod| {
             (terminating || !pod.terminating)
                 && selectors
@@ -296,26 +260,26 @@ impl Facts for Batch {
     }
 
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool {
-        let cluster = self.whole();
+        let cluster = self.all_rows();
         let namespace = cluster.namespaces.get(&cluster.pod.namespace);
         selectors.iter().all(|selector| cluster.selects(selector, &cluster.pod, namespace))
     }
 
     fn cluster_affinity_topology_keys(&self) -> Vec<String> {
-        let cluster = self.whole();
+        let cluster = self.all_rows();
         let pods = cluster.nodes.iter().flat_map(|node| &node.running);
-        let keys: BTreeSet<&str> = pods.flat_map(|pod| cluster.concerned_keys(pod)).collect();
+        let keys: BTreeSet<&str> = pods.flat_map(|pod| cluster.matching_term_keys(pod)).collect();
         keys.into_iter().map(String::from).collect()
     }
 
     fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32> {
-        let cluster = self.whole();
-        let on_pod = |pod: &Pod| count(cluster.concerned_keys(pod).into_iter().filter(|key| *key == topology_key));
+        let cluster = self.all_rows();
+        let on_pod = |pod: &Pod| count(cluster.matching_term_keys(pod).into_iter().filter(|key| *key == topology_key));
         cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
     }
 
     fn cluster_volume_use_disk_users(&self, kind: DiskKind, id: &str) -> Vec<DiskUser> {
-        let users = (0_u32..).zip(&self.whole().nodes).flat_map(|(row, node)| {
+        let users = (0_u32..).zip(&self.all_rows().nodes).flat_map(|(row, node)| {
             let disks = node.disks.iter().filter(|disk| disk.kind == kind && disk.id == id);
             disks.map(move |disk| DiskUser { row, read_only: disk.read_only, monitors: disk.monitors.clone() })
         });
@@ -323,7 +287,7 @@ impl Facts for Batch {
     }
 
     fn cluster_volume_use_claim_users(&self, claim: &str) -> u32 {
-        let cluster = self.whole();
+        let cluster = self.all_rows();
         let pods = cluster.nodes.iter().flat_map(|node| &node.running);
         let uses = |pod: &&Pod| {
             let named =
@@ -334,71 +298,71 @@ impl Facts for Batch {
     }
 
     fn cluster_attachments_wanted(&self, registered: bool) -> Result<Vec<Attachment>, Obstacle> {
-        let storage = &self.whole().storage;
+        let storage = &self.all_rows().storage;
         if registered { storage.wanted.clone() } else { storage.wanted_unregistered.clone() }
     }
 
     fn cluster_attachments_registered(&self) -> Vec<u8> {
-        self.whole().nodes.iter().map(|node| u8::from(!node.unregistered)).collect()
+        self.all_rows().nodes.iter().map(|node| u8::from(!node.unregistered)).collect()
     }
 
     fn cluster_attachments_limited(&self) -> Vec<u8> {
-        self.whole().nodes.iter().map(|node| u8::from(!node.limits.is_empty())).collect()
+        self.all_rows().nodes.iter().map(|node| u8::from(!node.limits.is_empty())).collect()
     }
 
     fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64> {
-        self.whole().nodes.iter().map(|node| node.limits.get(driver).copied().unwrap_or(i64::MAX)).collect()
+        self.all_rows().nodes.iter().map(|node| node.limits.get(driver).copied().unwrap_or(i64::MAX)).collect()
     }
 
     fn cluster_attachments_used(&self, driver: &str) -> Vec<i64> {
         let used = |node: &Node| {
             i64::from(count(node.attached.union(&node.attached_unused).filter(|volume| volume.driver == driver)))
         };
-        self.whole().nodes.iter().map(used).collect()
+        self.all_rows().nodes.iter().map(used).collect()
     }
 
     fn cluster_attachments_rows_with(&self, volume: &Attachment) -> Vec<u32> {
-        let rows = (0_u32..).zip(&self.whole().nodes);
+        let rows = (0_u32..).zip(&self.all_rows().nodes);
         rows.filter(|(_, node)| node.attached.contains(volume)).map(|(row, _)| row).collect()
     }
 
     fn cluster_attachments_uncounted(&self) -> Vec<UncountedPod> {
-        let rows = (0_u32..).zip(&self.whole().nodes);
+        let rows = (0_u32..).zip(&self.all_rows().nodes);
         let uncounted = rows.filter_map(|(row, node)| Some((row, node.uncounted.clone()?)));
         uncounted.map(|(row, (namespace, pod, obstacle))| UncountedPod { row, namespace, pod, obstacle }).collect()
     }
 
     fn cluster_storage_claim_named(&self, name: &str) -> Option<Claim> {
-        self.whole().storage.claims.iter().find(|claim| claim.name == name).cloned()
+        self.all_rows().storage.claims.iter().find(|claim| claim.name == name).cloned()
     }
 
     fn cluster_storage_volume_named(&self, name: &str) -> Option<StoredVolume> {
-        self.whole().storage.volumes.iter().find(|volume| volume.name == name).cloned()
+        self.all_rows().storage.volumes.iter().find(|volume| volume.name == name).cloned()
     }
 
     fn cluster_storage_volumes_for(&self, claim: &str) -> Vec<StoredVolume> {
-        let cluster = self.whole();
+        let cluster = self.all_rows();
         cluster.storage.volumes_for(&cluster.pod.namespace, claim)
     }
 
     fn cluster_storage_class_named(&self, name: &str) -> Option<Class> {
-        self.whole().storage.classes.iter().find(|class| class.name == name).cloned()
+        self.all_rows().storage.classes.iter().find(|class| class.name == name).cloned()
     }
 
     fn cluster_storage_default_class(&self) -> Option<String> {
-        self.whole().storage.default_class.clone()
+        self.all_rows().storage.default_class.clone()
     }
 
     fn cluster_storage_driver_reports_capacity(&self, driver: &str) -> bool {
-        self.whole().storage.reporting_drivers.iter().any(|known| known == driver)
+        self.all_rows().storage.reporting_drivers.iter().any(|known| known == driver)
     }
 
     fn cluster_storage_capacities(&self, class_name: &str) -> Vec<Capacity> {
-        let capacities = self.whole().storage.capacities.iter().filter(|(class, _)| class == class_name);
+        let capacities = self.all_rows().storage.capacities.iter().filter(|(class, _)| class == class_name);
         capacities.map(|(_, capacity)| capacity.clone()).collect()
     }
 
     fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {
-        self.whole().nodes.iter().map(|node| u8::from(node.migrated.contains(plugin))).collect()
+        self.all_rows().nodes.iter().map(|node| u8::from(node.migrated.contains(plugin))).collect()
     }
 }

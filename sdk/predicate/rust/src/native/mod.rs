@@ -1,139 +1,20 @@
-//! Facts outside a component: what lets a predicate run in tests and benchmarks without a sandbox.
+//! Facts outside a component: what tests and benchmarks use to run a predicate without a sandbox.
 //!
-//! [`Facts`] mirrors the contract's fact functions one to one. [`with_facts`] runs something against an
-//! implementation of it. [`Cluster`] is one for unit tests: start there.
+//! [`Cluster`] is the fixture for unit tests, a small cluster of plain values: start there. `cluster`, `node`, `pod` and
+//! `storage` hold its values and builders, `batch` and `selection` present them as facts, `evaluate` runs predicates.
+//! [`with_facts`] runs a predicate against any other implementation of [`Facts`], the fact functions of the contract.
 
 mod batch;
 mod cluster;
+mod evaluate;
 mod node;
 mod pod;
+mod selection;
 mod storage;
-
-use std::cell::RefCell;
-use std::rc::Rc;
 
 pub use cluster::Cluster;
 pub use node::Node;
 pub use pod::Pod;
 pub use storage::{Storage, claim, class, stored_volume};
 
-use crate::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
-use crate::columns::cluster_pods::PodSelector;
-use crate::columns::cluster_storage::{Capacity, Claim, Class, Volume as StoredVolume};
-use crate::columns::cluster_volume_use::{DiskKind, DiskUser};
-use crate::columns::node_taints::Taint;
-use crate::columns::pod_affinity;
-use crate::columns::pod_placement::Term;
-use crate::columns::pod_resources::Request;
-use crate::columns::pod_spread::Constraint;
-use crate::columns::pod_tolerations::Toleration;
-use crate::columns::pod_volumes::Volume;
-use crate::columns::selectors::LabelSelector;
-
-/// The fact functions of the contract, each named by its interface and itself. What they answer is said there and
-/// at their namesakes in [`columns`](crate::columns).
-#[allow(missing_docs, reason = "documented in `columns` under the same names")]
-pub trait Facts {
-    fn pod_labels_namespace(&self) -> String;
-    fn pod_labels_label(&self, key: &str) -> Option<String>;
-
-    fn pod_placement_node_name(&self) -> Option<String>;
-    fn pod_placement_node_selector(&self) -> Vec<(String, String)>;
-    fn pod_placement_required_terms(&self) -> Option<Vec<Term>>;
-
-    fn pod_tolerations_tolerations(&self) -> Vec<Toleration>;
-
-    fn pod_resources_requests(&self) -> Vec<Request>;
-
-    fn node_identity_names(&self) -> Vec<String>;
-    fn node_identity_row(&self, name: &str) -> Option<u32>;
-
-    fn node_labels_column(&self, key: &str) -> Vec<u32>;
-    fn node_labels_code(&self, key: &str, text: &str) -> Option<u32>;
-    fn node_labels_dictionary(&self, key: &str) -> Vec<String>;
-    fn node_labels_integers(&self, key: &str) -> Vec<i64>;
-
-    fn node_taints_unschedulable(&self) -> Vec<u8>;
-    fn node_taints_sets(&self) -> Vec<Vec<Taint>>;
-    fn node_taints_column(&self) -> Vec<u32>;
-
-    fn node_resources_allocatable(&self, resource: &str) -> Vec<i64>;
-    fn node_resources_requested(&self, resource: &str) -> Vec<i64>;
-    fn node_resources_foreign(&self, resource: &str) -> Vec<i64>;
-    fn node_resources_free(&self, resource: &str) -> Vec<i64>;
-    fn node_resources_pods(&self) -> Vec<i64>;
-    fn node_resources_foreign_pods(&self) -> Vec<i64>;
-    fn node_resources_pod_limit(&self) -> Vec<i64>;
-    fn node_resources_pod_room(&self) -> Vec<i64>;
-    fn node_resources_device_class_serves(&self, resource: &str) -> bool;
-
-    fn node_ports_conflicts(&self) -> Option<Vec<u8>>;
-
-    fn pod_spread_constraints(&self) -> Vec<Constraint>;
-    fn pod_spread_default_selector(&self) -> Option<LabelSelector>;
-
-    fn pod_affinity_affinity(&self) -> Vec<pod_affinity::Term>;
-    fn pod_affinity_anti_affinity(&self) -> Vec<pod_affinity::Term>;
-
-    fn pod_features_required(&self) -> Vec<String>;
-
-    fn pod_volumes_volumes(&self) -> Vec<Volume>;
-    fn pod_volumes_owner(&self) -> (String, String, String);
-
-    fn node_features_sets(&self) -> Vec<Vec<String>>;
-    fn node_features_column(&self) -> Vec<u32>;
-
-    fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
-    fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;
-
-    fn cluster_affinity_topology_keys(&self) -> Vec<String>;
-    fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32>;
-
-    fn cluster_volume_use_disk_users(&self, kind: DiskKind, id: &str) -> Vec<DiskUser>;
-    fn cluster_volume_use_claim_users(&self, claim: &str) -> u32;
-
-    fn cluster_attachments_wanted(&self, registered: bool) -> Result<Vec<Attachment>, Obstacle>;
-    fn cluster_attachments_registered(&self) -> Vec<u8>;
-    fn cluster_attachments_limited(&self) -> Vec<u8>;
-    fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64>;
-    fn cluster_attachments_used(&self, driver: &str) -> Vec<i64>;
-    fn cluster_attachments_rows_with(&self, volume: &Attachment) -> Vec<u32>;
-    fn cluster_attachments_uncounted(&self) -> Vec<UncountedPod>;
-
-    fn cluster_storage_claim_named(&self, name: &str) -> Option<Claim>;
-    fn cluster_storage_volume_named(&self, name: &str) -> Option<StoredVolume>;
-    fn cluster_storage_volumes_for(&self, claim: &str) -> Vec<StoredVolume>;
-    fn cluster_storage_class_named(&self, name: &str) -> Option<Class>;
-    fn cluster_storage_default_class(&self) -> Option<String>;
-    fn cluster_storage_driver_reports_capacity(&self, driver: &str) -> bool;
-    fn cluster_storage_capacities(&self, class_name: &str) -> Vec<Capacity>;
-    fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8>;
-}
-
-thread_local! {
-    /// The facts of the running [`with_facts`], the innermost last.
-    static FACTS: RefCell<Vec<Rc<dyn Facts>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Runs `f`; whatever it asks of [`columns`](crate::columns) on this thread, `facts` answer.
-pub fn with_facts<T>(facts: Rc<dyn Facts>, f: impl FnOnce() -> T) -> T {
-    /// Takes the facts away again, also where `f` panics.
-    struct Leave;
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            FACTS.with_borrow_mut(Vec::pop);
-        }
-    }
-    FACTS.with_borrow_mut(|stack| stack.push(facts));
-    let _leave = Leave;
-    f()
-}
-
-/// Asks the facts of the running [`with_facts`].
-#[allow(clippy::panic, reason = "facts outside a filter call: a component would trap")]
-pub(crate) fn ask<T>(question: impl FnOnce(&dyn Facts) -> T) -> T {
-    match FACTS.with_borrow(|stack| stack.last().cloned()) {
-        Some(facts) => question(facts.as_ref()),
-        None => panic!("a fact was asked for outside `native::with_facts`"),
-    }
-}
+pub use crate::facts::{Facts, with_facts};

@@ -1,4 +1,4 @@
-//! The nodes of the fixture.
+//! The nodes of the fixture, and their builder methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::columns::cluster_attachments::{Attachment, Obstacle};
 use crate::columns::node_taints::{Effect, Taint};
 use crate::columns::pod_volumes::Disk;
 
-/// A node.
+/// A node and the pods on it. Amounts are in the units of the contract: `cpu` in millicores, `memory` in bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Node {
     pub(super) name: String,
@@ -33,13 +33,13 @@ pub struct Node {
 }
 
 impl Node {
-    /// An empty node: no label, no taint, nothing allocatable, room for no pod.
+    /// A node without labels, taints or allocatable resources, with a pod limit of 0.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Gives the node a label.
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.into(), value.into());
@@ -60,7 +60,7 @@ impl Node {
         self
     }
 
-    /// Sets what is allocatable of a resource, and what of it the pods on the node request.
+    /// Sets the allocatable amount of a resource, and the amount that the pods on the node request.
     #[must_use]
     pub fn resource(mut self, resource: &str, allocatable: i64, requested: i64) -> Self {
         self.allocatable.insert(resource.into(), allocatable);
@@ -68,35 +68,35 @@ impl Node {
         self
     }
 
-    /// Sets which part of what is requested of a resource belongs to foreign pods.
+    /// Sets the part of the requested amount of a resource that foreign pods request.
     #[must_use]
     pub fn foreign(mut self, resource: &str, requested: i64) -> Self {
         self.foreign.insert(resource.into(), requested);
         self
     }
 
-    /// Sets how many pods the node takes, and how many are on it.
+    /// Sets the pod limit of the node, and the number of pods on it.
     #[must_use]
     pub fn pods(mut self, limit: i64, pods: i64) -> Self {
         (self.pod_limit, self.pods) = (limit, pods);
         self
     }
 
-    /// Sets how many of the pods on the node are foreign.
+    /// Sets the number of foreign pods on the node.
     #[must_use]
     pub fn foreign_pods(mut self, pods: i64) -> Self {
         self.foreign_pods = pods;
         self
     }
 
-    /// Makes the port that the pod asks for taken on the node.
+    /// Makes a host port of the pod being filtered conflict with a pod on the node.
     #[must_use]
     pub fn port_taken(mut self) -> Self {
         self.port_taken = true;
         self
     }
 
-    /// Puts a pod on the node. What it takes of the node's resources is not derived from it: see
+    /// Adds a pod on the node. The requested amounts and the number of pods do not change: set them with
     /// [`resource`](Self::resource) and [`pods`](Self::pods).
     #[must_use]
     pub fn running(mut self, pod: Pod) -> Self {
@@ -111,42 +111,42 @@ impl Node {
         self
     }
 
-    /// Makes a pod on the node use a disk.
+    /// Adds a disk that a pod on the node uses.
     #[must_use]
     pub fn disk(mut self, disk: Disk) -> Self {
         self.disks.push(disk);
         self
     }
 
-    /// Sets how many volumes a driver may attach.
+    /// Sets how many volumes a driver can attach.
     #[must_use]
     pub fn attach_limit(mut self, driver: &str, limit: i64) -> Self {
         self.limits.insert(driver.into(), limit);
         self
     }
 
-    /// Attaches a volume of a driver for pods on the node.
+    /// Adds a volume of a driver that is attached and that a pod on the node uses.
     #[must_use]
     pub fn attached(mut self, driver: &str, handle: &str) -> Self {
         self.attached.insert(Attachment { driver: driver.into(), handle: handle.into() });
         self
     }
 
-    /// Attaches a volume of a driver that no pod on the node uses.
+    /// Adds a volume of a driver that is attached and that no pod on the node uses.
     #[must_use]
     pub fn attached_unused(mut self, driver: &str, handle: &str) -> Self {
         self.attached_unused.insert(Attachment { driver: driver.into(), handle: handle.into() });
         self
     }
 
-    /// Makes the volumes of a pod on the node impossible to count.
+    /// Sets the pod on the node whose volumes cannot be counted, and why.
     #[must_use]
     pub fn uncounted(mut self, namespace: &str, pod: &str, obstacle: Obstacle) -> Self {
         self.uncounted = Some((namespace.into(), pod.into(), obstacle));
         self
     }
 
-    /// Takes the node's CSINode away, and its limits with it.
+    /// Removes the node's CSINode and its limits.
     #[must_use]
     pub fn unregistered(mut self) -> Self {
         self.unregistered = true;

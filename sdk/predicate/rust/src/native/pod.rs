@@ -1,4 +1,4 @@
-//! The pods of the fixture.
+//! The pods of the fixture, and their builder methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,13 +33,13 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// A pod that asks for nothing.
+    /// A pod without labels, requests or constraints.
     #[must_use]
     pub fn new(namespace: &str) -> Self {
         Self { namespace: namespace.into(), ..Self::default() }
     }
 
-    /// Gives the pod a label.
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.into(), value.into());
@@ -74,21 +74,22 @@ impl Pod {
         self
     }
 
-    /// Adds a request, in the units and in the order of the contract.
+    /// Adds a request: `cpu` in millicores, `memory` and `ephemeral-storage` in bytes, others as a count. Add requests
+    /// in the order of the contract.
     #[must_use]
     pub fn request(mut self, resource: &str, amount: i64) -> Self {
         self.requests.push(Request { resource: resource.into(), amount });
         self
     }
 
-    /// Makes the pod ask for a host port.
+    /// Makes the pod request a host port.
     #[must_use]
     pub fn host_port(mut self) -> Self {
         self.host_port = true;
         self
     }
 
-    /// Marks the pod as being deleted.
+    /// Sets the deletion timestamp.
     #[must_use]
     pub fn terminating(mut self) -> Self {
         self.terminating = true;
@@ -102,7 +103,7 @@ impl Pod {
         self
     }
 
-    /// Sets the selector of the services and controllers that own the pod.
+    /// Sets the combined selector of the Services that select the pod and of the controller that owns it.
     #[must_use]
     pub fn default_selector(mut self, selector: LabelSelector) -> Self {
         self.default_selector = Some(selector);
@@ -123,7 +124,7 @@ impl Pod {
         self
     }
 
-    /// Makes the pod need a feature of its node.
+    /// Adds a required node feature.
     #[must_use]
     pub fn feature(mut self, name: &str) -> Self {
         self.features.insert(name.into());

@@ -1,26 +1,26 @@
-//! The storage objects of the fixture, and plain ones to build on: [`claim`], [`stored_volume`], [`class`].
+//! The storage objects of the fixture, and default ones to start from: [`claim`], [`stored_volume`], [`class`].
 
 use crate::columns::cluster_attachments::{Attachment, Obstacle};
 use crate::columns::cluster_storage::{BindingMode, Capacity, Claim, Class, Volume};
 
-/// Storage objects as predicates see them.
+/// The storage objects of the cluster.
 #[derive(Debug, Clone)]
 pub struct Storage {
-    /// Claims in the pod's namespace.
+    /// PersistentVolumeClaims in the pod's namespace.
     pub claims: Vec<Claim>,
-    /// Volumes.
+    /// PersistentVolumes.
     pub volumes: Vec<Volume>,
-    /// Classes.
+    /// StorageClasses.
     pub classes: Vec<Class>,
-    /// The name of the class that claims without one get.
+    /// The name of the default StorageClass.
     pub default_class: Option<String>,
-    /// Drivers that report capacity.
+    /// Names of CSIDrivers that report storage capacity.
     pub reporting_drivers: Vec<String>,
-    /// Capacities, each with the name of its class.
+    /// CSIStorageCapacities, each with the name of its StorageClass.
     pub capacities: Vec<(String, Capacity)>,
-    /// What the pod's volumes would attach to a node with a CSINode, or what is in the way.
+    /// The volumes that the pod would attach to a node with a CSINode, or why they cannot be counted.
     pub wanted: Result<Vec<Attachment>, Obstacle>,
-    /// The same for a node without one.
+    /// The same for a node without a CSINode.
     pub wanted_unregistered: Result<Vec<Attachment>, Obstacle>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Storage {
 }
 
 impl Storage {
-    /// The volumes that a claim in this namespace could take.
+    /// The candidate volumes for a claim in this namespace, sorted by name.
     pub(super) fn volumes_for(&self, namespace: &str, claim: &str) -> Vec<Volume> {
         let Some(claim) = self.claims.iter().find(|known| known.name == claim) else { return Vec::new() };
         let class = claim.class_name.as_deref().unwrap_or_default();
@@ -80,7 +80,7 @@ pub fn claim(name: &str) -> Claim {
     }
 }
 
-/// A volume of 1 GiB that is free, without a class, and can be mounted on every node.
+/// A free volume of 1 GiB without a class and without node affinity.
 #[must_use]
 pub fn stored_volume(name: &str) -> Volume {
     Volume {
@@ -101,7 +101,7 @@ pub fn stored_volume(name: &str) -> Volume {
     }
 }
 
-/// A class whose claims wait for their first consumer, with the provisioner `csi.example.com`.
+/// A class with the binding mode WaitForFirstConsumer and the provisioner `csi.example.com`.
 #[must_use]
 pub fn class(name: &str) -> Class {
     Class {

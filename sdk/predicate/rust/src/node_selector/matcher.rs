@@ -1,54 +1,54 @@
-//! Compares node selectors with the columns of labels and names. Start at [`Matcher::mark_unselected`].
+//! Compares node selectors with the columns of labels and names. Start at [`Matcher::mark_unmatched_node_selector`].
 //!
-//! A text is looked up in a column's dictionary once; rows are compared by code. A test that no row can pass is seen
+//! A value is looked up in the dictionary once, and rows are compared by code. A test that no row can pass is detected
 //! before any column is read.
 
 use super::RequiredAffinity;
-use super::term::{FieldTest, LabelTest, NodeSelector, ReadTerm, Test};
+use super::term::{FieldTest, LabelTest, NodeSelector, ParsedTerm, Test};
 use crate::columns::selectors::Operator;
 use crate::columns::{node_identity, node_labels};
 use crate::{kernels, label_selector};
 
-/// The code of rows that do not carry a label.
+/// The code of rows without the label.
 const ABSENT: u32 = 0;
 
-/// What stands for a label value that is no integer.
+/// The entry of [`node_labels::integers`] for a value that is not an integer.
 const NO_INTEGER: i64 = i64::MIN;
 
-/// Compares selectors with the rows of a batch. It keeps the columns that it has read, because terms often test the
-/// same labels.
+/// Compares selectors with the rows of a batch. It caches the label columns that it has read, because terms often test
+/// the same labels. All patterns that it is given have one entry per row of the batch.
 #[derive(Debug)]
 pub struct Matcher {
     rows: usize,
     columns: Vec<(String, Vec<u32>)>,
 }
 
-/// What a test says of all rows at once.
-enum Outlook {
-    /// Some rows may pass: those that fail have been marked.
-    Open,
-    /// No row passes.
-    Hopeless,
+/// The result of a test over all rows.
+enum Tested {
+    /// The rows that fail have been marked.
+    Marked,
+    /// No row passes. Nothing has been marked.
+    NonePasses,
 }
 
 impl Matcher {
-    /// For the `rows` rows of the running `filter` call; no column has been read.
+    /// A matcher for the running `filter` call, whose batch has `rows` rows.
     #[must_use]
     pub fn new(rows: usize) -> Self {
         Self { rows, columns: Vec::new() }
     }
 
-    /// Sets `bit` in rows that the affinity keeps the pod from.
-    pub fn mark_unrequired(&mut self, patterns: &mut [u8], affinity: &RequiredAffinity, bit: u8) {
-        self.mark_unlike(patterns, &affinity.labels, bit);
+    /// Sets `bit` in the rows that do not match the affinity.
+    pub fn mark_unmatched_affinity(&mut self, patterns: &mut [u8], affinity: &RequiredAffinity, bit: u8) {
+        self.mark_unmatched_labels(patterns, &affinity.labels, bit);
         if let Some(terms) = &affinity.terms {
-            self.mark_unselected(patterns, terms, bit);
+            self.mark_unmatched_node_selector(patterns, terms, bit);
         }
     }
 
-    /// Sets `bit` in rows that lack one of these labels or have it with another value. The pairs are compared as they
-    /// are, also where they are no label keys and values.
-    pub fn mark_unlike(&mut self, patterns: &mut [u8], labels: &[(String, String)], bit: u8) {
+    /// Sets `bit` in the rows that do not have all of these labels with these values. Keys and values are not
+    /// validated.
+    pub fn mark_unmatched_labels(&mut self, patterns: &mut [u8], labels: &[(String, String)], bit: u8) {
         let codes: Option<Vec<u32>> = labels.iter().map(|(key, value)| node_labels::code(key, value)).collect();
         let Some(codes) = codes else { return mark_all(patterns, bit) };
         for ((key, _), code) in labels.iter().zip(codes) {
@@ -56,8 +56,8 @@ impl Matcher {
         }
     }
 
-    /// Sets `bit` in rows whose labels a label selector does not select.
-    pub fn mark_unlabelled(&mut self, patterns: &mut [u8], selector: &label_selector::Selector, bit: u8) {
+    /// Sets `bit` in the rows whose labels the label selector does not select.
+    pub fn mark_unmatched_label_selector(&mut self, patterns: &mut [u8], selector: &label_selector::Selector, bit: u8) {
         let label_selector::Selector::All(requirements) = selector else { return mark_all(patterns, bit) };
         for requirement in requirements {
             let values = || requirement.values.clone();
@@ -69,48 +69,48 @@ impl Matcher {
                 Operator::Unknown => return mark_all(patterns, bit),
             };
             let test = LabelTest { key: requirement.key.clone(), test };
-            if let Outlook::Hopeless = self.mark_by_label(patterns, &test, bit) {
+            if let Tested::NonePasses = self.mark_by_label(patterns, &test, bit) {
                 return mark_all(patterns, bit);
             }
         }
     }
 
-    /// Sets `bit` in rows that no term of the selector matches.
-    pub fn mark_unselected(&mut self, patterns: &mut [u8], selector: &NodeSelector, bit: u8) {
-        // A row fails if it fails every term.
+    /// Sets `bit` in the rows that match no term of the selector.
+    pub fn mark_unmatched_node_selector(&mut self, patterns: &mut [u8], selector: &NodeSelector, bit: u8) {
+        // A row fails where it fails every term.
         let mut failed = vec![bit; self.rows];
         let mut by_term = vec![0; self.rows];
         for term in &selector.terms {
             by_term.fill(0);
-            if let Outlook::Open = self.mark_failing(&mut by_term, term, bit) {
+            if let Tested::Marked = self.mark_failing(&mut by_term, term, bit) {
                 kernels::update(&mut failed, &by_term, |failed, by_term| failed & by_term);
             }
         }
         kernels::update(patterns, &failed, |pattern, failed| pattern | failed);
     }
 
-    /// Sets `bit` in rows that fail a test of the term.
-    fn mark_failing(&mut self, patterns: &mut [u8], term: &ReadTerm, bit: u8) -> Outlook {
+    /// Sets `bit` in the rows that fail a test of the term.
+    fn mark_failing(&mut self, patterns: &mut [u8], term: &ParsedTerm, bit: u8) -> Tested {
         for test in &term.fields {
-            if let Outlook::Hopeless = mark_by_field(patterns, test, bit) {
-                return Outlook::Hopeless;
+            if let Tested::NonePasses = mark_by_field(patterns, test, bit) {
+                return Tested::NonePasses;
             }
         }
         for test in &term.labels {
-            if let Outlook::Hopeless = self.mark_by_label(patterns, test, bit) {
-                return Outlook::Hopeless;
+            if let Tested::NonePasses = self.mark_by_label(patterns, test, bit) {
+                return Tested::NonePasses;
             }
         }
-        Outlook::Open
+        Tested::Marked
     }
 
-    /// Sets `bit` in rows that fail the test of a label.
-    fn mark_by_label(&mut self, patterns: &mut [u8], LabelTest { key, test }: &LabelTest, bit: u8) -> Outlook {
+    /// Sets `bit` in the rows that fail the test of a label.
+    fn mark_by_label(&mut self, patterns: &mut [u8], LabelTest { key, test }: &LabelTest, bit: u8) -> Tested {
         match test {
             Test::OneOf(values) => {
                 let codes = codes(key, values);
                 if codes.is_empty() {
-                    return Outlook::Hopeless;
+                    return Tested::NonePasses;
                 }
                 kernels::mark_outside(patterns, self.column(key), &codes, bit);
             }
@@ -125,22 +125,22 @@ impl Matcher {
             Test::Above(limit) => return self.mark_by_integer(patterns, key, |integer| integer > *limit, bit),
             Test::Below(limit) => return self.mark_by_integer(patterns, key, |integer| integer < *limit, bit),
         }
-        Outlook::Open
+        Tested::Marked
     }
 
-    /// Sets `bit` in rows whose label is no integer, or not one that passes.
-    fn mark_by_integer(&mut self, patterns: &mut [u8], key: &str, passes: impl Fn(i64) -> bool, bit: u8) -> Outlook {
-        // Each value is judged once, however many rows carry it.
-        let judge = |integer| if integer != NO_INTEGER && passes(integer) { 0 } else { bit };
-        let table: Vec<u8> = node_labels::integers(key).into_iter().map(judge).collect();
+    /// Sets `bit` in the rows whose label is not an integer, or an integer for which `passes` is false.
+    fn mark_by_integer(&mut self, patterns: &mut [u8], key: &str, passes: impl Fn(i64) -> bool, bit: u8) -> Tested {
+        // One test per distinct value, however many rows have it.
+        let test = |integer| if integer != NO_INTEGER && passes(integer) { 0 } else { bit };
+        let table: Vec<u8> = node_labels::integers(key).into_iter().map(test).collect();
         if table.iter().all(|entry| *entry == bit) {
-            return Outlook::Hopeless;
+            return Tested::NonePasses;
         }
         kernels::mark_by_table(patterns, self.column(key), &table, bit);
-        Outlook::Open
+        Tested::Marked
     }
 
-    /// The codes of a label per row, 0 where it is absent; read the first time.
+    /// The codes of a label, 0 where it is absent; one entry per row of the batch. Read once and cached.
     pub fn column(&mut self, key: &str) -> &[u32] {
         let index = self.columns.iter().position(|(known, _)| known == key).unwrap_or_else(|| {
             self.columns.push((key.into(), node_labels::column(key)));
@@ -150,22 +150,22 @@ impl Matcher {
     }
 }
 
-/// The codes of those values that some node carries.
+/// The codes of those values that some node of the cluster has.
 fn codes(key: &str, values: &[String]) -> Vec<u32> {
     values.iter().filter_map(|value| node_labels::code(key, value)).collect()
 }
 
-/// Sets `bit` in rows that fail the test of a field.
-fn mark_by_field(patterns: &mut [u8], test: &FieldTest, bit: u8) -> Outlook {
+/// Sets `bit` in the rows that fail the test of a field.
+fn mark_by_field(patterns: &mut [u8], test: &FieldTest, bit: u8) -> Tested {
     match test {
-        FieldTest::Constant(true) => Outlook::Open,
-        FieldTest::Constant(false) => Outlook::Hopeless,
+        FieldTest::Constant(true) => Tested::Marked,
+        FieldTest::Constant(false) => Tested::NonePasses,
         FieldTest::Name { name, wanted } => {
             let row = node_identity::row(name).map(|row| row as usize);
             let here = row.and_then(|row| patterns.get_mut(row));
             match (here, *wanted) {
                 (None, false) => {}
-                (None, true) => return Outlook::Hopeless,
+                (None, true) => return Tested::NonePasses,
                 (Some(here), false) => *here |= bit,
                 (Some(here), true) => {
                     let kept = *here;
@@ -175,12 +175,12 @@ fn mark_by_field(patterns: &mut [u8], test: &FieldTest, bit: u8) -> Outlook {
                     }
                 }
             }
-            Outlook::Open
+            Tested::Marked
         }
     }
 }
 
-/// Sets `bit` in all rows.
+/// Sets `bit` in every row.
 fn mark_all(patterns: &mut [u8], bit: u8) {
     for pattern in patterns {
         *pattern |= bit;
@@ -224,7 +224,7 @@ mod tests {
             });
             let marked = cluster.run(|rows| {
                 let mut patterns = vec![0; rows];
-                Matcher::new(rows).mark_unlabelled(&mut patterns, &selector, 4);
+                Matcher::new(rows).mark_unmatched_label_selector(&mut patterns, &selector, 4);
                 patterns
             });
             let expected: Vec<u8> = nodes
@@ -241,7 +241,7 @@ mod tests {
         let cluster = Cluster::new(Pod::new("default")).node(Node::new("a"));
         let marked = cluster.run(|rows| {
             let mut patterns = vec![1; rows];
-            Matcher::new(rows).mark_unlabelled(&mut patterns, &label_selector::Selector::Nothing, 4);
+            Matcher::new(rows).mark_unmatched_label_selector(&mut patterns, &label_selector::Selector::Nothing, 4);
             patterns
         });
         assert_eq!(marked, [5]);

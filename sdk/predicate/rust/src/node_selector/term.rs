@@ -1,23 +1,23 @@
-//! Node selector terms, read and checked once, so that comparing them with columns cannot go wrong.
+//! Node selector terms, parsed and validated once, so that comparing them with columns cannot fail.
 //!
-//! What can be read is what k8s.io/component-helpers/scheduling/corev1/nodeaffinity reads, which checks label
+//! Terms are valid where k8s.io/component-helpers/scheduling/corev1/nodeaffinity accepts them. It checks label
 //! requirements with `labels.NewRequirement` of apimachinery.
 
 use crate::columns::pod_placement::{Operator, Requirement, Term};
 use crate::syntax;
 
-/// The one field of a node that Kubernetes knows here.
+/// The only field that Kubernetes supports in `matchFields`.
 pub const NAME_FIELD: &str = "metadata.name";
 
-/// Terms, of which one must hold; none match nothing.
+/// Parsed terms, at least one of which must hold. Without terms it matches no node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeSelector {
-    pub(crate) terms: Vec<ReadTerm>,
+    pub(crate) terms: Vec<ParsedTerm>,
 }
 
-/// A term that can be read: all of its tests must hold, and there is at least one.
+/// A valid term: all of its tests must hold, and it has at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReadTerm {
+pub(crate) struct ParsedTerm {
     pub(crate) labels: Vec<LabelTest>,
     pub(crate) fields: Vec<FieldTest>,
 }
@@ -29,12 +29,12 @@ pub(crate) struct LabelTest {
     pub(crate) test: Test,
 }
 
-/// How a label is tested.
+/// The condition on a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Test {
-    /// The label is there, with one of these values.
+    /// The label is present with one of these values.
     OneOf(Vec<String>),
-    /// The label is absent, or has none of these values.
+    /// The label is absent or has none of these values.
     NoneOf(Vec<String>),
     Present,
     Absent,
@@ -49,46 +49,46 @@ pub(crate) enum Test {
 pub(crate) enum FieldTest {
     /// Whether the node has this name.
     Name { name: String, wanted: bool },
-    /// The same answer for all nodes: a field that nodes don't have is empty.
+    /// The same result for all nodes: Kubernetes treats an unsupported field as empty.
     Constant(bool),
 }
 
-/// What makes a term unreadable, and where in the term.
+/// Why a term is invalid: the path within the term, and the reason.
 #[derive(Debug, PartialEq, Eq)]
-struct Unreadable {
+struct InvalidTerm {
     path: String,
     reason: String,
 }
 
 impl NodeSelector {
-    /// Reads terms that belong to an object, a pod or a volume. Those that cannot be read match nothing, and are left
-    /// out without a word; the others still count.
+    /// Parses the terms of an object: a pod or a volume. Invalid terms match nothing and are dropped without an error,
+    /// as in Kubernetes.
     #[must_use]
     pub fn lenient(terms: Vec<Term>) -> Self {
         Self { terms: terms.into_iter().filter(|term| !is_empty(term)).filter_map(|term| read(term).ok()).collect() }
     }
 
-    /// Reads terms that an operator wrote; `path` says where the term of this index stands.
+    /// Parses the terms of a policy. `path` returns the path of the term with this index, for errors.
     ///
     /// # Errors
     ///
-    /// The first term that cannot be read, with the path of what is wrong in it.
+    /// The first invalid term: its path and the reason.
     pub fn strict(terms: Vec<Term>, path: impl Fn(usize) -> String) -> Result<Self, String> {
         let written = terms.into_iter().enumerate().filter(|(_, term)| !is_empty(term));
         let read = |(index, term)| {
-            read(term).map_err(|error: Unreadable| format!("{}.{}: {}", path(index), error.path, error.reason))
+            read(term).map_err(|error: InvalidTerm| format!("{}.{}: {}", path(index), error.path, error.reason))
         };
         Ok(Self { terms: written.map(read).collect::<Result<_, _>>()? })
     }
 }
 
-/// Whether a term says nothing; such a term matches nothing.
+/// Whether a term has no requirements; such a term matches nothing.
 fn is_empty(term: &Term) -> bool {
     term.expressions.is_empty() && term.fields.is_empty()
 }
 
-fn read(term: Term) -> Result<ReadTerm, Unreadable> {
-    Ok(ReadTerm {
+fn read(term: Term) -> Result<ParsedTerm, InvalidTerm> {
+    Ok(ParsedTerm {
         labels: read_all("matchExpressions", term.expressions, label_test)?,
         fields: read_all("matchFields", term.fields, field_test)?,
     })
@@ -97,54 +97,54 @@ fn read(term: Term) -> Result<ReadTerm, Unreadable> {
 fn read_all<T>(
     list: &str,
     requirements: Vec<Requirement>,
-    read: impl Fn(Requirement) -> Result<T, Unreadable>,
-) -> Result<Vec<T>, Unreadable> {
-    let place = |index, error: Unreadable| Unreadable { path: format!("{list}[{index}].{}", error.path), ..error };
+    read: impl Fn(Requirement) -> Result<T, InvalidTerm>,
+) -> Result<Vec<T>, InvalidTerm> {
+    let place = |index, error: InvalidTerm| InvalidTerm { path: format!("{list}[{index}].{}", error.path), ..error };
     let requirements = requirements.into_iter().enumerate();
     requirements.map(|(index, requirement)| read(requirement).map_err(|error| place(index, error))).collect()
 }
 
-fn label_test(requirement: Requirement) -> Result<LabelTest, Unreadable> {
+fn label_test(requirement: Requirement) -> Result<LabelTest, InvalidTerm> {
     let Requirement { key, operator, values } = requirement;
     if !syntax::is_label_key(&key) {
-        return Err(unreadable("key", format!("`{key}` is no label key")));
+        return Err(invalid("key", format!("`{key}` is not a label key")));
     }
-    // Every value must be a label value, which rules out a sign before a number.
+    // Every value must be a valid label value. So integers cannot have a sign.
     if let Some((index, value)) = values.iter().enumerate().find(|(_, value)| !syntax::is_label_value(value)) {
-        return Err(unreadable(&format!("values[{index}]"), format!("`{value}` is no label value")));
+        return Err(invalid(&format!("values[{index}]"), format!("`{value}` is not a label value")));
     }
     let test = match operator {
         Operator::In | Operator::NotIn if values.is_empty() => {
-            return Err(unreadable("values", "In and NotIn need a value"));
+            return Err(invalid("values", "In and NotIn need a value"));
         }
         Operator::In => Test::OneOf(values),
         Operator::NotIn => Test::NoneOf(values),
         Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
-            return Err(unreadable("values", "Exists and DoesNotExist take no value"));
+            return Err(invalid("values", "Exists and DoesNotExist take no value"));
         }
         Operator::Exists => Test::Present,
         Operator::DoesNotExist => Test::Absent,
         Operator::Gt => Test::Above(integer(&values)?),
         Operator::Lt => Test::Below(integer(&values)?),
-        Operator::Unknown => return Err(unreadable("operator", "no operator of label requirements")),
+        Operator::Unknown => return Err(invalid("operator", "not an operator of label requirements")),
     };
     Ok(LabelTest { key, test })
 }
 
-/// The one value of Gt and Lt.
-fn integer(values: &[String]) -> Result<i64, Unreadable> {
-    let [value] = values else { return Err(unreadable("values", "Gt and Lt need exactly one value")) };
-    value.parse().map_err(|_| unreadable("values[0]", format!("`{value}` is no integer")))
+/// The single value of `Gt` and `Lt`.
+fn integer(values: &[String]) -> Result<i64, InvalidTerm> {
+    let [value] = values else { return Err(invalid("values", "Gt and Lt need exactly one value")) };
+    value.parse().map_err(|_| invalid("values[0]", format!("`{value}` is not an integer")))
 }
 
-fn field_test(requirement: Requirement) -> Result<FieldTest, Unreadable> {
+fn field_test(requirement: Requirement) -> Result<FieldTest, InvalidTerm> {
     let wanted = match requirement.operator {
         Operator::In => true,
         Operator::NotIn => false,
-        _ => return Err(unreadable("operator", "fields take In and NotIn only")),
+        _ => return Err(invalid("operator", "fields take In and NotIn only")),
     };
-    let [value] = <[String; 1]>::try_from(requirement.values)
-        .map_err(|_| unreadable("values", "fields take exactly one value"))?;
+    let [value] =
+        <[String; 1]>::try_from(requirement.values).map_err(|_| invalid("values", "fields take exactly one value"))?;
     Ok(if requirement.key == NAME_FIELD {
         FieldTest::Name { name: value, wanted }
     } else {
@@ -152,8 +152,8 @@ fn field_test(requirement: Requirement) -> Result<FieldTest, Unreadable> {
     })
 }
 
-fn unreadable(path: &str, reason: impl Into<String>) -> Unreadable {
-    Unreadable { path: path.into(), reason: reason.into() }
+fn invalid(path: &str, reason: impl Into<String>) -> InvalidTerm {
+    InvalidTerm { path: path.into(), reason: reason.into() }
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kubernetes_reads_is_read() {
+    fn requirements_that_kubernetes_accepts_are_valid() {
         let long = "9223372036854775807";
         for (operator, values, test) in [
             (Operator::In, &["a", ""][..], Test::OneOf(vec!["a".into(), String::new()])),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kubernetes_does_not_read_is_refused() {
+    fn requirements_that_kubernetes_rejects_are_invalid() {
         for (key, operator, values, path) in [
             ("a/b/c", Operator::Exists, &[][..], "key"),
             ("", Operator::Exists, &[], "key"),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_nodes_do_not_have_is_empty() {
+    fn an_unsupported_field_is_empty() {
         let read = |operator, value| field_test(requirement("metadata.uid", operator, &[value]));
         assert_eq!(read(Operator::In, "a"), Ok(FieldTest::Constant(false)));
         assert_eq!(read(Operator::In, ""), Ok(FieldTest::Constant(true)));

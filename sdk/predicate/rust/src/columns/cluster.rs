@@ -1,0 +1,161 @@
+//! Facts about all rows of the cluster: the interfaces `cluster-*`.
+
+/// Counts of the pods on all nodes of the cluster, by selector.
+pub mod cluster_pods {
+    pub use crate::bindings::nodesift::predicate::cluster_pods::PodSelector;
+
+    /// The number of pods on the node that match every selector; one entry per row of the cluster. Pods with a deletion
+    /// timestamp are counted only where `terminating` is true. An unknown operator in a selector traps.
+    #[must_use]
+    pub fn matching(selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
+        ask!(cluster_pods::matching(selectors, terminating) or cluster_pods_matching)
+    }
+
+    /// Whether the pod being filtered matches every selector. An unknown operator in a selector traps.
+    #[must_use]
+    pub fn matches_this_pod(selectors: &[PodSelector]) -> bool {
+        ask!(cluster_pods::matches_this_pod(selectors) or cluster_pods_matches_this_pod)
+    }
+}
+
+/// Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
+pub mod cluster_affinity {
+    /// The topology keys of the matching terms, sorted, without duplicates.
+    #[must_use]
+    pub fn topology_keys() -> Vec<String> {
+        ask!(cluster_affinity::topology_keys() or cluster_affinity_topology_keys)
+    }
+
+    /// The number of matching terms with this topology key that the pods on the node have; one entry per row of the
+    /// cluster.
+    #[must_use]
+    pub fn anti_affinity_terms(topology_key: &str) -> Vec<u32> {
+        ask!(cluster_affinity::anti_affinity_terms(topology_key) or cluster_affinity_anti_affinity_terms)
+    }
+}
+
+/// Disks and claims that the pods on all nodes of the cluster use.
+pub mod cluster_volume_use {
+    pub use crate::bindings::nodesift::predicate::cluster_volume_use::{DiskKind, DiskUser};
+
+    /// The uses of a disk, over all rows of the cluster. One entry per use, not per row.
+    #[must_use]
+    pub fn disk_users(kind: DiskKind, id: &str) -> Vec<DiskUser> {
+        ask!(cluster_volume_use::disk_users(kind, id) or cluster_volume_use_disk_users)
+    }
+
+    /// The number of uses of the claim of this name in the pod's namespace by pods on nodes. Claims of generic
+    /// ephemeral volumes are not counted.
+    #[must_use]
+    pub fn claim_users(claim: &str) -> u32 {
+        ask!(cluster_volume_use::claim_users(claim) or cluster_volume_use_claim_users)
+    }
+}
+
+/// Attached volumes and attach limits of CSI drivers, over all rows of the cluster.
+pub mod cluster_attachments {
+    pub use crate::bindings::nodesift::predicate::cluster_attachments::{Attachment, Obstacle, UncountedPod};
+
+    /// The volumes that the pod being filtered would attach to a node, without duplicates. `registered` says whether
+    /// the node has a CSINode; without one, volumes of in-tree types are left out.
+    ///
+    /// # Errors
+    ///
+    /// The first volume that cannot be counted.
+    pub fn wanted(registered: bool) -> Result<Vec<Attachment>, Obstacle> {
+        ask!(cluster_attachments::wanted(registered) or cluster_attachments_wanted)
+    }
+
+    /// A flag, 1 or 0: the node has a CSINode. One entry per row of the cluster.
+    #[must_use]
+    pub fn registered() -> Vec<u8> {
+        ask!(cluster_attachments::registered() or cluster_attachments_registered)
+    }
+
+    /// A flag, 1 or 0: the CSINode limits at least one driver. One entry per row of the cluster.
+    #[must_use]
+    pub fn limited() -> Vec<u8> {
+        ask!(cluster_attachments::limited() or cluster_attachments_limited)
+    }
+
+    /// How many volumes the driver can attach to the node; [`i64::MAX`] where there is no limit. One entry per row of
+    /// the cluster.
+    #[must_use]
+    pub fn limit(driver: &str) -> Vec<i64> {
+        ask!(cluster_attachments::limit(driver) or cluster_attachments_limit)
+    }
+
+    /// The number of distinct volumes of the driver that are attached to the node or used by pods on it; one entry per
+    /// row of the cluster.
+    #[must_use]
+    pub fn used(driver: &str) -> Vec<i64> {
+        ask!(cluster_attachments::used(driver) or cluster_attachments_used)
+    }
+
+    /// The rows on which a pod uses this volume; one entry per such row. There [`used`] includes the volume.
+    #[must_use]
+    pub fn rows_with(volume: &Attachment) -> Vec<u32> {
+        ask!(cluster_attachments::rows_with(volume) or cluster_attachments_rows_with)
+    }
+
+    /// Pods on nodes whose volumes cannot be counted, over all rows of the cluster; at most one entry per row.
+    #[must_use]
+    pub fn uncounted() -> Vec<UncountedPod> {
+        ask!(cluster_attachments::uncounted() or cluster_attachments_uncounted)
+    }
+}
+
+/// Storage objects: PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSIDrivers and CSIStorageCapacities.
+pub mod cluster_storage {
+    pub use crate::bindings::nodesift::predicate::cluster_storage::{BindingMode, Capacity, Claim, Class, Volume};
+
+    /// The claim of this name in the pod's namespace; none where it does not exist.
+    #[must_use]
+    pub fn claim_named(name: &str) -> Option<Claim> {
+        ask!(cluster_storage::claim_named(name) or cluster_storage_claim_named)
+    }
+
+    /// The volume of this name; none where it does not exist.
+    #[must_use]
+    pub fn volume_named(name: &str) -> Option<Volume> {
+        ask!(cluster_storage::volume_named(name) or cluster_storage_volume_named)
+    }
+
+    /// Candidate volumes for the claim of this name in the pod's namespace: the volumes of its class that are neither
+    /// bound to nor reserved for another claim, sorted by name.
+    #[must_use]
+    pub fn volumes_for(claim: &str) -> Vec<Volume> {
+        ask!(cluster_storage::volumes_for(claim) or cluster_storage_volumes_for)
+    }
+
+    /// The StorageClass of this name; none where it does not exist.
+    #[must_use]
+    pub fn class_named(name: &str) -> Option<Class> {
+        ask!(cluster_storage::class_named(name) or cluster_storage_class_named)
+    }
+
+    /// The name of the default StorageClass; none where there is no default.
+    #[must_use]
+    pub fn default_class() -> Option<String> {
+        ask!(cluster_storage::default_class() or cluster_storage_default_class)
+    }
+
+    /// Whether the CSIDriver of this name sets `spec.storageCapacity`.
+    #[must_use]
+    pub fn driver_reports_capacity(driver: &str) -> bool {
+        ask!(cluster_storage::driver_reports_capacity(driver) or cluster_storage_driver_reports_capacity)
+    }
+
+    /// The CSIStorageCapacities of a StorageClass; sizes in bytes.
+    #[must_use]
+    pub fn capacities(class_name: &str) -> Vec<Capacity> {
+        ask!(cluster_storage::capacities(class_name) or cluster_storage_capacities)
+    }
+
+    /// A flag, 1 or 0: the CSINode says that a CSI driver replaces this in-tree plugin on the node. One entry per row
+    /// of the cluster.
+    #[must_use]
+    pub fn migrated(plugin: &str) -> Vec<u8> {
+        ask!(cluster_storage::migrated(plugin) or cluster_storage_migrated)
+    }
+}

@@ -1,0 +1,43 @@
+//! The facts, as functions with the names of the contract's interfaces. Inside a component they call the host;
+//! elsewhere they read the facts that [`native::with_facts`](crate::native::with_facts) has set.
+//!
+//! A component imports exactly the functions that its predicate calls. They make up the manifest that an operator
+//! reviews. Every function is about the pod and the batch of the running `filter` call. `../../../wit/predicate.wit`
+//! has the full description of each fact.
+//!
+//! Interfaces named `pod_*` are about the pod being filtered. Columns of `node_*` have one entry per row of the batch.
+//! Those of `cluster_*` have one entry per row of the cluster; a predicate that calls one of these is cluster-wide, and
+//! its batch holds all rows of the cluster.
+//!
+//! Amounts are [`i64`]: `cpu` in millicores, `memory`, `ephemeral-storage`, `hugepages-*` and storage sizes in bytes,
+//! other resources as a count. Flags are [`u8`]: 1 for true, 0 for false.
+
+/// Reads a fact: `ask!(interface::function(arguments) or method)`, where `method` is the one of `facts::Facts`.
+macro_rules! ask {
+    ($interface:ident :: $function:ident ( $($argument:expr),* ) or $method:ident) => {{
+        #[cfg(target_arch = "wasm32")]
+        {
+            crate::bindings::nodesift::predicate::$interface::$function($($argument),*)
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            crate::facts::ask(|facts| facts.$method($($argument),*))
+        }
+    }};
+}
+
+mod cluster;
+mod node;
+mod pod;
+
+pub use cluster::{cluster_affinity, cluster_attachments, cluster_pods, cluster_storage, cluster_volume_use};
+pub use node::{node_features, node_identity, node_labels, node_ports, node_resources, node_taints};
+pub use pod::{
+    pod_affinity, pod_features, pod_labels, pod_placement, pod_resources, pod_spread, pod_tolerations, pod_volumes,
+};
+
+/// Label selector types that other interfaces use; no functions. [`label_selector`](crate::label_selector) evaluates
+/// them.
+pub mod selectors {
+    pub use crate::bindings::nodesift::predicate::selectors::{LabelSelector, Operator, Requirement};
+}

@@ -1,0 +1,127 @@
+//! Facts about the pod being filtered: the interfaces `pod-*`.
+
+/// The pod's namespace and labels.
+pub mod pod_labels {
+    /// `metadata.namespace`.
+    #[must_use]
+    pub fn namespace() -> String {
+        ask!(pod_labels::namespace() or pod_labels_namespace)
+    }
+
+    /// The value of a label; none where the pod does not have it.
+    #[must_use]
+    pub fn label(key: &str) -> Option<String> {
+        ask!(pod_labels::label(key) or pod_labels_label)
+    }
+}
+
+/// `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written.
+pub mod pod_placement {
+    pub use crate::bindings::nodesift::predicate::pod_placement::{Operator, Requirement, Term};
+
+    /// `spec.nodeName`; none where it is absent or empty.
+    #[must_use]
+    pub fn node_name() -> Option<String> {
+        ask!(pod_placement::node_name() or pod_placement_node_name)
+    }
+
+    /// `spec.nodeSelector`: label key and value of each entry, sorted by key. All entries must hold.
+    #[must_use]
+    pub fn node_selector() -> Vec<(String, String)> {
+        ask!(pod_placement::node_selector() or pod_placement_node_selector)
+    }
+
+    /// The terms of the required node affinity, at least one of which must hold. None where the pod has no required
+    /// node affinity; an empty list matches no node.
+    #[must_use]
+    pub fn required_terms() -> Option<Vec<Term>> {
+        ask!(pod_placement::required_terms() or pod_placement_required_terms)
+    }
+}
+
+/// The pod's tolerations.
+pub mod pod_tolerations {
+    pub use crate::bindings::nodesift::predicate::pod_tolerations::{Effect, Operator, Toleration};
+
+    /// `spec.tolerations`, in order.
+    #[must_use]
+    pub fn tolerations() -> Vec<Toleration> {
+        ask!(pod_tolerations::tolerations() or pod_tolerations_tolerations)
+    }
+}
+
+/// The pod's resource requests.
+pub mod pod_resources {
+    pub use crate::bindings::nodesift::predicate::pod_resources::Request;
+
+    /// The pod's requests, one entry per resource. First `cpu` (millicores), `memory` and `ephemeral-storage` (bytes),
+    /// each only where it is above 0. Then every other resource that the pod names, sorted by name; here an amount can
+    /// be 0.
+    #[must_use]
+    pub fn requests() -> Vec<Request> {
+        ask!(pod_resources::requests() or pod_resources_requests)
+    }
+}
+
+/// Topology spread constraints of the pod, as written.
+pub mod pod_spread {
+    pub use crate::bindings::nodesift::predicate::pod_spread::{Constraint, Inclusion, WhenUnsatisfiable};
+
+    use crate::bindings::nodesift::predicate::selectors::LabelSelector;
+
+    /// `spec.topologySpreadConstraints`, in order.
+    #[must_use]
+    pub fn constraints() -> Vec<Constraint> {
+        ask!(pod_spread::constraints() or pod_spread_constraints)
+    }
+
+    /// The combined selector of the Services that select the pod and of the controller that owns it; none where the pod
+    /// has neither. It is the selector of default constraints.
+    #[must_use]
+    pub fn default_selector() -> Option<LabelSelector> {
+        ask!(pod_spread::default_selector() or pod_spread_default_selector)
+    }
+}
+
+/// Required pod affinity and anti-affinity of the pod, as written.
+pub mod pod_affinity {
+    pub use crate::bindings::nodesift::predicate::pod_affinity::Term;
+
+    /// The required terms of the pod's affinity, in order.
+    #[must_use]
+    pub fn affinity() -> Vec<Term> {
+        ask!(pod_affinity::affinity() or pod_affinity_affinity)
+    }
+
+    /// The required terms of the pod's anti-affinity, in order.
+    #[must_use]
+    pub fn anti_affinity() -> Vec<Term> {
+        ask!(pod_affinity::anti_affinity() or pod_affinity_anti_affinity)
+    }
+}
+
+/// Node features that the pod requires.
+pub mod pod_features {
+    /// The names of the required features, sorted.
+    #[must_use]
+    pub fn required() -> Vec<String> {
+        ask!(pod_features::required() or pod_features_required)
+    }
+}
+
+/// The volumes of the pod that can make a node unsuitable.
+pub mod pod_volumes {
+    pub use crate::bindings::nodesift::predicate::pod_volumes::{ClaimRef, Disk, DiskKind, Volume};
+
+    /// The disks and claims of `spec.volumes`, in order. Other volume types are left out.
+    #[must_use]
+    pub fn volumes() -> Vec<Volume> {
+        ask!(pod_volumes::volumes() or pod_volumes_volumes)
+    }
+
+    /// Namespace, name and UID of the pod.
+    #[must_use]
+    pub fn owner() -> (String, String, String) {
+        ask!(pod_volumes::owner() or pod_volumes_owner)
+    }
+}
