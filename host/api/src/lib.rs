@@ -15,14 +15,12 @@
 //!   yunikorn     YuniKorn's calls, in its own words
 //!   row_table    which node is in which row, for answers as bitmaps; the stream that follows it
 //!   assume       what a core has decided → the cache's writer
-//!   ahead        pending pods that appear → the engine, before anybody asks
 //!   response     engine::Answer → nodesift.v1 messages
 //! error     the one place that maps failures to gRPC and HTTP statuses
 //! ```
 //!
 //! Start with [`service`], then [`server`].
 
-pub mod ahead;
 mod answers;
 pub mod assume;
 mod body;

@@ -164,13 +164,3 @@ pub const DRAIN_NOTICE: Duration = Duration::from_millis(200);
 
 /// Time for running requests to end after a signal, before their connections are dropped.
 pub const DRAIN_GRACE: Duration = Duration::from_secs(8);
-
-/// The share of one core that evaluating ahead takes at most, in percent: it must never be felt by requests.
-pub const AHEAD_PERCENT: u32 = 10;
-
-/// Between two looks whether evaluating ahead may go on: long enough to cost nothing, short beside what a core waits.
-pub const AHEAD_LOOK: Duration = Duration::from_millis(2);
-
-/// Time that evaluating ahead waits for its turn in the middle of a pod before it gives that pod up: on a machine this busy
-/// the core asks sooner.
-pub const AHEAD_WAIT: Duration = Duration::from_millis(200);

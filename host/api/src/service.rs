@@ -116,11 +116,6 @@ impl Service {
         &self.writer
     }
 
-    /// Whether an evaluation slot is free and nobody waits for one.
-    pub(super) fn has_free_slot(&self) -> bool {
-        self.slots.are_idle()
-    }
-
     /// A place for a dump of the state.
     pub(super) fn dump_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
         permit(&self.dumps, "dumps of the state", limits::STATE_DUMPS)

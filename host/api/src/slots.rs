@@ -63,11 +63,6 @@ impl Slots {
         self.free.try_acquire().ok()
     }
 
-    /// Whether one is free and nobody waits for one.
-    pub(super) fn are_idle(&self) -> bool {
-        self.free.available_permits() > 0 && self.queue.available_permits() == limits::QUEUE_REQUESTS
-    }
-
     async fn wait(&self) -> Result<OwnedSemaphorePermit, Error> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(permit);

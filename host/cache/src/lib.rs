@@ -2,11 +2,10 @@
 //!
 //! One [`Writer`] applies compiled nodes and pods and publishes; any number of [`Reader`]s take [`Snapshot`]s, which
 //! never change and never block the writer. Nothing here decides anything about placement. Start with `writer` for
-//! what an event does, `residents` for how a pod comes to count, `arrivals` for who has just come, `assumed` for what a core has
+//! what an event does, `residents` for how a pod comes to count, `assumed` for what a core has
 //! decided and no event has shown yet, `table` for which columns there are, `labels` for the columns that exist only on demand.
 
 mod allocations;
-mod arrivals;
 mod assumed;
 mod audit;
 mod changes;
@@ -42,7 +41,6 @@ mod twin;
 pub use failpoint::panic_after;
 
 pub use allocations::{AllocationChange, AllocationEvent};
-pub use arrivals::Arrivals;
 pub use assumed::{AssumeError, Assumption, Placed};
 pub use audit::Difference;
 pub use changes::NodeInterface;

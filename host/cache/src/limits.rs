@@ -63,6 +63,3 @@ pub const COUNTS_PER_PUBLICATION: usize = 8;
 /// Bytes of the selectors of a count that is kept; a count by larger ones is built for each question. Selectors are a few
 /// hundred bytes, and a pod's may be a megabyte: [`COUNTS`] of this size are 16 MiB.
 pub const COUNT_KEY_BYTES: usize = 16 << 10;
-
-/// Pending pods that wait to be evaluated ahead, each of another template: more would wait too long to be of use. What comes beyond them is evaluated when somebody asks.
-pub const AHEAD_PODS: usize = 256;

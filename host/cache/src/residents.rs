@@ -38,9 +38,6 @@ impl Writer {
         }
         if !is_known {
             self.generation.0 += 1;
-            if earlier.is_none() {
-                self.arriving.record(pod);
-            }
             if let Some(earlier) = earlier {
                 self.leave_node(&earlier);
             }

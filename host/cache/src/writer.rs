@@ -11,7 +11,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::watch;
 
 use super::allocations::Allocations;
-use super::arrivals::Arriving;
 use super::assumed::{Assumed, End};
 use super::changes::{ChangeLog, NodeInterface};
 use super::counts::{Counts, PodClass};
@@ -66,7 +65,6 @@ pub fn new() -> (Writer, Reader) {
         nominated: Arc::default(),
         assumed: Assumed::default(),
         allocations: Allocations::default(),
-        arriving: Arriving::default(),
     };
     writer.publish();
     let reader = writer.reader();
@@ -108,7 +106,6 @@ pub struct Writer {
     pub(super) nominated: Arc<Nominated>,
     pub(super) assumed: Assumed,
     pub(super) allocations: Allocations,
-    pub(super) arriving: Arriving,
 }
 
 impl Writer {
@@ -144,7 +141,6 @@ impl Writer {
         }));
         self.allocations.publish(self.generation);
         self.published.send_replace(self.generation);
-        self.arriving.publish();
     }
 
     /// Adds a node, or replaces what is known of the node of that name.

@@ -198,7 +198,7 @@ pub(super) fn ruling_of(predicate: &ActivePredicate, kept: &Kept) -> Ruling {
 }
 
 /// The verdict that is kept, or one that is evaluated and kept; and the line of verdicts that it belongs to.
-pub(super) fn reused(
+fn reused(
     running: &Running,
     place: usize,
     predicate: &ActivePredicate,

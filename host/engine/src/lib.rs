@@ -3,7 +3,7 @@
 //! Start with [`Engine::answer`]; `evaluate` asks the predicates about one pod, `reuse` keeps their verdicts, `conjunction`
 //! combines them, `nominated` makes way for pods that others make room for, `sample` ends where enough nodes fit, `context`
 //! offers a predicate its facts. `overlay` is for questions about the cluster as it is not, `preemption` for how many pods
-//! have to go and `trial` for one node of that, `prepare` for questions that nobody has asked yet.
+//! have to go and `trial` for one node of that.
 
 mod answer;
 mod conjunction;
@@ -16,7 +16,6 @@ mod nominated;
 mod overlay;
 mod policy;
 mod preemption;
-mod prepare;
 mod question;
 mod reuse;
 mod rows;
@@ -34,7 +33,6 @@ pub use evaluate::Judge;
 pub use metrics::Metrics;
 pub use overlay::{Supposed, WhatIf};
 pub use preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
-pub use prepare::Prepared;
 pub use question::{Depth, Nodes, PodRef, Question, Sample};
 pub use rows::RowSet;
 

@@ -17,7 +17,6 @@ use super::args::ServeArgs;
 use super::cluster::{self, Opened, Origin};
 use super::exit::Failure;
 use crate::limits;
-use nodesift_api::ahead::{self, Ahead};
 use nodesift_api::exposition::{self as metrics, Exposition};
 use nodesift_api::guard::BodyLimit;
 use nodesift_api::server::{Drained, Server};
@@ -94,7 +93,6 @@ async fn serve(
     feed.register(&mut registry);
     let retried = feed.clone();
     readiness.remark(move || retried.remark());
-    let mut ahead = Ahead::of(&writer, ahead::Metrics::register(&mut registry));
     // Readiness waits for every kind before anybody can ask.
     let (_following, kinds, list) = match &connection {
         Some(connection) => live::follow(connection, &engine, &feed, &readiness, &freshness, &mut registry),
@@ -107,7 +105,6 @@ async fn serve(
     let settings = Settings { assume_ttl: args.assume_ttl, staleness };
     let counting = api::Metrics::register(&mut registry);
     let service = Service::new(engine, writer, readiness.clone(), settings).counting(counting);
-    ahead.start(&service).context("cannot start threads")?;
     let mut server =
         Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
     server.listen(unix, None);
@@ -118,7 +115,6 @@ async fn serve(
 
     let first = signals.next().await;
     tracing::info!(signal = first, "shutting down");
-    ahead.stop();
     tokio::select! {
         drained = server.drain() => if drained == Drained::CutShort {
             tracing::warn!(grace_s = nodesift_api::limits::DRAIN_GRACE.as_secs(), "requests were cut short: the grace ran out");

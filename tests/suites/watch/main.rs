@@ -25,12 +25,11 @@
 //! | M-01, M-02, M-03 | [`memory`] | |
 //! | P-03 killed and restarted | [`restart`] | |
 //!
-//! [`ahead`] is about pods that are evaluated before anybody asks. [`replay`] plays the recorded streams of a real API server.
+//! [`replay`] plays the recorded streams of a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(clippy::indexing_slicing, clippy::cast_precision_loss, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
-mod ahead;
 mod bookmarks;
 mod deletes;
 mod expiry;
