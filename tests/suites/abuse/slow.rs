@@ -100,8 +100,7 @@ fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
     patience::until(|| (process::open_files(id) >= before + CLIENTS - READERS).then_some(()))
         .expect("all are accepted");
     // What the readers asked for is evaluated first: this is load like any other.
-    patience::until(|| (arena.metric("nodesift_proto_evaluations") == 0.0).then_some(()))
-        .expect("the answers are made");
+    patience::until(|| (arena.metric("nodesift_api_evaluations") == 0.0).then_some(())).expect("the answers are made");
 
     let (times, cut) = std::thread::scope(|scope| {
         let cut = scope.spawn(|| {
