@@ -1,7 +1,5 @@
 //! Every limit of the engine, with its unit and its reason.
 
-use std::time::Duration;
-
 /// Rows that cluster-wide predicates judge again in one question for nominated pods: each of their nodes takes a call over
 /// all rows for every such predicate. At 5,000 nodes 4,000 such nodes may have nominated pods that a pod
 /// must yield to, at 100,000 nodes 200; beyond it the question is refused, since an answer without them would be wrong.
@@ -9,13 +7,6 @@ pub const NOMINATED_ROWS: usize = 20_000_000;
 
 /// Rows that are judged at once, to begin with, where fewer are enough: a call costs as much as some hundred rows.
 pub const SAMPLE_ROWS: usize = 256;
-
-/// Tries of an overlay that names a pod of which the newest snapshot does not show yet what the cache has learnt.
-pub const OVERLAY_TRIES: usize = 20;
-
-/// Time between two of them: snapshots are published every `FEED_GATHER` while there is anything new, so that all of
-/// them last ten times as long.
-pub const OVERLAY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Bytes of all kept verdicts and answers, counted as if columns were not shared. A template over 100,000 nodes takes
 /// about 0.5 MB where one predicate rejects rows, one over 5,000 nodes some 30 kB.
