@@ -1,6 +1,7 @@
-//! Why a request has no answer, and the one place that maps this to gRPC and HTTP statuses.
+//! Why a request fails, and the one place that maps failures to gRPC codes and HTTP statuses.
 //!
-//! Texts say what to do and are bounded in length, because they may quote what a client sent. Start at [`Error::status`].
+//! Texts say what to do next and are bounded in length, because they may quote what a client sent. Not here: errors of
+//! listeners and of TLS files, which end the start of the process. Start at [`Error::status`].
 
 use std::time::Duration;
 
@@ -13,16 +14,16 @@ use crate::limits;
 use nodesift_cache::{AssumeError, OverlayError};
 use nodesift_engine as engine;
 
-/// Why a request has no answer.
+/// Why a request fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The body is not the JSON that the call takes; names the place.
+    /// The body is not the JSON that the call takes.
     #[error("{reason}")]
     Malformed {
         /// Path of the field, what is wrong there, line and column.
         reason: String,
     },
-    /// A field holds what the call does not take.
+    /// A field has a value that the call does not take.
     #[error("{field}: {reason}")]
     InvalidField {
         /// Path of the field in the request.
@@ -42,82 +43,82 @@ pub enum Error {
     /// The body ended early or its framing is broken.
     #[error("the request body cannot be read: {reason}")]
     BodyBroken {
-        /// The transport's own words.
+        /// As the transport reports it.
         reason: String,
     },
-    /// The request asks for more than one request may.
-    #[error("{asked} {what} in one request, at most {limit} are answered at once: ask in smaller batches")]
+    /// The request holds more than one request may.
+    #[error("{count} {what} in one request, at most {limit} are answered at once: ask in smaller batches")]
     TooMuch {
-        /// What there is too much of.
+        /// Plural noun, such as `pods`.
         what: &'static str,
-        /// How much.
-        asked: usize,
-        /// How much there may be.
+        /// In the request.
+        count: usize,
+        /// The most that is taken.
         limit: usize,
     },
-    /// The body is of another type than JSON.
+    /// The body's media type is not JSON.
     #[error("send the body as content-type: application/json, not {found:?}")]
     MediaType {
         /// As the request named it.
         found: String,
     },
-    /// The answer is JSON, and the client takes none.
-    #[error("answers are application/json, which accept: {wanted:?} rules out")]
+    /// The client does not accept JSON, the only media type of responses.
+    #[error("responses are application/json, which accept: {accept:?} rules out: leave the header out")]
     NotAcceptable {
-        /// As the request names what it takes.
-        wanted: String,
+        /// The request's `Accept` header.
+        accept: String,
     },
-    /// The body is packed.
-    #[error("send the body as it is, not with content-encoding: {found:?}")]
+    /// The body is compressed.
+    #[error("send the body uncompressed, not with content-encoding: {found:?}")]
     ContentCoding {
         /// As the request named it.
         found: String,
     },
-    /// The path is one of gRPC's, and the request is none.
+    /// A request to a gRPC path that is not gRPC.
     #[error(
-        "this path takes gRPC, content-type: application/grpc; over plain HTTP ask POST /v1/filter and others like it"
+        "this path takes gRPC, content-type: application/grpc; for JSON over HTTP use POST /v1/filter and its siblings"
     )]
     NotGrpc,
-    /// The cache is not whole yet: an answer now would be from partial information.
+    /// The initial lists are not complete: a response would rest on part of the cluster.
     #[error("not ready, waiting for {waiting}: try again")]
     NotReady {
-        /// What is waited for.
+        /// What readiness waits for, such as `the list of pods`.
         waiting: String,
     },
-    /// The source has been silent for too long, and the configuration says not to answer then.
+    /// The source has been silent for too long, and the configuration refuses stale answers.
     #[error("the source has been silent for {} s, longer than --stale-after allows: try again", silence.as_secs())]
     Stale {
-        /// For how long.
+        /// Since the last sign of life.
         silence: Duration,
     },
-    /// What the request wants to have been seen was not, in time.
+    /// No snapshot showed the minimum versions of the request in time.
     #[error("waited {} ms for {wanted}, and have {found}: try again", waited.as_millis())]
     NotSeen {
         /// The request's deadline.
         waited: Duration,
-        /// What it wants.
+        /// The minimum versions.
         wanted: String,
-        /// What there is.
+        /// The versions of the newest snapshot.
         found: String,
     },
-    /// As many streams or dumps are under way as may be.
-    #[error("{limit} {what} are under way already: try again later")]
+    /// The limit of concurrent streams or dumps is reached.
+    #[error("{limit} {what} are open already: close one or try again later")]
     TooMany {
-        /// What there is too much of.
+        /// Plural noun, such as `streams`.
         what: &'static str,
-        /// How many there may be.
+        /// The most that are open at once.
         limit: usize,
     },
-    /// The pod cannot be assumed where the request says.
+    /// The pod cannot be assumed on the node of the request.
     #[error(transparent)]
     Assume(#[from] AssumeError),
-    /// No evaluation slot became free in time, or too many requests wait for one already.
+    /// No evaluation slot became free in time, or the queue for one is full.
     #[error("more requests than can be answered within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
     Overloaded,
-    /// The engine has no answer.
+    /// The engine refuses or fails.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// The engine has no answer because of one field.
+    /// The engine refuses one field of the request.
     #[error("{field}: {error}")]
     Field {
         /// Path of the field in the request.
@@ -125,12 +126,12 @@ pub enum Error {
         /// Why.
         error: Box<engine::Error>,
     },
-    /// A bug of ours ended this request, and no other.
-    #[error("this request ended in an internal error; the log says more")]
+    /// A defect of this program ended this request, and no other.
+    #[error("internal error: see the log of the sidecar, and report it")]
     Internal,
-    /// There is nothing at this path.
+    /// No handler at this path.
     #[error(
-        "there is nothing at {path}; POST /v1/filter, POST /v1/explain, POST /v1/assume, POST /v1/forget, \
+        "there is nothing at {path}; use POST /v1/filter, POST /v1/explain, POST /v1/assume, POST /v1/forget, \
          POST /v1/predicates, POST /v1/prefilterpredicates, POST /v1/preemptionpredicates, GET /v1/state, GET /v1/events, \
          POST /extender/filter, POST /extender/preempt, GET /livez, GET /readyz"
     )]
@@ -139,7 +140,7 @@ pub enum Error {
         path: String,
     },
     /// The path takes another method.
-    #[error("this path does not take {method}")]
+    #[error("this path does not take {method}: see the header allow")]
     WrongMethod {
         /// As the request named it.
         method: String,
@@ -181,18 +182,29 @@ impl Error {
         }
     }
 
-    /// What to tell the client: the text, cut to [`limits::ERROR_BYTES`].
+    /// The text for the client, truncated to [`limits::ERROR_BYTES`].
     pub fn text(&self) -> String {
-        cut(self.to_string())
+        truncated(self.to_string())
     }
 
-    /// The answer in the dialect of the request: a gRPC status for gRPC, else JSON.
-    pub fn into_response_for(self, grpc: bool) -> Response {
+    /// A field that has a value which the call does not take.
+    pub(crate) fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::InvalidField { field: field.into(), reason: reason.into() }
+    }
+
+    /// Whether the newest snapshot does not show yet what the cache already knows of a pod of the request: the next
+    /// publication may settle it.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        matches!(self, Self::Engine(engine::Error::Overlay(OverlayError::Unsettled { .. })))
+    }
+
+    /// The response in the dialect of the request: a gRPC status for gRPC, else JSON.
+    pub(crate) fn into_response_for(self, grpc: bool) -> Response {
         if grpc { tonic::Status::from(self).into_http() } else { self.into_response() }
     }
 }
 
-/// The gRPC code and the HTTP status where the engine has no answer.
+/// The gRPC code and the HTTP status of the engine's errors.
 fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
     use tonic::Code;
     match error {
@@ -207,6 +219,15 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         engine::Error::TooManyNominated { .. } => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
         engine::Error::ReuseMismatch { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
     }
+}
+
+/// Refuses more than `limit` of something; `what` is its plural noun.
+///
+/// # Errors
+///
+/// [`Error::TooMuch`].
+pub(crate) fn at_most(what: &'static str, count: usize, limit: usize) -> Result<(), Error> {
+    if count > limit { Err(Error::TooMuch { what, count, limit }) } else { Ok(()) }
 }
 
 impl From<Error> for tonic::Status {
@@ -228,8 +249,8 @@ impl IntoResponse for Error {
     }
 }
 
-/// The name that the protobuf JSON mapping and every gRPC document use for a code.
-pub(super) fn code_name(code: tonic::Code) -> &'static str {
+/// The name of a code in the protobuf JSON mapping and in gRPC's documentation.
+pub(crate) fn code_name(code: tonic::Code) -> &'static str {
     use tonic::Code;
     match code {
         Code::InvalidArgument => "INVALID_ARGUMENT",
@@ -244,11 +265,10 @@ pub(super) fn code_name(code: tonic::Code) -> &'static str {
     }
 }
 
-/// Cuts a text to [`limits::ERROR_BYTES`], at a character, and marks the cut.
-fn cut(mut text: String) -> String {
+/// Truncates a text to [`limits::ERROR_BYTES`] and marks it with an ellipsis.
+fn truncated(mut text: String) -> String {
     if text.len() > limits::ERROR_BYTES {
-        let end = (0..=limits::ERROR_BYTES).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
-        text.truncate(end);
+        text.truncate(text.floor_char_boundary(limits::ERROR_BYTES));
         text.push('…');
     }
     text
@@ -259,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_are_cut_at_a_character() {
+    fn long_texts_are_truncated_at_a_character() {
         let error = Error::Malformed { reason: "é".repeat(limits::ERROR_BYTES) };
         let text = error.text();
         assert!(text.ends_with("é…"), "{text}");

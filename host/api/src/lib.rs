@@ -1,58 +1,37 @@
-//! What a scheduler core can call: gRPC `nodesift.v1`, the same as JSON over HTTP, kube-scheduler's extender, probes.
-//!
-//! Every protocol is a thin edge around one [`Service`]: decode, let it answer, encode.
+//! The API of the sidecar: what a scheduler core, kube-scheduler, a probe or an operator can call.
 //!
 //! ```text
-//! server    sockets in, connections with their limits, drain; `tls` over TCP where there are certificates
-//! router    paths → handlers; every request bounded and contained by `guard`, its body by `body`, its answer by `answers`
-//!   grpc · json · extender · health · metrics   one file per dialect
-//!   state · events                       dumps and streams for operators, plain JSON
-//! service   readiness, evaluation slots (`slots`): the one place where evaluation runs
-//!   request      nodesift.v1 messages → engine::Query
-//!   overlay      what a request supposes → the snapshot that would be
-//!   consistency  what a request wants to have been seen, and the wait for it
-//!   staleness    how old what is known may be
-//!   yunikorn     YuniKorn's calls, in its own words
-//!   row_table    which node is in which row, for answers as bitmaps; the stream that follows it
-//!   assume       what a core has decided → the cache's writer
-//!   response     engine::Answer → nodesift.v1 messages
-//! error     the one place that maps failures to gRPC and HTTP statuses
+//! router      paths → handlers, behind `middleware`: body limits, send stalls, containment of panics
+//! protocols   bytes ↔ messages: gRPC nodesift.v1, the same as JSON over HTTP, kube-scheduler's extender
+//! calls       messages → answers: Filter, Explain, YuniKorn's calls, Assume, NodeIndex; `driver` runs them all
+//! admin       dumps, event streams, metrics
+//! service     engine, cache and admission behind all of these; the ways off the I/O threads
+//! admission   readiness, staleness, consistency, evaluation slots and their queue
+//! transport   sockets, TLS, connections and bodies within limits, drain
+//! error       the one place that maps failures to gRPC codes and HTTP statuses
+//! limits      every limit with its unit and reason
 //! ```
 //!
-//! Start with [`service`], then [`server`].
+//! A room uses those below it. The crate holds no scheduling logic (`nodesift-engine`) and no cluster state
+//! (`nodesift-cache`). Start with [`calls::driver`](calls), then [`transport::server`](transport).
 
-mod answers;
-pub mod assume;
-mod body;
-pub mod consistency;
-pub mod error;
-mod events;
-pub mod exposition;
-pub mod extender;
-mod gathered;
-mod grpc;
-pub mod guard;
-pub mod health;
-pub mod json;
+mod admin;
+mod admission;
+mod calls;
+mod error;
 pub mod limits;
-pub mod listen;
-mod metrics;
-mod overlay;
-pub mod patience;
-pub mod request;
-pub mod response;
+mod middleware;
+mod protocols;
 pub mod router;
-mod row_table;
-pub mod server;
-pub mod service;
-mod slots;
-mod staleness;
-mod state;
-pub mod tls;
-mod yunikorn;
+mod service;
+mod transport;
 
+pub use admin::exposition;
+pub use admission::metrics::Metrics;
+pub use admission::readiness::{Latch, Readiness};
+pub use admission::staleness::{Age, Staleness};
+pub use calls::{assume, response};
 pub use error::Error;
-pub use health::Readiness;
-pub use metrics::Metrics;
 pub use service::{Service, Settings};
-pub use staleness::{Age, Staleness};
+pub use transport::body::BodyLimit;
+pub use transport::{listen, server, tls};

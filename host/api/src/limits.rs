@@ -1,46 +1,24 @@
-//! Every limit of the API, with its unit and its reason.
+//! Every limit of the API, with its unit and its reason. Grouped as the rooms are: transport, admission, calls, admin.
 
 use std::time::Duration;
 
-/// Time for which a pod stays assumed where neither the core nor the configuration says otherwise: a binding is
-/// written and watched within a second or two, and a crashed core should not hold room for minutes.
-pub const ASSUME_TTL: Duration = Duration::from_secs(30);
+// Transport: connections, heads, bodies, responses.
 
-/// The longest time for which a pod can be assumed: a binding that takes longer has failed.
-pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
+/// Connections of one listener. Each listener has its own limit, so that a flood over TCP leaves the Unix socket free.
+pub const CONNECTIONS: usize = 1024;
 
-/// Period in which assumptions that have run out are ended.
-pub const ASSUME_TICK: Duration = Duration::from_millis(200);
+/// Time for a TLS handshake: two round trips and a signature, with room for a slow network.
+pub const TLS_HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// Bytes of one request body unless configured otherwise. The largest pod an API server stores is 1.5 MB; with the names
-/// of 100,000 nodes beside it (2.5 MB at 25 bytes a name) a request still fits.
-pub const BODY_BYTES: usize = 4 * 1024 * 1024;
-
-/// Bytes of all bodies at once that are larger than [`BODY_BYTES_FREE`], or one body of the configured size where that is
-/// more: a flood of large ones waits its turn instead of filling memory. Over loopback 4 MiB arrive in some milliseconds. One
-/// of unknown length may come to [`BODY_BYTES`] and leaves those that say theirs room beside it; with what connections and
-/// small bodies take, all of it is below 8 MiB.
-pub const BODIES_BYTES: usize = 6 << 20;
-
-/// Bytes of a body that need no room among [`BODIES_BYTES`]: whoever asks by name or UID never waits for the large ones.
-pub const BODY_BYTES_FREE: usize = 16 << 10;
-
-/// The same of a body that does not say how long it is, as chunks do not: what has arrived of it is held while it waits for
-/// room.
-pub const BODY_BYTES_FREE_UNDECLARED: usize = 8 << 10;
-
-/// Time for a body to arrive whole. A slower client is cut off: it holds a connection and what it has sent.
-pub const BODY_TIME: Duration = Duration::from_secs(5);
+/// Interval between checks of the certificate files; a check costs three `stat` calls.
+pub const TLS_LOOK: Duration = Duration::from_secs(1);
 
 /// Time for the head of an HTTP/1 request, and for the first bytes that tell HTTP/1 from HTTP/2; also how long an HTTP/1
-/// connection may idle. Reconnecting over loopback costs less than keeping strangers' connections.
+/// connection may idle. Reconnecting over loopback is cheap.
 pub const HEAD_TIME: Duration = Duration::from_secs(5);
 
-/// Time that a client may leave an answer unread with full buffers before it is cut off.
-pub const WRITE_STALL: Duration = Duration::from_secs(5);
-
-/// Bytes of the head of an HTTP/1 request, and of the connection's buffers; that for reading is full while a large body waits
-/// for room. hyper's least is 8 KiB; a path and a few headers need less.
+/// Bytes of the head of an HTTP/1 request, and of the connection's read buffer, which is full while a large body waits for
+/// its budget. hyper's minimum is 8 KiB; a path and a few headers need less.
 pub const HEAD_BYTES: usize = 16 * 1024;
 
 /// Headers of an HTTP/1 request; proxies add a dozen.
@@ -52,115 +30,150 @@ pub const H2_HEADER_BYTES: u32 = 16 * 1024;
 /// Concurrent streams of one HTTP/2 connection: a core pipelines tens of pods.
 pub const H2_STREAMS: u32 = 100;
 
-/// Bytes that a peer may send on one HTTP/2 stream before we have read them.
+/// Receive window of one HTTP/2 stream, in bytes.
 pub const H2_STREAM_WINDOW: u32 = 64 * 1024;
 
-/// Bytes that a peer may send on one HTTP/2 connection before we have read them.
+/// Receive window of one HTTP/2 connection, in bytes.
 pub const H2_CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// Bytes of an answer that one HTTP/2 stream buffers before the writer waits.
+/// Bytes of a response that one HTTP/2 stream buffers before the writer waits.
 pub const H2_SEND_BUFFER: usize = 256 * 1024;
 
 /// Interval of HTTP/2 pings that find dead peers.
 pub const H2_PING: Duration = Duration::from_secs(20);
 
-/// Time for the answer to such a ping.
+/// Time for the acknowledgement of such a ping.
 pub const H2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connections of one listener. Each listener has its own, so that a flood over TCP leaves the Unix socket to answer.
-pub const CONNECTIONS: usize = 1024;
+/// Time that a client may leave a response unread with full buffers before its connection is closed.
+pub const WRITE_STALL: Duration = Duration::from_secs(5);
 
-/// Time for a TLS handshake; two round trips and a signature, even from afar.
-pub const TLS_HANDSHAKE: Duration = Duration::from_secs(5);
+/// Bytes of one request body unless configured otherwise. The largest pod an API server stores is 1.5 MB; with the names
+/// of 100,000 nodes beside it (2.5 MB at 25 bytes a name) a request still fits.
+pub const BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Between looks at the files of certificates; a look costs three `stat` calls.
-pub const TLS_LOOK: Duration = Duration::from_secs(1);
+/// Memory budget, in bytes, of all bodies larger than [`BODY_BYTES_FREE`] together, or one body of the configured size
+/// where that is more. Large bodies queue for it instead of filling memory; over loopback 4 MiB arrive in milliseconds.
+/// A body of undeclared length may reserve [`BODY_BYTES`] and leaves room for declared ones beside it; with the buffers of
+/// connections and small bodies the sum stays below 8 MiB.
+pub const BODIES_BYTES: usize = 6 << 20;
 
-/// Requests that wait for an evaluation slot at once; more are refused unheard. At 500 µs each this many are served within
-/// a tenth of [`QUEUE_TIME`], so that what is accepted is also answered.
+/// Bytes of a body that needs no part of [`BODIES_BYTES`]: a request by name or UID never queues behind large bodies.
+pub const BODY_BYTES_FREE: usize = 16 << 10;
+
+/// The same for a body of undeclared length, such as a chunked one: what has arrived is held while it queues.
+pub const BODY_BYTES_FREE_UNDECLARED: usize = 8 << 10;
+
+/// Time for a body to arrive whole. A slower client holds a connection and what it has sent, so it is refused.
+pub const BODY_TIME: Duration = Duration::from_secs(5);
+
+/// Time between "not ready" and the end of accepting connections, so that a poller of `/readyz` can see it.
+pub const DRAIN_NOTICE: Duration = Duration::from_millis(200);
+
+/// Time for running requests to end after a signal, before their connections are dropped.
+pub const DRAIN_GRACE: Duration = Duration::from_secs(8);
+
+// Admission: slots, queues, waits.
+
+/// Requests that wait for an evaluation slot at once; more are refused. At 500 µs each this many are served within a tenth
+/// of [`QUEUE_TIME`], so that what is accepted is also answered.
 pub const QUEUE_REQUESTS: usize = 256;
 
-/// Pods of one request that is answered on the I/O thread where all of the answer is kept: 3 µs each, and 12.5 kB of bitmap
-/// at 100,000 nodes. More keep other connections of the thread waiting for longer than handing over takes.
-pub const KEPT_PODS: usize = 8;
-
-/// Depth of nested JSON. serde_json's own limit, named here because clients meet it; protobuf's is 100.
-pub const JSON_DEPTH: usize = 128;
-
-/// Streams of requests at once. A core keeps one or two; each may hold a message that has not come whole, and the answers
-/// to [`STREAM_REQUESTS`].
-pub const REQUEST_STREAMS: usize = 64;
-
-/// Requests of one stream that are worked on at once; the rest waits in the client.
-pub const STREAM_REQUESTS: usize = 16;
-
-/// Pods of one request.
-pub const REQUEST_PODS: usize = 1000;
-
-/// Pods times nodes of one request: an answer of this many node names takes 100 MB at most.
-pub const REQUEST_PAIRS: usize = 2_000_000;
-
-/// Victims of one preemption question, over all its nodes: kube-scheduler tries 10 % of the nodes, some hundred of them, and
-/// a node holds 110 pods unless configured otherwise.
-pub const REQUEST_VICTIMS: usize = 100_000;
-
-/// Pods that one request may suppose to be gone: those of a hundred full nodes. Each costs a few microseconds.
-pub const OVERLAY_REMOVED_PODS: usize = 10_000;
-
-/// Pods that one request may suppose to be on a node. Each costs a few microseconds.
-pub const OVERLAY_ADDED_PODS: usize = 10_000;
-
-/// Nodes that one request may suppose: a large group that an autoscaler adds at once. Each one that exists is changed in
-/// every column; those that do not are looked for once among all pods.
-pub const OVERLAY_NODES: usize = 1_000;
-
-/// Bytes of an error's text: it may quote what a client sent, and a gRPC status travels in a header.
-pub const ERROR_BYTES: usize = 1024;
-
-/// Time that a request waits for one of the evaluation slots (one per core) before it is refused: an evaluation takes
-/// microseconds to milliseconds, so a longer queue means that the work does not get done anyway.
+/// Time that a request waits for an evaluation slot (one per core) before it is refused: an evaluation takes microseconds
+/// to milliseconds, so a longer queue means overload.
 pub const QUEUE_TIME: Duration = Duration::from_secs(1);
 
-/// Wait for a slot at which a request is refused at once, going by how long evaluations take at the moment: a fifth of
-/// [`QUEUE_TIME`], so that where the guess is wrong by as much again, as when a load has just begun, the request is still
-/// answered in time.
+/// Expected wait for a slot above which a request is refused at once: a fifth of [`QUEUE_TIME`]. The estimate follows the
+/// mean evaluation time; where it is wrong by a factor of five, as at the start of a load, requests are still answered in time.
 pub const QUEUE_EXPECTED: Duration = Duration::from_millis(200);
 
-/// Time that a request waits for what it wants to have been seen, where it does not say: a watch is a few milliseconds
-/// behind, so that whoever waits longer should know.
+/// Pods of a request that may be answered on the I/O thread from cached answers: 3 µs each, and 12.5 kB of bitmap at 100,000
+/// nodes. More would delay the other connections of the thread for longer than a switch of threads takes.
+pub const CACHED_PODS: usize = 8;
+
+/// Bytes of a JSON body that is decoded on the I/O thread: [`CACHED_PODS`] pods by the longest names fit, and decoding takes as
+/// long as a switch of threads. Larger bodies are decoded in an evaluation slot.
+pub const DECODE_BYTES: usize = 4 << 10;
+
+/// Time that a request waits for its minimum versions unless it sets a deadline: a watch is a few milliseconds behind.
 pub const CONSISTENCY_WAIT: Duration = Duration::from_secs(1);
 
 /// The longest such wait; kube-apiserver holds consistent reads for 3 s, relists of large clusters take ten times that.
 pub const CONSISTENCY_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// Silence of the source after which answers are marked stale, unless configured otherwise: a dead watch is found within
-/// 45 s and opened anew, so that minutes mean that the API server cannot be reached.
+/// Time that a request waits for the publication that shows a pod it names as the cache already knows it. Snapshots are
+/// published within 2 ms of a change; this is ten times that.
+pub const UNSETTLED_WAIT: Duration = Duration::from_millis(20);
+
+/// Silence of the source after which responses are marked stale, unless configured otherwise: a dead watch is found within
+/// 45 s and opened again, so minutes mean that the API server cannot be reached.
 pub const STALE_AFTER: Duration = Duration::from_secs(300);
 
-/// Calls that change the cache or take its lock, at once; they wait for each other there, each holding a thread.
+/// Concurrent calls that change the cache or take its lock; each holds a thread while it waits for the lock.
 pub const WRITES: usize = 16;
 
-/// Dumps of the state made at once; each holds references to all pods, 24 MB for a million.
+/// Concurrent state dumps; each holds references to all pods, 24 MB for a million.
 pub const STATE_DUMPS: usize = 4;
+
+/// Concurrent streams of events and of node index changes.
+pub const STREAMS: usize = 16;
+
+/// Concurrent `FilterStream` calls. A core keeps one or two; each may hold one partial message and the responses of
+/// [`STREAM_REQUESTS`] requests.
+pub const REQUEST_STREAMS: usize = 64;
+
+/// Requests of one `FilterStream` that are worked on at once; the rest waits in the client.
+pub const STREAM_REQUESTS: usize = 16;
+
+// Calls: what one request may hold.
+
+/// Depth of nested JSON. serde_json's own limit, named here because clients meet it; protobuf's is 100.
+pub const JSON_DEPTH: usize = 128;
+
+/// Pods of one request.
+pub const REQUEST_PODS: usize = 1000;
+
+/// Pods times nodes of one request: a response of this many node names takes 100 MB at most.
+pub const REQUEST_PAIRS: usize = 2_000_000;
+
+/// Victims of one preemption request, over all its nodes: kube-scheduler tries 10 % of the nodes, some hundred of them, and
+/// a node holds 110 pods unless configured otherwise.
+pub const REQUEST_VICTIMS: usize = 100_000;
+
+/// Pods that one overlay may remove: those of a hundred full nodes. Each costs a few microseconds.
+pub const OVERLAY_REMOVED_PODS: usize = 10_000;
+
+/// Pods that one overlay may add. Each costs a few microseconds.
+pub const OVERLAY_ADDED_PODS: usize = 10_000;
+
+/// Nodes that one overlay may add or replace: a large group that an autoscaler adds at once. An existing node is changed in
+/// every column; a new one costs one search over all pods.
+pub const OVERLAY_NODES: usize = 1_000;
+
+/// Bytes of an error's text: it may quote what a client sent, and a gRPC status travels in a header.
+pub const ERROR_BYTES: usize = 1024;
+
+/// Rows of the node index in one message of its stream: at 253 bytes, the longest name, a message stays below the 4 MiB that
+/// gRPC clients accept by default.
+pub const NODE_INDEX_PART: usize = 10_000;
+
+/// Time for which a pod stays assumed where neither the core nor the configuration says otherwise: a binding is written and
+/// watched within a second or two, and a crashed core should not hold resources for minutes.
+pub const ASSUME_TTL: Duration = Duration::from_secs(30);
+
+/// The longest time for which a pod can be assumed: a binding that takes longer has failed.
+pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
+
+/// Interval at which expired assumptions are ended.
+pub const ASSUME_TICK: Duration = Duration::from_millis(200);
+
+// Admin: dumps and streams.
 
 /// Chunks of a dump that are made before the reader has taken the first.
 pub const STATE_CHUNKS: usize = 4;
 
-/// Streams of events, and of changes of the table of rows, at once.
-pub const STREAMS: usize = 16;
-
-/// Rows of the table of rows in one message of its stream: at 253 bytes, the longest name, it stays below the 4 MiB that
-/// gRPC clients accept unless told otherwise.
-pub const ROW_TABLE_PART: usize = 10_000;
-
-/// Bytes of a dump or a stream that are sent in one piece.
+/// Bytes of one chunk of a dump, a stream or a long response.
 pub const STREAM_CHUNK: usize = 64 * 1024;
 
-/// Time after which a stream without events says that it still lives; also finds readers that are gone.
+/// Time after which a stream without events sends a bookmark; also finds readers that are gone.
 pub const STREAM_IDLE: Duration = Duration::from_secs(20);
-
-/// Time between "not ready" and the end of accepting connections, so that who polls readiness can see it.
-pub const DRAIN_NOTICE: Duration = Duration::from_millis(200);
-
-/// Time for running requests to end after a signal, before their connections are dropped.
-pub const DRAIN_GRACE: Duration = Duration::from_secs(8);

@@ -1,4 +1,6 @@
-//! Paths → handlers, the same on every listener.
+//! Paths → handlers, the same on every listener, behind the middleware.
+//!
+//! Start at [`router`].
 
 use axum::extract::{Request, State};
 use axum::http::Method;
@@ -7,26 +9,31 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 
-use super::guard::{BodyLimit, Bounds, guard, is_grpc};
-use super::{Error, Service, events, extender, grpc, json, metrics, state};
-use crate::exposition::Exposition;
+use crate::admin::exposition::Exposition;
+use crate::admin::{events, metrics, state};
+use crate::calls::explain::Explain;
+use crate::calls::filter::Filter;
+use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
+use crate::middleware::{Middleware, apply, is_grpc};
+use crate::protocols::{extender, grpc, json};
+use crate::{BodyLimit, Error, Service};
 
-/// Everything that is served, behind the guard.
+/// Everything that is served.
 pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
     let calls = grpc::server(service.clone(), body_limit.0);
-    let bounds = Bounds::new(body_limit, service.metrics().clone());
+    let middleware = Middleware::new(body_limit, service.metrics().clone());
     Router::new()
         .route_service("/nodesift.v1.Nodesift/{call}", calls)
-        .route("/v1/filter", post(json::filter))
-        .route("/v1/explain", post(json::explain))
+        .route("/v1/filter", post(json::call::<Filter>))
+        .route("/v1/explain", post(json::call::<Explain>))
         .route("/v1/assume", post(json::assume))
         .route("/v1/forget", post(json::forget))
-        .route("/v1/predicates", post(json::predicates))
-        .route("/v1/prefilterpredicates", post(json::pre_filter_predicates))
-        .route("/v1/preemptionpredicates", post(json::preemption_predicates))
+        .route("/v1/predicates", post(json::call::<Predicates>))
+        .route("/v1/prefilterpredicates", post(json::call::<PreFilterPredicates>))
+        .route("/v1/preemptionpredicates", post(json::call::<PreemptionPredicates>))
         .route("/v1/state", get(state::state))
         .route("/v1/events", get(events::events))
-        .route("/extender/filter", post(extender::filter))
+        .route("/extender/filter", post(extender::filter::filter))
         .route("/extender/preempt", post(extender::preempt::preempt))
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
@@ -35,7 +42,7 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .with_state(service)
-        .layer(from_fn_with_state(bounds, guard))
+        .layer(from_fn_with_state(middleware, apply))
 }
 
 async fn readyz(State(service): State<Service>) -> impl IntoResponse {

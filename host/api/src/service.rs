@@ -1,35 +1,30 @@
-//! The one service behind every protocol: readiness, evaluation slots, and the calls of `nodesift.v1`.
+//! What all calls share: the engine, the cache, admission, settings; and the two ways off the I/O threads.
 //!
-//! [`Service::run`] is the only place where evaluation leaves the I/O threads; what runs inside sees the engine and may
-//! panic without being felt by another request. [`Service::write`] is the same for calls that change the cache.
+//! [`Service::evaluate`] runs work in an evaluation slot, [`Service::write`] runs work that takes the cache's lock. A panic
+//! inside either is an error of that request alone. Which work a call needs is decided in [`calls`](crate::calls).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use nodesift_proto::v1::{Consistency, ExplainRequest, ExplainResponse, FilterRequest, FilterResponse, pod};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 
-use super::consistency::Wanted;
-use super::health::Readiness;
-use super::metrics::Metrics;
-use super::slots::Slots;
-use super::staleness::Staleness;
-use super::{Error, overlay, request, response};
-use crate::limits;
+use crate::admission::metrics::Metrics;
+use crate::admission::readiness::Readiness;
+use crate::admission::slots::Slots;
+use crate::admission::staleness::Staleness;
+use crate::{Error, limits};
 use nodesift_cache::{Reader, SharedWriter};
-use nodesift_engine::{Depth, Engine};
+use nodesift_engine::Engine;
 
-/// What can be configured.
+/// Configuration of a [`Service`].
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// For how long a pod stays assumed where the core does not say.
+    /// For how long a pod stays assumed where the request does not say.
     pub assume_ttl: Duration,
-    /// How old what is known may be.
+    /// The staleness of the source, and what follows from it.
     pub staleness: Staleness,
 }
 
@@ -59,7 +54,7 @@ impl Service {
     /// A service over an engine and the cache that it reads, with one evaluation slot per core.
     pub fn new(engine: Arc<Engine>, writer: SharedWriter, readiness: Readiness, settings: Settings) -> Self {
         let reader = writer.lock().reader();
-        let places = |places: usize| Arc::new(Semaphore::new(places));
+        let permits = |permits: usize| Arc::new(Semaphore::new(permits));
         Self {
             engine,
             writer,
@@ -68,261 +63,139 @@ impl Service {
             settings,
             metrics: Metrics::default(),
             slots: Slots::per_core(),
-            writes: places(limits::WRITES),
-            dumps: places(limits::STATE_DUMPS),
-            streams: places(limits::STREAMS),
-            request_streams: places(limits::REQUEST_STREAMS),
+            writes: permits(limits::WRITES),
+            dumps: permits(limits::STATE_DUMPS),
+            streams: permits(limits::STREAMS),
+            request_streams: permits(limits::REQUEST_STREAMS),
         }
     }
 
-    /// The same, counting where somebody looks.
+    /// The same service, counting in these metrics.
     #[must_use]
     pub fn counting(self, metrics: Metrics) -> Self {
         Self { metrics, ..self }
     }
 
-    /// Where it counts.
-    pub(super) fn metrics(&self) -> &Metrics {
+    pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Whether answers may be given.
-    pub fn readiness(&self) -> &Readiness {
+    pub(crate) fn readiness(&self) -> &Readiness {
         &self.readiness
     }
 
-    /// What is configured.
-    pub(super) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// How old what is known may be.
-    pub(super) fn staleness(&self) -> &Staleness {
+    pub(crate) fn staleness(&self) -> &Staleness {
         &self.settings.staleness
     }
 
-    /// The engine.
-    pub(super) fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Reads the cache.
-    pub(super) fn reader(&self) -> &Reader {
+    pub(crate) fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// Writes the cache.
-    pub(super) fn writer(&self) -> &SharedWriter {
+    pub(crate) fn writer(&self) -> &SharedWriter {
         &self.writer
     }
 
-    /// A place for a dump of the state.
-    pub(super) fn dump_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        permit(&self.dumps, "dumps of the state", limits::STATE_DUMPS)
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
     }
 
-    /// A place for a stream that goes on for as long as the client wants.
-    pub(super) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+    /// One of the state dumps that may be open at once.
+    pub(crate) fn dump_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        permit(&self.dumps, "state dumps", limits::STATE_DUMPS)
+    }
+
+    /// One of the streams of events or of the node index that may be open at once.
+    pub(crate) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
         permit(&self.streams, "streams", limits::STREAMS)
     }
 
-    /// A place for a stream of requests.
-    pub(super) fn request_stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+    /// One of the streams of requests that may be open at once.
+    pub(crate) fn request_stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
         permit(&self.request_streams, "streams of requests", limits::REQUEST_STREAMS)
     }
 
-    /// Refuses before the first sync, and where what is known is too old and the configuration says to refuse then.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    /// Refuses before readiness, and a stale cache where it is configured so.
+    pub(crate) fn check(&self) -> Result<(), Error> {
         self.readiness.check()?;
         self.staleness().check()
     }
 
-    /// Answers a call once what it wants to have been seen has been.
-    pub(super) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Error> {
-        self.check()?;
-        if let Some(wanted) = Wanted::of(C::consistency(&request))? {
-            wanted.wait(&self.reader).await?;
-        }
-        if let Some(answer) = self.kept::<C>(&request) {
-            return answer;
-        }
-        let staleness = self.staleness().clone();
-        self.run(move |engine| C::answer(engine, &staleness, request)).await
-    }
-
-    /// Answers on the I/O thread where all of the answer is kept: handing it over would take longer than it takes. A slot must
-    /// be free, so that what is kept does not push itself before what is evaluated.
-    fn kept<C: Call>(&self, request: &C::Request) -> Option<Result<C::Response, Error>> {
-        let _slot = self.slots.try_enter()?;
-        let answer = || C::answer_cached(&self.engine, self.staleness(), request);
-        // A stream of answers is behind no guard that would contain a panic.
-        match catch_unwind(AssertUnwindSafe(answer)) {
-            Ok(answer) => answer.map(Ok),
-            Err(_) => {
-                tracing::error!("an answer that is kept ended abnormally");
-                Some(Err(Error::Internal))
-            }
-        }
-    }
-
-    /// Runs work that evaluates, off the I/O threads and at most one per core at a time.
+    /// Runs work of microseconds on the I/O thread, inside a free slot; none where no slot is free or the work returns none.
     ///
-    /// Refuses before the first sync, and where no slot becomes free in time (see [`Slots::enter`]). A panic inside is an
-    /// error of this request alone. A client that leaves while waiting gives up its place; once started, work is done.
-    pub async fn run<T, W>(&self, work: W) -> Result<T, Error>
+    /// It needs a free slot, so that cached answers do not overtake queued evaluations.
+    pub(crate) fn try_at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
+        let Some(_slot) = self.slots.try_acquire() else { return Ok(None) };
+        // No middleware contains the panics of a stream of requests.
+        catch_unwind(AssertUnwindSafe(|| work(&self.engine))).map_err(|_| {
+            tracing::error!("a cached answer panicked");
+            Error::Internal
+        })
+    }
+
+    /// Runs work that evaluates on a blocking thread, in one evaluation slot. A request whose client leaves while it waits
+    /// gives up its place in the queue; work that has started runs to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotReady`], [`Error::Stale`], [`Error::Overloaded`] where no slot becomes free in time, [`Error::Internal`]
+    /// where the work panics, and the work's own.
+    pub(crate) async fn evaluate<T, W>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
         W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
     {
         self.check()?;
-        let slot = self.slots.enter(&self.metrics).await?;
+        let slot = self.slots.acquire(&self.metrics).await?;
         let engine = Arc::clone(&self.engine);
-        let done = spawn_blocking(move || {
+        let work = spawn_blocking(move || {
             let _held_while_working = slot;
             work(&engine)
         });
-        done.await.unwrap_or_else(abnormal)
+        work.await.unwrap_or_else(panicked)
     }
 
-    /// Runs work that changes the cache or takes its lock, off the I/O threads. It needs no evaluation slot, so that a core
-    /// can always say what it has decided.
-    pub async fn write<T, W>(&self, work: W) -> Result<T, Error>
+    /// Runs work that takes the cache's lock on a blocking thread. It needs no evaluation slot, so that a core can report
+    /// its decisions under any load of evaluations.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::evaluate`], except that a stale cache takes writes.
+    pub(crate) async fn write<T, W>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
         W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     {
         self.readiness.check()?;
-        let slot = write_slot(&self.writes).await?;
+        let permit = match timeout(limits::QUEUE_TIME, Arc::clone(&self.writes).acquire_owned()).await {
+            Ok(Ok(permit)) => permit,
+            // The semaphore is never closed, so this is the timeout.
+            Ok(Err(_)) | Err(_) => return Err(Error::Overloaded),
+        };
         let service = self.clone();
-        let done = spawn_blocking(move || {
-            let _held_while_working = slot;
+        let work = spawn_blocking(move || {
+            let _held_while_working = permit;
             work(&service)
         });
-        done.await.unwrap_or_else(abnormal)
+        work.await.unwrap_or_else(panicked)
     }
 }
 
-async fn write_slot(slots: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
-    match timeout(limits::QUEUE_TIME, Arc::clone(slots).acquire_owned()).await {
-        Ok(Ok(slot)) => Ok(slot),
-        // The semaphore is never closed, so only the time can have run out.
-        Ok(Err(_)) | Err(_) => Err(Error::Overloaded),
-    }
-}
-
-fn permit(places: &Arc<Semaphore>, what: &'static str, limit: usize) -> Result<OwnedSemaphorePermit, Error> {
-    Arc::clone(places).try_acquire_owned().map_err(|_| Error::TooMany { what, limit })
+fn permit(permits: &Arc<Semaphore>, what: &'static str, limit: usize) -> Result<OwnedSemaphorePermit, Error> {
+    Arc::clone(permits).try_acquire_owned().map_err(|_| Error::TooMany { what, limit })
 }
 
 #[allow(clippy::needless_pass_by_value)] // As `unwrap_or_else` hands it over.
-fn abnormal<T>(stopped: tokio::task::JoinError) -> Result<T, Error> {
-    tracing::error!(reason = %stopped, "a request ended abnormally");
+fn panicked<T>(error: JoinError) -> Result<T, Error> {
+    tracing::error!(%error, "the work of a request panicked");
     Err(Error::Internal)
-}
-
-/// A call that is answered from a snapshot.
-pub(super) trait Call {
-    /// What is asked.
-    type Request: DeserializeOwned + Send + 'static;
-    /// What is answered.
-    type Response: Serialize + Send + 'static;
-
-    /// What the request wants to have been seen.
-    fn consistency(request: &Self::Request) -> Option<&Consistency>;
-
-    /// The answer from the newest snapshot, where all of it is kept and it is small.
-    fn answer_cached(_: &Engine, _: &Staleness, _: &Self::Request) -> Option<Self::Response> {
-        None
-    }
-
-    /// The answer from the newest snapshot.
-    fn answer(engine: &Engine, staleness: &Staleness, request: Self::Request) -> Result<Self::Response, Error>;
-}
-
-/// `Filter`.
-#[derive(Debug)]
-pub(super) struct Filter;
-
-impl Call for Filter {
-    type Request = FilterRequest;
-    type Response = FilterResponse;
-
-    fn consistency(request: &FilterRequest) -> Option<&Consistency> {
-        request.consistency.as_ref()
-    }
-
-    fn answer_cached(engine: &Engine, staleness: &Staleness, request: &FilterRequest) -> Option<FilterResponse> {
-        // Names of nodes are many and long; whole pods have to be decoded and compiled.
-        let is_small = request.bitmaps.is_some()
-            && request.overlay.is_none()
-            && request.nodes.is_none()
-            && request.limit == 0
-            && !request.pending
-            && request.pods.len() <= limits::KEPT_PODS
-            && request.pods.iter().all(|pod| matches!(pod.pod, Some(pod::Pod::Uid(_) | pod::Pod::Name(_))));
-        if !is_small {
-            return None;
-        }
-        let asked = request::Asked {
-            pods: request.pods.clone(),
-            pending: false,
-            phase: request.phase,
-            nodes: None,
-            limit: 0,
-            start: request.start,
-            depth: Depth::FirstFailure,
-        };
-        let snapshot = engine.snapshot();
-        let detail = request::detail(request.detail).ok()?;
-        let question = asked.into_query(engine, &snapshot).ok()?;
-        let answer = engine.answer_cached(&snapshot, &question)?;
-        Some(response::filter(&answer, staleness.age(), detail, request.bitmaps.as_ref()))
-    }
-
-    fn answer(engine: &Engine, staleness: &Staleness, request: FilterRequest) -> Result<FilterResponse, Error> {
-        let detail = request::detail(request.detail)?;
-        let asked = request::Asked {
-            pods: request.pods,
-            pending: request.pending,
-            phase: request.phase,
-            nodes: request.nodes,
-            limit: request.limit,
-            start: request.start,
-            depth: Depth::FirstFailure,
-        };
-        let what_if = overlay::what_if(request.overlay)?;
-        let snapshot = overlay::snapshot(engine, &what_if, request.bitmaps.is_some())?;
-        let question = asked.into_query(engine, &snapshot)?;
-        let answer = engine.answer_on(&snapshot, &question)?;
-        Ok(response::filter(&answer, staleness.age(), detail, request.bitmaps.as_ref()))
-    }
-}
-
-/// `Explain`.
-#[derive(Debug)]
-pub(super) struct Explain;
-
-impl Call for Explain {
-    type Request = ExplainRequest;
-    type Response = ExplainResponse;
-
-    fn consistency(request: &ExplainRequest) -> Option<&Consistency> {
-        request.consistency.as_ref()
-    }
-
-    fn answer(engine: &Engine, staleness: &Staleness, request: ExplainRequest) -> Result<ExplainResponse, Error> {
-        let asked = request::Asked {
-            pods: request.pods,
-            pending: request.pending,
-            phase: request.phase,
-            nodes: request.nodes,
-            limit: 0,
-            start: 0,
-            depth: Depth::Each,
-        };
-        let what_if = overlay::what_if(request.overlay)?;
-        let snapshot = overlay::snapshot(engine, &what_if, false)?;
-        let question = asked.into_query(engine, &snapshot)?;
-        Ok(response::explain(&engine.answer_on(&snapshot, &question)?, staleness.age()))
-    }
 }

@@ -1,7 +1,5 @@
 //! Every limit of the engine, with its unit and its reason.
 
-use std::time::Duration;
-
 /// Rows that cluster-wide predicates are evaluated over for nominated pods in one query: each node with such pods takes a call
 /// over all rows per predicate. That is 4,000 nodes of 5,000, or 200 of 100,000. Beyond it the query is refused, since an
 /// answer without them would be wrong.
@@ -9,13 +7,6 @@ pub const NOMINATED_ROWS: usize = 20_000_000;
 
 /// Rows of the first range where a limit asks for fewer nodes: a call costs as much as some hundred rows.
 pub const SAMPLE_ROWS: usize = 256;
-
-/// Tries of an overlay that names a pod of which the newest snapshot does not show yet what the cache has learnt.
-pub const OVERLAY_TRIES: usize = 20;
-
-/// Time between two of them: snapshots are published every `FEED_GATHER` while there is anything new, so that all of
-/// them last ten times as long.
-pub const OVERLAY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Bytes of all cached verdicts and conjunctions, counted as if columns were not shared. A pod template takes about 0.5 MB at
 /// 100,000 nodes where one predicate rejects rows, and some 30 kB at 5,000 nodes.

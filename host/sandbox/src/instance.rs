@@ -186,8 +186,7 @@ fn as_configure(fault: Fault) -> Fault {
 pub(super) fn shorten(text: &str) -> String {
     let mut text = check::escape_controls(text).into_owned();
     if text.len() > FAULT_DETAIL_BYTES {
-        let end = (0..=FAULT_DETAIL_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text.truncate(end);
+        text.truncate(text.floor_char_boundary(FAULT_DETAIL_BYTES));
         text.push('…');
     }
     text

@@ -37,8 +37,8 @@ fn come_and_leave(arena: &Arena, at: usize, question: &str) {
 fn settle(arena: &Arena, files: usize) -> Duration {
     let start = Instant::now();
     timeout::until(|| {
-        let quiet = arena.metric("nodesift_proto_requests_in_flight") <= 1.0
-            && arena.metric("nodesift_proto_evaluations") == 0.0;
+        let quiet =
+            arena.metric("nodesift_api_requests_in_flight") <= 1.0 && arena.metric("nodesift_api_evaluations") == 0.0;
         (quiet && process::open_files(arena.sidecar.id()) <= files).then_some(())
     })
     .expect("nothing is under way");

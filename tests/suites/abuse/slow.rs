@@ -99,7 +99,7 @@ fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
     let begun = Instant::now();
     timeout::until(|| (process::open_files(id) >= before + CLIENTS - READERS).then_some(())).expect("all are accepted");
     // What the readers asked for is evaluated first: this is load like any other.
-    timeout::until(|| (arena.metric("nodesift_proto_evaluations") == 0.0).then_some(())).expect("the answers are made");
+    timeout::until(|| (arena.metric("nodesift_api_evaluations") == 0.0).then_some(())).expect("the answers are made");
 
     let (times, cut) = std::thread::scope(|scope| {
         let cut = scope.spawn(|| {

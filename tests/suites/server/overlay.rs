@@ -177,7 +177,7 @@ fn what_does_not_fit_names_its_field() {
         (json!({"nodes": [{"object": {"metadata": {}}}]}), 400, ["overlay.nodes[0].object.metadata: ", "name"]),
         (json!({"removedPods": many(10_001)}), 413, ["10001 removed pods", "10000"]),
         (json!({"addedPods": vec![json!({}); 10_001]}), 413, ["10001 added pods", "10000"]),
-        (json!({"nodes": vec![json!({}); 1_001]}), 413, ["1001 supposed nodes", "1000"]),
+        (json!({"nodes": vec![json!({}); 1_001]}), 413, ["1001 overlay nodes", "1000"]),
         (json!({"gone": []}), 400, ["overlay", "unknown field `gone`"]),
     ] {
         for path in ["/v1/filter", "/v1/explain"] {

@@ -4,9 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::thread;
 
-use crate::limits::{OVERLAY_PAUSE, OVERLAY_TRIES};
 use crate::query::PodRef;
 use crate::{Engine, Error};
 use nodesift_cache::metadata::{self, NodeFacts, PodFacts, PodRecord};
@@ -54,37 +52,20 @@ impl OverlaySpec {
 }
 
 impl Engine {
-    /// What is answered from the newest snapshot. Where the cache knows more of a pod by now than that snapshot shows, the
-    /// next one is some milliseconds away, and is asked instead, a few times over.
-    ///
-    /// # Errors
-    ///
-    /// Those of the answer.
-    pub fn settled<T>(&self, mut answer: impl FnMut(&Arc<Snapshot>) -> Result<T, Error>) -> Result<T, Error> {
-        let mut tries = 1;
-        loop {
-            match answer(&self.snapshot()) {
-                Err(Error::Overlay(OverlayError::Unsettled { .. })) if tries < OVERLAY_TRIES => tries += 1,
-                answered => return answered,
-            }
-            thread::sleep(OVERLAY_PAUSE);
-        }
-    }
-
     /// The newest snapshot as it would be. Nothing else ever sees it.
     ///
     /// # Errors
     ///
-    /// Where something that is named is not in the cache, or does not stop changing.
+    /// Where something that is named is not in the cache; [`OverlayError::Unsettled`] where the cache knows more of a pod than
+    /// the newest snapshot shows: try again after the next publication.
     pub fn overlay_snapshot(&self, spec: &OverlaySpec) -> Result<Arc<Snapshot>, Error> {
         if spec.is_empty() {
             return Ok(self.snapshot());
         }
         let nodes: Vec<NodeFacts> = spec.nodes.iter().map(metadata::node).collect();
-        self.settled(|snapshot| {
-            let overlay = self.overlay(spec, nodes.clone())?;
-            snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
-        })
+        let snapshot = self.snapshot();
+        let overlay = self.overlay(spec, nodes)?;
+        snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
     }
 
     /// Looks up what is named.

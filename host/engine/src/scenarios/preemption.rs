@@ -66,9 +66,10 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Where the pod or a node is not in the cache, or a victim does not stop changing.
+    /// Where the pod or a node is not in the cache; [`OverlayError::Unsettled`] where the cache knows more of a victim than the
+    /// newest snapshot shows: try again after the next publication.
     pub fn preempt(&self, query: &Preemption) -> Result<PreemptionAnswer, Error> {
-        self.settled(|snapshot| self.preempt_on(snapshot, query))
+        self.preempt_on(&self.snapshot(), query)
     }
 
     /// Answers from a given snapshot, so that a caller can look up nodes in the same one.

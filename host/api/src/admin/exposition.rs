@@ -1,0 +1,110 @@
+//! Metrics of the process: one registry, exposed as OpenMetrics text.
+//!
+//! Each crate has `Metrics` types that register themselves in the registry. Every label set is bounded by the code and not
+//! by the cluster: kinds, actions, names of predicates, never nodes or pods. [`process`] adds what the operating system
+//! reports of the process. Start at [`Exposition`].
+
+use std::fmt;
+use std::fs;
+use std::sync::Arc;
+
+use cpu_time::ProcessTime;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+/// The registry; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Exposition {
+    registry: Arc<Registry>,
+}
+
+impl Exposition {
+    /// The media type of [`Exposition::text`].
+    pub const MEDIA_TYPE: &'static str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+    /// Exposes a registry.
+    pub fn new(registry: Registry) -> Self {
+        Self { registry: Arc::new(registry) }
+    }
+
+    /// The current values of all metrics as OpenMetrics text.
+    ///
+    /// # Errors
+    ///
+    /// Where a collector fails to encode.
+    pub fn text(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// Registers processor time, memory, threads and file descriptors of this process.
+pub fn process(registry: &mut Registry) {
+    registry.register_collector(Box::new(Process));
+}
+
+#[derive(Debug)]
+struct Process;
+
+impl Collector for Process {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let cpu = ConstCounter::new(ProcessTime::now().as_duration().as_secs_f64());
+        let help = "Processor time used, in seconds";
+        cpu.encode(encoder.encode_descriptor("process_cpu_seconds", help, None, cpu.metric_type())?)?;
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let gauges = [
+            (
+                "process_resident_memory_bytes",
+                "Resident memory, in bytes",
+                field(&status, "VmRSS:").map(|kibibytes| kibibytes * 1024),
+            ),
+            ("process_threads", "Threads of the process", field(&status, "Threads:")),
+            ("process_open_fds", "Open file descriptors", open_files()),
+        ];
+        for (name, help, value) in gauges {
+            // Left out where the system does not report it.
+            if let Some(value) = value {
+                let gauge = ConstGauge::new(value);
+                gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number after a name in `/proc/self/status`.
+fn field(status: &str, name: &str) -> Option<i64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn open_files() -> Option<i64> {
+    i64::try_from(fs::read_dir("/proc/self/fd").ok()?.count()).ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_has_metrics_of_standard_names_and_units() {
+        let mut registry = Registry::default();
+        process(&mut registry);
+        let text = Exposition::new(registry).text().unwrap();
+        let value = |name: &str| -> f64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim().parse().unwrap()
+        };
+        assert!(value("process_resident_memory_bytes ") > 1e6);
+        assert!(value("process_threads ") >= 1.0);
+        assert!(value("process_open_fds ") >= 3.0);
+        assert!(value("process_cpu_seconds_total ") >= 0.0);
+        assert!(text.ends_with("# EOF\n"));
+    }
+}

@@ -1,0 +1,15 @@
+//! What operators read: dumps, streams and metrics. No call of a core is answered here.
+//!
+//! ```text
+//! state       GET /v1/state: nodes with their allocations, pending pods, as one JSON document
+//! events      GET /v1/events: allocations as they change, as JSON lines
+//! metrics     GET /metrics, over `exposition`
+//! exposition  the registry of all metrics as OpenMetrics text, with those of the process
+//! ```
+//!
+//! Start with [`state`].
+
+pub(crate) mod events;
+pub mod exposition;
+pub(crate) mod metrics;
+pub(crate) mod state;

@@ -1,0 +1,374 @@
+//! GET /v1/state: nodes, allocations and pending pods as the cache has them, in the names of YuniKorn's REST API.
+//!
+//! The cache's lock is held only while references are collected. The document is encoded afterwards and sent in chunks, so
+//! memory does not grow with the cluster. Resources of amount zero are left out. Start at [`state`].
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{RawQuery, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use tokio::sync::mpsc;
+
+use crate::calls::response;
+use crate::protocols::json::JSON;
+use crate::{Error, Service, limits};
+use nodesift_cache::metadata::requests::PODS;
+use nodesift_cache::metadata::{Amounts, Labels, Ownership, PodRecord};
+use nodesift_cache::{self as cache, Row, Snapshot};
+use nodesift_engine as engine;
+
+/// Answers GET /v1/state, and GET /v1/state?node=NAME.
+pub(crate) async fn state(State(service): State<Service>, RawQuery(query): RawQuery) -> Result<Response, Error> {
+    service.readiness().check()?;
+    let permit = service.dump_permit()?;
+    let node = query.as_deref().map(queried_node).transpose()?;
+    let (version, dump) = service
+        .write(move |service| {
+            let state = match &node {
+                None => service.writer().lock().state(),
+                Some(name) => {
+                    let state = service.writer().lock().state_of(name);
+                    state.ok_or_else(|| engine::Error::UnknownNode { node: name.clone() })?
+                }
+            };
+            let policy = service.engine().policy().generation;
+            let version = response::version(&state.snapshot, policy, service.staleness().age());
+            Ok((version, Dump::new(state, node.as_deref())))
+        })
+        .await?;
+    let (sender, receiver) = mpsc::channel(limits::STATE_CHUNKS);
+    tokio::task::spawn_blocking(move || {
+        let _held_while_working = permit;
+        let mut chunks = Chunks { buffer: Vec::with_capacity(limits::STREAM_CHUNK), sender };
+        let written = serde_json::to_writer(&mut chunks, &Document { version: &version, dump: &dump });
+        if let Err(error) = written.map_err(io::Error::from).and_then(|()| chunks.end()) {
+            tracing::debug!(%error, "the reader has left a state dump before its end");
+        }
+    });
+    let chunks = stream::unfold(Some(receiver), |receiver| async move {
+        let mut receiver = receiver?;
+        match receiver.recv().await {
+            Some(Chunk::Text(text)) => Some((Ok(text), Some(receiver))),
+            Some(Chunk::End) => None,
+            None => Some((Err(io::Error::other("the dump ended early")), None)),
+        }
+    });
+    Ok(([(header::CONTENT_TYPE, JSON)], Body::from_stream(chunks)).into_response())
+}
+
+/// The node of a query string. Names of nodes need no escapes in a URL.
+fn queried_node(query: &str) -> Result<String, Error> {
+    match query.split_once('=') {
+        Some(("node", name)) if !name.contains('&') => Ok(name.to_owned()),
+        _ => Err(Error::invalid("query", "only ?node=NAME is known")),
+    }
+}
+
+/// A part of the document.
+enum Chunk {
+    Text(Bytes),
+    /// Its absence means that the document is truncated.
+    End,
+}
+
+/// Sends in chunks what is written to it, at the pace of the reader (backpressure).
+struct Chunks {
+    buffer: Vec<u8>,
+    sender: mpsc::Sender<Chunk>,
+}
+
+impl Chunks {
+    fn end(mut self) -> io::Result<()> {
+        self.flush()?;
+        self.send(Chunk::End)
+    }
+
+    fn send(&self, chunk: Chunk) -> io::Result<()> {
+        self.sender.blocking_send(chunk).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl Write for Chunks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= limits::STREAM_CHUNK {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let text = std::mem::replace(&mut self.buffer, Vec::with_capacity(limits::STREAM_CHUNK));
+        if text.is_empty() { Ok(()) } else { self.send(Chunk::Text(text.into())) }
+    }
+}
+
+/// The content of a dump, sorted by name.
+struct Dump {
+    state: cache::State,
+    /// Rows by name, each with its pods.
+    nodes: Vec<(Row, Vec<Arc<PodRecord>>)>,
+    pending: Vec<Arc<PodRecord>>,
+    orphans: Vec<Arc<PodRecord>>,
+}
+
+impl Dump {
+    fn new(mut state: cache::State, node: Option<&str>) -> Self {
+        let mut pods = std::mem::take(&mut state.pods);
+        pods.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        let snapshot = &state.snapshot;
+        let (mut pending, mut orphans) = (Vec::new(), Vec::new());
+        let mut by_row: Vec<Vec<Arc<PodRecord>>> = vec![Vec::new(); snapshot.node_count()];
+        for pod in pods {
+            let row = pod.node_name.as_ref().map(|node| snapshot.node_row(node));
+            let place = match row {
+                None => Some(&mut pending),
+                Some(None) => Some(&mut orphans),
+                Some(Some(row)) => by_row.get_mut(row.index()),
+            };
+            place.into_iter().for_each(|place| place.push(Arc::clone(&pod)));
+        }
+        let rows: Arc<[Row]> = match node {
+            None => snapshot.rows_by_name(),
+            Some(name) => snapshot.node_row(name).into_iter().collect(),
+        };
+        let of_row = |row: &Row| (*row, by_row.get_mut(row.index()).map(std::mem::take).unwrap_or_default());
+        let nodes = rows.iter().map(of_row).collect();
+        Self { state, nodes, pending, orphans }
+    }
+
+    fn is_assumed(&self, pod: &PodRecord) -> bool {
+        self.state.assumed.contains_key(&pod.uid)
+    }
+}
+
+/// The whole document.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: &'a nodesift_proto::v1::Version,
+    #[serde(flatten)]
+    dump: &'a Dump,
+}
+
+impl Serialize for Dump {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("nodes", &Lazy(|| self.nodes.iter().map(|(row, pods)| self.node(*row, pods))))?;
+        let nominated = || self.pending.iter().filter(|pod| pod.nominated_node.is_some());
+        map.serialize_entry("pending", &Lazy(|| self.pending.iter().map(|pod| PendingPod::of(pod))))?;
+        map.serialize_entry("nominated", &Lazy(|| nominated().map(|pod| PendingPod::of(pod))))?;
+        let orphan = |pod| Allocation::of(pod, self.is_assumed(pod));
+        map.serialize_entry("orphans", &Lazy(|| self.orphans.iter().map(|pod| orphan(pod))))?;
+        map.end()
+    }
+}
+
+impl Dump {
+    fn node<'a>(&'a self, row: Row, pods: &'a [Arc<PodRecord>]) -> Node<'a> {
+        let snapshot = &*self.state.snapshot;
+        let count = |column: &cache::Column<i64>| column.get(row).copied().unwrap_or(0);
+        let of = |foreign: bool| {
+            let pods = pods.iter().filter(move |pod| pod.ownership.is_foreign() == foreign);
+            pods.map(|pod| Allocation::of(pod, self.is_assumed(pod))).collect()
+        };
+        let sums = sums(snapshot, row, pods);
+        let amounts = |of: fn(&Sums) -> i64| {
+            let amounts = sums.iter().map(|(name, sums)| (*name, of(sums)));
+            amounts.filter(|(_, amount)| *amount != 0).collect::<BTreeMap<&str, i64>>()
+        };
+        let mut allocatable = amounts(|sums| sums.allocatable);
+        let pod_limit = count(snapshot.pod_limit());
+        if pod_limit != 0 {
+            allocatable.insert(PODS, pod_limit);
+        }
+        Node {
+            node_id: snapshot.node_name(row),
+            attributes: LabelMap(snapshot.labels().get(row)),
+            schedulable: count_flag(snapshot.unschedulable(), row) == 0,
+            capacity: snapshot.capacity(row).map(|amounts| Resources(amounts)),
+            allocatable,
+            requested: amounts(|sums| sums.allocatable.wrapping_sub(sums.free)),
+            foreign: amounts(|sums| sums.foreign),
+            allocated: amounts(|sums| sums.allocatable.wrapping_sub(sums.free).wrapping_sub(sums.foreign)),
+            occupied: amounts(|sums| sums.foreign),
+            available: amounts(|sums| sums.free),
+            pod_count: count(snapshot.pods()),
+            foreign_pod_count: count(snapshot.foreign_pods()),
+            allocations: of(false),
+            foreign_allocations: of(true),
+        }
+    }
+}
+
+fn count_flag(column: &cache::Column<u8>, row: Row) -> u8 {
+    column.get(row).copied().unwrap_or(0)
+}
+
+/// One resource of one node.
+#[derive(Default)]
+struct Sums {
+    allocatable: i64,
+    free: i64,
+    foreign: i64,
+}
+
+fn sums<'a>(snapshot: &'a Snapshot, row: Row, pods: &'a [Arc<PodRecord>]) -> BTreeMap<&'a str, Sums> {
+    let at = |column: &cache::Column<i64>| column.get(row).copied().unwrap_or(0);
+    let named = snapshot.resource_names().filter_map(|name| Some((name, snapshot.resource(name)?)));
+    let mut sums: BTreeMap<&str, Sums> = named
+        .map(|(name, resource)| {
+            let (allocatable, free) = (at(&resource.allocatable), at(&resource.free));
+            (&**name, Sums { allocatable, free, foreign: at(&resource.foreign) })
+        })
+        .collect();
+    // Resources that no node advertises have no columns.
+    for pod in pods {
+        for (name, amount) in pod.facts.usage.iter().filter(|(name, _)| !snapshot.is_listed(name)) {
+            let sums = sums.entry(name).or_default();
+            sums.free = sums.free.wrapping_sub(*amount);
+            sums.foreign = sums.foreign.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });
+        }
+    }
+    sums
+}
+
+/// One node.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Node<'a> {
+    #[serde(rename = "nodeID")]
+    node_id: &'a str,
+    /// Its labels.
+    attributes: LabelMap<'a>,
+    schedulable: bool,
+    capacity: Option<Resources<'a>>,
+    allocatable: BTreeMap<&'a str, i64>,
+    /// Requests of all pods.
+    requested: BTreeMap<&'a str, i64>,
+    /// Those of pods of other schedulers; `occupied` is YuniKorn's name for it.
+    foreign: BTreeMap<&'a str, i64>,
+    /// Those of pods of the policy's schedulers.
+    allocated: BTreeMap<&'a str, i64>,
+    occupied: BTreeMap<&'a str, i64>,
+    /// Allocatable minus requested.
+    available: BTreeMap<&'a str, i64>,
+    pod_count: i64,
+    foreign_pod_count: i64,
+    allocations: Vec<Allocation<'a>>,
+    foreign_allocations: Vec<Allocation<'a>>,
+}
+
+/// A pod on a node.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Allocation<'a> {
+    allocation_key: &'a str,
+    namespace: &'a str,
+    name: &'a str,
+    #[serde(rename = "nodeID")]
+    node_id: &'a str,
+    resource: Resources<'a>,
+    priority: String,
+    /// Whether a core has reported it, and no event has confirmed it.
+    assumed: bool,
+    /// Whether the pod is being deleted.
+    terminating: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocation_tags: Option<ForeignTag>,
+    /// Of foreign pods only: whether the pod is not static, so that its scheduler may preempt it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preemptable: Option<bool>,
+}
+
+/// The owner of a foreign pod, by YuniKorn's tag.
+#[derive(Debug, Serialize)]
+struct ForeignTag {
+    foreign: &'static str,
+}
+
+impl<'a> Allocation<'a> {
+    /// The allocation of a pod on a node.
+    pub(super) fn of(pod: &'a PodRecord, assumed: bool) -> Self {
+        let foreign = match pod.ownership {
+            Ownership::Own => None,
+            Ownership::Foreign => Some("default"),
+            Ownership::ForeignStatic => Some("static"),
+        };
+        Self {
+            allocation_key: &pod.uid,
+            namespace: &pod.namespace,
+            name: &pod.name,
+            node_id: pod.node_name.as_deref().unwrap_or_default(),
+            resource: Resources(&pod.facts.usage),
+            priority: pod.priority.to_string(),
+            assumed,
+            terminating: pod.terminating,
+            allocation_tags: foreign.map(|foreign| ForeignTag { foreign }),
+            preemptable: foreign.map(|_| pod.ownership == Ownership::Foreign),
+        }
+    }
+}
+
+/// A pod that is bound to no node.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PendingPod<'a> {
+    allocation_key: &'a str,
+    namespace: &'a str,
+    name: &'a str,
+    /// Its requests.
+    resource: Resources<'a>,
+    priority: String,
+    /// `status.nominatedNodeName`.
+    #[serde(rename = "nominatedNodeID", skip_serializing_if = "Option::is_none")]
+    nominated_node_id: Option<&'a str>,
+}
+
+impl<'a> PendingPod<'a> {
+    fn of(pod: &'a PodRecord) -> Self {
+        Self {
+            allocation_key: &pod.uid,
+            namespace: &pod.namespace,
+            name: &pod.name,
+            resource: Resources(&pod.facts.requests),
+            priority: pod.priority.to_string(),
+            nominated_node_id: pod.nominated_node.as_deref(),
+        }
+    }
+}
+
+/// Amounts by resource as a JSON object.
+#[derive(Debug)]
+struct Resources<'a>(&'a Amounts);
+
+impl Serialize for Resources<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().filter(|(_, amount)| *amount != 0).map(|(name, amount)| (&**name, amount)))
+    }
+}
+
+/// Labels as a JSON object.
+struct LabelMap<'a>(Option<&'a Labels>);
+
+impl Serialize for LabelMap<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer
+            .collect_map(self.0.into_iter().flat_map(|labels| labels.iter()).map(|(key, value)| (&**key, &**value)))
+    }
+}
+
+/// A list whose items are made while it is encoded.
+struct Lazy<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for Lazy<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}

@@ -1,0 +1,46 @@
+//! What the API counts of its own load: requests in flight, evaluations running, requests refused.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// Counters of the API; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    /// Requests whose handlers run.
+    pub(crate) in_flight: Gauge,
+    /// Evaluations that run. One runs to its end even when its client has left.
+    pub(crate) evaluations: Gauge,
+    /// Requests that got no evaluation slot in time.
+    pub(super) refused: Counter,
+}
+
+impl Metrics {
+    /// Metrics that a registry exposes.
+    pub fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        let help = "Requests in flight, the scrape of this metric included";
+        registry.register("nodesift_api_requests_in_flight", help, metrics.in_flight.clone());
+        registry.register("nodesift_api_evaluations", "Evaluations running", metrics.evaluations.clone());
+        let help = "Requests refused because no evaluation slot would have become free in time";
+        registry.register("nodesift_api_requests_refused", help, metrics.refused.clone());
+        metrics
+    }
+}
+
+/// Counts one in a gauge until dropped.
+#[derive(Debug)]
+pub(crate) struct Counted(Gauge);
+
+impl Counted {
+    pub(crate) fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

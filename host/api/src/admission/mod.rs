@@ -1,0 +1,17 @@
+//! Whether a request is answered now, later or not at all.
+//!
+//! ```text
+//! readiness    before the initial lists are complete, and during a drain: refuse, or report it at /readyz
+//! staleness    how long the source has been silent; whether responses are marked or refused for it
+//! consistency  the minimum versions of a request, and the wait for the snapshot that shows them
+//! slots        one evaluation slot per core, the queue for them, and its backpressure
+//! metrics      what all of this counts
+//! ```
+//!
+//! Nothing here knows a call or a protocol, and no wait here holds a thread. Start with [`slots`].
+
+pub(crate) mod consistency;
+pub(crate) mod metrics;
+pub(crate) mod readiness;
+pub(crate) mod slots;
+pub(crate) mod staleness;

@@ -1,0 +1,152 @@
+//! Readiness and drain: values that are held, not flags that are set.
+//!
+//! Each step that must end before the first response holds a [`Latch`]; the process is ready once the last one is dropped.
+//! A drain ends readiness for good, while requests that still arrive are answered. Start at [`Readiness::wait_for`].
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::StatusCode;
+use tokio_util::sync::CancellationToken;
+
+use crate::Error;
+
+/// Whether responses may be given, and whether the process drains. Clones share their state.
+#[derive(Debug, Clone, Default)]
+pub struct Readiness {
+    state: Arc<Mutex<State>>,
+    drain: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<Arc<str>>,
+    draining: bool,
+    remarks: Vec<Remark>,
+}
+
+/// A condition that `/readyz` mentions without ending readiness; none while all is well.
+type Remark = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("waiting", &self.waiting)
+            .field("draining", &self.draining)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A step that must end before the first response; ended by dropping this.
+#[derive(Debug)]
+#[must_use = "readiness waits until this is dropped"]
+pub struct Latch {
+    what: Arc<str>,
+    readiness: Readiness,
+}
+
+impl Readiness {
+    /// Makes readiness wait until the latch is dropped. `what` names the step in `/readyz`, for example `the list of nodes`.
+    pub fn wait_for(&self, what: &str) -> Latch {
+        let what: Arc<str> = what.into();
+        self.locked(|state| state.waiting.push(Arc::clone(&what)));
+        Latch { what, readiness: self.clone() }
+    }
+
+    /// Adds a remark, such as `1 object is retried: Pod web/nginx-0`, to the `ok` of `/readyz`.
+    pub fn remark(&self, remark: impl Fn() -> Option<String> + Send + Sync + 'static) {
+        self.locked(|state| state.remarks.push(Arc::new(remark)));
+    }
+
+    /// Ends readiness: the process is about to end.
+    pub fn drain(&self) {
+        self.locked(|state| state.draining = true);
+        self.drain.cancel();
+    }
+
+    /// Ends with the start of a drain: for streams that would otherwise go on for ever.
+    pub(crate) fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.drain.clone().cancelled_owned()
+    }
+
+    /// Refuses before readiness. A drain does not refuse: requests that still arrive are answered.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotReady`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.locked(|state| match state.waiting.as_slice() {
+            [] => Ok(()),
+            waiting => Err(Error::NotReady { waiting: waiting.join(", ") }),
+        })
+    }
+
+    /// Status and text of `/readyz`.
+    pub(crate) fn report(&self) -> (StatusCode, String) {
+        let remarks = self.locked(|state| match (state.draining, state.waiting.as_slice()) {
+            (true, _) => Err("shutting down\n".to_owned()),
+            (false, []) => Ok(state.remarks.clone()),
+            (false, waiting) => Err(format!("waiting for {}\n", waiting.join(", "))),
+        });
+        match remarks {
+            Err(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
+            Ok(remarks) => {
+                let words: Vec<String> =
+                    [String::from("ok")].into_iter().chain(remarks.iter().filter_map(|remark| remark())).collect();
+                (StatusCode::OK, format!("{}\n", words.join(", ")))
+            }
+        }
+    }
+
+    fn locked<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        // A panic while the lock is held leaves plain values behind, which are still valid.
+        look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Latch {
+    fn drop(&mut self) {
+        self.readiness.locked(|state| {
+            if let Some(at) = state.waiting.iter().position(|what| Arc::ptr_eq(what, &self.what)) {
+                state.waiting.remove(at);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn readiness_comes_with_the_last_latch_and_names_what_it_waits_for() {
+        let readiness = Readiness::default();
+        let nodes = readiness.wait_for("the list of nodes");
+        let pods = readiness.wait_for("the list of pods");
+        assert_eq!(readiness.report().1, "waiting for the list of nodes, the list of pods\n");
+        drop(nodes);
+        assert_eq!(readiness.check().unwrap_err().text(), "not ready, waiting for the list of pods: try again");
+        drop(pods);
+        assert_eq!(readiness.report(), (StatusCode::OK, "ok\n".into()));
+    }
+
+    #[test]
+    fn remarks_are_shown_once_ready_and_do_not_end_readiness() {
+        let readiness = Readiness::default();
+        let latch = readiness.wait_for("the list of pods");
+        readiness.remark(|| Some("1 object is retried: Pod a/b".to_owned()));
+        readiness.remark(|| None);
+        assert_eq!(readiness.report().0, StatusCode::SERVICE_UNAVAILABLE);
+        drop(latch);
+        assert_eq!(readiness.report(), (StatusCode::OK, "ok, 1 object is retried: Pod a/b\n".into()));
+    }
+
+    #[test]
+    fn a_drain_ends_readiness_but_refuses_no_request() {
+        let readiness = Readiness::default();
+        readiness.drain();
+        assert_eq!(readiness.report().0, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(readiness.check().is_ok());
+    }
+}

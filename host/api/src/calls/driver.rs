@@ -1,0 +1,164 @@
+//! The driver: the one way from a request to its response, for every [`Call`] and every protocol.
+//!
+//! ```text
+//!               I/O thread                                   evaluation slot
+//! Encoded ──▶ small: decode ──┐   else ──────────────────────▶ decode
+//! Decoded ──▶ wait for the minimum versions ◀── not met ─────┤
+//!             └▶ small: cached answer? ──▶ encode, done       │
+//!                └▶ else ───────────────────────────────────▶ parse, evaluate, encode, done
+//! Parsed ◀── wait for the next publication ◀── unsettled ─────┘
+//! ```
+//!
+//! No wait holds a slot. A protocol begins with [`Stage::Decoded`] or [`Stage::Encoded`], and passes the function that encodes
+//! its responses. Start at [`run`].
+
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use nodesift_proto::v1::Consistency;
+use tokio::time::Instant;
+
+use crate::admission::consistency::{MinimumVersions, next_publication};
+use crate::admission::staleness::Staleness;
+use crate::{Error, Service, limits};
+use nodesift_cache::Generation;
+use nodesift_engine::Engine;
+
+/// A call that is answered from a snapshot.
+pub(crate) trait Call: 'static {
+    /// As decoded from the wire.
+    type Request: Send + 'static;
+    /// The request, checked and compiled once for all tries.
+    type Parsed: Send + 'static;
+    /// To be encoded for the wire.
+    type Response: 'static;
+
+    /// The minimum versions of a request.
+    fn consistency(request: &Self::Request) -> Option<&Consistency>;
+
+    /// Whether a request is small enough to be parsed, and answered where the answer is cached, on the I/O thread.
+    fn is_small(_: &Self::Request) -> bool {
+        false
+    }
+
+    /// Checks every field. Nothing here depends on a snapshot.
+    fn parse(request: Self::Request) -> Result<Self::Parsed, Error>;
+
+    /// The answer from the newest snapshot, where all of it is cached and valid.
+    fn answer_cached(_: &Engine, _: &Staleness, _: &mut Self::Parsed) -> Option<Self::Response> {
+        None
+    }
+
+    /// The answer from the newest snapshot. Called again after a publication where it fails as unsettled.
+    fn answer(engine: &Engine, staleness: &Staleness, parsed: &mut Self::Parsed) -> Result<Self::Response, Error>;
+}
+
+/// How far a request has come.
+pub(crate) enum Stage<C: Call> {
+    /// A body, and how to decode it: on the I/O thread up to [`limits::DECODE_BYTES`], in a slot above.
+    Encoded(Bytes, fn(&[u8]) -> Result<C::Request, Error>),
+    /// Decoded by the protocol, or in a slot.
+    Decoded(C::Request),
+    /// Answered once at least, or tried for a cached answer.
+    Parsed(C::Parsed),
+}
+
+/// What comes out of a slot.
+enum Outcome<C: Call, E> {
+    Done(E),
+    /// Decoded; the newest snapshot does not show its minimum versions.
+    Behind(C::Request),
+    /// No snapshot up to this generation shows a pod of the request as the cache already knows it.
+    Unsettled(C::Parsed, Generation, Error),
+}
+
+/// Answers a request: waits for its minimum versions, takes the cached answer or evaluates in a slot, and encodes.
+///
+/// # Errors
+///
+/// [`Error::NotReady`], [`Error::Stale`], [`Error::NotSeen`], [`Error::Overloaded`], and those of the call and of `encode`.
+pub(crate) async fn run<C: Call, E: Send + 'static>(
+    service: &Service,
+    mut stage: Stage<C>,
+    encode: fn(C::Response) -> Result<E, Error>,
+) -> Result<E, Error> {
+    service.check()?;
+    if let Stage::Encoded(body, decode) = &stage
+        && body.len() <= limits::DECODE_BYTES
+    {
+        stage = Stage::Decoded(decode(body)?);
+    }
+    let mut settles_until = None;
+    loop {
+        if let Stage::Decoded(request) = stage {
+            match outside_slot(service, request, encode).await? {
+                ControlFlow::Break(response) => return Ok(response),
+                ControlFlow::Continue(next) => stage = next,
+            }
+        }
+        let staleness = service.staleness().clone();
+        stage = match service.evaluate(move |engine| stage.in_slot(engine, &staleness, encode)).await? {
+            Outcome::Done(response) => return Ok(response),
+            Outcome::Behind(request) => Stage::Decoded(request),
+            Outcome::Unsettled(parsed, seen, error) => {
+                let until = *settles_until.get_or_insert_with(|| Instant::now() + limits::UNSETTLED_WAIT);
+                if !next_publication(service.reader(), seen, until).await {
+                    return Err(error);
+                }
+                Stage::Parsed(parsed)
+            }
+        };
+    }
+}
+
+/// Waits for the minimum versions; breaks with the cached answer of a small request, continues with what a slot has to do.
+async fn outside_slot<C: Call, E>(
+    service: &Service,
+    request: C::Request,
+    encode: fn(C::Response) -> Result<E, Error>,
+) -> Result<ControlFlow<E, Stage<C>>, Error> {
+    if let Some(minimum) = MinimumVersions::parse(C::consistency(&request))? {
+        minimum.wait(service.reader()).await?;
+    }
+    if !C::is_small(&request) {
+        return Ok(ControlFlow::Continue(Stage::Decoded(request)));
+    }
+    let mut parsed = C::parse(request)?;
+    match service.try_at_once(|engine| C::answer_cached(engine, service.staleness(), &mut parsed))? {
+        Some(response) => encode(response).map(ControlFlow::Break),
+        None => Ok(ControlFlow::Continue(Stage::Parsed(parsed))),
+    }
+}
+
+impl<C: Call> Stage<C> {
+    /// Decodes, parses, evaluates and encodes, as far as that has not been done.
+    fn in_slot<E>(
+        self,
+        engine: &Engine,
+        staleness: &Staleness,
+        encode: fn(C::Response) -> Result<E, Error>,
+    ) -> Result<Outcome<C, E>, Error> {
+        let mut parsed = match self {
+            Self::Parsed(parsed) => parsed,
+            Self::Decoded(request) => C::parse(request)?,
+            Self::Encoded(body, decode) => {
+                let request = decode(&body)?;
+                let minimum = MinimumVersions::parse(C::consistency(&request))?;
+                if minimum.is_some_and(|minimum| !minimum.are_met(&engine.snapshot())) {
+                    return Ok(Outcome::Behind(request));
+                }
+                C::parse(request)?
+            }
+        };
+        // Taken before the answer: a publication meanwhile ends the wait for the next one at once.
+        let seen = engine.snapshot().generation();
+        match C::answer(engine, staleness, &mut parsed) {
+            Ok(response) => encode(response).map(Outcome::Done),
+            Err(error) if error.is_unsettled() => Ok(Outcome::Unsettled(parsed, seen, error)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

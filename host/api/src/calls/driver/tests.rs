@@ -1,0 +1,172 @@
+//! The driver with scripted calls, and with `Filter` over both protocols. Time stands still unless every task waits.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::BodyExt as _;
+use nodesift_proto::v1::{Bitmaps, FilterRequest, Pod, PodName, pod};
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::Duration;
+use tower::ServiceExt as _;
+
+use super::*;
+use crate::calls::filter::Filter;
+use crate::exposition::Exposition;
+use crate::{BodyLimit, Readiness, Settings, router};
+use nodesift_cache::{self as cache, OverlayError, SharedWriter, metadata};
+use nodesift_engine::{self as engine, ActivePolicy};
+use nodesift_sandbox::Runtime;
+
+/// A service whose policy has no predicates, over one node and one pending pod.
+fn service() -> (Service, SharedWriter) {
+    let (mut writer, reader) = cache::new();
+    add_node(&mut writer, "n");
+    let pod = json!({"metadata": {"namespace": "default", "name": "web", "uid": "u"}});
+    let schedulers = vec!["default-scheduler".to_owned()];
+    writer.apply_pod(metadata::pod_record(&serde_json::from_value(pod).unwrap(), &schedulers));
+    writer.publish();
+    let writer = SharedWriter::new(writer.into());
+    let policy = ActivePolicy {
+        generation: 1,
+        scheduler_names: schedulers,
+        annotation_keys: Vec::new(),
+        predicates: Vec::new(),
+    };
+    let engine = Arc::new(Engine::new(reader, policy, Runtime::start(None).unwrap()));
+    (Service::new(engine, Arc::clone(&writer), Readiness::default(), Settings::default()), writer)
+}
+
+fn add_node(writer: &mut cache::Writer, name: &str) {
+    writer.apply_node(&metadata::node(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()));
+}
+
+/// Publishes another generation.
+fn publish(writer: &SharedWriter, node: &str) {
+    let mut writer = writer.lock();
+    add_node(&mut writer, node);
+    writer.publish();
+}
+
+/// A call that fails as unsettled for a number of times.
+struct Scripted {
+    unsettled: usize,
+    tries: usize,
+    tried: Arc<Notify>,
+    consistency: Option<Consistency>,
+}
+
+impl Call for Scripted {
+    type Request = Self;
+    type Parsed = Self;
+    type Response = usize;
+
+    fn consistency(request: &Self) -> Option<&Consistency> {
+        request.consistency.as_ref()
+    }
+
+    fn parse(request: Self) -> Result<Self, Error> {
+        Ok(request)
+    }
+
+    fn answer(_: &Engine, _: &Staleness, request: &mut Self) -> Result<usize, Error> {
+        request.tries += 1;
+        request.tried.notify_one();
+        if request.tries <= request.unsettled {
+            return Err(engine::Error::from(OverlayError::Unsettled { uid: "u".into() }).into());
+        }
+        Ok(request.tries)
+    }
+}
+
+/// Waits until no evaluation runs, so that every slot is free.
+async fn slots_are_free(service: &Service) {
+    while service.metrics().evaluations.get() != 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unsettled_request_waits_for_publications_without_a_slot() {
+    let (service, writer) = service();
+    let tried = Arc::new(Notify::new());
+    let call = Scripted { unsettled: 2, tries: 0, tried: Arc::clone(&tried), consistency: None };
+    let answer = tokio::spawn({
+        let service = service.clone();
+        async move { run(&service, Stage::<Scripted>::Decoded(call), Ok).await }
+    });
+    for node in ["a", "b"] {
+        tried.notified().await;
+        slots_are_free(&service).await;
+        assert!(!answer.is_finished());
+        publish(&writer, node);
+    }
+    assert_eq!(answer.await.unwrap().unwrap(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_stays_unsettled_fails_after_a_bounded_time() {
+    let (service, _writer) = service();
+    let call = Scripted { unsettled: usize::MAX, tries: 0, tried: Arc::default(), consistency: None };
+    let start = Instant::now();
+    let error = run(&service, Stage::<Scripted>::Decoded(call), Ok).await.unwrap_err();
+    assert_eq!(error.status().0, tonic::Code::Aborted);
+    let waited = start.elapsed();
+    assert!(waited >= limits::UNSETTLED_WAIT && waited < 2 * limits::UNSETTLED_WAIT, "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn minimum_versions_are_waited_for_without_a_slot_wherever_a_body_is_decoded() {
+    for body_bytes in [1, limits::DECODE_BYTES + 1] {
+        let (service, writer) = service();
+        let stage = Stage::<Scripted>::Encoded(vec![b' '; body_bytes].into(), |_| {
+            let consistency =
+                Consistency { min_generation: Some(1_000), deadline_ms: Some(30_000), ..Default::default() };
+            Ok(Scripted { unsettled: 0, tries: 0, tried: Arc::default(), consistency: Some(consistency) })
+        });
+        let answer = tokio::spawn({
+            let service = service.clone();
+            async move { run(&service, stage, Ok).await }
+        });
+        for number in 0..1_000 {
+            slots_are_free(&service).await;
+            tokio::task::yield_now().await;
+            publish(&writer, &format!("n-{number}"));
+        }
+        assert_eq!(answer.await.unwrap().unwrap(), 1, "{body_bytes}");
+    }
+}
+
+/// POST /v1/filter.
+async fn post(router: &Router, body: &Value) -> Value {
+    let request = Request::post("/v1/filter").body(Body::from(body.to_string())).unwrap();
+    let response = router.clone().oneshot(request).await.unwrap();
+    serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
+}
+
+#[tokio::test]
+async fn json_and_grpc_give_the_same_cached_answer_without_an_evaluation() {
+    let (service, _writer) = service();
+    let router = router::router(service.clone(), BodyLimit(limits::BODY_BYTES), Exposition::new(Registry::default()));
+    let body = json!({"pods": [{"name": {"namespace": "default", "name": "web"}}], "bitmaps": {}});
+    assert_eq!(service.slots().mean_time(), Duration::ZERO);
+    let evaluated = post(&router, &body).await;
+    assert_eq!(evaluated["pods"][0]["feasibleCount"], 1, "{evaluated}");
+    let one_evaluation = service.slots().mean_time();
+    assert_ne!(one_evaluation, Duration::ZERO);
+
+    let cached_over_json = post(&router, &body).await;
+    let name = PodName { namespace: "default".into(), name: "web".into() };
+    let pods = vec![Pod { pod: Some(pod::Pod::Name(name)) }];
+    let request = FilterRequest { pods, bitmaps: Some(Bitmaps::default()), ..FilterRequest::default() };
+    let cached_over_grpc = run(&service, Stage::<Filter>::Decoded(request), Ok).await.unwrap();
+    assert_eq!(service.slots().mean_time(), one_evaluation, "no slot was used again");
+
+    assert_eq!(cached_over_json, evaluated);
+    assert_eq!(serde_json::to_value(cached_over_grpc).unwrap(), evaluated);
+}

@@ -1,0 +1,26 @@
+//! The calls of `nodesift.v1`, whatever the protocol: messages in, messages out.
+//!
+//! ```text
+//! driver             runs any `Call`: consistency, cached answers, slots, retries; the one way to an answer
+//! filter · explain   which nodes fit, and why the others do not
+//! yunikorn           YuniKorn's three predicate calls, with its error texts
+//!   request          fields of requests → pods and nodes of the engine; errors name the field
+//!   overlay          hypothetical overlays → snapshots
+//!   response         the engine's answers → messages
+//! assume             Assume, Forget: decisions of a core → the cache's writer
+//! node_index         which node is in which row, as the difference from what a core knows
+//! node_index_stream  NodeIndex: that difference as a stream
+//! ```
+//!
+//! Bytes are the business of [`protocols`](crate::protocols). Start with [`driver`].
+
+pub mod assume;
+pub(crate) mod driver;
+pub(crate) mod explain;
+pub(crate) mod filter;
+mod node_index;
+pub(crate) mod node_index_stream;
+mod overlay;
+pub(crate) mod request;
+pub mod response;
+pub(crate) mod yunikorn;

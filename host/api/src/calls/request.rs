@@ -1,0 +1,222 @@
+//! Fields of `nodesift.v1` requests → pods and nodes as the engine takes them. Every field is checked, errors name the field.
+//!
+//! Not here: overlays, which are in [`overlay`](super::overlay), and minimum versions. Start at [`Selection::parse`].
+
+use std::num::NonZero;
+
+use nodesift_proto::Object;
+use nodesift_proto::v1::{self, pod};
+use serde::de::DeserializeOwned;
+
+use crate::error::at_most;
+use crate::{Error, limits};
+use nodesift_cache::Snapshot;
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Sample};
+use nodesift_object::Pod;
+use nodesift_object::decode::without_position;
+
+/// What is wrong with a pod that should use a node's resources and is terminated.
+pub(super) const TERMINATED: &str = "is terminated and uses no resources: leave it out, or send one that is not";
+
+/// The fields that `Filter` and `Explain` have in common.
+#[derive(Debug)]
+pub(super) struct Fields {
+    /// Pods by UID, by name or whole.
+    pub(super) pods: Vec<v1::Pod>,
+    /// Every unbound pod of the snapshot instead of `pods`.
+    pub(super) pending: bool,
+    /// A [`v1::Phase`].
+    pub(super) phase: i32,
+    /// Absent: all nodes.
+    pub(super) nodes: Option<v1::NodeSubset>,
+    /// The number of feasible nodes that is enough; 0: all.
+    pub(super) limit: u32,
+    /// The row at which the search for `limit` nodes starts.
+    pub(super) start: u32,
+}
+
+/// Pods and nodes of a request, ready to be evaluated on any snapshot.
+#[derive(Debug)]
+pub(super) struct Selection {
+    query: Query,
+    /// Whether the pods are those that are pending at the time of the evaluation.
+    pending: bool,
+}
+
+impl Selection {
+    /// Checks the fields, and decodes and compiles pods that are given whole.
+    ///
+    /// # Errors
+    ///
+    /// Names the first field that is wrong or too large.
+    pub(super) fn parse(fields: Fields, depth: Depth) -> Result<Self, Error> {
+        let Fields { pods, pending, phase, nodes, limit, start } = fields;
+        let phase = self::phase(phase)?;
+        if pending && !pods.is_empty() {
+            return Err(Error::invalid("pending", "give either pods or pending, not both"));
+        }
+        at_most("pods", pods.len(), limits::REQUEST_PODS)?;
+        let pods = pods.into_iter().enumerate().map(|(at, pod)| pod_ref(&format!("pods[{at}]"), pod));
+        let pods = pods.collect::<Result<_, _>>()?;
+        let nodes = match (nodes, sample(limit, start)?) {
+            (Some(_), Some(_)) => return Err(Error::invalid("limit", "give either nodes or limit, not both")),
+            (Some(subset), None) => Nodes::Named(subset.names),
+            (None, Some(sample)) => Nodes::Enough(sample),
+            (None, None) => Nodes::All,
+        };
+        Ok(Self { query: Query { pods, nodes, phase, depth }, pending })
+    }
+
+    /// The engine's query for an answer on a snapshot. Lists the pending pods where these are selected.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooMuch`] for more pods, or pods times nodes, than one request may hold.
+    pub(super) fn on(&mut self, engine: &Engine, snapshot: &Snapshot) -> Result<&Query, Error> {
+        if self.pending {
+            // As records and not by name: a pod that is deleted meanwhile must not fail the request for all others.
+            self.query.pods = engine.pending_pods().into_iter().map(PodRef::Known).collect();
+        }
+        let pods = self.query.pods.len();
+        at_most("pods", pods, limits::REQUEST_PODS)?;
+        let rows = match &self.query.nodes {
+            Nodes::All | Nodes::Enough(_) => snapshot.node_count(),
+            Nodes::Named(names) => names.len(),
+        };
+        at_most("pairs of pod and node", pods.saturating_mul(rows), limits::REQUEST_PAIRS)?;
+        Ok(&self.query)
+    }
+}
+
+/// The detail of a `Filter` response; unspecified means failures with counts.
+pub(super) fn detail(detail: i32) -> Result<v1::Detail, Error> {
+    match v1::Detail::try_from(detail) {
+        Ok(v1::Detail::Unspecified) => Ok(v1::Detail::Failures),
+        Ok(detail) => Ok(detail),
+        Err(unknown) => Err(Error::invalid("detail", unknown.to_string())),
+    }
+}
+
+/// The sample of nodes that is enough; none where all nodes are evaluated.
+fn sample(limit: u32, start: u32) -> Result<Option<Sample>, Error> {
+    // Rows are u32, which a usize holds.
+    let in_rows = |rows: u32| usize::try_from(rows).unwrap_or(usize::MAX);
+    match NonZero::new(in_rows(limit)) {
+        Some(limit) => Ok(Some(Sample::new(in_rows(start), limit))),
+        None if start > 0 => {
+            Err(Error::invalid("start", "takes effect with a limit only: set limit, or leave start out"))
+        }
+        None => Ok(None),
+    }
+}
+
+fn phase(phase: i32) -> Result<Phase, Error> {
+    match v1::Phase::try_from(phase) {
+        Ok(v1::Phase::Unspecified | v1::Phase::Allocate) => Ok(Phase::Allocate),
+        Ok(v1::Phase::Reserve) => Ok(Phase::Reserve),
+        Err(unknown) => Err(Error::invalid("phase", unknown.to_string())),
+    }
+}
+
+/// A pod by UID, by name or whole; `place` is the path of the field in errors.
+pub(super) fn pod_ref(place: &str, pod: v1::Pod) -> Result<PodRef, Error> {
+    let field = |name: &str| format!("{place}.{name}");
+    match pod.pod {
+        Some(pod::Pod::Uid(uid)) if uid.is_empty() => Err(Error::invalid(field("uid"), "is empty")),
+        Some(pod::Pod::Uid(uid)) => Ok(PodRef::Uid(uid)),
+        Some(pod::Pod::Name(name)) if name.name.is_empty() => Err(Error::invalid(field("name.name"), "is empty")),
+        Some(pod::Pod::Name(name)) if name.namespace.is_empty() => Ok(named("default".to_owned(), name.name)),
+        Some(pod::Pod::Name(name)) => Ok(named(name.namespace, name.name)),
+        Some(pod::Pod::Json(text)) => {
+            let pod: Pod = from_text(&field("json"), &text)?;
+            Ok(PodRef::Whole(Box::new(pod)))
+        }
+        Some(pod::Pod::Object(object)) => {
+            let pod: Pod = from_object(&field("object"), object)?;
+            Ok(PodRef::Whole(Box::new(pod)))
+        }
+        None => Err(Error::invalid(place, "give one of uid, name, json, object")),
+    }
+}
+
+/// Decodes an object from JSON text; `field` is the path of the field in errors.
+pub(crate) fn from_text<T: DeserializeOwned>(field: &str, text: &str) -> Result<T, Error> {
+    decode(field, text, ToString::to_string)
+}
+
+/// Decodes an object from a protobuf message by way of its JSON text, so that there is one decoder of objects. Its errors
+/// leave out the position in that text, which the client has never seen.
+pub(super) fn from_object<T: DeserializeOwned>(field: &str, object: Object) -> Result<T, Error> {
+    decode(field, &object.into_json(), without_position)
+}
+
+/// Decodes an object; one that is malformed is decoded a second time to find the field. `describe` makes the error's text.
+fn decode<T: DeserializeOwned>(
+    field: &str,
+    text: &str,
+    describe: fn(&serde_json::Error) -> String,
+) -> Result<T, Error> {
+    if let Ok(object) = serde_json::from_str(text) {
+        return Ok(object);
+    }
+    let mut json = serde_json::Deserializer::from_str(text);
+    let object = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        // serde_path_to_error names the document itself ".".
+        let field = if path == "." { field.to_owned() } else { format!("{field}.{path}") };
+        Error::invalid(field, describe(error.inner()))
+    })?;
+    json.end().map_err(|error| Error::invalid(field, describe(&error)))?;
+    Ok(object)
+}
+
+fn named(namespace: String, name: String) -> PodRef {
+    PodRef::Name { namespace, name }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_pod_without_any_reference_names_its_field() {
+        let error = pod_ref("pods[2]", v1::Pod { pod: None }).unwrap_err();
+        assert_eq!(error.text(), "pods[2]: give one of uid, name, json, object");
+    }
+
+    #[test]
+    fn a_pod_named_without_a_namespace_is_in_default() {
+        let name = v1::PodName { namespace: String::new(), name: "web".into() };
+        let pod = pod_ref("pods[0]", v1::Pod { pod: Some(pod::Pod::Name(name)) }).unwrap();
+        assert!(matches!(pod, PodRef::Name { namespace, name } if namespace == "default" && name == "web"));
+    }
+
+    #[test]
+    fn a_malformed_whole_pod_names_field_and_position() {
+        let pod = v1::Pod { pod: Some(pod::Pod::Json("[".into())) };
+        let text = pod_ref("pods[1]", pod).unwrap_err().text();
+        assert!(text.starts_with("pods[1].json: ") && text.contains("line 1"), "{text}");
+    }
+
+    #[test]
+    fn a_whole_object_is_decoded_as_its_text() {
+        let read = |text: &str| {
+            let object = Object::from_json(text).unwrap();
+            pod_ref("pods[0]", v1::Pod { pod: Some(pod::Pod::Object(object)) })
+        };
+        let pod = read(r#"{"metadata":{"name":"p"},"spec":{"priority":5.0}}"#).unwrap();
+        assert!(matches!(pod, PodRef::Whole(pod) if pod.spec.priority == Some(5)));
+        let error = read(r#"{"metadata":{"name":"p"},"spec":{},"spec":{}}"#).unwrap_err().text();
+        assert!(error.contains("duplicate field") && !error.contains("line"), "{error}");
+        let error = read(r#"{"metadata":{"name":"p"},"spec":{"priority":"high"}}"#).unwrap_err().text();
+        assert!(error.starts_with("pods[0].object.spec.priority: "), "{error}");
+    }
+
+    #[test]
+    fn unknown_enum_numbers_are_refused() {
+        assert_eq!(phase(7).unwrap_err().status().0, tonic::Code::InvalidArgument);
+        assert_eq!(detail(-1).unwrap_err().status().0, tonic::Code::InvalidArgument);
+        assert_eq!(detail(0).unwrap(), v1::Detail::Failures);
+    }
+}

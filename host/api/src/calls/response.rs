@@ -1,0 +1,139 @@
+//! The engine's [`Answer`] → messages of `nodesift.v1`: rows become names or bitmaps, failures become groups.
+//!
+//! Start at [`filter`] and [`explain`].
+
+use nodesift_proto::v1;
+
+use super::node_index::node_index;
+use crate::Age;
+use nodesift_cache::Snapshot;
+use nodesift_engine::{Answer, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet};
+
+/// The response of `Filter`, in the detail asked for. With `bitmaps`, nodes are bitmaps over rows, and the node index comes as
+/// the difference from the one that the core knows.
+pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1::Bitmaps>) -> v1::FilterResponse {
+    let snapshot = &*answer.snapshot;
+    let naming = if bitmaps.is_some() { Naming::Rows } else { Naming::Names(snapshot) };
+    v1::FilterResponse {
+        version: Some(version(snapshot, answer.policy_generation, age)),
+        pods: answer.pods.iter().map(|pod| pod_answer(naming, pod, detail)).collect(),
+        rows: bitmaps.map(|known| node_index(snapshot, known)),
+    }
+}
+
+/// The form of sets of nodes.
+#[derive(Debug, Clone, Copy)]
+enum Naming<'a> {
+    /// Names, sorted.
+    Names(&'a Snapshot),
+    /// Bitmaps over rows.
+    Rows,
+}
+
+impl Naming<'_> {
+    /// Names and no bitmap, or a bitmap and no names.
+    fn nodes(self, rows: &RowSet) -> (Vec<String>, Option<Vec<u8>>) {
+        match self {
+            Self::Names(snapshot) => (names(snapshot, rows), None),
+            Self::Rows => (Vec::new(), Some(rows.to_bytes())),
+        }
+    }
+}
+
+/// The response of `Explain`.
+pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
+    let naming = Naming::Names(&answer.snapshot);
+    let pods = answer.pods.iter().map(|pod| v1::PodExplanation {
+        pod: pod.pod.clone(),
+        predicates: pod
+            .predicates
+            .iter()
+            .map(|alone| v1::PredicateAnswer {
+                predicate: alone.predicate.to_string(),
+                failures: alone.failures.iter().map(|failure| group(naming, failure, true)).collect(),
+            })
+            .collect(),
+        conjunction: Some(pod_answer(naming, pod, v1::Detail::Failures)),
+    });
+    let version = version(&answer.snapshot, answer.policy_generation, age);
+    v1::ExplainResponse { version: Some(version), pods: pods.collect() }
+}
+
+/// The versions that an answer was computed from, and its staleness.
+pub(crate) fn version(snapshot: &Snapshot, policy_generation: u64, age: Age) -> v1::Version {
+    v1::Version {
+        generation: snapshot.generation().0,
+        policy_generation,
+        nodes_resource_version: snapshot.nodes_resource_version().to_owned(),
+        pods_resource_version: snapshot.pods_resource_version().to_owned(),
+        staleness_ms: age.silence.map(|silence| u64::try_from(silence.as_millis()).unwrap_or(u64::MAX)),
+        stale: age.stale,
+    }
+}
+
+fn pod_answer(naming: Naming<'_>, pod: &PodAnswer, detail: v1::Detail) -> v1::PodAnswer {
+    let (failures, message) = match detail {
+        v1::Detail::Feasible => (Vec::new(), None),
+        _ => {
+            let with_nodes = detail == v1::Detail::Nodes;
+            let groups = pod.failures.iter().map(|failure| group(naming, failure, with_nodes));
+            (groups.collect(), pod.message.as_deref().map(str::to_owned))
+        }
+    };
+    let (feasible, feasible_rows) = naming.nodes(&pod.feasible);
+    v1::PodAnswer {
+        pod: pod.pod.clone(),
+        feasible,
+        failures,
+        message,
+        faults: faults(&pod.faults),
+        nodes: count(pod.nodes),
+        cycle: match pod.cycle {
+            Cycle::EachNode => v1::Cycle::EachNode,
+            Cycle::NamedNodes => v1::Cycle::NamedNodes,
+            Cycle::Rejected => v1::Cycle::Rejected,
+            Cycle::Aborted => v1::Cycle::Aborted,
+        }
+        .into(),
+        feasible_rows,
+        feasible_count: count(pod.feasible.len()),
+        next_start: pod.next.map(|row| row.0),
+    }
+}
+
+/// Names of the nodes that fit.
+pub(super) fn feasible(snapshot: &Snapshot, pod: &PodAnswer) -> Vec<String> {
+    names(snapshot, &pod.feasible)
+}
+
+/// Predicates that trapped, timed out or broke the contract.
+pub(super) fn faults(reports: &[FaultReport]) -> Vec<v1::Fault> {
+    let fault = |report: &FaultReport| v1::Fault {
+        predicate: report.predicate.to_string(),
+        fault: report.fault.kind.name().to_owned(),
+        detail: report.fault.detail.clone(),
+        effect: report.effect.name().to_owned(),
+    };
+    reports.iter().map(fault).collect()
+}
+
+fn group(naming: Naming<'_>, failure: &FailureGroup, with_nodes: bool) -> v1::Failure {
+    let (nodes, node_rows) = if with_nodes { naming.nodes(&failure.rows) } else { Default::default() };
+    v1::Failure {
+        predicate: failure.predicate.to_string(),
+        code: failure.code.name().to_owned(),
+        reasons: failure.reasons.to_vec(),
+        count: count(failure.rows.len()),
+        nodes,
+        node_rows,
+    }
+}
+
+fn names(snapshot: &Snapshot, rows: &RowSet) -> Vec<String> {
+    rows.by_name(snapshot).into_iter().map(|row| snapshot.node_name(row).to_owned()).collect()
+}
+
+/// A count of rows, which are u32.
+fn count(rows: usize) -> u32 {
+    u32::try_from(rows).unwrap_or(u32::MAX)
+}

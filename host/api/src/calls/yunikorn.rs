@@ -1,0 +1,173 @@
+//! YuniKorn's predicate calls, with the semantics and error texts of its shim.
+//!
+//! A pod or node that is not in the cache is no error of the call: the core takes the text as the reason why the pod does not
+//! fit. It counts equal texts, so no text names a node. Start at [`Predicates`].
+
+use nodesift_proto::v1::{
+    Consistency, PreFilterPredicatesRequest, PreFilterPredicatesResponse, PredicatesRequest, PredicatesResponse,
+    PreemptionPredicatesRequest, PreemptionPredicatesResponse,
+};
+
+use super::driver::Call;
+use super::response;
+use crate::admission::staleness::Staleness;
+use crate::error::at_most;
+use crate::{Error, limits};
+use nodesift_engine::{
+    self as engine, Answer, Candidate, Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Preemption, PreemptionOutcome,
+    Query,
+};
+
+/// The error text of YuniKorn's shim for a pod that it does not know.
+const NO_POD: &str = "predicates were not run because pod was not found in cache";
+/// The error text of YuniKorn's shim for a node that it does not know.
+const NO_NODE: &str = "predicates were not run because node was not found in cache";
+
+/// `Predicates`: one pod on one node.
+pub(crate) enum Predicates {}
+
+impl Call for Predicates {
+    type Request = PredicatesRequest;
+    type Parsed = PredicatesRequest;
+    type Response = PredicatesResponse;
+
+    fn consistency(request: &PredicatesRequest) -> Option<&Consistency> {
+        request.consistency.as_ref()
+    }
+
+    fn parse(request: PredicatesRequest) -> Result<PredicatesRequest, Error> {
+        Ok(request)
+    }
+
+    fn answer(
+        engine: &Engine,
+        staleness: &Staleness,
+        request: &mut PredicatesRequest,
+    ) -> Result<PredicatesResponse, Error> {
+        let (key, phase) = (&request.allocation_key, phase(request.allocate));
+        let answer = match evaluate(engine, key, Nodes::Named(vec![request.node_id.clone()]), phase) {
+            Ok(answer) => answer,
+            Err(error) => {
+                let mut text = missing(error)?;
+                // Where both are missing the shim names the pod.
+                if text == NO_NODE && evaluate(engine, key, Nodes::Named(Vec::new()), phase).is_err() {
+                    text = NO_POD;
+                }
+                return Ok(PredicatesResponse { error: text.to_owned(), ..PredicatesResponse::default() });
+            }
+        };
+        let pod = answer.pods.first();
+        Ok(PredicatesResponse {
+            fits: pod.is_some_and(|pod| !pod.feasible.is_empty()),
+            error: pod.and_then(failed_plugin).unwrap_or_default(),
+            version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
+            faults: pod.map(|pod| response::faults(&pod.faults)).unwrap_or_default(),
+        })
+    }
+}
+
+/// `PreFilterPredicates`: one pod on all nodes.
+pub(crate) enum PreFilterPredicates {}
+
+impl Call for PreFilterPredicates {
+    type Request = PreFilterPredicatesRequest;
+    type Parsed = PreFilterPredicatesRequest;
+    type Response = PreFilterPredicatesResponse;
+
+    fn consistency(request: &PreFilterPredicatesRequest) -> Option<&Consistency> {
+        request.consistency.as_ref()
+    }
+
+    fn parse(request: PreFilterPredicatesRequest) -> Result<PreFilterPredicatesRequest, Error> {
+        Ok(request)
+    }
+
+    fn answer(
+        engine: &Engine,
+        staleness: &Staleness,
+        request: &mut PreFilterPredicatesRequest,
+    ) -> Result<PreFilterPredicatesResponse, Error> {
+        let answer = match evaluate(engine, &request.allocation_key, Nodes::All, phase(request.allocate)) {
+            Ok(answer) => answer,
+            Err(error) => {
+                let error = missing(error)?.to_owned();
+                return Ok(PreFilterPredicatesResponse { error, ..PreFilterPredicatesResponse::default() });
+            }
+        };
+        let pod = answer.pods.first();
+        let feasible_nodes = pod.map(|pod| response::feasible(&answer.snapshot, pod)).unwrap_or_default();
+        Ok(PreFilterPredicatesResponse {
+            success: !feasible_nodes.is_empty(),
+            feasible_nodes,
+            error: pod.and_then(|pod| pod.message.as_deref()).unwrap_or_default().to_owned(),
+            version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
+            faults: pod.map(|pod| response::faults(&pod.faults)).unwrap_or_default(),
+        })
+    }
+}
+
+/// `PreemptionPredicates`: one pod on one node, without the first of its pods.
+pub(crate) enum PreemptionPredicates {}
+
+impl Call for PreemptionPredicates {
+    type Request = PreemptionPredicatesRequest;
+    type Parsed = Preemption;
+    type Response = PreemptionPredicatesResponse;
+
+    fn consistency(request: &PreemptionPredicatesRequest) -> Option<&Consistency> {
+        request.consistency.as_ref()
+    }
+
+    fn parse(request: PreemptionPredicatesRequest) -> Result<Preemption, Error> {
+        // The shim does not check, and panics.
+        let start = usize::try_from(request.start_index).map_err(|_| Error::invalid("start_index", "is negative"))?;
+        let victims = request.preempt_allocation_keys;
+        at_most("victims", victims.len(), limits::REQUEST_VICTIMS)?;
+        let candidates = vec![Candidate { node: request.node_id, victims, start }];
+        Ok(Preemption { pod: PodRef::Uid(request.allocation_key), candidates })
+    }
+
+    fn answer(
+        engine: &Engine,
+        staleness: &Staleness,
+        query: &mut Preemption,
+    ) -> Result<PreemptionPredicatesResponse, Error> {
+        let nowhere = PreemptionPredicatesResponse { index: -1, ..PreemptionPredicatesResponse::default() };
+        let answer = match engine.preempt(query) {
+            Ok(answer) => answer,
+            Err(error) => return Ok(PreemptionPredicatesResponse { error: missing(error)?.to_owned(), ..nowhere }),
+        };
+        let index = answer.outcomes.first().and_then(|PreemptionOutcome { index, .. }| *index);
+        let index = index.and_then(|index| i32::try_from(index).ok());
+        Ok(PreemptionPredicatesResponse {
+            success: index.is_some(),
+            index: index.unwrap_or(nowhere.index),
+            version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
+            faults: response::faults(&answer.faults),
+            ..nowhere
+        })
+    }
+}
+
+/// The text of YuniKorn's shim for a pod or node that is not there; any other failure stays one.
+fn missing(error: engine::Error) -> Result<&'static str, Error> {
+    if matches!(error, engine::Error::UnknownPod { .. }) {
+        return Ok(NO_POD);
+    }
+    if matches!(error, engine::Error::UnknownNode { .. }) { Ok(NO_NODE) } else { Err(error.into()) }
+}
+
+fn phase(allocate: bool) -> Phase {
+    if allocate { Phase::Allocate } else { Phase::Reserve }
+}
+
+fn evaluate(engine: &Engine, key: &str, nodes: Nodes, phase: Phase) -> Result<Answer, engine::Error> {
+    let pods = vec![PodRef::Uid(key.to_owned())];
+    engine.answer(&Query { pods, nodes, phase, depth: Depth::FirstFailure })
+}
+
+/// The text for a pod that does not fit the one node it was evaluated on.
+fn failed_plugin(pod: &PodAnswer) -> Option<String> {
+    let failure = pod.failures.first()?;
+    Some(format!("failed plugin: '{}'\n{}", failure.predicate, failure.reasons.join(", ")))
+}

@@ -1,0 +1,16 @@
+//! The protocols: bytes ↔ messages, and nothing of how they are answered.
+//!
+//! ```text
+//! grpc         nodesift.v1 over gRPC; tonic's own refusals with the codes of this API
+//! json         the same calls as POST /v1/<call>, in the protobuf JSON mapping
+//!   codec      decoding and encoding of documents
+//!   media_type Content-Type and Accept
+//! extender     kube-scheduler's extender: POST /extender/filter, POST /extender/preempt
+//!   go_object  objects as Go's encoding/json reads them
+//! ```
+//!
+//! Every call of a protocol ends in [`driver::run`](crate::calls::driver::run). Start with [`json`].
+
+pub(crate) mod extender;
+pub(crate) mod grpc;
+pub(crate) mod json;

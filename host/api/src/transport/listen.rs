@@ -1,0 +1,205 @@
+//! Listeners: a TCP port on loopback and a Unix socket.
+//!
+//! Start at [`bind_tcp`] and [`bind_unix`]; [`server`](super::server) accepts on what they return.
+
+use std::fs::Permissions;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+
+/// Mode of the Unix socket: write permission is the right to call; the group is for the core in the same pod.
+const SOCKET_MODE: u32 = 0o660;
+
+/// Why a listener cannot be bound.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address is reachable from other machines.
+    #[error(
+        "{address} is not a loopback address: listening there needs TLS (--tls-cert and --tls-key); \
+         or listen on 127.0.0.1 or [::1], or share the Unix socket"
+    )]
+    NotLoopback {
+        /// As configured.
+        address: SocketAddr,
+    },
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}")]
+    Tcp {
+        /// As configured.
+        address: SocketAddr,
+        /// Port in use, not permitted, no such address.
+        source: io::Error,
+    },
+    /// Another process accepts on the socket.
+    #[error("{} is in use: another process listens there; stop it or choose another --socket", path.display())]
+    SocketInUse {
+        /// Of the socket.
+        path: PathBuf,
+    },
+    /// The file at the path is not a socket.
+    #[error("{} exists and is not a socket: move it away or choose another --socket", path.display())]
+    NotASocket {
+        /// As configured.
+        path: PathBuf,
+    },
+    /// The socket cannot be created.
+    #[error("cannot create the socket {}", path.display())]
+    Unix {
+        /// As configured.
+        path: PathBuf,
+        /// No such folder, not permitted, path longer than 108 bytes.
+        source: io::Error,
+    },
+}
+
+/// Listens on an address; port 0 takes any free port. It does not check for loopback: see [`check_loopback`].
+///
+/// # Errors
+///
+/// [`Error::Tcp`].
+pub async fn bind_tcp(address: SocketAddr) -> Result<TcpListener, Error> {
+    TcpListener::bind(address).await.map_err(|source| Error::Tcp { address, source })
+}
+
+/// Refuses an address that other machines can reach.
+///
+/// # Errors
+///
+/// [`Error::NotLoopback`].
+pub fn check_loopback(address: SocketAddr) -> Result<(), Error> {
+    if address.ip().to_canonical().is_loopback() { Ok(()) } else { Err(Error::NotLoopback { address }) }
+}
+
+/// The file of a Unix socket; removed when dropped, unless another socket has replaced it.
+#[derive(Debug)]
+pub struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    /// The path of the socket.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|now| now == self.identity)
+            && let Err(error) = std::fs::remove_file(&self.path)
+        {
+            tracing::warn!(path = %self.path.display(), %error, "the socket cannot be removed");
+        }
+    }
+}
+
+/// Listens on a Unix socket of mode 0660. A stale socket, on which no process accepts, is replaced.
+///
+/// The socket is created under another name and renamed: it never has a wider mode, and clients find no gap between the old
+/// socket and the new one.
+///
+/// # Errors
+///
+/// [`Error::SocketInUse`], [`Error::NotASocket`], [`Error::Unix`].
+pub async fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), Error> {
+    let broken = |source| Error::Unix { path: path.to_owned(), source };
+    check_replaceable(path).await?;
+
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".new");
+    let draft = PathBuf::from(draft);
+    remove_if_there(&draft).map_err(broken)?;
+    let listener = UnixListener::bind(&draft).map_err(broken)?;
+    std::fs::set_permissions(&draft, Permissions::from_mode(SOCKET_MODE)).map_err(broken)?;
+    let identity = identity(&draft).map_err(broken)?;
+    std::fs::rename(&draft, path).map_err(broken)?;
+    Ok((listener, SocketFile { path: path.to_owned(), identity }))
+}
+
+/// Refuses a path with anything but a stale socket.
+async fn check_replaceable(path: &Path) -> Result<(), Error> {
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(Error::Unix { path: path.to_owned(), source }),
+        Ok(found) if !found.file_type().is_socket() => return Err(Error::NotASocket { path: path.to_owned() }),
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path).await {
+        Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
+        // A full backlog or a lack of permission also means that a process is there.
+        Ok(_) | Err(_) => Err(Error::SocketInUse { path: path.to_owned() }),
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Device and inode, which identify a file whatever its name.
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    std::fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_has_its_mode_and_is_removed_with_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let (_listener, file) = bind_unix(&path).await.unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, SOCKET_MODE);
+        UnixStream::connect(&path).await.unwrap();
+        drop(file);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_socket_in_use_is_left_alone_and_a_stale_one_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let old = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(matches!(bind_unix(&path).await, Err(Error::SocketInUse { .. })));
+        drop(old);
+        let (_listener, _file) = bind_unix(&path).await.unwrap();
+        UnixStream::connect(&path).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_a_socket_is_never_replaced() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(matches!(bind_unix(file.path()).await, Err(Error::NotASocket { .. })));
+        assert!(file.path().exists());
+    }
+
+    #[tokio::test]
+    async fn the_socket_of_a_successor_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let (_listener, file) = bind_unix(&path).await.unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let _successor = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        drop(file);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn only_loopback_addresses_pass_the_check() {
+        for address in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            check_loopback(address.parse().unwrap()).unwrap();
+        }
+        for address in ["0.0.0.0:1", "10.0.0.1:1", "[::]:1", "[::ffff:10.0.0.1]:1"] {
+            let text = check_loopback(address.parse().unwrap()).unwrap_err().to_string();
+            assert!(text.contains("--tls-cert"), "{text}");
+        }
+    }
+}

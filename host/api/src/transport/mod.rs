@@ -1,0 +1,21 @@
+//! Connections and bodies: sockets in, bytes within limits, drain at the end. Nothing here knows a call.
+//!
+//! ```text
+//! listen       binds a TCP port on loopback and a Unix socket
+//! tls          certificates from disk, reloaded when their files change
+//! server       accepts, serves HTTP/1.1 and HTTP/2, drains
+//!   io_timeout   timeouts of reads and writes that hyper does not have
+//!   send_stall   HTTP/2 peers that do not take their responses
+//! body         limits of one request body in bytes and time, and the memory budget of all bodies
+//! body_buffer  a body read whole
+//! ```
+//!
+//! Start with [`server`].
+
+pub(crate) mod body;
+pub(crate) mod body_buffer;
+mod io_timeout;
+pub mod listen;
+pub(crate) mod send_stall;
+pub mod server;
+pub mod tls;

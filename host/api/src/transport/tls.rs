@@ -1,0 +1,180 @@
+//! TLS of the listeners: certificate, key and roots of client certificates from disk, reloaded when their files change.
+//!
+//! A handshake uses the newest [`ServerConfig`] that was valid; files that are malformed or half written change nothing but
+//! the log. Start at [`Tls::open`].
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
+use rustls::{RootCertStore, ServerConfig};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{interval, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits;
+
+/// The files of certificates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The server's certificate and its intermediates, in PEM.
+    pub certificates: PathBuf,
+    /// Its private key, in PEM.
+    pub key: PathBuf,
+    /// Roots of client certificates, in PEM; none where clients need no certificate.
+    pub client_roots: Option<PathBuf>,
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file cannot be read.
+    #[error("{}", path.display())]
+    Read {
+        /// Of the file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is not valid PEM.
+    #[error("{}: {source}", path.display())]
+    Pem {
+        /// Of the file.
+        path: PathBuf,
+        /// Why.
+        source: rustls::pki_types::pem::Error,
+    },
+    /// A file holds no certificate.
+    #[error("{}: no certificate in it: expected PEM with BEGIN CERTIFICATE", path.display())]
+    NoCertificate {
+        /// Of the file.
+        path: PathBuf,
+    },
+    /// Certificate and key do not match, or a certificate is malformed.
+    #[error("{} and {}: {source}", certificates.display(), key.display())]
+    Certificate {
+        /// Of the certificates.
+        certificates: PathBuf,
+        /// Of the key.
+        key: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
+    /// The roots of client certificates cannot be used.
+    #[error("{}: {source}", path.display())]
+    ClientRoots {
+        /// Of the roots.
+        path: PathBuf,
+        /// Why.
+        source: VerifierBuilderError,
+    },
+}
+
+impl Error {
+    fn pem(path: &Path, source: rustls::pki_types::pem::Error) -> Self {
+        let path = path.to_owned();
+        match source {
+            rustls::pki_types::pem::Error::Io(source) => Self::Read { path, source },
+            source => Self::Pem { path, source },
+        }
+    }
+}
+
+/// The current TLS configuration; clones share it.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    files: Arc<TlsFiles>,
+    config: Arc<ArcSwap<ServerConfig>>,
+}
+
+impl Tls {
+    /// Reads the files.
+    ///
+    /// # Errors
+    ///
+    /// Names the file that cannot be read or used.
+    pub fn open(files: TlsFiles) -> Result<Self, Error> {
+        let config = ArcSwap::from_pointee(config(&files)?);
+        Ok(Self { files: Arc::new(files), config: Arc::new(config) })
+    }
+
+    /// Does a handshake within [`limits::TLS_HANDSHAKE`].
+    pub(super) async fn accept<I: AsyncRead + AsyncWrite + Unpin>(&self, io: I) -> io::Result<TlsStream<I>> {
+        let handshake = TlsAcceptor::from(self.config.load_full()).accept(io);
+        timeout(limits::TLS_HANDSHAKE, handshake).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Checks the files every [`limits::TLS_LOOK`] until stopped, and reloads them when they change.
+    pub(super) async fn follow(self, stop: CancellationToken) {
+        let mut seen = self.fingerprint();
+        let mut ticks = interval(limits::TLS_LOOK);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            let found = self.fingerprint();
+            if found == seen {
+                continue;
+            }
+            match config(&self.files) {
+                Ok(config) => {
+                    self.config.store(Arc::new(config));
+                    tracing::info!(certificates = %self.files.certificates.display(), "certificates reloaded");
+                }
+                Err(error) => tracing::warn!(%error, "certificates changed but cannot be used: the old ones stay"),
+            }
+            seen = found;
+        }
+    }
+
+    /// Inode, size and time of each file, none for a missing one. A Secret's folder is swapped by a symlink, so the inode
+    /// behind the path changes with its content.
+    fn fingerprint(&self) -> Vec<Option<(u64, u64, i64, i64)>> {
+        let files = [Some(&self.files.certificates), Some(&self.files.key), self.files.client_roots.as_ref()];
+        let stat = |path: &PathBuf| {
+            let found = fs::metadata(path).ok()?;
+            Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+        };
+        files.into_iter().flatten().map(stat).collect()
+    }
+}
+
+fn config(files: &TlsFiles) -> Result<ServerConfig, Error> {
+    let chain = certificates(&files.certificates)?;
+    let key =
+        PrivateKeyDer::from_pem_file(&files.key).map_err(|source| Error::Pem { path: files.key.clone(), source })?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let unusable =
+        |source| Error::Certificate { certificates: files.certificates.clone(), key: files.key.clone(), source };
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?;
+    let builder = match &files.client_roots {
+        None => builder.with_no_client_auth(),
+        Some(path) => {
+            let mut roots = RootCertStore::empty();
+            for root in certificates(path)? {
+                roots.add(root).map_err(unusable)?;
+            }
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+                .build()
+                .map_err(|source| Error::ClientRoots { path: path.clone(), source })?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let broken = |source| Error::pem(path, source);
+    let chain: Vec<_> =
+        CertificateDer::pem_file_iter(path).map_err(broken)?.collect::<Result<_, _>>().map_err(broken)?;
+    if chain.is_empty() { Err(Error::NoCertificate { path: path.to_owned() }) } else { Ok(chain) }
+}
