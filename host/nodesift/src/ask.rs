@@ -1,41 +1,50 @@
-//! `nodesift filter` and `nodesift explain`: pods in, answers out, from this process or from a sidecar.
+//! `nodesift filter` and `nodesift explain`: pods in, answers out.
 //!
-//! Both commands are one [`run`] over an [`Answer`]: what a sidecar says about one pod. The engine in this process
-//! answers in the same messages, so that everything after is the same.
+//! ```text
+//! local    the engine in this process, over cluster files
+//! remote   a running sidecar, over gRPC
+//! pods     pods given in files
+//! ```
+//!
+//! Both give answers as the sidecar's protobuf messages, so that [`report`](crate::report) has one input. Start at
+//! [`filter`].
 
 mod local;
+mod pods;
 mod remote;
 
 use nodesift_proto::v1;
 
-use super::args::AskArgs;
-use super::exit::Failure;
-use super::progress::Progress;
-use super::report::{Report, Reported};
+use crate::args::AskArgs;
+use crate::exit::Failure;
+use crate::progress::Progress;
+use crate::report::{Report, Reported};
 use local::Local;
 use remote::Remote;
 
 /// `nodesift filter`.
-pub(super) fn filter(args: &AskArgs) -> anyhow::Result<()> {
+///
+/// # Errors
+///
+/// If arguments, files or policy are invalid, or a sidecar does not answer.
+pub(crate) fn filter(args: &AskArgs) -> anyhow::Result<()> {
     run::<v1::PodAnswer>(args)
 }
 
 /// `nodesift explain`.
-pub(super) fn explain(args: &AskArgs) -> anyhow::Result<()> {
+///
+/// # Errors
+///
+/// As [`filter`].
+pub(crate) fn explain(args: &AskArgs) -> anyhow::Result<()> {
     run::<v1::PodExplanation>(args)
 }
 
-/// What can be asked for about a pod, here or there.
-trait Answer: Reported + local::Answered + remote::Answered {}
+/// An answer about one pod that an engine and a sidecar can give, and that can be printed.
+trait Answer: Reported + local::Evaluate + remote::Fetch {}
 
 impl Answer for v1::PodAnswer {}
 impl Answer for v1::PodExplanation {}
-
-/// Answers about some pods, from one snapshot and one policy.
-pub(super) struct Batch<A> {
-    pub(super) version: v1::Version,
-    pub(super) answers: Vec<A>,
-}
 
 fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
     let mut report = Report::<A>::new(args.output);
@@ -43,15 +52,16 @@ fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
         Some(url) => {
             let mut remote = Remote::connect(url)?;
             let batches = remote::batches(args)?;
-            let mut progress = Progress::new(batches.iter().map(|batch| batch.pods.len()).sum(), "pods");
+            let mut progress = Progress::new(batches.iter().map(remote::Batch::len).sum(), "pods");
             for batch in batches {
-                let pods = batch.pods.len();
+                let pods = batch.len();
                 report.add(remote.answer(batch)?)?;
                 progress.advance(pods);
             }
         }
         None if args.cluster.cluster.is_empty() => {
-            let text = "which cluster? give its objects as --cluster FILE, or a running sidecar as --server unix:PATH or http://HOST:PORT";
+            let text = "no cluster given: use --cluster FILE for its objects, or --server unix:PATH or --server \
+                        http://HOST:PORT for a running sidecar";
             return Err(Failure::Usage(text.to_owned()).into());
         }
         None => {

@@ -1,60 +1,56 @@
-//! From files to an engine that answers about them: the one place where sources, policy and engine are put together.
+//! Cluster files, a sample or an empty cache, and a policy → an engine. It is the one place where sources, policy and engine
+//! meet.
+//!
+//! Pods to evaluate and live clusters are not here: see `ask` and `serve`. Start at [`open`].
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
-use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-pub use super::args::PolicyArgs;
-use super::exit::Failure;
-use super::report::plain;
+pub use crate::args::PolicyArgs;
+use crate::exit::Failure;
+use crate::terminal;
 use nodesift_cache::{self as cache, Reader, SharedWriter};
 use nodesift_engine::Engine;
-use nodesift_object::Pod;
 use nodesift_policy::Policy;
 use nodesift_sandbox::Runtime;
 use nodesift_source::{self as source, files};
 
-/// A real cluster of 298 nodes and 1,737 pods, 94 of them pending: what `serve` shows without `--cluster`.
-pub const SAMPLE: &[u8] = include_bytes!("../assets/sample-cluster.json.gz");
+/// A real cluster of 298 nodes and 1,737 pods, 94 of them pending. `serve` uses it if no cluster is given.
+const SAMPLE: &[u8] = include_bytes!("../assets/sample-cluster.json.gz");
 
 /// Where the cluster's objects come from.
 #[derive(Debug)]
-pub enum Origin<'a> {
-    /// Files as `kubectl get -o json|yaml` writes them.
+pub(crate) enum Origin<'a> {
+    /// Files as written by `kubectl get -o json` or `-o yaml`.
     Files(&'a [PathBuf]),
-    /// [`SAMPLE`].
+    /// The built-in sample cluster.
     Sample,
-    /// An API server, which has not been asked yet: the cluster is empty so far.
+    /// An API server that is followed later. The cache starts empty.
     Live,
 }
 
-/// An engine over a cluster, and what was left out of it.
-pub struct Opened {
+/// An engine over a cluster, and what its files held beside that.
+pub(crate) struct Opened {
     /// Answers about the cluster.
-    pub engine: Engine,
-    /// Changes what the engine reads.
-    pub writer: SharedWriter,
-    /// How many objects of which kinds no predicate reads.
-    pub skipped: BTreeMap<String, usize>,
+    pub(crate) engine: Engine,
+    /// Changes the cache that the engine reads.
+    pub(crate) writer: SharedWriter,
+    /// Number of skipped objects by kind: no predicate reads these kinds.
+    pub(crate) skipped: BTreeMap<String, usize>,
 }
 
-/// A pod given in a file.
-#[derive(Debug)]
-pub struct GivenPod {
-    /// What predicates read of it.
-    pub pod: Box<Pod>,
-    /// The whole object as JSON text: what a sidecar is sent.
-    pub json: String,
-}
-
-/// Reads the cluster and compiles the policy. All that is wrong with them is reported here, before anything is served.
-pub fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<Opened> {
-    // The policy first: it is small, and it says whose pods are foreign.
+/// Reads the cluster and compiles the policy. Every error in either is reported here, before anything is served.
+///
+/// # Errors
+///
+/// [`Failure::Policy`] if the policy is invalid, [`Failure::Data`] if the objects are.
+pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<Opened> {
+    // The policy first: it is small, and its scheduler names decide which pods are foreign.
     let (mut writer, reader) = cache::new();
     let engine = engine(reader, policy)?;
     let contents = match origin {
@@ -67,7 +63,11 @@ pub fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<Opened> 
     Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), skipped: contents.skipped })
 }
 
-/// An engine with the policy that the command line chooses, over a cache.
+/// An engine over a cache, with the policy of the command line.
+///
+/// # Errors
+///
+/// If the policy is invalid, a module does not compile, or the sandbox does not start.
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
     let policy = policy_of(policy).map_err(Failure::Policy)?;
     let runtime = Runtime::start(compiled_modules_folder().as_deref())?;
@@ -76,10 +76,10 @@ pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
     Ok(Engine::new(reader, active, runtime))
 }
 
-/// The generation of the policy that a process starts with.
+/// Generation of the policy that a process starts with.
 const FIRST_GENERATION: u64 = 1;
 
-/// The policy that the command line chooses.
+/// The policy of the command line.
 fn policy_of(args: &PolicyArgs) -> anyhow::Result<Policy> {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     if let Some(file) = &args.policy {
@@ -94,8 +94,8 @@ fn policy_of(args: &PolicyArgs) -> anyhow::Result<Policy> {
     Ok(policy.select(&args.predicates)?)
 }
 
-/// Where compiled modules are kept between runs: below the user's own cache folder, which nobody else can write, since
-/// what lies there is run. Without such a folder modules are compiled at every start.
+/// The cache of compiled modules, in the user's cache folder and with mode 0700: the sidecar executes what is in it. Without
+/// such a folder modules are compiled at every start.
 fn compiled_modules_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
@@ -104,23 +104,11 @@ fn compiled_modules_folder() -> Option<PathBuf> {
     created.ok().filter(|()| folder.is_absolute()).map(|()| folder)
 }
 
-/// Reads pods to judge, in the order of the files.
-pub fn pods(paths: &[PathBuf]) -> anyhow::Result<Vec<GivenPod>> {
-    let (pods, skipped) = files::read_pods(paths).map_err(|error| Failure::Data(error.into()))?;
-    note_skipped(&skipped);
-    Ok(pods.into_iter().map(|(pod, json)| GivenPod { pod, json }).collect())
-}
-
-/// Says on stderr which kinds were left out, in one line.
-pub fn note_skipped(skipped: &BTreeMap<String, usize>) {
+/// Prints the number of skipped objects of each kind on stderr, in one line.
+pub(crate) fn note_skipped(skipped: &BTreeMap<String, usize>) {
     if skipped.is_empty() {
         return;
     }
     let kinds: Vec<String> = skipped.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    note(&format!("skipped, since no predicate reads them: {}", kinds.join(", ")));
-}
-
-/// Says something about the work on stderr; nobody reading it is no failure.
-pub fn note(text: &str) {
-    let _unwritable = writeln!(std::io::stderr(), "nodesift: {}", plain(text));
+    terminal::note(&format!("skipped objects of kinds that no predicate reads: {}", kinds.join(", ")));
 }

@@ -1,78 +1,80 @@
-//! What the process ends with, as `sysexits.h` numbers it, and how an error chain maps to it.
+//! Exit codes, numbered as in `sysexits.h`, and the mapping from an error chain to its code.
+//!
+//! Start at [`Failure`], which marks errors that have a code of their own, and [`code_of`].
 
 use std::io;
 
-/// Done, whatever the verdicts are.
-pub const OK: u8 = 0;
-/// Failed at run time: an address is taken, a write failed, requests were cut short at the end.
-pub const FAILED: u8 = 1;
-/// The arguments or the policy are wrong (`EX_USAGE`).
-pub const USAGE: u8 = 64;
-/// The objects given are wrong, or there is no such pod or node (`EX_DATAERR`).
-pub const DATA: u8 = 65;
+/// Success, whatever the verdicts are.
+pub(crate) const OK: u8 = 0;
+/// A runtime error: an address in use, a failed write, requests cut off at shutdown.
+pub(crate) const FAILED: u8 = 1;
+/// Invalid arguments or an invalid policy (`EX_USAGE`).
+pub(crate) const USAGE: u8 = 64;
+/// Invalid objects, or an unknown pod or node (`EX_DATAERR`).
+pub(crate) const DATA: u8 = 65;
 /// A file does not exist or cannot be read (`EX_NOINPUT`).
-pub const NO_INPUT: u8 = 66;
-/// The sidecar asked cannot be reached or does not answer (`EX_UNAVAILABLE`).
-pub const UNAVAILABLE: u8 = 69;
+pub(crate) const NO_INPUT: u8 = 66;
+/// The sidecar cannot be reached or does not answer (`EX_UNAVAILABLE`).
+pub(crate) const UNAVAILABLE: u8 = 69;
 
 /// The exit codes as `--help` lists them.
-pub const HELP: &str = "Exit codes:
-   0  done, whatever the verdicts are
-   1  failed at run time
-  64  the arguments or the policy are wrong
-  65  the objects are wrong, or there is no such pod or node
+pub(crate) const HELP: &str = "Exit codes:
+   0  success, whatever the verdicts are
+   1  runtime error
+  64  invalid arguments or policy
+  65  invalid objects, or an unknown pod or node
   66  a file does not exist or cannot be read
   69  the sidecar cannot be reached or does not answer";
 
-/// A failure of a kind that has an exit code of its own; any other failure is [`FAILED`].
+/// An error with an exit code of its own. Any other error exits with [`FAILED`].
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// The arguments do not go together.
+pub(crate) enum Failure {
+    /// The arguments contradict each other, or one is missing.
     #[error("{0}")]
     Usage(String),
-    /// Files that arguments name cannot be used.
+    /// A file named by an argument cannot be used.
     #[error("{}", text(.0))]
     Files(anyhow::Error),
-    /// The policy is refused.
+    /// The policy is invalid.
     #[error("{}", text(.0))]
     Policy(anyhow::Error),
-    /// The objects or the names given are wrong.
+    /// The objects are invalid, or a named pod or node does not exist.
     #[error("{}", text(.0))]
     Data(anyhow::Error),
     /// A sidecar cannot be reached or does not answer.
     #[error("{}", text(.0))]
     Unavailable(anyhow::Error),
-    /// Whoever read stdout has stopped: no error, there is just nobody left to write to.
+    /// The reader of stdout has closed the pipe. The process then ends with [`OK`].
     #[error("stdout is closed")]
-    ReaderGone,
+    StdoutClosed,
 }
 
-/// The whole chain in one text. What a cause says is left out where its wrapper has quoted it already.
-pub fn text(error: &anyhow::Error) -> String {
-    let mut told = String::new();
+/// The error chain as one line. A cause that its wrapper quotes already is left out.
+pub(crate) fn text(error: &anyhow::Error) -> String {
+    let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        if !told.contains(&cause) {
-            let joint = if told.is_empty() { "" } else { ": " };
-            told.push_str(joint);
-            told.push_str(&cause);
+        if !text.contains(&cause) {
+            let separator = if text.is_empty() { "" } else { ": " };
+            text.push_str(separator);
+            text.push_str(&cause);
         }
     }
-    told
+    text
 }
 
-/// Whether the chain says that nobody reads stdout any more.
-pub fn is_reader_gone(error: &anyhow::Error) -> bool {
-    matches!(failure(error), Some(Failure::ReaderGone))
+/// Whether the chain contains [`Failure::StdoutClosed`].
+pub(crate) fn is_stdout_closed(error: &anyhow::Error) -> bool {
+    matches!(failure(error), Some(Failure::StdoutClosed))
 }
 
 /// The exit code of an error.
-pub fn code_of(error: &anyhow::Error) -> u8 {
+pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     match failure(error) {
         Some(Failure::Usage(_)) => USAGE,
         Some(Failure::Policy(inner) | Failure::Files(inner)) => unreadable(inner).unwrap_or(USAGE),
         Some(Failure::Data(inner)) => unreadable(inner).unwrap_or(DATA),
         Some(Failure::Unavailable(_)) => UNAVAILABLE,
-        Some(Failure::ReaderGone) => OK,
+        Some(Failure::StdoutClosed) => OK,
         None => FAILED,
     }
 }
@@ -81,7 +83,7 @@ fn failure(error: &anyhow::Error) -> Option<&Failure> {
     error.chain().find_map(|cause| cause.downcast_ref())
 }
 
-/// [`NO_INPUT`] where a chain ends in a file that cannot be read.
+/// [`NO_INPUT`] if the root cause is a file that cannot be read.
 fn unreadable(error: &anyhow::Error) -> Option<u8> {
     let kind = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>())?.kind();
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory)
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_file_is_told_apart_from_bad_data() {
+    fn a_missing_file_and_bad_data_have_different_codes() {
         let missing = anyhow!(io::Error::from(io::ErrorKind::NotFound)).context("cluster.json");
         assert_eq!(code_of(&Failure::Data(missing).into()), NO_INPUT);
         assert_eq!(code_of(&Failure::Data(anyhow!("item 3")).into()), DATA);
@@ -104,13 +106,13 @@ mod tests {
 
     #[test]
     fn the_kind_is_found_below_any_context() {
-        let deep = Err::<(), _>(Failure::Unavailable(anyhow!("refused"))).context("asking").context("explain");
+        let deep = Err::<(), _>(Failure::Unavailable(anyhow!("refused"))).context("filter").context("explain");
         assert_eq!(deep.map_err(|error| code_of(&error)), Err(UNAVAILABLE));
         assert_eq!(code_of(&anyhow!("anything")), FAILED);
     }
 
     #[test]
-    fn a_cause_that_its_wrapper_quotes_is_told_once() {
+    fn a_cause_that_its_wrapper_quotes_appears_once() {
         let io = io::Error::other("disk on fire");
         let quoted = anyhow!(io).context("c.json: disk on fire").context("reading");
         assert_eq!(text(&quoted), "reading: c.json: disk on fire");

@@ -1,28 +1,38 @@
-//! The command line: `nodesift serve`, `filter`, `explain`, `bench`, `cluster synth`.
+//! The command line: `nodesift serve`, `filter`, `explain`, `bench` and `cluster synth`.
 //!
 //! ```text
-//! args      what can be typed, with its help          exit     what the process ends with
-//! serve     the sidecar, until a signal               cluster  files → engine
-//! ask       filter and explain: pods in, answers out  log      diagnostics on stderr
-//!   local · remote   the engine in this process, or a sidecar's
-//! bench     how fast, in one run
-//! report    answers → table, JSON, JSON lines, YAML     synth    synthetic clusters → files
+//! commands
+//!   serve     the sidecar, from its checks to the end of its drain
+//!   ask       filter and explain: by the engine in this process, or by a running sidecar
+//!   bench     what `nodesift bench` runs and prints
+//!   synth     synthetic clusters as files
+//! shared by commands
+//!   cluster   cluster files and a policy → an engine
+//!   measure   what is measured and how, for `bench` and for the benchmarks of the workspace
+//!   report    answers → table, JSON, JSON lines, YAML
+//!   args      commands and options, with their help
+//! leaves
+//!   terminal  stdout and stderr: text, tables, colour      log       tracing on stderr
+//!   progress  progress bars on stderr                      exit      exit codes
+//!   limits    every limit, with unit and reason
 //! ```
 //!
-//! stdout carries the answer and nothing else; everything said about the work goes to stderr. Start at [`main`].
+//! stdout carries the answer and nothing else; notes, logs and errors go to stderr. The evaluation itself is in
+//! `nodesift-engine`, the API of the sidecar in `nodesift-api`. Start at [`main`].
 
 mod args;
 mod ask;
 mod bench;
 pub mod cluster;
-pub mod exit;
-pub mod limits;
+mod exit;
+mod limits;
 mod log;
 pub mod measure;
 mod progress;
 mod report;
 mod serve;
 mod synth;
+mod terminal;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -32,18 +42,18 @@ use clap::error::ErrorKind;
 
 use args::{Args, ClusterCommand, Command};
 
-/// Runs the command that the arguments name.
+/// Runs the command that the arguments name. The first argument is the name of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,
-        Err(told) => {
-            // Help and version are answers too; they go to stdout and are no failure.
-            let asked = matches!(told.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            let _unwritable = told.print();
-            return ExitCode::from(if asked { exit::OK } else { exit::USAGE });
+        Err(error) => {
+            // clap reports help and version as errors too; they go to stdout and end with success.
+            let requested = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            let _closed = error.print();
+            return ExitCode::from(if requested { exit::OK } else { exit::USAGE });
         }
     };
-    // What kube's client says of a request that failed, the sidecar says itself, with what it does about it.
+    // The sidecar logs failed requests to the API server itself, with what it does next; kube's own lines would repeat them.
     let serving = "warn,kube_client=off,nodesift=info";
     let default_log = if matches!(args.command, Command::Serve(_)) { serving } else { "warn" };
     log::start(&args.log, default_log);
@@ -56,10 +66,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),
-        Err(error) if exit::is_reader_gone(&error) => ExitCode::from(exit::OK),
+        Err(error) if exit::is_stdout_closed(&error) => ExitCode::from(exit::OK),
         Err(error) => {
-            // The last word; if stderr is gone as well, the code has to do.
-            cluster::note(&exit::text(&error));
+            terminal::note(&exit::text(&error));
             ExitCode::from(exit::code_of(&error))
         }
     }

@@ -2,27 +2,29 @@
 
 use std::time::Duration;
 
-/// Bytes that `--max-body-bytes` may at most allow: kube-scheduler's extender sends whole nodes (10 kB each) where it is
-/// not told that we keep a cache, 25,000 of them fit.
-pub const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// The largest value of `--max-body-bytes`, in bytes. A kube-scheduler extender without `nodeCacheCapable` receives whole
+/// nodes of about 10 kB each; this is room for 25,000 of them.
+pub(crate) const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// Time for evaluations that outlive the drain; past it the process ends under them.
-pub const DRAIN_ABANDON: Duration = Duration::from_millis(500);
+/// Time for evaluations that are still running after the drain. The process then ends without them.
+pub(crate) const DRAIN_ABANDON: Duration = Duration::from_millis(500);
 
-/// Pods that the command line asks a sidecar about in one request: below [`REQUEST_PAIRS`](nodesift_api::limits::REQUEST_PAIRS) up to 100,000 nodes.
-pub const CLIENT_PODS: usize = 16;
+/// Pods per request to a sidecar. It keeps a request below
+/// [`REQUEST_PAIRS`](nodesift_api::limits::REQUEST_PAIRS) for up to 100,000 nodes.
+pub(crate) const CLIENT_PODS: usize = 16;
 
-/// Bytes of one answer that the command line accepts from a sidecar: [`REQUEST_PAIRS`](nodesift_api::limits::REQUEST_PAIRS) names of 63 bytes and their framing.
-pub const CLIENT_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+/// Bytes of one answer that the client accepts from a sidecar: room for
+/// [`REQUEST_PAIRS`](nodesift_api::limits::REQUEST_PAIRS) node names of 63 bytes and their framing.
+pub(crate) const CLIENT_ANSWER_BYTES: usize = 256 * 1024 * 1024;
 
-/// Time for the command line to connect to a sidecar on this machine.
-pub const CLIENT_CONNECT: Duration = Duration::from_secs(3);
+/// Timeout for connecting to a sidecar, which normally runs on the same machine.
+pub(crate) const CLIENT_CONNECT: Duration = Duration::from_secs(3);
 
-/// Time for one answer to the command line.
-pub const CLIENT_ANSWER: Duration = Duration::from_secs(60);
+/// Timeout for one answer from a sidecar.
+pub(crate) const CLIENT_ANSWER: Duration = Duration::from_secs(60);
 
-/// Work that takes longer shows a progress bar: shorter, it would only flicker.
-pub const PROGRESS_AFTER: Duration = Duration::from_secs(1);
+/// Time after which a progress bar appears. For shorter work it would only flicker.
+pub(crate) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 
-/// Pods to ask about in one run of the benchmark: each is measured some thousand times and has 64 replicas in the cache.
-pub const BENCH_TEMPLATES: usize = 32;
+/// Pods that one benchmark run accepts. Each is measured several thousand times and has 64 replicas in the cache.
+pub(crate) const BENCH_TEMPLATES: usize = 32;

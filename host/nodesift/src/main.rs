@@ -1,9 +1,9 @@
-//! The binary: all of it lives in the library of the same name.
+//! The binary. All of it is in the library of the same name; here is only the choice of the allocator.
 
 use std::process::ExitCode;
 
-/// Objects come and go by the million, small and of all ages: the system's allocator makes
-/// events take up to half as long again.
+/// The sidecar allocates and frees millions of small objects of all ages. The system's allocator makes events take up to
+/// half as long again.
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -1,9 +1,15 @@
-//! `nodesift serve`: the sidecar, from its first check to the end of its drain.
+//! `nodesift serve`: the sidecar, from its checks to the end of its drain.
 //!
-//! Everything that can be wrong with arguments, cluster or policy is told before any address is bound. Start at [`run`].
+//! ```text
+//! live     follows a live cluster; what readiness waits for
+//! banner   the startup text on stdout
+//! ```
+//!
+//! Errors in arguments, cluster files or policy are reported before any address is bound. The API itself is in
+//! `nodesift-api`. Start at [`run`].
 
+mod banner;
 mod live;
-mod welcome;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +19,11 @@ use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::args::ServeArgs;
-use super::cluster::{self, Opened, Origin};
-use super::exit::Failure;
+use crate::args::ServeArgs;
+use crate::cluster::{self, Opened, Origin};
+use crate::exit::Failure;
 use crate::limits;
+use banner::ClusterSource;
 use nodesift_api::BodyLimit;
 use nodesift_api::exposition::{self as metrics, Exposition};
 use nodesift_api::server::{Drained, Server};
@@ -28,10 +35,13 @@ use nodesift_source::audit::{self, Audit};
 use nodesift_source::feed::{self, Feed};
 use nodesift_source::freshness::Freshness;
 use nodesift_source::kube::connection::Connection;
-use welcome::Shown;
 
-/// Serves until SIGTERM or SIGINT, then drains; a second signal ends it at once.
-pub(super) fn run(args: &ServeArgs) -> anyhow::Result<()> {
+/// Serves until SIGTERM or SIGINT, then drains. A second signal ends the process at once.
+///
+/// # Errors
+///
+/// If arguments, files, policy or kubeconfig are invalid, an address cannot be bound, or a second signal arrives.
+pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let tls = args.tls.files().map(Tls::open).transpose().map_err(|error| Failure::Files(error.into()))?;
     if !args.no_tcp && tls.is_none() {
         listen::check_loopback(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -50,7 +60,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     cluster::note_skipped(&opened.skipped);
 
     let outcome = runtime.block_on(serve(args, tls, opened, connection));
-    // An evaluation that hangs must not hold the end up.
+    // A running evaluation must not delay the end of the process.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
 }
@@ -73,17 +83,17 @@ async fn serve(
 
     let scheme = if tls.is_some() { "https" } else { "http" };
     let bound = match &tcp {
-        Some(tcp) => Some(format!("{scheme}://{}", tcp.local_addr().context("the address bound is not known")?)),
+        Some(tcp) => Some(format!("{scheme}://{}", tcp.local_addr().context("cannot read the bound address")?)),
         None => None,
     };
-    let shown = match &connection {
-        Some(connection) => Shown::Live(&connection.address),
-        None => Shown::Files(&args.cluster.cluster),
+    let source = match &connection {
+        Some(connection) => ClusterSource::Live(&connection.address),
+        None => ClusterSource::Files(&args.cluster.cluster),
     };
-    let welcome = welcome::text(bound, socket_file.path(), &shown, &engine);
+    let banner = banner::text(bound, socket_file.path(), &source, &engine);
 
     let readiness = Readiness::default();
-    // Without a live cluster nothing is heard of and nothing grows old: files do not.
+    // It stays empty without a live cluster: files never become stale.
     let freshness = Freshness::default();
     metrics::process(&mut registry);
     writer.lock().count_into(cache::Metrics::register(&mut registry));
@@ -93,7 +103,7 @@ async fn serve(
     feed.register(&mut registry);
     let retried = feed.clone();
     readiness.remark(move || retried.remark());
-    // Readiness waits for every kind before anybody can ask.
+    // Readiness must wait for every kind before the server accepts requests.
     let (_following, kinds, list) = match &connection {
         Some(connection) => live::follow(connection, &engine, &feed, &readiness, &freshness, &mut registry),
         None => live::nothing(),
@@ -111,30 +121,30 @@ async fn serve(
     if let Some(tcp) = tcp {
         server.listen(tcp, tls);
     }
-    welcome::print(&welcome)?;
+    banner::print(&banner)?;
 
     let first = signals.next().await;
     tracing::info!(signal = first, "shutting down");
     tokio::select! {
         drained = server.drain() => if drained == Drained::CutShort {
-            tracing::warn!(grace_s = nodesift_api::limits::DRAIN_GRACE.as_secs(), "requests were cut short: the grace ran out");
+            tracing::warn!(grace_s = nodesift_api::limits::DRAIN_GRACE.as_secs(), "requests cut off: drain timeout reached");
         },
-        second = signals.next() => anyhow::bail!("ended at once by a second signal ({second})"),
+        second = signals.next() => anyhow::bail!("received a second signal ({second}) while draining"),
     }
     Ok(())
 }
 
-/// Checks the cache now and then, and on SIGUSR1.
+/// Checks the cache for drift periodically and on SIGUSR1.
 fn self_check(audit: Audit) -> anyhow::Result<impl Future<Output = ()>> {
-    let mut asked = signal(SignalKind::user_defined1()).context("cannot listen for signals")?;
+    let mut requests = signal(SignalKind::user_defined1()).context("cannot listen for signals")?;
     let wanted = audit.wanted();
     Ok(async move {
-        let asking = async {
-            while asked.recv().await.is_some() {
+        let on_request = async {
+            while requests.recv().await.is_some() {
                 wanted.notify_one();
             }
         };
-        tokio::join!(audit.run(), asking);
+        tokio::join!(audit.run(), on_request);
     })
 }
 
@@ -157,13 +167,13 @@ impl Signals {
     }
 }
 
-/// `nodesift.sock` in the runtime folder: the user's, else the system's, else the temporary folder.
+/// `nodesift.sock` in the first of `$XDG_RUNTIME_DIR`, `/run/nodesift` and the temporary directory that exists.
 fn default_socket() -> PathBuf {
     const NAME: &str = "nodesift.sock";
-    let users = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
-    let systems = || {
+    let user_folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
+    let system_folder = || {
         let folder = Path::new("/run/nodesift");
         std::fs::create_dir_all(folder).is_ok().then(|| folder.to_owned())
     };
-    users.or_else(systems).unwrap_or_else(std::env::temp_dir).join(NAME)
+    user_folder.or_else(system_folder).unwrap_or_else(std::env::temp_dir).join(NAME)
 }

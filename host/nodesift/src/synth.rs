@@ -1,6 +1,6 @@
-//! `nodesift cluster synth`: a synthetic cluster as files, to try the sidecar at the size of one's own cluster or of a larger one.
+//! `nodesift cluster synth`: writes a synthetic cluster to files, to try the sidecar at any cluster size.
 //!
-//! The same shape and seed give the same bytes. Start at [`run`].
+//! The same shape and seed give the same bytes. The objects themselves come from `nodesift-fixtures`. Start at [`run`].
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,14 +11,14 @@ use anyhow::Context as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::args::SynthArgs;
-use super::cluster;
-use super::exit::Failure;
-use super::progress::Progress;
+use crate::args::SynthArgs;
+use crate::exit::Failure;
+use crate::progress::Progress;
+use crate::terminal;
 use nodesift_fixtures::synthetic::{NAMESPACES, PENDING, Shape, namespace_json};
 
-/// Writes the cluster, and the pods to place where they were asked for apart.
-pub(super) fn run(args: &SynthArgs) -> anyhow::Result<()> {
+/// Writes the cluster, and the pods to place to their own file if one is given.
+pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<()> {
     let shape = Shape { nodes: args.nodes, pods_per_node: args.pods_per_node, seed: args.seed };
     let objects = u64::from(args.nodes) * (u64::from(args.pods_per_node) + 1);
     let mut progress = Progress::new(usize::try_from(objects).unwrap_or(usize::MAX), "objects");
@@ -35,8 +35,8 @@ pub(super) fn run(args: &SynthArgs) -> anyhow::Result<()> {
     drop(progress);
     if args.out != Path::new(STDOUT) {
         let pods = args.pods.as_ref().map_or(String::new(), |pods| format!(" --pods {}", pods.display()));
-        cluster::note(&format!(
-            "{} nodes and {} pods written; to ask about them: nodesift explain --cluster {}{pods}",
+        terminal::note(&format!(
+            "{} nodes and {} pods written; next: nodesift explain --cluster {}{pods}",
             args.nodes,
             objects - u64::from(args.nodes),
             args.out.display()
@@ -45,15 +45,15 @@ pub(super) fn run(args: &SynthArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The file name that stands for standard output.
+/// The file name for stdout.
 const STDOUT: &str = "-";
 
-/// Writes objects as one v1 List, packed where the file's name ends in `.gz`.
+/// Writes objects as one v1 List, gzipped if the file name ends in `.gz`.
 fn write(path: &PathBuf, objects: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let written = if path == Path::new(STDOUT) {
         list(BufWriter::new(io::stdout().lock()), objects).map(drop)
     } else {
-        let file = BufWriter::new(File::create(path).with_context(|| path.display().to_string())?);
+        let file = BufWriter::new(File::create(path).with_context(|| format!("cannot write {}", path.display()))?);
         if path.extension() == Some(OsStr::new("gz")) {
             list(GzEncoder::new(file, Compression::fast()), objects).and_then(GzEncoder::finish).and_then(flush)
         } else {
@@ -61,8 +61,8 @@ fn write(path: &PathBuf, objects: impl Iterator<Item = String>) -> anyhow::Resul
         }
     };
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ReaderGone.into()),
-        other => other.with_context(|| path.display().to_string()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::StdoutClosed.into()),
+        other => other.with_context(|| format!("cannot write {}", path.display())),
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use nodesift::cluster;
 use nodesift::measure::events::{FullNode, VICTIMS};
 use nodesift::measure::pods::question;
-use nodesift::measure::{Ground, timed};
+use nodesift::measure::{Testbed, timed};
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{self as cache, Hypothesis};
 use nodesift_fixtures::synthetic::Shape;
@@ -29,23 +29,23 @@ fn main() {
     let shape = Shape { nodes, pods_per_node: 30, seed: 1 };
     let (writer, reader) = cache::new();
     let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap();
-    let ground = Ground::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
-    let full = FullNode::of(&ground);
+    let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+    let full = FullNode::of(&testbed);
 
-    println!("{} nodes, {} pods; victims {VICTIMS}", ground.nodes, ground.pods);
-    for template in &ground.templates {
+    println!("{} nodes, {} pods; victims {VICTIMS}", testbed.nodes(), testbed.pods());
+    for template in testbed.templates() {
         // As a core does, which finds out first that there is no room; most predicates have said all then.
         engine.answer(&question(template)).unwrap();
         for start in [0, VICTIMS / 2, VICTIMS - 1] {
             let (taken, index) = full.measure(&engine, template, start, rounds).unwrap();
-            println!("pod {}, start {start:>2}: index {index:?} in {:.1} µs", template.name, micros(taken));
+            println!("pod {}, start {start:>2}: index {index:?} in {:.1} µs", template.name(), micros(taken));
         }
     }
 
-    let snapshot = ground.reader.snapshot();
+    let snapshot = testbed.reader().snapshot();
     let row = snapshot.node_row(full.node()).unwrap();
     let records: Vec<Option<Arc<PodRecord>>> =
-        full.victims().iter().map(|uid| ground.reader.pods().by_uid(uid)).collect();
+        full.victims().iter().map(|uid| testbed.reader().pods().by_uid(uid)).collect();
     let strip = median(rounds, || drop(black_box(snapshot.without_one_by_one(row, &records, 0))));
     println!("a strip of {VICTIMS} rows: {:.1} µs", micros(strip));
     let overlay = median(rounds, || {

@@ -95,7 +95,7 @@ fn failure(failure: nodesift_sdk::Failure) -> sandbox::Failure {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use nodesift::cluster;
-    use nodesift::measure::{Ground, pods};
+    use nodesift::measure::{Testbed, pods};
     use nodesift_cache as cache;
     use nodesift_engine::{PodAnswer, Reuse};
     use nodesift_fixtures::synthetic::Shape;
@@ -107,14 +107,14 @@ mod tests {
         let (writer, reader) = cache::new();
         let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap().reusing(Reuse::Off);
         let shape = Shape { nodes: 700, pods_per_node: 10, seed: 3 };
-        let ground = Ground::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
-        for template in &ground.templates {
+        let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+        for template in testbed.templates() {
             let question = pods::question(template);
             let says = |pod: &PodAnswer| (Arc::clone(&pod.feasible), Arc::clone(&pod.failures), pod.faults.len());
             let sandboxed = engine.answer(&question).unwrap();
             let natively = engine.answer_with(&judge, &question).unwrap();
             let [sandboxed, natively] = [sandboxed, natively].map(|answer| says(answer.pods.first().unwrap()));
-            assert_eq!(sandboxed, natively, "pod {}", template.name);
+            assert_eq!(sandboxed, natively, "pod {}", template.name());
             assert!(!sandboxed.0.is_empty() && !sandboxed.1.is_empty() && sandboxed.2 == 0, "{sandboxed:?}");
         }
     }

@@ -77,8 +77,8 @@ fn what_is_wrong_is_said_in_these_words() {
         (
             &[],
             USAGE,
-            "which cluster? give its objects as --cluster FILE, or a running sidecar as --server unix:PATH or \
-             http://HOST:PORT",
+            "no cluster given: use --cluster FILE for its objects, or --server unix:PATH or --server http://HOST:PORT \
+             for a running sidecar",
         ),
     ] {
         let said = workshop.failure(code, &[&["explain"], arguments].concat());

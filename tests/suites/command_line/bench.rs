@@ -57,7 +57,7 @@ fn files_take_the_place_of_synthetic_clusters() {
     let files = ["bench", "--quick", "--cluster", "cluster.json.gz", "--pods", "pods.json"];
     check(&lines(&shop.answer(&[&files[..], &["-o", "jsonl"]].concat())), &["a", "b", "c", "d"], 80, 160);
     let table = shop.answer(&files);
-    for part in ["80 nodes, 160 pods", "Unix socket", "pods a second"] {
+    for part in ["80 nodes, 160 pods", "Unix socket", "pods per second"] {
         assert!(table.contains(part), "{part:?} is not in\n{table}");
     }
     assert!(!table.contains("met"), "files have no aims:\n{table}");

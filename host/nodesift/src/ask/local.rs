@@ -1,70 +1,76 @@
-//! Answers from an engine in this process, over cluster files.
-
-use std::collections::HashSet;
+//! Answers from an engine in this process, over cluster files. Start at [`Local::open`].
 
 use nodesift_proto::v1;
 
-use super::Batch;
-use crate::args::{AskArgs, PodKey};
-use crate::cluster::{self, GivenPod, Origin};
+use super::pods;
+use crate::args::AskArgs;
+use crate::cluster::{self, Origin};
 use crate::exit::Failure;
+use crate::report::Answers;
+use crate::terminal;
 use nodesift_api::{Age, response};
 use nodesift_engine::{self as engine, Depth, Engine, Nodes, PodRef, Query};
 
-/// Pods answered in one go: often enough to show progress, seldom enough not to matter.
+/// Pods per call of the engine: few enough to show progress, enough that the number of calls does not matter.
 const BATCH: usize = 64;
 
-/// An answer as the engine in this process gives it.
-pub(super) trait Answered: Sized {
-    /// How much has to be evaluated for it.
+/// An answer that the engine evaluates.
+pub(super) trait Evaluate: Sized {
+    /// How many predicates are evaluated for it.
     const DEPTH: Depth;
-    /// The answers in the messages that a sidecar would send.
-    fn batch(answer: &engine::Answer) -> Batch<Self>;
+    /// The engine's answer as the messages that a sidecar would send.
+    fn answers(answer: &engine::Answer) -> Answers<Self>;
 }
 
-impl Answered for v1::PodAnswer {
+impl Evaluate for v1::PodAnswer {
     const DEPTH: Depth = Depth::FirstFailure;
 
-    fn batch(answer: &engine::Answer) -> Batch<Self> {
+    fn answers(answer: &engine::Answer) -> Answers<Self> {
         let response = response::filter(answer, Age::default(), v1::Detail::Failures, None);
-        Batch { version: response.version.unwrap_or_default(), answers: response.pods }
+        Answers::new(response.version, response.pods)
     }
 }
 
-impl Answered for v1::PodExplanation {
+impl Evaluate for v1::PodExplanation {
     const DEPTH: Depth = Depth::Each;
 
-    fn batch(answer: &engine::Answer) -> Batch<Self> {
+    fn answers(answer: &engine::Answer) -> Answers<Self> {
         let response = response::explain(answer, Age::default());
-        Batch { version: response.version.unwrap_or_default(), answers: response.pods }
+        Answers::new(response.version, response.pods)
     }
 }
 
-/// The cluster read from files.
+/// An engine over the cluster of the files.
 pub(super) struct Local {
     engine: Engine,
 }
 
 impl Local {
+    /// Reads the files and compiles the policy.
+    ///
+    /// # Errors
+    ///
+    /// As [`cluster::open`].
     pub(super) fn open(args: &AskArgs) -> anyhow::Result<Self> {
         let opened = cluster::open(&Origin::Files(&args.cluster.cluster), &args.policy)?;
         cluster::note_skipped(&opened.skipped);
         Ok(Self { engine: opened.engine })
     }
 
-    /// The pods to judge, in batches: given in files, named, or all pending ones.
+    /// The pods to evaluate, in batches: those of `--pods`, else those of `--pod`, else the pending pods.
+    ///
+    /// # Errors
+    ///
+    /// As [`pods::read`].
     pub(super) fn batches(&self, args: &AskArgs) -> anyhow::Result<Vec<Vec<PodRef>>> {
         let pods: Vec<PodRef> = if !args.pods.is_empty() {
-            let given = select(cluster::pods(&args.pods)?, &args.pod)?;
-            given.into_iter().map(|given| PodRef::Whole(given.pod)).collect()
+            pods::read(&args.pods, &args.pod)?.into_iter().map(|file| PodRef::Whole(file.pod)).collect()
         } else if !args.pod.is_empty() {
             args.pod.iter().map(|key| named(&key.namespace, &key.name)).collect()
         } else {
             let pending = self.engine.pending_pods();
             if pending.is_empty() {
-                cluster::note(
-                    "every pod of the cluster is bound to a node: name pods with --pod, or give some with --pods",
-                );
+                terminal::note("the cluster has no pending pods: name pods with --pod, or give some with --pods");
             }
             pending.iter().map(|pod| named(&pod.namespace, &pod.name)).collect()
         };
@@ -76,28 +82,19 @@ impl Local {
         Ok(batches)
     }
 
-    pub(super) fn answer<A: Answered>(&self, pods: Vec<PodRef>, args: &AskArgs) -> anyhow::Result<Batch<A>> {
+    /// Evaluates one batch.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Data`] if a named pod or node does not exist.
+    pub(super) fn answer<A: Evaluate>(&self, pods: Vec<PodRef>, args: &AskArgs) -> anyhow::Result<Answers<A>> {
         let nodes = if args.node.is_empty() { Nodes::All } else { Nodes::Named(args.node.clone()) };
         let question = Query { pods, nodes, phase: args.phase.into(), depth: A::DEPTH };
         let answer = self.engine.answer(&question).map_err(|error| Failure::Data(error.into()))?;
-        Ok(A::batch(&answer))
+        Ok(A::answers(&answer))
     }
 }
 
 fn named(namespace: &str, name: &str) -> PodRef {
     PodRef::Name { namespace: namespace.to_owned(), name: name.to_owned() }
-}
-
-/// The given pods that are also named; all of them where none is.
-pub(super) fn select(given: Vec<GivenPod>, named: &[PodKey]) -> Result<Vec<GivenPod>, Failure> {
-    if named.is_empty() {
-        return Ok(given);
-    }
-    let wanted: HashSet<String> = named.iter().map(PodKey::to_string).collect();
-    let chosen: Vec<GivenPod> = given.into_iter().filter(|given| wanted.contains(&given.pod.key())).collect();
-    let found: HashSet<String> = chosen.iter().map(|given| given.pod.key()).collect();
-    match wanted.difference(&found).min() {
-        Some(missing) => Err(Failure::Data(anyhow::anyhow!("pod {missing} is not in the files of --pods"))),
-        None => Ok(chosen),
-    }
 }

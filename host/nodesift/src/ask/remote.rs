@@ -1,4 +1,4 @@
-//! Answers from a running sidecar, over gRPC.
+//! Answers from a running sidecar, over gRPC. Start at [`Remote::connect`].
 
 use std::future::Future;
 
@@ -9,77 +9,89 @@ use tokio::runtime::{Builder, Runtime};
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
-use super::{Batch, local};
+use super::pods;
 use crate::args::{AskArgs, PhaseArg};
-use crate::cluster;
 use crate::exit::Failure;
 use crate::limits;
+use crate::report::Answers;
 
 type Client = NodesiftClient<Channel>;
 
-/// One request.
+/// The pods and nodes of one request.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
-    pub(super) pods: Vec<v1::Pod>,
+pub(super) struct Batch {
+    pods: Vec<v1::Pod>,
+    /// All pending pods instead of `pods`.
     pending: bool,
     phase: v1::Phase,
     nodes: Option<v1::NodeSubset>,
 }
 
-/// An answer as a sidecar gives it.
-pub(super) trait Answered: Sized {
-    fn ask(client: &mut Client, asked: Asked) -> impl Future<Output = Result<Batch<Self>, Status>>;
+impl Batch {
+    /// Number of pods; 0 if only the sidecar knows it.
+    pub(super) fn len(&self) -> usize {
+        self.pods.len()
+    }
 }
 
-impl Answered for v1::PodAnswer {
-    async fn ask(client: &mut Client, asked: Asked) -> Result<Batch<Self>, Status> {
+/// An answer that a sidecar gives.
+pub(super) trait Fetch: Sized {
+    /// Sends one request.
+    fn fetch(client: &mut Client, batch: Batch) -> impl Future<Output = Result<Answers<Self>, Status>>;
+}
+
+impl Fetch for v1::PodAnswer {
+    async fn fetch(client: &mut Client, batch: Batch) -> Result<Answers<Self>, Status> {
         let request = v1::FilterRequest {
-            pods: asked.pods,
-            pending: asked.pending,
-            phase: asked.phase.into(),
-            nodes: asked.nodes,
+            pods: batch.pods,
+            pending: batch.pending,
+            phase: batch.phase.into(),
+            nodes: batch.nodes,
             detail: v1::Detail::Failures.into(),
             ..v1::FilterRequest::default()
         };
         let response = client.filter(request).await?.into_inner();
-        Ok(Batch { version: response.version.unwrap_or_default(), answers: response.pods })
+        Ok(Answers::new(response.version, response.pods))
     }
 }
 
-impl Answered for v1::PodExplanation {
-    async fn ask(client: &mut Client, asked: Asked) -> Result<Batch<Self>, Status> {
+impl Fetch for v1::PodExplanation {
+    async fn fetch(client: &mut Client, batch: Batch) -> Result<Answers<Self>, Status> {
         let request = v1::ExplainRequest {
-            pods: asked.pods,
-            pending: asked.pending,
-            phase: asked.phase.into(),
-            nodes: asked.nodes,
+            pods: batch.pods,
+            pending: batch.pending,
+            phase: batch.phase.into(),
+            nodes: batch.nodes,
             ..v1::ExplainRequest::default()
         };
         let response = client.explain(request).await?.into_inner();
-        Ok(Batch { version: response.version.unwrap_or_default(), answers: response.pods })
+        Ok(Answers::new(response.version, response.pods))
     }
 }
 
-/// The requests that the arguments ask for.
-pub(super) fn batches(args: &AskArgs) -> anyhow::Result<Vec<Asked>> {
+/// The requests that answer the arguments.
+///
+/// # Errors
+///
+/// As [`pods::read`].
+pub(super) fn batches(args: &AskArgs) -> Result<Vec<Batch>, Failure> {
     let nodes = (!args.node.is_empty()).then(|| v1::NodeSubset { names: args.node.clone() });
     let phase = match args.phase {
         PhaseArg::Allocate => v1::Phase::Allocate,
         PhaseArg::Reserve => v1::Phase::Reserve,
     };
-    let about = Asked { phase, nodes, ..Asked::default() };
+    let common = Batch { phase, nodes, ..Batch::default() };
     let pods: Vec<pod::Pod> = if !args.pods.is_empty() {
-        let given = local::select(cluster::pods(&args.pods)?, &args.pod)?;
-        given.into_iter().map(|given| pod::Pod::Json(given.json)).collect()
+        pods::read(&args.pods, &args.pod)?.into_iter().map(|file| pod::Pod::Json(file.json)).collect()
     } else if !args.pod.is_empty() {
         let named = args.pod.iter().cloned();
         named.map(|key| pod::Pod::Name(v1::PodName { namespace: key.namespace, name: key.name })).collect()
     } else {
-        // Only the sidecar knows them, and one request keeps them on one snapshot.
-        return Ok(vec![Asked { pending: true, ..about }]);
+        // Only the sidecar knows its pending pods, and one request evaluates them on one snapshot.
+        return Ok(vec![Batch { pending: true, ..common }]);
     };
     let pods: Vec<v1::Pod> = pods.into_iter().map(|pod| v1::Pod { pod: Some(pod) }).collect();
-    Ok(pods.chunks(limits::CLIENT_PODS).map(|pods| Asked { pods: pods.to_vec(), ..about.clone() }).collect())
+    Ok(pods.chunks(limits::CLIENT_PODS).map(|pods| Batch { pods: pods.to_vec(), ..common.clone() }).collect())
 }
 
 /// A connection to a sidecar.
@@ -91,6 +103,11 @@ pub(super) struct Remote {
 
 impl Remote {
     /// Connects to `unix:PATH` or `http://HOST:PORT`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] if the URL has another form, [`Failure::Unavailable`] if there is no connection within
+    /// [`limits::CLIENT_CONNECT`].
     pub(super) fn connect(url: &str) -> anyhow::Result<Self> {
         let endpoint = endpoint(url)?.connect_timeout(limits::CLIENT_CONNECT).timeout(limits::CLIENT_ANSWER);
         let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
@@ -103,14 +120,19 @@ impl Remote {
         Ok(Self { runtime, client, url: url.to_owned() })
     }
 
-    pub(super) fn answer<A: Answered>(&mut self, asked: Asked) -> anyhow::Result<Batch<A>> {
-        let answered = self.runtime.block_on(A::ask(&mut self.client, asked));
-        answered.map_err(|status| failure(&status).context(format!("the sidecar at {} says no", self.url)))
+    /// Sends one request and waits for its answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Data`] or [`Failure::Unavailable`] if the gRPC status is of that kind, else the status's message.
+    pub(super) fn answer<A: Fetch>(&mut self, batch: Batch) -> anyhow::Result<Answers<A>> {
+        let answers = self.runtime.block_on(A::fetch(&mut self.client, batch));
+        answers.map_err(|status| failure(&status).context(format!("request to the sidecar at {} failed", self.url)))
     }
 }
 
 fn endpoint(url: &str) -> Result<Endpoint, Failure> {
-    let usage = || Failure::Usage(format!("--server {url:?}: write unix:PATH or http://HOST:PORT"));
+    let usage = || Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"));
     let socket = url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
     match socket {
         Some("") => Err(usage()),
@@ -120,14 +142,14 @@ fn endpoint(url: &str) -> Result<Endpoint, Failure> {
     }
 }
 
-/// A refusal, as the kind of failure it is for whoever typed the command.
+/// The failure that a gRPC status means for the command.
 fn failure(status: &Status) -> anyhow::Error {
     use tonic::Code;
-    let told = anyhow!("{}", status.message());
+    let message = anyhow!("{}", status.message());
     match status.code() {
-        Code::InvalidArgument | Code::NotFound => Failure::Data(told).into(),
-        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => Failure::Unavailable(told).into(),
-        _ => told,
+        Code::InvalidArgument | Code::NotFound => Failure::Data(message).into(),
+        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => Failure::Unavailable(message).into(),
+        _ => message,
     }
 }
 
@@ -136,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_sockets_and_plain_http_are_asked() {
+    fn only_sockets_and_plain_http_are_supported() {
         for url in ["unix:/run/s.sock", "unix:///run/s.sock", "unix:s.sock", "http://127.0.0.1:1"] {
             assert!(endpoint(url).is_ok(), "{url}");
         }
@@ -146,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sidecar_that_is_not_there_is_unavailable() {
+    fn a_missing_sidecar_is_unavailable() {
         let outcome = Remote::connect("unix:/nowhere/nodesift.sock").map(drop);
         assert_eq!(outcome.map_err(|error| crate::exit::code_of(&error)), Err(crate::exit::UNAVAILABLE));
     }

@@ -1,7 +1,7 @@
-//! The client's side of the socket figures: asks as a scheduler core does, by UID, and takes bitmaps.
+//! The client of the socket figures: sends requests as a scheduler core does, by UID and with bitmap answers.
 //!
-//! On stdin come the number of nodes and then the UIDs of the pods, a line each; stdout gets [`Found`] as JSON. The pods'
-//! verdicts are kept by the time that anything is measured. Start at [`run`].
+//! It reads the number of nodes and then the UIDs of the pods from stdin, one per line, and writes [`SocketFigures`] as JSON
+//! to stdout. The verdicts of the pods are cached before anything is measured. Start at [`run`].
 
 use std::io::Read as _;
 use std::path::Path;
@@ -15,48 +15,60 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tonic::transport::{Channel, Endpoint};
 
-use super::figures::nanos;
+use super::results::nanos;
 use crate::limits;
 use crate::measure::Times;
-use crate::report;
+use crate::terminal;
 
-/// What a client finds.
+/// What the client measures.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct SocketFigures {
+    /// Requests with one pod, one after the other.
     pub(super) requests: usize,
+    /// Their median latency in nanoseconds.
     pub(super) p50_ns: u64,
+    /// Their 99th percentile in nanoseconds.
     pub(super) p99_ns: u64,
+    /// Throughput of batches.
     pub(super) pods_per_second: u64,
+    /// Pods in each batch.
     pub(super) batch_pods: usize,
+    /// Connections that send batches.
     pub(super) connections: usize,
+    /// Batches in flight on each connection.
     pub(super) in_flight: usize,
 }
 
-/// Requests whose latency is measured, one after the other: 200 of them are slower than the 99th percentile.
+/// Requests whose latency is measured. 200 of them are slower than the 99th percentile.
 const REQUESTS: usize = 20_000;
-/// The same for a quick look.
+/// The same with `--quick`.
 const REQUESTS_QUICK: usize = 1_000;
-/// Requests before those that are measured: connections and caches warm up.
-const REQUESTS_UNMEASURED: usize = 500;
-/// How long batches are asked for.
+/// Requests before the measured ones, to warm up the connection and the caches.
+const WARM_UP_REQUESTS: usize = 500;
+/// How long batches are sent.
 const BATCHES_TIME: Duration = Duration::from_secs(3);
-/// The same for a quick look.
+/// The same with `--quick`.
 const BATCHES_TIME_QUICK: Duration = Duration::from_millis(300);
 /// Pods in a batch.
 const BATCH: usize = 64;
-/// Connections over which batches are asked for: a core has one or two.
+/// Connections that send batches: a scheduler core has one or two.
 const CONNECTIONS: usize = 2;
-/// Batches under way on each: the next one is there when one is answered.
+/// Batches in flight on each connection, so that the sidecar never waits for the next one.
 const IN_FLIGHT: usize = 2;
 
 type Client = NodesiftClient<Channel>;
 
-/// Asks the sidecar behind a socket.
+/// Measures the sidecar behind a socket.
+///
+/// # Errors
+///
+/// If stdin is invalid, the sidecar cannot be reached, or an answer is incomplete.
 pub(super) fn run(socket: &Path, quick: bool) -> anyhow::Result<()> {
-    let mut told = String::new();
-    std::io::stdin().lock().read_to_string(&mut told).context("cannot read what to ask")?;
-    let mut lines = told.lines();
-    let nodes: usize = lines.next().unwrap_or_default().parse().context("the number of nodes")?;
+    let mut input = String::new();
+    std::io::stdin().lock().read_to_string(&mut input).context("cannot read the pods from stdin")?;
+    let mut lines = input.lines();
+    let nodes: usize =
+        lines.next().unwrap_or_default().parse().context("stdin: expected the number of nodes in the first line")?;
     let uids: Vec<&str> = lines.collect();
     let requests = if quick { REQUESTS_QUICK } else { REQUESTS };
     let one = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
@@ -66,7 +78,7 @@ pub(super) fn run(socket: &Path, quick: bool) -> anyhow::Result<()> {
     let time = if quick { BATCHES_TIME_QUICK } else { BATCHES_TIME };
     let many = Builder::new_multi_thread().enable_all().build().context("cannot start the network client")?;
     let pods_per_second = many.block_on(in_batches(socket, &uids, batch, time))?;
-    let found = Found {
+    let figures = SocketFigures {
         requests,
         p50_ns: nanos(times.quantile(0.5)),
         p99_ns: nanos(times.quantile(0.99)),
@@ -75,7 +87,7 @@ pub(super) fn run(socket: &Path, quick: bool) -> anyhow::Result<()> {
         connections: CONNECTIONS,
         in_flight: IN_FLIGHT,
     };
-    report::print(&(serde_json::to_string(&found)? + "\n"))
+    terminal::print(&(serde_json::to_string(&figures)? + "\n"))
 }
 
 async fn connect(socket: &Path) -> anyhow::Result<Client> {
@@ -90,28 +102,28 @@ async fn one_by_one(socket: &Path, uids: &[&str], requests: usize) -> anyhow::Re
     let mut client = connect(socket).await?;
     let mut table = v1::Bitmaps::default();
     let mut times = Vec::with_capacity(requests);
-    for (at, uid) in uids.iter().cycle().take(REQUESTS_UNMEASURED.max(uids.len()) + requests).enumerate() {
+    for (at, uid) in uids.iter().cycle().take(WARM_UP_REQUESTS.max(uids.len()) + requests).enumerate() {
         let started = Instant::now();
-        ask(&mut client, &[uid], &mut table).await?;
+        send(&mut client, &[uid], &mut table).await?;
         let taken = started.elapsed();
-        if at >= REQUESTS_UNMEASURED.max(uids.len()) {
+        if at >= WARM_UP_REQUESTS.max(uids.len()) {
             times.push(taken);
         }
     }
     Ok(Times::of(times))
 }
 
-/// Batches over several connections, some under way on each; how many pods are answered a second.
+/// Batches over [`CONNECTIONS`] connections, [`IN_FLIGHT`] on each. Returns pods per second.
 async fn in_batches(socket: &Path, uids: &[&str], batch: usize, time: Duration) -> anyhow::Result<u64> {
     let batches: Vec<Vec<String>> =
         uids.chunks(batch).map(|uids| uids.iter().map(|uid| (*uid).to_owned()).collect()).collect();
-    let mut askers = JoinSet::new();
+    let mut senders = JoinSet::new();
     let started = Instant::now();
     for _ in 0..CONNECTIONS {
         let client = connect(socket).await?;
         for _ in 0..IN_FLIGHT {
             let (mut client, batches) = (client.clone(), batches.clone());
-            askers.spawn(async move {
+            senders.spawn(async move {
                 let mut table = v1::Bitmaps::default();
                 let mut answered: u64 = 0;
                 for batch in batches.iter().cycle() {
@@ -119,7 +131,7 @@ async fn in_batches(socket: &Path, uids: &[&str], batch: usize, time: Duration) 
                         break;
                     }
                     let uids: Vec<&str> = batch.iter().map(String::as_str).collect();
-                    ask(&mut client, &uids, &mut table).await?;
+                    send(&mut client, &uids, &mut table).await?;
                     answered += u64::try_from(uids.len())?;
                 }
                 anyhow::Ok(answered)
@@ -127,17 +139,18 @@ async fn in_batches(socket: &Path, uids: &[&str], batch: usize, time: Duration) 
         }
     }
     let mut answered = 0;
-    while let Some(asker) = askers.join_next().await {
-        answered += asker??;
+    while let Some(sender) = senders.join_next().await {
+        answered += sender??;
     }
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    // Pods of a few seconds are far below 2^52, and so are those of one.
+    // The number of pods is far below 2^52.
     let per_second = (answered as f64 / started.elapsed().as_secs_f64()) as u64;
     Ok(per_second)
 }
 
-/// Asks which nodes fit, without why the others do not: what a core places by. The answer must be about all pods.
-async fn ask(client: &mut Client, uids: &[&str], table: &mut v1::Bitmaps) -> anyhow::Result<()> {
+/// One request for the nodes that fit, without the failures of the others: all that a core needs to place pods. Checks that
+/// every pod is answered.
+async fn send(client: &mut Client, uids: &[&str], table: &mut v1::Bitmaps) -> anyhow::Result<()> {
     let pods = uids.iter().map(|uid| v1::Pod { pod: Some(pod::Pod::Uid((*uid).to_owned())) }).collect();
     let request =
         v1::FilterRequest { pods, detail: v1::Detail::Feasible.into(), bitmaps: Some(*table), ..Default::default() };
@@ -147,7 +160,7 @@ async fn ask(client: &mut Client, uids: &[&str], table: &mut v1::Bitmaps) -> any
         bits == pod.feasible_count && pod.nodes > 0
     };
     if response.pods.len() != uids.len() || !response.pods.iter().all(is_bitmap) {
-        bail!("an answer is not what was asked for");
+        bail!("an answer lacks a pod or a bitmap");
     }
     if let Some(rows) = response.rows {
         *table = v1::Bitmaps { epoch: rows.epoch, generation: rows.generation };

@@ -1,62 +1,62 @@
-//! What else a core waits for: a preemption question, and what one pod event costs the cache.
+//! The time of a preemption dry run, and of one pod event in the cache. Start at [`FullNode`] and [`pod_event`].
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ground::{Ground, Template};
 use super::rounds::timed;
+use super::testbed::{Template, Testbed};
 use nodesift_cache::metadata::{LabelRequirement, PodRecord, PodSelector};
 use nodesift_cache::{CountKey, Row};
 use nodesift_engine::{Candidate, Engine, Error, PodRef, Preemption};
 use nodesift_fixtures::synthetic::NAMESPACES;
 use nodesift_object::selector::Operator;
 
-/// Pods that could go, as many as a node of the synthetic cluster has.
+/// Candidate victims on the full node: as many pods as a node of the synthetic cluster has.
 pub const VICTIMS: usize = 30;
 
-/// Counts of pods that are alive while one pod event is measured: a busy cluster's pending pods use a few hundred
+/// Pod counts that the cache maintains while pod events are measured: pending pods of a busy cluster use a few hundred
 /// selectors.
-pub const COUNTS: usize = 200;
+const COUNTS: usize = 200;
 
-/// A full node, and the question how many of its pods must go.
+/// A full node, and the preemption dry run on it: how many victims make room for a pod.
 #[derive(Debug)]
 pub struct FullNode {
     node: String,
-    /// UIDs of [`VICTIMS`] pods; only without the last of them there is room.
+    /// UIDs of [`VICTIMS`] pods. There is room only once the last of them is removed.
     victims: Vec<String>,
 }
 
 impl FullNode {
     /// Fills the node in the middle of the table.
-    pub fn of(ground: &Ground) -> Self {
-        let row = Row(u32::try_from(ground.nodes / 2).unwrap_or(0));
-        let victims = ground.fill(row, VICTIMS);
-        Self { node: ground.reader.snapshot().node_name(row).to_owned(), victims }
+    pub fn of(testbed: &Testbed) -> Self {
+        let row = Row(u32::try_from(testbed.nodes() / 2).unwrap_or(0));
+        let victims = testbed.fill(row, VICTIMS);
+        Self { node: testbed.reader().snapshot().node_name(row).to_owned(), victims }
     }
 
-    /// Its name.
+    /// The name of the node.
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// UIDs of the pods that could go, in order.
+    /// UIDs of the candidate victims, in preemption order.
     pub fn victims(&self) -> &[String] {
         &self.victims
     }
 
-    /// How many of the pods must go for one of the template, beginning with the first `start`.
-    pub fn question(&self, template: &Template, start: usize) -> Preemption {
-        let pod = PodRef::Uid(template.uids.first().cloned().unwrap_or_default());
+    /// The dry run for one pod of the template. It starts with the first `start` victims removed.
+    fn question(&self, template: &Template, start: usize) -> Preemption {
+        let pod = PodRef::Uid(template.uids().first().cloned().unwrap_or_default());
         let candidate = Candidate { node: self.node.clone(), victims: self.victims.clone(), start };
         Preemption { pod, candidates: vec![candidate] }
     }
 
-    /// The median of asking, and the answer.
+    /// The median time of the dry run, and its answer.
     ///
     /// # Errors
     ///
-    /// What the engine fails with.
+    /// If an evaluation fails.
     pub fn measure(
         &self,
         engine: &Engine,
@@ -71,26 +71,27 @@ impl FullNode {
     }
 }
 
-/// What one pod event costs, publishing included, while readers hold snapshots and [`COUNTS`] counts are alive: the median.
-pub fn pod_event(ground: &Ground, rounds: usize) -> Duration {
+/// The median time of one pod event, publication included, while a reader holds a snapshot and the cache maintains
+/// [`COUNTS`] counts.
+pub(crate) fn pod_event(testbed: &Testbed, rounds: usize) -> Duration {
     for app in 0..COUNTS {
         let values = [Arc::from(format!("app-{app}"))];
         let Some(requirement) = LabelRequirement::new("app", Operator::In, values) else { continue };
         let namespaces = (0..NAMESPACES).map(|namespace| Arc::from(format!("ns-{namespace}"))).collect();
         let selector = PodSelector { namespaces, namespace_requirements: None, requirements: vec![requirement] };
-        ground.reader.snapshot().count(&CountKey { selectors: vec![selector], terminating: false });
+        testbed.reader().snapshot().count(&CountKey { selectors: vec![selector], terminating: false });
     }
-    // Each publication begins to maintain a few of those that are wanted.
-    (0..COUNTS).for_each(|_| ground.writer.lock().publish());
-    let mut bound = ground.reader.pods().all();
+    // Each publication starts to maintain only a few of the requested counts.
+    (0..COUNTS).for_each(|_| testbed.writer().lock().publish());
+    let mut bound = testbed.reader().pods().all();
     bound.retain(|pod| pod.node_name.is_some());
     bound.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
     let step = bound.len().div_ceil(rounds.max(1)).max(1);
     let pods: Vec<PodRecord> = bound.iter().step_by(step).map(|pod| (**pod).clone()).collect();
     drop(bound);
     let mut next = pods.iter().cycle().cloned();
-    let mut held = ground.reader.snapshot();
-    let mut writer = ground.writer.lock();
+    let mut held = testbed.reader().snapshot();
+    let mut writer = testbed.writer().lock();
     let times = timed::<_, std::convert::Infallible>(
         rounds,
         |_| Ok(next.next()),
@@ -99,12 +100,12 @@ pub fn pod_event(ground: &Ground, rounds: usize) -> Duration {
             writer.remove_pod(&pod.uid);
             writer.apply_pod(pod);
             writer.publish();
-            held = ground.reader.snapshot();
+            held = testbed.reader().snapshot();
             Ok(())
         },
     );
     drop(held);
     let Ok(times) = times;
-    // A removal and an addition are two events.
+    // A round is two events: a removal and an addition.
     times.median() / 2
 }

@@ -1,92 +1,92 @@
-//! What a question about one pod over all nodes takes: evaluated afresh, kept, and with one pod bound since.
+//! The time to evaluate one pod over all nodes: cold, warm, and after one pod was bound.
 //!
-//! A pod is asked for by UID, as a core asks. Start at [`measure`].
+//! The pod is named by UID, as a scheduler core names it. Start at [`measure`].
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ground::{Ground, Template};
 use super::rounds::{Times, timed};
+use super::testbed::{Template, Testbed};
 use nodesift_engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Query};
 
-/// How often each is measured.
+/// Number of rounds of each kind.
 #[derive(Debug, Clone, Copy)]
-pub struct Rounds {
-    /// Evaluated afresh.
-    pub cold: usize,
-    /// Kept.
-    pub warm: usize,
-    /// With something changed since.
-    pub changed: usize,
+pub(crate) struct Rounds {
+    /// Cold: no cached verdicts.
+    pub(crate) cold: usize,
+    /// Warm: every verdict is cached.
+    pub(crate) warm: usize,
+    /// After one pod was bound.
+    pub(crate) changed: usize,
 }
 
 impl Rounds {
-    /// Enough for medians that come out the same again.
-    pub const FULL: Self = Self { cold: 400, warm: 4_000, changed: 400 };
-    /// Enough to see that it works, and about what comes out.
-    pub const QUICK: Self = Self { cold: 30, warm: 300, changed: 30 };
+    /// Enough for medians that repeat.
+    pub(crate) const FULL: Self = Self { cold: 400, warm: 4_000, changed: 400 };
+    /// Enough for a smoke test and rough figures.
+    pub(crate) const QUICK: Self = Self { cold: 30, warm: 300, changed: 30 };
 }
 
 /// Medians for one pod.
 #[derive(Debug, Clone, Copy)]
-pub struct PodTimes {
-    /// How many nodes fit.
-    pub feasible: usize,
-    /// Every predicate evaluated over every node; what the cache counts on demand is there already.
-    pub cold: Duration,
-    /// Nothing has changed since the question before.
-    pub warm: Duration,
-    /// A replica of the pod was bound since.
-    pub row_changed: Duration,
-    /// A pod was bound since that none of the pod's constraints looks at.
-    pub other_row_changed: Duration,
+pub(crate) struct PodTimes {
+    /// Number of nodes that fit.
+    pub(crate) feasible: usize,
+    /// Every predicate is evaluated over every node. Label columns and counts are built already.
+    pub(crate) cold: Duration,
+    /// Nothing has changed since the last evaluation: every verdict is cached.
+    pub(crate) warm: Duration,
+    /// A replica of the pod was bound since the last evaluation.
+    pub(crate) row_changed: Duration,
+    /// A pod that none of the pod's constraints matches was bound since the last evaluation.
+    pub(crate) other_row_changed: Duration,
 }
 
-/// What the program that evaluates natively prints about one pod, a line each: medians of rounds that took turns.
+/// One line of `nodesift-native`: medians for one pod, sandboxed and native rounds alternating.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct NativeTimes {
-    /// [`Template::name`].
+    /// As [`Template::name`].
     pub pod: String,
-    /// How many nodes fit, by either.
+    /// Number of nodes that fit, the same for both.
     pub feasible: usize,
-    /// Evaluated afresh in the sandbox.
+    /// Cold, in the sandbox, in nanoseconds.
     pub sandboxed_ns: u64,
-    /// Evaluated afresh by the same predicates compiled natively.
+    /// Cold, by the same predicates as native code, in nanoseconds.
     pub native_ns: u64,
 }
 
-/// Measures one pod. `fresh` keeps no verdicts, `keeping` does; both read the ground's cache.
+/// Measures one pod. `uncached` reuses no verdicts, `caching` does; both read the testbed's cache.
 ///
 /// # Errors
 ///
-/// What the engine fails with.
-pub fn measure(
-    ground: &Ground,
-    fresh: &Engine,
-    keeping: &Engine,
+/// If an evaluation fails.
+pub(crate) fn measure(
+    testbed: &Testbed,
+    uncached: &Engine,
+    caching: &Engine,
     template: &Template,
     rounds: Rounds,
 ) -> Result<PodTimes, Error> {
     let question = question(template);
-    let feasible = settle(ground, fresh, &question)?;
-    let cold = asked(fresh, &question, rounds.cold)?;
-    ask(keeping, &question)?;
-    let warm = asked(keeping, &question, rounds.warm)?;
+    let feasible = settle(testbed, uncached, &question)?;
+    let cold = time(uncached, &question, rounds.cold)?;
+    evaluate(caching, &question)?;
+    let warm = time(caching, &question, rounds.warm)?;
     let changed = |bound: Option<&Template>| -> Result<Times, Error> {
         let times = timed(
             rounds.changed,
             |round| {
-                // The cluster is the same again before each round, and the engine has seen it.
-                ground.unbind();
-                ask(keeping, &question)?;
-                ground.bind(bound, round);
+                // Before each round the cluster is as at the start, and the engine has verdicts about it.
+                testbed.unbind();
+                evaluate(caching, &question)?;
+                testbed.bind(bound, round);
                 Ok(())
             },
-            |()| ask(keeping, &question),
+            |()| evaluate(caching, &question),
         );
-        ground.unbind();
+        testbed.unbind();
         times
     };
     let row_changed = changed(Some(template))?;
@@ -100,31 +100,31 @@ pub fn measure(
     })
 }
 
-/// Which nodes fit a pod, and by whom the others are rejected.
+/// The evaluation that is measured: which nodes fit a pod, and which predicate rejects each of the others.
 pub fn question(template: &Template) -> Query {
-    let pods = template.uids.first().map(|uid| PodRef::Uid(uid.clone())).into_iter().collect();
+    let pods = template.uids().first().map(|uid| PodRef::Uid(uid.clone())).into_iter().collect();
     Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
 }
 
-/// Asks until the cache keeps up to date what the question makes it count; how many nodes fit.
+/// Evaluates until the cache maintains the counts that the pod needs. Returns the number of nodes that fit.
 ///
 /// # Errors
 ///
-/// What the engine fails with.
-pub fn settle(ground: &Ground, engine: &Engine, question: &Query) -> Result<usize, Error> {
-    ask(engine, question)?;
-    // What is counted on demand is taken over with the next change.
-    ground.bind(None, 0);
-    ground.unbind();
+/// If an evaluation fails.
+pub fn settle(testbed: &Testbed, engine: &Engine, question: &Query) -> Result<usize, Error> {
+    evaluate(engine, question)?;
+    // Counts built on demand become maintained with the next change.
+    testbed.bind(None, 0);
+    testbed.unbind();
     let answer = engine.answer(question)?;
     Ok(answer.pods.first().map_or(0, |pod| pod.feasible.len()))
 }
 
-fn asked(engine: &Engine, question: &Query, rounds: usize) -> Result<Times, Error> {
-    timed(rounds, |_| Ok(()), |()| ask(engine, question))
+fn time(engine: &Engine, question: &Query, rounds: usize) -> Result<Times, Error> {
+    timed(rounds, |_| Ok(()), |()| evaluate(engine, question))
 }
 
-fn ask(engine: &Engine, question: &Query) -> Result<(), Error> {
+fn evaluate(engine: &Engine, question: &Query) -> Result<(), Error> {
     engine.answer(question).map(|answer| drop(black_box(answer)))
 }
 
@@ -137,28 +137,28 @@ mod tests {
     use nodesift_fixtures::synthetic::Shape;
 
     #[test]
-    fn a_kept_answer_is_there_once_it_was_given_and_until_it_may_be_another() {
+    fn an_answer_is_cached_from_its_first_evaluation_until_a_row_changes() {
         let (writer, reader) = cache::new();
         let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap();
         let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
-        let ground = Ground::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
-        for template in &ground.templates {
+        let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+        for template in testbed.templates() {
             let question = question(template);
-            let kept = || engine.answer_cached(&engine.snapshot(), &question);
-            assert!(kept().is_none(), "pod {}: nobody has asked yet", template.name);
-            for time in 0..3 {
+            let cached = || engine.answer_cached(&engine.snapshot(), &question);
+            assert!(cached().is_none(), "pod {}: not evaluated yet", template.name());
+            for round in 0..3 {
                 let answer = engine.answer(&question).unwrap();
-                let again = kept().unwrap();
-                let says = |answer: &nodesift_engine::Answer| {
+                let again = cached().unwrap();
+                let content = |answer: &nodesift_engine::Answer| {
                     let pod = answer.pods.first().unwrap();
                     (pod.pod.clone(), pod.feasible.clone(), pod.failures.clone(), pod.message.clone(), pod.cycle)
                 };
-                assert_eq!(says(&again), says(&answer), "pod {}", template.name);
-                // Its node has less room now: a row must be judged again, which is not done at once.
-                ground.bind(Some(template), time);
-                assert!(kept().is_none(), "pod {}: a node has changed", template.name);
+                assert_eq!(content(&again), content(&answer), "pod {}", template.name());
+                // The node has less free: its row must be evaluated again, which a cached answer does not do.
+                testbed.bind(Some(template), round);
+                assert!(cached().is_none(), "pod {}: a node has changed", template.name());
             }
-            ground.unbind();
+            testbed.unbind();
         }
     }
 
@@ -166,16 +166,20 @@ mod tests {
     fn every_figure_is_measured_for_every_pod() {
         let (writer, reader) = cache::new();
         let policy = cluster::PolicyArgs::default();
-        let fresh = cluster::engine(reader.clone(), &policy).unwrap().reusing(nodesift_engine::Reuse::Off);
-        let keeping = cluster::engine(reader, &policy).unwrap();
+        let uncached = cluster::engine(reader.clone(), &policy).unwrap().reusing(nodesift_engine::Reuse::Off);
+        let caching = cluster::engine(reader, &policy).unwrap();
         let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
-        let ground = Ground::synthetic(writer, &fresh.policy().scheduler_names, shape, || ()).unwrap();
+        let testbed = Testbed::synthetic(writer, &uncached.policy().scheduler_names, shape, || ()).unwrap();
         let rounds = Rounds { cold: 2, warm: 2, changed: 2 };
-        for template in &ground.templates {
-            let times = measure(&ground, &fresh, &keeping, template, rounds).unwrap();
+        for template in testbed.templates() {
+            let times = measure(&testbed, &uncached, &caching, template, rounds).unwrap();
             let all = [times.cold, times.warm, times.row_changed, times.other_row_changed];
             assert!(all.iter().all(|time| !time.is_zero()) && times.feasible > 0, "{times:?}");
         }
-        assert_eq!(ground.reader.pods().len(), ground.pods + 4 * super::super::PODS_EACH, "all is as it was");
+        assert_eq!(
+            testbed.reader().pods().len(),
+            testbed.pods() + 4 * crate::measure::REPLICAS,
+            "the cluster is unchanged"
+        );
     }
 }

@@ -1,19 +1,19 @@
-//! The same work many times over, each time by itself.
+//! Timing: the same work in many rounds, each round timed on its own. Start at [`timed`].
 
 use std::time::{Duration, Instant};
 
-/// How long each round took, sorted.
+/// The time of each round, sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times(Vec<Duration>);
 
 impl Times {
-    /// Sorts what was measured.
+    /// The times of some rounds, in any order.
     pub fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
     }
 
-    /// The time that this share of the rounds, between 0 and 1, did not exceed; 0 without any round.
+    /// The time that this share of the rounds, from 0 to 1, did not exceed; zero without rounds.
     pub fn quantile(&self, share: f64) -> Duration {
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         // Counts of rounds are far below 2^52, and shares are positive.
@@ -21,17 +21,17 @@ impl Times {
         self.0.get(rank.saturating_sub(1)).copied().unwrap_or_default()
     }
 
-    /// The time that half the rounds did not exceed.
+    /// The time that half of the rounds did not exceed.
     pub fn median(&self) -> Duration {
         self.quantile(0.5)
     }
 }
 
-/// Runs and measures `run` so many times, `prepare` before each round unmeasured. The first failure ends it.
+/// Times `run` in each of `rounds` rounds. `prepare` runs before each round and is not timed.
 ///
 /// # Errors
 ///
-/// What either fails with.
+/// The first error of either; no round follows it.
 pub fn timed<T, E>(
     rounds: usize,
     mut prepare: impl FnMut(usize) -> Result<T, E>,
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_times_that_were_measured() {
+    fn quantiles_are_measured_times() {
         let times = Times::of((1..=100).rev().map(Duration::from_nanos).collect());
         assert_eq!(times.median(), Duration::from_nanos(50));
         assert_eq!(times.quantile(0.99), Duration::from_nanos(99));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn preparing_is_not_measured_and_a_failure_ends_the_rounds() {
+    fn preparation_is_not_timed_and_an_error_ends_the_rounds() {
         let mut ran = Vec::new();
         let run = |round| {
             ran.push(round);

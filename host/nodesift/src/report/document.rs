@@ -1,34 +1,87 @@
-//! The shapes of `-o json`, `-o jsonl` and `-o yaml`.
+//! The structure of `-o json`, `-o jsonl` and `-o yaml`.
 //!
-//! `explain -o jsonl` is a fixed format: per pod one line for each predicate alone, then one for all (`"*"`), with the
-//! field order, the sorting and the omissions that the conformance files have. Everything else follows it in spirit.
+//! `explain -o jsonl` is a fixed format: per pod one line for each predicate, then one for the conjunction (`"*"`). Field
+//! order, sorting and omitted fields are those of the conformance files. Start at [`Document`].
 
 use std::io::{self, Write};
 
 use nodesift_proto::v1;
 use serde::Serialize;
 
+/// An answer about one pod, as a document.
+pub(crate) trait Document: Clone {
+    /// One element of `-o json` and `-o yaml`.
+    fn document(&self) -> impl Serialize + '_;
+    /// Its lines of `-o jsonl`.
+    fn write_lines(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// `namespace/name`.
+    fn pod(&self) -> &str;
+    /// The answer with an empty pod name: equal for all pods with the same answer.
+    fn without_pod(&self) -> Self;
+}
+
+impl Document for v1::PodAnswer {
+    fn document(&self) -> impl Serialize + '_ {
+        filtered(self)
+    }
+
+    fn write_lines(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_line(&filtered(self), out)
+    }
+
+    fn pod(&self) -> &str {
+        &self.pod
+    }
+
+    fn without_pod(&self) -> Self {
+        Self { pod: String::new(), ..self.clone() }
+    }
+}
+
+impl Document for v1::PodExplanation {
+    fn document(&self) -> impl Serialize + '_ {
+        explained(self)
+    }
+
+    fn write_lines(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Explained { pod, predicates, feasible, message, faults } = explained(self);
+        for predicate in predicates {
+            write_line(&PredicateLine { pod, predicate }, out)?;
+        }
+        write_line(&ConjunctionLine { pod, predicate: "*", feasible, message, faults }, out)
+    }
+
+    fn pod(&self) -> &str {
+        &self.pod
+    }
+
+    fn without_pod(&self) -> Self {
+        let conjunction = self.conjunction.as_ref().map(Document::without_pod);
+        Self { pod: String::new(), conjunction, ..self.clone() }
+    }
+}
+
 /// `filter`: one pod.
 #[derive(Debug, Serialize)]
-pub(super) struct Filtered<'a> {
+struct Filtered<'a> {
     pod: &'a str,
     feasible: &'a [String],
-    failures: Vec<Counted<'a>>,
+    failures: Vec<FailureCount<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     faults: Vec<Fault<'a>>,
 }
 
-/// A group of nodes that fail in one way, without their names.
+/// Nodes with the same failure, counted.
 #[derive(Debug, Serialize)]
-struct Counted<'a> {
+struct FailureCount<'a> {
     predicate: &'a str,
     code: &'a str,
     reasons: &'a [String],
     count: u32,
 }
 
-/// A predicate that failed to answer.
+/// A predicate that failed to return a verdict.
 #[derive(Debug, Serialize)]
 struct Fault<'a> {
     predicate: &'a str,
@@ -39,25 +92,25 @@ struct Fault<'a> {
 
 /// `explain`: one pod.
 #[derive(Debug, Serialize)]
-pub(super) struct Explained<'a> {
+struct Explained<'a> {
     pod: &'a str,
-    predicates: Vec<Alone<'a>>,
+    predicates: Vec<PredicateFailures<'a>>,
     feasible: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     faults: Vec<Fault<'a>>,
 }
 
-/// One predicate alone.
+/// The failures of one predicate, evaluated on its own.
 #[derive(Debug, Serialize)]
-struct Alone<'a> {
+struct PredicateFailures<'a> {
     predicate: &'a str,
-    failures: Vec<Named<'a>>,
+    failures: Vec<FailureNodes<'a>>,
 }
 
-/// A group of nodes that fail in one way, by name.
+/// Nodes with the same failure, by name.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Named<'a> {
+struct FailureNodes<'a> {
     code: &'a str,
     reasons: &'a [String],
     nodes: Vec<&'a str>,
@@ -65,34 +118,34 @@ struct Named<'a> {
 
 /// A line of `explain -o jsonl` about one predicate.
 #[derive(Debug, Serialize)]
-struct AloneLine<'a> {
+struct PredicateLine<'a> {
     pod: &'a str,
     #[serde(flatten)]
-    alone: Alone<'a>,
+    predicate: PredicateFailures<'a>,
 }
 
 /// The last line of a pod in `explain -o jsonl`.
 #[derive(Debug, Serialize)]
-struct TogetherLine<'a> {
+struct ConjunctionLine<'a> {
     pod: &'a str,
     predicate: &'a str,
     feasible: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
-    /// Left out where there is none: then the line is the fixed format's.
+    /// Omitted if empty: the fixed format has no such field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<Fault<'a>>,
 }
 
 /// One pod of `filter`.
-pub(super) fn filtered(answer: &v1::PodAnswer) -> Filtered<'_> {
+fn filtered(answer: &v1::PodAnswer) -> Filtered<'_> {
     Filtered {
         pod: &answer.pod,
         feasible: &answer.feasible,
         failures: answer
             .failures
             .iter()
-            .map(|failure| Counted {
+            .map(|failure| FailureCount {
                 predicate: &failure.predicate,
                 code: &failure.code,
                 reasons: &failure.reasons,
@@ -105,44 +158,30 @@ pub(super) fn filtered(answer: &v1::PodAnswer) -> Filtered<'_> {
 }
 
 /// One pod of `explain`.
-pub(super) fn explained(answer: &v1::PodExplanation) -> Explained<'_> {
-    let together = answer.conjunction.as_ref();
+fn explained(answer: &v1::PodExplanation) -> Explained<'_> {
+    let conjunction = answer.conjunction.as_ref();
     Explained {
         pod: &answer.pod,
-        predicates: answer.predicates.iter().map(alone).collect(),
-        feasible: together.map_or(&[], |together| &together.feasible),
-        // Where kube-scheduler's cycle ends before its filters have looked at each node, lines give no message: it would
-        // be about other nodes than the lines before it.
-        message: together
-            .filter(|together| matches!(together.cycle(), v1::Cycle::EachNode | v1::Cycle::Unspecified))
-            .and_then(|together| together.message.as_deref()),
-        faults: together.map_or_else(Vec::new, |together| faults(&together.faults)),
+        predicates: answer.predicates.iter().map(predicate_failures).collect(),
+        feasible: conjunction.map_or(&[], |conjunction| &conjunction.feasible),
+        // If kube-scheduler's cycle ends before its filters have run on every node, its message is about other nodes than
+        // the lines above. There is no message then.
+        message: conjunction
+            .filter(|conjunction| matches!(conjunction.cycle(), v1::Cycle::EachNode | v1::Cycle::Unspecified))
+            .and_then(|conjunction| conjunction.message.as_deref()),
+        faults: conjunction.map_or_else(Vec::new, |conjunction| faults(&conjunction.faults)),
     }
 }
 
-/// One line of `filter`.
-pub(super) fn write_filtered(answer: &v1::PodAnswer, out: &mut dyn Write) -> io::Result<()> {
-    write_line(&filtered(answer), out)
-}
-
-/// The lines of `explain` about one pod.
-pub(super) fn write_explained(answer: &v1::PodExplanation, out: &mut dyn Write) -> io::Result<()> {
-    let Explained { pod, predicates, feasible, message, faults } = explained(answer);
-    for alone in predicates {
-        write_line(&AloneLine { pod, alone }, out)?;
-    }
-    write_line(&TogetherLine { pod, predicate: "*", feasible, message, faults }, out)
-}
-
-fn alone(answer: &v1::PredicateAnswer) -> Alone<'_> {
+fn predicate_failures(answer: &v1::PredicateAnswer) -> PredicateFailures<'_> {
     let groups = answer.failures.iter().map(|failure| {
         let mut nodes: Vec<&str> = failure.nodes.iter().map(String::as_str).collect();
         nodes.sort_unstable();
-        Named { code: &failure.code, reasons: &failure.reasons, nodes }
+        FailureNodes { code: &failure.code, reasons: &failure.reasons, nodes }
     });
-    let mut failures: Vec<Named<'_>> = groups.collect();
+    let mut failures: Vec<FailureNodes<'_>> = groups.collect();
     failures.sort_unstable();
-    Alone { predicate: &answer.predicate, failures }
+    PredicateFailures { predicate: &answer.predicate, failures }
 }
 
 fn faults(faults: &[v1::Fault]) -> Vec<Fault<'_>> {
@@ -215,30 +254,30 @@ mod tests {
             r#"{"pod":"dev/i0","predicate":"*","feasible":[],"message":"0/5 nodes <are> available."}"#,
             "\n",
         );
-        assert_eq!(text(|out| write_explained(&explanation, out)), expected);
+        assert_eq!(text(|out| explanation.write_lines(out)), expected);
     }
 
     #[test]
     fn a_placeable_pod_has_no_message() {
-        let together = v1::PodAnswer { feasible: vec!["n0".into(), "n3".into()], ..Default::default() };
-        let explanation = v1::PodExplanation { pod: "a/b".into(), predicates: vec![], conjunction: Some(together) };
+        let conjunction = v1::PodAnswer { feasible: vec!["n0".into(), "n3".into()], ..Default::default() };
+        let explanation = v1::PodExplanation { pod: "a/b".into(), predicates: vec![], conjunction: Some(conjunction) };
         let line = r#"{"pod":"a/b","predicate":"*","feasible":["n0","n3"]}"#;
-        assert_eq!(text(|out| write_explained(&explanation, out)).trim_end(), line);
+        assert_eq!(text(|out| explanation.write_lines(out)).trim_end(), line);
     }
 
     #[test]
-    fn faults_are_in_every_form() {
+    fn faults_are_in_every_format() {
         let fault = v1::Fault {
             predicate: "Slow".into(),
             fault: "Deadline".into(),
             detail: "5 ms".into(),
             effect: "Ignored".into(),
         };
-        let together = v1::PodAnswer { pod: "a/b".into(), faults: vec![fault], ..Default::default() };
+        let conjunction = v1::PodAnswer { pod: "a/b".into(), faults: vec![fault], ..Default::default() };
         let expected = r#""faults":[{"predicate":"Slow","fault":"Deadline","detail":"5 ms","effect":"Ignored"}]}"#;
-        assert!(text(|out| write_filtered(&together, out)).trim_end().ends_with(expected));
-        let explanation = v1::PodExplanation { pod: "a/b".into(), predicates: vec![], conjunction: Some(together) };
-        assert!(text(|out| write_explained(&explanation, out)).trim_end().ends_with(expected));
+        assert!(text(|out| conjunction.write_lines(out)).trim_end().ends_with(expected));
+        let explanation = v1::PodExplanation { pod: "a/b".into(), predicates: vec![], conjunction: Some(conjunction) };
+        assert!(text(|out| explanation.write_lines(out)).trim_end().ends_with(expected));
     }
 
     #[test]
@@ -254,6 +293,6 @@ mod tests {
             r#"{"pod":"a/b","feasible":[],"failures":[{"predicate":"NodeResourcesFit","code":"Unschedulable","#,
             r#""reasons":["Insufficient cpu"],"count":2}],"message":"0/2 nodes are available: 2 Insufficient cpu.","faults":[]}"#,
         );
-        assert_eq!(text(|out| write_filtered(&answer, out)).trim_end(), expected);
+        assert_eq!(text(|out| answer.write_lines(out)).trim_end(), expected);
     }
 }

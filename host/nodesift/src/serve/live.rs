@@ -1,4 +1,4 @@
-//! A live cluster behind `serve`: what to follow, and what readiness waits for.
+//! A live cluster behind `serve`: which kinds are watched, and what readiness waits for. Start at [`follow`].
 
 use std::sync::Arc;
 
@@ -16,18 +16,22 @@ use nodesift_source::kube::connection::{self, ConnectError, Connection, Origin};
 use nodesift_source::kube::kinds::{self, Resource};
 use nodesift_source::kube::{self, Deliver, Following, Listed, Lister, Metrics};
 
-/// Prepares the connection. Whether anybody answers is seen later: a sidecar may well start before its API server.
+/// Prepares the connection. It sends no request yet: a sidecar may start before its API server.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] without a kubeconfig, [`Failure::Data`] if it is invalid.
 pub(super) async fn connect(origin: &Origin) -> Result<Connection, Failure> {
     connection::open(origin).await.map_err(|error| match error {
-        ConnectError::Nowhere(_) => Failure::Usage(format!("{error}; give --kubeconfig FILE")),
+        ConnectError::Nowhere(_) => Failure::Usage(format!("{error}; use --kubeconfig FILE")),
         error => Failure::Data(error.into()),
     })
 }
 
-/// The tasks that follow, what they follow, and how to list it beside them.
+/// The tasks that list and watch, the kinds that they watch, and a function that lists a kind for the audit.
 pub(super) type Followed = (Option<Following>, Vec<Kind>, List);
 
-/// Follows every kind that the engine's policy reads. Readiness waits until each has been listed whole and applied.
+/// Lists and watches every kind that the policy's predicates read. Readiness waits until each list is complete and applied.
 pub(super) fn follow(
     connection: &Connection,
     engine: &Engine,
@@ -57,7 +61,7 @@ pub(super) fn follow(
     (Some(following), kinds.into_iter().collect(), list)
 }
 
-/// What stands still is not followed, and there is nothing to list.
+/// Files are not watched, and there is nothing to list.
 pub(super) fn nothing() -> Followed {
     (None, Vec::new(), Box::new(|_| Box::pin(async { Ok(Listed::default()) })))
 }

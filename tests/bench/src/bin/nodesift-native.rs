@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use nodesift::cluster;
-use nodesift::measure::{Ground, NativeTimes, Times, pods};
+use nodesift::measure::{NativeTimes, Testbed, Times, pods};
 use nodesift_bench::native;
 use nodesift_cache as cache;
 use nodesift_engine::{Answer, Reuse};
@@ -49,17 +49,17 @@ fn main() -> anyhow::Result<()> {
     let (writer, reader) = cache::new();
     let engine = cluster::engine(reader, &cluster::PolicyArgs::default())?.reusing(Reuse::Off);
     let own = engine.policy().scheduler_names.clone();
-    let ground = if args.cluster.is_empty() {
+    let testbed = if args.cluster.is_empty() {
         let shape = Shape { nodes: args.nodes, pods_per_node: args.pods_per_node, seed: args.seed };
-        Ground::synthetic(writer, &own, shape, || ())?
+        Testbed::synthetic(writer, &own, shape, || ())?
     } else {
-        Ground::of_files(writer, &own, &args.cluster, &args.pods)?.0
+        Testbed::of_files(writer, &own, &args.cluster, &args.pods)?.0
     };
-    for template in &ground.templates {
+    for template in testbed.templates() {
         let question = pods::question(template);
-        let feasible = pods::settle(&ground, &engine, &question)?;
+        let feasible = pods::settle(&testbed, &engine, &question)?;
         let natively = || engine.answer_with(&native::judge, &question);
-        check(&engine.answer(&question)?, &natively()?).with_context(|| format!("pod {}", template.name))?;
+        check(&engine.answer(&question)?, &natively()?).with_context(|| format!("pod {}", template.name()))?;
         let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
         for _ in 0..args.rounds {
             let started = Instant::now();
@@ -71,7 +71,7 @@ fn main() -> anyhow::Result<()> {
         }
         let nanos = |times| u64::try_from(Times::of(times).median().as_nanos());
         let (sandboxed_ns, native_ns) = (nanos(sandboxed_times)?, nanos(native_times)?);
-        let times = NativeTimes { pod: template.name.clone(), feasible, sandboxed_ns, native_ns };
+        let times = NativeTimes { pod: template.name().to_owned(), feasible, sandboxed_ns, native_ns };
         println!("{}", serde_json::to_string(&times)?);
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! Colour for headlines and cells: only on a terminal, and never with `NO_COLOR` set (see no-color.org).
+//! Colour for headlines and cells: only on a terminal, and never if `NO_COLOR` is set (no-color.org).
 
 use std::io::IsTerminal as _;
 
 use comfy_table::{Cell, Color};
 
-/// Paints, or leaves text as it is.
+/// Adds colour to text, or leaves the text as it is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint {
     colour: bool,
@@ -12,19 +12,19 @@ pub(crate) struct Paint {
 }
 
 impl Paint {
-    /// As stdout wants it.
+    /// Colour if stdout is a terminal that supports it.
     pub(crate) fn for_stdout() -> Self {
         let terminal = std::io::stdout().is_terminal();
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { colour: terminal && !refused && !dumb, terminal }
+        Self { colour: terminal && !no_colour && !dumb, terminal }
     }
 
-    /// Plain text of no particular width, as a pipe wants it.
+    /// No colour and no line width, as in a pipe.
     #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { colour: false, terminal: false };
 
-    /// Whether lines must fit a terminal's width.
+    /// Whether stdout is a terminal, so that lines must fit its width.
     pub(crate) fn is_terminal(self) -> bool {
         self.terminal
     }

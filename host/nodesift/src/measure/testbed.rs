@@ -1,4 +1,4 @@
-//! A cluster in a cache, the pods that are asked about, and what can happen between two questions.
+//! A cluster in a cache, the pods that are evaluated, and what changes between two evaluations. Start at [`Testbed`].
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,66 +12,96 @@ use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
 use nodesift_source::{self as source, Skipped, files};
 
-/// Pods of each template that wait in the cache to be asked about: a core's queue holds replicas of few workloads.
-pub const PODS_EACH: usize = 64;
+/// Pending replicas of each template in the cache: the queue of a scheduler core holds replicas of few workloads.
+pub const REPLICAS: usize = 64;
 
-/// The pod that nothing in the cluster looks at.
-const STRANGER: &str = r#"{"metadata":{"namespace":"bench","name":"bench-stranger","uid":"bench-stranger"},
+/// A pod that no selector and no term in the cluster matches.
+const UNRELATED_POD: &str = r#"{"metadata":{"namespace":"bench","name":"bench-unrelated","uid":"bench-unrelated"},
     "spec":{"schedulerName":"default-scheduler","containers":[{"name":"c","resources":{"requests":{"cpu":"100m"}}}]}}"#;
 
-/// Rows between a node that changes and the next one: a prime, so that nodes of all parts of a column get their turn.
+/// Rows between the node of one bound pod and that of the next. It is prime, so that every part of a column changes.
 const STRIDE: usize = 7_919;
 
-/// Why there is nothing to measure on.
+/// Why a testbed cannot be made.
 #[derive(Debug, thiserror::Error)]
-pub enum GroundError {
-    /// A synthetic object is none; a defect of this program.
-    #[error("a synthetic object does not decode: {0}")]
+pub enum TestbedError {
+    /// A synthetic object does not decode: a defect of this program.
+    #[error("cannot decode a synthetic object: {0}")]
     Object(#[from] serde_json::Error),
     /// Files cannot be used.
     #[error(transparent)]
     Files(#[from] files::Error),
 }
 
-/// A cluster, and the pods that are asked about.
+/// A cluster, and the pods that are evaluated.
 #[derive(Debug)]
-pub struct Ground {
-    /// Changes the cluster.
-    pub writer: SharedWriter,
-    /// Reads it.
-    pub reader: Reader,
-    /// The pods to ask about.
-    pub templates: Vec<Template>,
-    /// How many nodes there are.
-    pub nodes: usize,
-    /// How many pods there are on nodes.
-    pub pods: usize,
-    stranger: PodRecord,
+pub struct Testbed {
+    writer: SharedWriter,
+    reader: Reader,
+    templates: Vec<Template>,
+    nodes: usize,
+    pods: usize,
+    unrelated: PodRecord,
 }
 
-/// A pod to ask about, and its replicas in the cache.
+/// A pod that is evaluated, and its replicas in the cache.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// How results name it.
-    pub name: String,
-    /// UIDs of [`PODS_EACH`] pods that are alike.
-    pub uids: Vec<String>,
+    name: String,
+    uids: Vec<String>,
     record: PodRecord,
 }
 
-impl Ground {
-    /// A synthetic cluster with the pods a to d, in an empty cache. `own` are the policy's schedulers; `applied` is called
-    /// for every object.
+impl Template {
+    /// The name in results.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// UIDs of the [`REPLICAS`] pending pods that are equal but for name and UID.
+    pub fn uids(&self) -> &[String] {
+        &self.uids
+    }
+}
+
+impl Testbed {
+    /// Changes the cluster.
+    pub(crate) fn writer(&self) -> &SharedWriter {
+        &self.writer
+    }
+
+    /// Reads the cluster.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// The pods that are evaluated.
+    pub fn templates(&self) -> &[Template] {
+        &self.templates
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Number of pods that are bound to nodes.
+    pub fn pods(&self) -> usize {
+        self.pods
+    }
+
+    /// A synthetic cluster with the pods a to d, in an empty cache. `own` are the policy's scheduler names; `applied` is
+    /// called after every object.
     ///
     /// # Errors
     ///
-    /// Where a synthetic object does not decode, which is a defect of this program.
+    /// If a synthetic object does not decode, which is a defect of this program.
     pub fn synthetic(
         mut writer: Writer,
         own: &[String],
         shape: Shape,
         mut applied: impl FnMut(),
-    ) -> Result<Self, GroundError> {
+    ) -> Result<Self, TestbedError> {
         let pool = Pool::default();
         for json in shape.nodes() {
             writer.apply_node(&pool.node(&serde_json::from_str::<Node>(&json)?));
@@ -85,18 +115,18 @@ impl Ground {
         Self::with(writer, own, &pods)
     }
 
-    /// The cluster of files with the pods of files, none of them assumed placed, in an empty cache; and which objects were
-    /// left out.
+    /// The cluster and the pods of files, in an empty cache, and the number of skipped objects by kind. The pods are taken
+    /// as not bound.
     ///
     /// # Errors
     ///
-    /// Where files cannot be used.
+    /// If a file cannot be read or decoded.
     pub fn of_files(
         mut writer: Writer,
         own: &[String],
         cluster: &[PathBuf],
         pods: &[PathBuf],
-    ) -> Result<(Self, Skipped), GroundError> {
+    ) -> Result<(Self, Skipped), TestbedError> {
         let mut contents = files::read(cluster)?;
         source::load(&contents.objects, own, &mut writer);
         let (pods, skipped) = files::read_pods(pods)?;
@@ -105,13 +135,13 @@ impl Ground {
         Ok((Self::with(writer, own, &pods)?, contents.skipped))
     }
 
-    fn with(mut writer: Writer, own: &[String], pods: &[Pod]) -> Result<Self, GroundError> {
+    fn with(mut writer: Writer, own: &[String], pods: &[Pod]) -> Result<Self, TestbedError> {
         let names: HashSet<&str> = pods.iter().map(|pod| pod.metadata.name.as_str()).collect();
         let name = |pod: &Pod| if names.len() == pods.len() { pod.metadata.name.clone() } else { pod.key() };
         let mut templates = Vec::with_capacity(pods.len());
         for (at, pod) in pods.iter().enumerate() {
             let record = metadata::pod_record(pod, own).on_node(None);
-            let uids: Vec<String> = (0..PODS_EACH).map(|replica| format!("bench-{at}-{replica}")).collect();
+            let uids: Vec<String> = (0..REPLICAS).map(|replica| format!("bench-{at}-{replica}")).collect();
             for uid in &uids {
                 writer.apply_pod(renamed(&record, uid));
             }
@@ -121,31 +151,31 @@ impl Ground {
         let reader = writer.reader();
         let nodes = reader.snapshot().node_count();
         let pods = reader.pods().all().iter().filter(|pod| pod.node_name.is_some()).count();
-        let stranger = metadata::pod_record(&serde_json::from_str(STRANGER)?, own);
-        Ok(Self { writer: Arc::new(Mutex::new(writer)), reader, templates, nodes, pods, stranger })
+        let unrelated = metadata::pod_record(&serde_json::from_str(UNRELATED_POD)?, own);
+        Ok(Self { writer: Arc::new(Mutex::new(writer)), reader, templates, nodes, pods, unrelated })
     }
 
-    /// Binds a pod to a node, another one each `time`, and publishes: a replica of the template, or, without one, a pod that
-    /// nothing looks at. Until [`Self::unbind`] takes it back.
-    pub fn bind(&self, template: Option<&Template>, time: usize) {
+    /// Binds a pod to a node and publishes: a replica of the template, or without one an unrelated pod. Each `round` takes
+    /// another node. [`Self::unbind`] removes the pod.
+    pub(crate) fn bind(&self, template: Option<&Template>, round: usize) {
         let snapshot = self.reader.snapshot();
-        let row = time.wrapping_mul(STRIDE).checked_rem(self.nodes).and_then(|row| u32::try_from(row).ok());
+        let row = round.wrapping_mul(STRIDE).checked_rem(self.nodes).and_then(|row| u32::try_from(row).ok());
         let node = row.map(|row| Arc::from(snapshot.node_name(Row(row))));
-        let record = template.map_or(&self.stranger, |template| &template.record);
+        let record = template.map_or(&self.unrelated, |template| &template.record);
         let mut writer = self.writer.lock();
         writer.apply_pod(renamed(record, BOUND).on_node(node));
         writer.publish();
     }
 
-    /// Takes away what [`Self::bind`] has bound, and publishes.
-    pub fn unbind(&self) {
+    /// Removes the pod that [`Self::bind`] has bound, and publishes.
+    pub(crate) fn unbind(&self) {
         let mut writer = self.writer.lock();
         writer.remove_pod(BOUND);
         writer.publish();
     }
 
-    /// Puts pods on a node until there are so many, and makes one of them, the last, take all that was free. Their UIDs, in
-    /// the order in which they would have to go.
+    /// Binds unrelated pods to a node until it has `pods` of them, and raises the requests of the last one until nothing is
+    /// free. Returns their UIDs in preemption order.
     pub(super) fn fill(&self, row: Row, pods: usize) -> Vec<String> {
         let snapshot = self.reader.snapshot();
         let node: Arc<str> = Arc::from(snapshot.node_name(row));
@@ -156,7 +186,7 @@ impl Ground {
         let mut victims: Vec<PodRecord> = on_node.iter().map(|pod| (**pod).clone()).collect();
         let mut writer = self.writer.lock();
         for more in victims.len()..pods {
-            let pod = renamed(&self.stranger, &format!("bench-victim-{more}")).on_node(Some(Arc::clone(&node)));
+            let pod = renamed(&self.unrelated, &format!("bench-victim-{more}")).on_node(Some(Arc::clone(&node)));
             writer.apply_pod(pod.clone());
             victims.push(pod);
         }
@@ -176,10 +206,10 @@ impl Ground {
     }
 }
 
-/// The UID of the pod that is bound between questions.
+/// The UID of the pod that [`Testbed::bind`] binds.
 const BOUND: &str = "bench-bound";
 
-/// The same pod under another name.
+/// The same pod with another name and UID.
 fn renamed(pod: &PodRecord, name: &str) -> PodRecord {
     let name: Arc<str> = Arc::from(name);
     PodRecord { uid: Arc::clone(&name), name, ..pod.clone() }
@@ -191,47 +221,47 @@ mod tests {
     use super::*;
     use nodesift_cache as cache;
 
-    fn ground() -> Ground {
+    fn testbed() -> Testbed {
         let shape = Shape { nodes: 50, pods_per_node: 3, seed: 1 };
         let mut applied = 0;
         let own = ["default-scheduler".to_owned()];
-        let ground = Ground::synthetic(cache::new().0, &own, shape, || applied += 1).unwrap();
-        assert_eq!((applied, ground.nodes, ground.pods), (200, 50, 150));
-        ground
+        let testbed = Testbed::synthetic(cache::new().0, &own, shape, || applied += 1).unwrap();
+        assert_eq!((applied, testbed.nodes, testbed.pods), (200, 50, 150));
+        testbed
     }
 
     #[test]
-    fn replicas_of_every_template_wait_under_uids_of_their_own() {
-        let ground = ground();
-        let names: Vec<&str> = ground.templates.iter().map(|template| template.name.as_str()).collect();
+    fn replicas_of_every_template_are_pending_under_their_own_uids() {
+        let testbed = testbed();
+        let names: Vec<&str> = testbed.templates.iter().map(|template| template.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c", "d"]);
-        let uids: HashSet<&String> = ground.templates.iter().flat_map(|template| &template.uids).collect();
-        assert_eq!(uids.len(), 4 * PODS_EACH);
-        assert_eq!(ground.reader.pods().pending().len(), uids.len());
+        let uids: HashSet<&String> = testbed.templates.iter().flat_map(|template| &template.uids).collect();
+        assert_eq!(uids.len(), 4 * REPLICAS);
+        assert_eq!(testbed.reader.pods().pending().len(), uids.len());
     }
 
     #[test]
-    fn one_pod_is_bound_at_a_time_and_each_time_elsewhere() {
-        let ground = ground();
-        let nodes: HashSet<Option<Arc<str>>> = (0..ground.nodes)
+    fn one_pod_is_bound_at_a_time_and_each_time_to_another_node() {
+        let testbed = testbed();
+        let nodes: HashSet<Option<Arc<str>>> = (0..testbed.nodes)
             .map(|time| {
-                ground.bind(ground.templates.first(), time);
-                assert_eq!(ground.reader.pods().len(), 150 + 4 * PODS_EACH + 1);
-                let bound = ground.reader.pods().by_uid(BOUND).unwrap();
-                ground.unbind();
-                assert_eq!(bound.facts, ground.templates[0].record.facts);
+                testbed.bind(testbed.templates.first(), time);
+                assert_eq!(testbed.reader.pods().len(), 150 + 4 * REPLICAS + 1);
+                let bound = testbed.reader.pods().by_uid(BOUND).unwrap();
+                testbed.unbind();
+                assert_eq!(bound.facts, testbed.templates[0].record.facts);
                 bound.node_name.clone()
             })
             .collect();
-        assert_eq!(nodes.len(), ground.nodes);
+        assert_eq!(nodes.len(), testbed.nodes);
     }
 
     #[test]
-    fn a_filled_node_has_its_victims_and_no_room() {
-        let ground = ground();
-        let victims = ground.fill(Row(7), 30);
+    fn a_filled_node_has_its_victims_and_nothing_free() {
+        let testbed = testbed();
+        let victims = testbed.fill(Row(7), 30);
         assert_eq!(victims.iter().collect::<HashSet<_>>().len(), 30);
-        let snapshot = ground.reader.snapshot();
+        let snapshot = testbed.reader.snapshot();
         assert_eq!(snapshot.resource("cpu").unwrap().free.get(Row(7)), Some(&0));
         assert_eq!(snapshot.pods().get(Row(7)), Some(&30));
     }

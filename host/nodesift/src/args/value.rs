@@ -1,0 +1,144 @@
+//! Types and parsers of single option values.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use crate::limits;
+use nodesift_engine as engine;
+
+/// `--log-format`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Human-readable
+    #[default]
+    Text,
+    /// One JSON object per line
+    Json,
+}
+
+/// `--phase`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PhaseArg {
+    /// Predicates that decide whether a pod can be placed
+    #[default]
+    Allocate,
+    /// The subset that applies when a core only reserves a node
+    Reserve,
+}
+
+impl From<PhaseArg> for engine::Phase {
+    fn from(phase: PhaseArg) -> Self {
+        match phase {
+            PhaseArg::Allocate => Self::Allocate,
+            PhaseArg::Reserve => Self::Reserve,
+        }
+    }
+}
+
+/// `--output`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Human-readable tables
+    #[default]
+    Table,
+    /// One JSON array
+    Json,
+    /// One JSON object per line, printed as soon as it is known
+    Jsonl,
+    /// One YAML list
+    Yaml,
+}
+
+/// A pod as `namespace/name`, or as `name` in the namespace `default`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PodKey {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl std::str::FromStr for PodKey {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (namespace, name) = text.split_once('/').unwrap_or(("default", text));
+        if namespace.is_empty() || name.is_empty() || name.contains('/') {
+            return Err("expected NAMESPACE/NAME");
+        }
+        Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+}
+
+impl std::fmt::Display for PodKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Bytes, from 1 to [`limits::BODY_BYTES_MAX`].
+pub(super) fn body_bytes(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes @ 1..=limits::BODY_BYTES_MAX) => Ok(bytes),
+        _ => Err(format!("expected a number of bytes from 1 to {}", limits::BODY_BYTES_MAX)),
+    }
+}
+
+/// A duration: a whole number above 0 and one of the units ms, s, m, h.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let milliseconds: u64 = match text.get(digits.len()..) {
+        Some("ms") => 1,
+        Some("s") => 1_000,
+        Some("m") => 60_000,
+        Some("h") => 3_600_000,
+        _ => 0,
+    };
+    let time = digits.parse::<u32>().ok().and_then(|number| u64::from(number).checked_mul(milliseconds));
+    let time = time.filter(|time| *time > 0).map(Duration::from_millis);
+    time.ok_or_else(|| "expected a duration such as 500ms, 30s, 5m or 1h".to_owned())
+}
+
+/// A duration up to the longest TTL of an assumed pod.
+pub(super) fn assume_ttl(text: &str) -> Result<Duration, String> {
+    let ttl = time(text)?;
+    if ttl > nodesift_api::limits::ASSUME_TTL_MAX {
+        return Err(format!("expected at most {}s", nodesift_api::limits::ASSUME_TTL_MAX.as_secs()));
+    }
+    Ok(ttl)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_pod_key_needs_a_name_and_may_leave_the_namespace_out() {
+        assert_eq!("web".parse::<PodKey>().unwrap().to_string(), "default/web");
+        assert_eq!("a/web".parse::<PodKey>().unwrap().to_string(), "a/web");
+        for wrong in ["", "/", "a/", "/web", "a/b/c"] {
+            assert!(wrong.parse::<PodKey>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_has_a_unit_and_is_not_zero() {
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(time("5m"), Ok(nodesift_api::limits::STALE_AFTER));
+        assert_eq!(assume_ttl("1h"), Ok(nodesift_api::limits::ASSUME_TTL_MAX));
+        assert_eq!(assume_ttl("30s"), Ok(nodesift_api::limits::ASSUME_TTL));
+        for wrong in ["", "s", "30", "0s", "-1s", "1.5s", "1d", "s1", "99999999999s"] {
+            assert!(time(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(assume_ttl("2h").is_err());
+    }
+
+    #[test]
+    fn body_limits_are_bounded() {
+        assert_eq!(body_bytes("1048576"), Ok(1_048_576));
+        for wrong in ["0", "-1", "4M", "1e9", "99999999999"] {
+            assert!(body_bytes(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The pods of `--pods` files, narrowed to those of `--pod`.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::args::PodKey;
+use crate::cluster;
+use crate::exit::Failure;
+use nodesift_object::Pod;
+use nodesift_source::files;
+
+/// A pod from a file.
+#[derive(Debug)]
+pub(super) struct FilePod {
+    /// The fields that predicates read.
+    pub(super) pod: Box<Pod>,
+    /// The whole object as JSON text, as it is sent to a sidecar.
+    pub(super) json: String,
+}
+
+/// Reads pods in the order of the files. If `named` is not empty, only pods in it are kept.
+///
+/// # Errors
+///
+/// [`Failure::Data`] if a file cannot be read, or a named pod is in none of them.
+pub(super) fn read(paths: &[PathBuf], named: &[PodKey]) -> Result<Vec<FilePod>, Failure> {
+    let (pods, skipped) = files::read_pods(paths).map_err(|error| Failure::Data(error.into()))?;
+    cluster::note_skipped(&skipped);
+    let pods: Vec<FilePod> = pods.into_iter().map(|(pod, json)| FilePod { pod, json }).collect();
+    if named.is_empty() {
+        return Ok(pods);
+    }
+    let wanted: HashSet<String> = named.iter().map(PodKey::to_string).collect();
+    let selected: Vec<FilePod> = pods.into_iter().filter(|file| wanted.contains(&file.pod.key())).collect();
+    let found: HashSet<String> = selected.iter().map(|file| file.pod.key()).collect();
+    match wanted.difference(&found).min() {
+        Some(missing) => Err(Failure::Data(anyhow::anyhow!("pod {missing} is not in the files given as --pods"))),
+        None => Ok(selected),
+    }
+}

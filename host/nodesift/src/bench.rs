@@ -1,0 +1,154 @@
+//! `nodesift bench`: evaluation speed on this machine.
+//!
+//! ```text
+//! cluster  the clusters that the arguments select      targets  targets for the synthetic clusters
+//! socket   serves a cluster on a Unix socket           client   sends requests to it, in another process
+//! native   runs nodesift-native                        results  what was measured, and its JSON
+//! table    the results as tables
+//! ```
+//!
+//! What is measured in this process, and how, is in [`crate::measure`]. Start at [`run`].
+
+mod client;
+mod cluster;
+mod native;
+mod results;
+mod socket;
+mod table;
+mod targets;
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use crate::args::{BenchArgs, Format, PolicyArgs};
+use crate::cluster::{engine, note_skipped};
+use crate::exit::Failure;
+use crate::limits;
+use crate::measure::events::{self, FullNode};
+use crate::measure::pods::{self, Rounds};
+use crate::measure::{Testbed, TestbedError};
+use crate::progress::Progress;
+use crate::terminal::{self, Paint};
+use cluster::Cluster;
+use nodesift_cache as cache;
+use nodesift_engine::{Engine, Reuse};
+use results::{ClusterFigures, PodFigures, Results, nanos};
+
+/// Measures the clusters in turn and prints the results. With `--client` it is the client of another run.
+///
+/// # Errors
+///
+/// If arguments or files are invalid, an evaluation fails, or the client or `nodesift-native` fails.
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
+    if let Some(socket) = &args.client {
+        return client::run(socket, args.quick);
+    }
+    let clusters = cluster::select(args)?;
+    let native = native::Program::find(args.native.as_deref())?;
+    if native.is_none() {
+        terminal::note(&format!("native figures are not measured: {}", native::MISSING));
+    }
+    let mut results = Vec::with_capacity(clusters.len());
+    for cluster in &clusters {
+        let measured = measure(cluster, args.quick, native.as_ref())?;
+        if args.output == Format::Jsonl {
+            terminal::print(&measured.lines()?)?;
+        }
+        results.push(measured);
+    }
+    match args.output {
+        Format::Jsonl => Ok(()),
+        Format::Json => terminal::print(&(serde_json::to_string_pretty(&results::all(&results))? + "\n")),
+        Format::Yaml => terminal::print(&serde_saphyr::to_string(&results::all(&results))?),
+        Format::Table => terminal::print(&table::text(&results, Paint::for_stdout())),
+    }
+}
+
+/// Measures one cluster. Nothing else runs meanwhile, except the client of the socket.
+fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> anyhow::Result<Results> {
+    let (writer, reader) = cache::new();
+    let policy = PolicyArgs::default();
+    let uncached = engine(reader.clone(), &policy)?.reusing(Reuse::Off);
+    let caching = engine(reader, &policy)?;
+    let own = uncached.policy().scheduler_names.clone();
+    let testbed = match cluster {
+        Cluster::Synthetic(shape) => {
+            let objects = u64::from(shape.nodes) * (u64::from(shape.pods_per_node) + 1);
+            let mut progress = Progress::new(usize::try_from(objects).unwrap_or(usize::MAX), "objects");
+            Testbed::synthetic(writer, &own, *shape, || progress.advance(1))?
+        }
+        Cluster::Files { cluster, pods } => {
+            let read = Testbed::of_files(writer, &own, cluster, pods).map_err(|error| match error {
+                TestbedError::Files(error) => Failure::Data(error.into()).into(),
+                error @ TestbedError::Object(_) => anyhow::Error::from(error),
+            });
+            let (testbed, skipped) = read?;
+            note_skipped(&skipped);
+            testbed
+        }
+    };
+    if testbed.templates().is_empty() || testbed.nodes() == 0 {
+        return Err(Failure::Data(anyhow::anyhow!(
+            "the files hold no node or no pod: --cluster needs nodes, --pods needs pods"
+        ))
+        .into());
+    }
+    if testbed.templates().len() > limits::BENCH_TEMPLATES {
+        let (pods, most) = (testbed.templates().len(), limits::BENCH_TEMPLATES);
+        let text = format!("--pods holds {pods} pods; at most {most} can be measured");
+        return Err(Failure::Usage(text).into());
+    }
+    measure_parts(cluster, &testbed, &uncached, caching, quick, native)
+}
+
+/// The parts of one cluster, in turn. Parts that change the cluster for good come last.
+fn measure_parts(
+    cluster: &Cluster,
+    testbed: &Testbed,
+    uncached: &Engine,
+    caching: Engine,
+    quick: bool,
+    native: Option<&native::Program>,
+) -> anyhow::Result<Results> {
+    let rounds = if quick { Rounds::QUICK } else { Rounds::FULL };
+    // The pods, then four parts: native, socket, preemption, pod event.
+    let mut progress = Progress::new(testbed.templates().len() + 4, "measurements");
+    let mut pods = Vec::with_capacity(testbed.templates().len());
+    for template in testbed.templates() {
+        let times = pods::measure(testbed, uncached, &caching, template, rounds)?;
+        pods.push(PodFigures::new(testbed, template, &times));
+        progress.advance(1);
+    }
+    if let Some(native) = native {
+        native.measure(cluster, rounds.cold, &mut pods).context("cannot measure native figures")?;
+    }
+    progress.advance(1);
+    let caching = Arc::new(caching);
+    let socket = socket::measure(Arc::clone(&caching), testbed, quick)?;
+    progress.advance(1);
+    let full = FullNode::of(testbed);
+    let preempted = testbed.templates().first().map(|template| full.measure(&caching, template, 0, rounds.warm));
+    let preemption = preempted.transpose()?.map(|(time, _)| time).unwrap_or_default();
+    progress.advance(1);
+    let pod_event = events::pod_event(testbed, rounds.warm);
+    progress.advance(1);
+    let figures = ClusterFigures {
+        nodes: testbed.nodes(),
+        pods: testbed.pods(),
+        uds_p50_ns: socket.p50_ns,
+        uds_p99_ns: socket.p99_ns,
+        uds_requests: socket.requests,
+        pods_per_second: socket.pods_per_second,
+        batch_pods: socket.batch_pods,
+        connections: socket.connections,
+        in_flight: socket.in_flight,
+        preemption_ns: nanos(preemption),
+        pod_event_ns: nanos(pod_event),
+    };
+    let targets = match cluster {
+        Cluster::Synthetic(shape) => targets::of(*shape),
+        Cluster::Files { .. } => targets::NONE,
+    };
+    Ok(Results { pods, cluster: figures, targets })
+}

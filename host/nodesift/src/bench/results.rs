@@ -1,0 +1,126 @@
+//! The results, and their JSON: one object per cluster and pod, one object per cluster. Start at [`Results`].
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::targets::Targets;
+use crate::measure::pods::PodTimes;
+use crate::measure::{Template, Testbed};
+
+/// The results of one cluster.
+pub(super) struct Results {
+    pub(super) pods: Vec<PodFigures>,
+    pub(super) cluster: ClusterFigures,
+    pub(super) targets: Targets,
+}
+
+/// One pod over all nodes, in process, on one thread. Times are medians in nanoseconds.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct PodFigures {
+    /// Nodes of the cluster.
+    pub(super) nodes: usize,
+    /// Pods bound to nodes.
+    pub(super) pods: usize,
+    /// The name of the pod.
+    pub(super) pod: String,
+    /// Number of nodes that fit.
+    pub(super) feasible: usize,
+    /// No cached verdicts.
+    pub(super) cold_ns: u64,
+    /// Every verdict is cached.
+    pub(super) warm_ns: u64,
+    /// After a replica of the pod was bound.
+    pub(super) row_changed_ns: u64,
+    /// After a pod that none of its constraints matches was bound.
+    pub(super) other_row_changed_ns: u64,
+    /// Cold with native predicates in the same engine, as `nodesift-native` measures it.
+    pub(super) native_ns: Option<u64>,
+    /// Cold in the sandbox, measured by `nodesift-native` in the same rounds.
+    pub(super) sandboxed_ns: Option<u64>,
+    /// `sandboxed_ns` divided by `native_ns`.
+    pub(super) sandboxed_by_native: Option<f64>,
+}
+
+/// One cluster. Times are in nanoseconds.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct ClusterFigures {
+    /// Nodes of the cluster.
+    pub(super) nodes: usize,
+    /// Pods bound to nodes.
+    pub(super) pods: usize,
+    /// Median latency of requests over the Unix socket: one connection, one request at a time, one pod by UID.
+    pub(super) uds_p50_ns: u64,
+    /// Their 99th percentile.
+    pub(super) uds_p99_ns: u64,
+    /// Number of these requests.
+    pub(super) uds_requests: usize,
+    /// Throughput of batches.
+    pub(super) pods_per_second: u64,
+    /// Pods in each batch.
+    pub(super) batch_pods: usize,
+    /// Connections that send batches.
+    pub(super) connections: usize,
+    /// Batches in flight on each connection.
+    pub(super) in_flight: usize,
+    /// Preemption dry run for the first pod on a full node with 30 victims, after a filter request for that pod.
+    pub(super) preemption_ns: u64,
+    /// One pod event in the cache while it maintains 200 pod counts.
+    pub(super) pod_event_ns: u64,
+}
+
+/// One object of the output.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Line<'a> {
+    Pod(&'a PodFigures),
+    Cluster(&'a ClusterFigures),
+}
+
+impl PodFigures {
+    pub(super) fn new(testbed: &Testbed, template: &Template, times: &PodTimes) -> Self {
+        Self {
+            nodes: testbed.nodes(),
+            pods: testbed.pods(),
+            pod: template.name().to_owned(),
+            feasible: times.feasible,
+            cold_ns: nanos(times.cold),
+            warm_ns: nanos(times.warm),
+            row_changed_ns: nanos(times.row_changed),
+            other_row_changed_ns: nanos(times.other_row_changed),
+            native_ns: None,
+            sandboxed_ns: None,
+            sandboxed_by_native: None,
+        }
+    }
+}
+
+impl Results {
+    fn objects(&self) -> impl Iterator<Item = Line<'_>> {
+        self.pods.iter().map(Line::Pod).chain([Line::Cluster(&self.cluster)])
+    }
+
+    /// The results as JSON lines.
+    ///
+    /// # Errors
+    ///
+    /// If a figure does not encode.
+    pub(super) fn lines(&self) -> serde_json::Result<String> {
+        let mut text = String::new();
+        for object in self.objects() {
+            text.push_str(&serde_json::to_string(&object)?);
+            text.push('\n');
+        }
+        Ok(text)
+    }
+}
+
+/// The objects of all clusters.
+pub(super) fn all(clusters: &[Results]) -> Vec<Line<'_>> {
+    clusters.iter().flat_map(Results::objects).collect()
+}
+
+/// Whole nanoseconds.
+pub(super) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

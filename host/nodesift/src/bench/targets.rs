@@ -1,0 +1,62 @@
+//! Targets of the figures on two cores, for two synthetic clusters. Other clusters have none. Start at [`of`].
+
+use nodesift_fixtures::synthetic::Shape;
+
+/// The seed of the synthetic clusters.
+pub(super) const SEED: u64 = 1;
+
+/// Upper bounds for the figures of one cluster, in microseconds unless said otherwise.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Targets {
+    /// Cold, pods a to d.
+    pub(super) cold: [Option<f64>; 4],
+    /// Warm, every pod.
+    pub(super) warm: Option<f64>,
+    /// After a replica was bound, pods a to d.
+    pub(super) row_changed: [Option<f64>; 4],
+    /// Cold time in the sandbox divided by native time, a ratio.
+    pub(super) sandboxed_by_native: Option<f64>,
+    /// The preemption dry run.
+    pub(super) preemption: Option<f64>,
+    /// Unix socket, median.
+    pub(super) uds_p50: Option<f64>,
+    /// Unix socket, 99th percentile.
+    pub(super) uds_p99: Option<f64>,
+    /// Lower bound for batches over the Unix socket, in pods per second.
+    pub(super) pods_per_second: Option<f64>,
+}
+
+/// No target.
+pub(super) const NONE: Targets = Targets {
+    cold: [None; 4],
+    warm: None,
+    row_changed: [None; 4],
+    sandboxed_by_native: None,
+    preemption: None,
+    uds_p50: None,
+    uds_p99: None,
+    pods_per_second: None,
+};
+
+/// The targets for a synthetic cluster.
+pub(super) fn of(shape: Shape) -> Targets {
+    match shape {
+        Shape { nodes: 5_000, pods_per_node: 30, seed: SEED } => Targets {
+            cold: [Some(60.0), Some(100.0), Some(250.0), Some(400.0)],
+            warm: Some(5.0),
+            row_changed: [Some(10.0), None, None, Some(250.0)],
+            sandboxed_by_native: Some(1.5),
+            preemption: Some(50.0),
+            uds_p50: Some(80.0),
+            uds_p99: Some(400.0),
+            pods_per_second: Some(15_000.0),
+        },
+        Shape { nodes: 100_000, pods_per_node: 10, seed: SEED } => Targets {
+            cold: [Some(1_500.0), None, None, None],
+            warm: Some(15.0),
+            sandboxed_by_native: Some(1.5),
+            ..NONE
+        },
+        _ => NONE,
+    }
+}

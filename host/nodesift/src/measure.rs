@@ -1,0 +1,20 @@
+//! What is measured and how: shared by `nodesift bench` and the benchmarks of the workspace.
+//!
+//! ```text
+//! testbed  a cluster in a cache, with pods to evaluate and changes between evaluations
+//! rounds   one piece of work, timed many times: medians and quantiles
+//! pods     one pod over all nodes: cold, warm, and after one pod was bound
+//! events   a preemption dry run, and a pod event in the cache
+//! ```
+//!
+//! Everything runs on the calling thread. What `nodesift bench` prints, and the socket, are in `bench`. Start at
+//! [`Testbed`].
+
+pub mod events;
+pub mod pods;
+mod rounds;
+mod testbed;
+
+pub use pods::NativeTimes;
+pub use rounds::{Times, timed};
+pub use testbed::{REPLICAS, Template, Testbed, TestbedError};

@@ -1,0 +1,66 @@
+//! Output: the answer on stdout, notes about the work on stderr.
+//!
+//! ```text
+//! paint   colour, only on a terminal that supports it
+//! table   tables that fit the terminal's width
+//! ```
+//!
+//! It holds no command's own texts. Start at [`print`] and [`note`].
+
+mod paint;
+mod table;
+
+use std::io::{self, Write as _};
+
+use crate::exit::Failure;
+pub(crate) use paint::Paint;
+pub(crate) use table::{render, table};
+
+/// Prints a complete answer on stdout.
+///
+/// # Errors
+///
+/// [`Failure::StdoutClosed`] if the reader has closed the pipe, else the I/O error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(write_error)
+}
+
+/// A failed write to stdout. A closed pipe has a kind of its own, because it is no failure of the command.
+pub(crate) fn write_error(error: io::Error) -> anyhow::Error {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::StdoutClosed.into();
+    }
+    anyhow::Error::new(error).context("cannot write to stdout")
+}
+
+/// Prints a note on stderr, with control characters escaped. A closed stderr is ignored.
+pub(crate) fn note(text: &str) {
+    let _closed = writeln!(io::stderr(), "nodesift: {}", escaped(text));
+}
+
+/// Text from outside, safe for a terminal: control and bidirectional characters are escaped. Line breaks stay.
+pub(crate) fn escaped(text: &str) -> String {
+    let unsafe_char =
+        |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if unsafe_char(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+    }
+    safe
+}
+
+/// `1 pod`, `2 pods`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(escaped("a\u{1b}[31mb\rc\nd\u{9b}é\u{202e}"), "a\\u{1b}[31mb\\u{d}c\nd\\u{9b}é\\u{202e}");
+    }
+}
