@@ -15,6 +15,7 @@ pub mod selector;
 pub mod status;
 pub mod storage;
 pub mod version;
+pub mod volume;
 pub mod workload;
 
 use std::fmt;

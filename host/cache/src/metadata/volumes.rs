@@ -9,7 +9,7 @@ use std::sync::Arc;
 use in_tree::InTreeVolume;
 
 use nodesift_object::Pod;
-use nodesift_object::pod::Volume;
+use nodesift_object::volume::Volume;
 
 /// One entry of `spec.volumes` of a kind that can keep the pod from a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use nodesift_object::Labels;
-use nodesift_object::storage::{InTreeSource, VolumeId};
+use nodesift_object::volume::{InTreeSource, VolumeId};
 
 /// An in-tree plugin whose volumes a CSI driver attaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -181,7 +181,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use nodesift_object::storage::{AzureDisk, GcePersistentDisk};
+    use nodesift_object::volume::{AzureDisk, GcePersistentDisk};
 
     fn labels(pairs: &[(&str, &str)]) -> Labels {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
