@@ -66,7 +66,7 @@ pub(super) fn snapshot(engine: &Engine, what_if: &WhatIf, by_row: bool) -> Resul
         }
         other => other.into(),
     })?;
-    if by_row && snapshot.has_supposed_rows() {
+    if by_row && snapshot.has_overlay_nodes() {
         return Err(invalid("bitmaps", "the overlay adds nodes, which have no rows: ask for names"));
     }
     Ok(snapshot)

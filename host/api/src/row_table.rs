@@ -30,7 +30,7 @@ impl Known {
 
     /// The table of a snapshot.
     fn by(snapshot: &Snapshot) -> Self {
-        Self { epoch: snapshot.epoch(), generation: snapshot.table_generation() }
+        Self { epoch: snapshot.epoch(), generation: snapshot.node_index_generation() }
     }
 }
 
@@ -45,7 +45,7 @@ impl Changes {
     /// What makes the snapshot's table of the one that is known, from an empty one where nothing shorter does.
     fn since(known: Option<Known>, snapshot: &Snapshot) -> Self {
         let same_epoch = known.filter(|known| known.epoch == snapshot.epoch());
-        match same_epoch.and_then(|known| snapshot.rows_unlike(known.generation)) {
+        match same_epoch.and_then(|known| snapshot.node_index_difference(known.generation)) {
             Some(rows) => Self { rows, whole: false },
             None => Self { rows: (0..count(snapshot)).map(Row).collect(), whole: true },
         }

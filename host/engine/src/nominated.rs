@@ -21,7 +21,7 @@ use super::question::Depth;
 use crate::limits::NOMINATED_ROWS;
 use crate::policy::ActivePredicate;
 use nodesift_cache::metadata::PodRecord;
-use nodesift_cache::{Hypothesis, Row, Snapshot};
+use nodesift_cache::{OverlayBuilder, Row, Snapshot};
 use nodesift_sandbox::Verdict;
 
 /// A row with the nominated pods that the pod in question must leave room for.
@@ -189,7 +189,7 @@ fn rows(claims: &[Claim]) -> Batch {
 
 /// The facts about a batch once the pods of some claims are on their nodes.
 fn with_pods(context: &Context, claims: &[Claim], batch: Batch) -> Context {
-    let mut hypothesis = Hypothesis::of(context.snapshot());
+    let mut hypothesis = OverlayBuilder::new(context.snapshot());
     for claim in claims {
         claim.pods.iter().for_each(|pod| hypothesis.add(claim.row, pod));
     }

@@ -18,7 +18,7 @@ use super::overlay::changed_by;
 use super::reuse::{Kept, Store};
 use crate::policy::{ActivePolicy, ActivePredicate, OnError, Phase};
 use nodesift_cache::metadata::PodRecord;
-use nodesift_cache::{Hypothesis, Row, Snapshot};
+use nodesift_cache::{OverlayBuilder, Row, Snapshot};
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Interface, Verdict};
 
@@ -127,8 +127,8 @@ impl<'a> Trial<'a> {
             return (start..).zip(&fits).find(|(_, fits)| **fits).map(|(index, _)| index);
         }
         let grounds = [Some(&as_it_is), claimed.as_ref().map(|(claimed, _)| claimed)];
-        let mut hypotheses: Vec<Hypothesis> =
-            grounds.into_iter().flatten().map(|ground| Hypothesis::of(&ground.snapshot)).collect();
+        let mut hypotheses: Vec<OverlayBuilder> =
+            grounds.into_iter().flatten().map(|ground| OverlayBuilder::new(&ground.snapshot)).collect();
         for (index, victim) in victims.iter().enumerate() {
             if let Some(victim) = victim {
                 hypotheses.iter_mut().for_each(|hypothesis| hypothesis.remove(row, victim));
@@ -204,7 +204,7 @@ impl<'a> Trial<'a> {
         if pods.is_empty() {
             return None;
         }
-        let mut hypothesis = Hypothesis::of(&self.snapshot);
+        let mut hypothesis = OverlayBuilder::new(&self.snapshot);
         pods.iter().for_each(|pod| hypothesis.add(row, pod));
         let pods: Vec<&PodRecord> = pods.iter().map(|pod| &**pod).collect();
         let changed = changed_by(&pods, &self.subject.facts, &self.snapshot);

@@ -87,8 +87,8 @@ async fn serve(
     // Without a live cluster nothing is heard of and nothing grows old: files do not.
     let freshness = Freshness::default();
     metrics::process(&mut registry);
-    writer.lock().count_into(cache::Metrics::register(&mut registry));
-    cache::Holdings::register(&writer, &mut registry);
+    writer.lock().set_metrics(cache::Metrics::register(&mut registry));
+    cache::MemoryStats::register(&writer, &mut registry);
     let feed =
         Feed::start(Arc::clone(&writer), feed::Metrics::register(&mut registry)).context("cannot start threads")?;
     feed.register(&mut registry);

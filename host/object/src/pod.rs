@@ -52,7 +52,7 @@ pub struct Metadata {
     /// Labels.
     #[serde(default, deserialize_with = "null_is_default")]
     pub labels: Labels,
-    /// Whether `deletionTimestamp` is set: the pod is on its way out but still takes its room.
+    /// Whether `deletionTimestamp` is set: the pod is being deleted and still uses its resources.
     #[serde(default, rename = "deletionTimestamp", deserialize_with = "presence")]
     pub terminating: bool,
     /// What the pod belongs to.

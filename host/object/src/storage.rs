@@ -30,7 +30,7 @@ pub const DEFAULT_CLASS_ANNOTATION: &str = "storageclass.kubernetes.io/is-defaul
 /// The annotation of a CSINode that lists the in-tree plugins which CSI drivers replace there, joined by commas.
 pub const MIGRATED_PLUGINS_ANNOTATION: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 
-/// An object that says something about storage.
+/// A storage object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorageObject {
     /// A v1 PersistentVolume.

@@ -1,4 +1,5 @@
-//! In-tree kinds of volumes and the CSI drivers that have replaced them: under which name the driver knows a volume.
+//! In-tree kinds of volumes and the CSI drivers that have replaced them: the volume handle that the driver uses. Start with
+//! [`Plugin`].
 //!
 //! Source: k8s.io/csi-translation-lib at v0.36. Of its seven plugins the five in [`Plugin`] are those for which
 //! kube-scheduler takes the migration as done wherever a node has a CSINode; of the other two ([`is_migratable`])
@@ -72,7 +73,7 @@ pub fn is_migratable(plugin: &str) -> bool {
 pub struct InTreeVolume {
     /// The in-tree plugin.
     pub plugin: Plugin,
-    /// By which the driver knows the volume, or why it cannot.
+    /// The volume handle, or why there is none.
     pub handle: Result<Arc<str>, Arc<str>>,
 }
 
@@ -115,10 +116,10 @@ fn handle(source: InTreeSource<'_>) -> Result<String, String> {
     }
 }
 
-/// What stands for a project or a zone that the object does not tell.
+/// Stands for a project or a zone that the object does not name.
 const UNSPECIFIED: &str = "UNSPECIFIED";
 
-/// What joins the zones of a volume in its zone label.
+/// Separates the zones of a volume in its zone label.
 const ZONE_DELIMITER: &str = "__";
 
 const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
