@@ -4,12 +4,13 @@
 //! snapshot, and keeps for every pod the generation from which on snapshots count it. Start at [`PodIndex`].
 
 use std::borrow::Borrow;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use parking_lot::RwLock;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+use rustc_hash::FxBuildHasher;
 
 use crate::columns::Generation;
 use crate::limits::POD_INDEX_SHARDS;
@@ -17,10 +18,11 @@ use crate::metadata::PodRecord;
 
 /// All pods that are not terminated, pending ones included. A changed pod is replaced in one step: a reader finds the older
 /// record or the newer one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PodIndex {
-    by_uid: Shards<ByUid>,
-    by_name: Shards<ByName>,
+    /// With the generation from which on columns count this state of the pod.
+    by_uid: DashMap<ByUid, Generation, FxBuildHasher>,
+    by_name: DashMap<ByName, (), FxBuildHasher>,
     len: AtomicUsize,
     /// The generation from which on snapshots lack the pod that was removed last.
     removed_at: AtomicU64,
@@ -37,16 +39,27 @@ pub(crate) struct Displaced {
     pub(crate) namesake: Option<Arc<PodRecord>>,
 }
 
+impl Default for PodIndex {
+    fn default() -> Self {
+        Self {
+            by_uid: DashMap::with_hasher_and_shard_amount(FxBuildHasher, POD_INDEX_SHARDS),
+            by_name: DashMap::with_hasher_and_shard_amount(FxBuildHasher, POD_INDEX_SHARDS),
+            len: AtomicUsize::new(0),
+            removed_at: AtomicU64::new(0),
+        }
+    }
+}
+
 impl PodIndex {
     /// The pod with this UID.
     pub fn by_uid(&self, uid: &str) -> Option<Arc<PodRecord>> {
-        self.by_uid.shard(uid).read().get(uid).map(|found| Arc::clone(&found.pod))
+        self.by_uid.get(uid).map(|found| Arc::clone(&found.key().0))
     }
 
     /// The pod with this UID, and the generation from which on snapshots count this state of it: the index runs ahead of
     /// the newest snapshot.
     pub(crate) fn counted(&self, uid: &str) -> Option<(Arc<PodRecord>, Generation)> {
-        self.by_uid.shard(uid).read().get(uid).map(|found| (Arc::clone(&found.pod), found.since))
+        self.by_uid.get(uid).map(|found| (Arc::clone(&found.key().0), *found.value()))
     }
 
     /// The generation from which on snapshots lack every pod that has been removed from the index.
@@ -56,46 +69,36 @@ impl PodIndex {
 
     /// Whether this very record is the newest state of its pod.
     pub(crate) fn holds(&self, pod: &Arc<PodRecord>) -> bool {
-        self.by_uid.shard(&*pod.uid).read().get(&*pod.uid).is_some_and(|found| Arc::ptr_eq(&found.pod, pod))
+        self.by_uid.get(&*pod.uid).is_some_and(|found| Arc::ptr_eq(&found.key().0, pod))
     }
 
     /// Sets the generation from which on columns count a pod.
     pub(crate) fn count_from(&self, uid: &str, since: Generation) {
-        let mut shard = self.by_uid.shard(uid).write();
-        if let Some(found) = shard.take(uid) {
-            shard.insert(ByUid { since, ..found });
+        if let Some(mut found) = self.by_uid.get_mut(uid) {
+            *found.value_mut() = since;
         }
     }
 
     /// All pods that are on a node or nominated for it, whether the node is known or not. Looks through all pods.
     pub(crate) fn of_node(&self, node: &str) -> Vec<Arc<PodRecord>> {
-        let mut pods = Vec::new();
-        for shard in &self.by_uid.shards {
-            let shard = shard.read();
-            let about = shard
-                .iter()
-                .map(|found| &found.pod)
-                .filter(|pod| pod.bound_or_nominated_node().is_some_and(|home| **home == *node));
-            pods.extend(about.cloned());
-        }
-        pods
+        self.all_with(|pod| pod.bound_or_nominated_node().is_some_and(|known| **known == *node))
     }
 
     /// As [`Self::counted`], all pods of some nodes, whether those are known or not. Looks through all pods.
     pub(crate) fn counted_on(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(Arc<PodRecord>, Generation)> {
-        let mut pods = Vec::new();
-        for shard in &self.by_uid.shards {
-            let shard = shard.read();
-            let on_node = shard.iter().filter(|found| found.pod.node_name.as_deref().is_some_and(&is_meant));
-            pods.extend(on_node.map(|found| (Arc::clone(&found.pod), found.since)));
-        }
-        pods
+        let found = self.by_uid.iter().filter(|found| found.key().0.node_name.as_deref().is_some_and(&is_meant));
+        found.map(|found| (Arc::clone(&found.key().0), *found.value())).collect()
+    }
+
+    fn all_with(&self, rule: impl Fn(&PodRecord) -> bool) -> Vec<Arc<PodRecord>> {
+        let found = self.by_uid.iter().filter(|found| rule(&found.key().0));
+        found.map(|found| Arc::clone(&found.key().0)).collect()
     }
 
     /// The pod with this namespace and name.
     pub fn by_name(&self, namespace: &str, name: &str) -> Option<Arc<PodRecord>> {
         let key: &dyn Named = &(namespace, name);
-        self.by_name.shard(key).read().get(key).map(|found| Arc::clone(&found.0))
+        self.by_name.get(key).map(|found| Arc::clone(&found.key().0))
     }
 
     /// How many pods there are.
@@ -111,37 +114,37 @@ impl PodIndex {
     /// All of them, in no order.
     pub fn all(&self) -> Vec<Arc<PodRecord>> {
         let mut all = Vec::with_capacity(self.len());
-        for shard in &self.by_uid.shards {
-            all.extend(shard.read().iter().map(|found| Arc::clone(&found.pod)));
-        }
+        all.extend(self.by_uid.iter().map(|found| Arc::clone(&found.key().0)));
         all
     }
 
     /// Pods that are bound to no node, by namespace and name.
     pub fn pending(&self) -> Vec<Arc<PodRecord>> {
-        let mut pending = Vec::new();
-        for shard in &self.by_uid.shards {
-            let shard = shard.read();
-            pending.extend(shard.iter().map(|found| &found.pod).filter(|pod| pod.node_name.is_none()).cloned());
-        }
+        let mut pending = self.all_with(|pod| pod.node_name.is_none());
         pending.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         pending
     }
 
     /// Inserts a pod. Columns count it from generation `since` on, or since earlier where its earlier state counted the same.
     pub(crate) fn insert(&self, pod: &Arc<PodRecord>, since: Generation) -> Displaced {
-        let namesake = {
-            let key: &dyn Named = &**pod;
-            self.by_name.shard(key).write().replace(ByName(Arc::clone(pod))).map(|found| found.0)
+        // An entry that is replaced has the new record as its key, too.
+        let namesake = match self.by_name.entry(ByName(Arc::clone(pod))) {
+            Entry::Occupied(entry) => Some(entry.replace_entry(()).0.0),
+            Entry::Vacant(entry) => {
+                entry.insert(());
+                None
+            }
         };
-        let (earlier, unchanged) = {
-            let mut shard = self.by_uid.shard(&*pod.uid).write();
-            let earlier = shard.take(&*pod.uid);
-            let unchanged = earlier.as_ref().filter(|earlier| counts_the_same(&earlier.pod, pod));
-            let since = unchanged.map_or(since, |earlier| earlier.since);
-            let unchanged = unchanged.is_some();
-            shard.insert(ByUid { pod: Arc::clone(pod), since });
-            (earlier.map(|found| found.pod), unchanged)
+        let (earlier, unchanged) = match self.by_uid.entry(ByUid(Arc::clone(pod))) {
+            Entry::Occupied(entry) => {
+                let unchanged = counts_the_same(&entry.key().0, pod);
+                let since = if unchanged { *entry.get() } else { since };
+                (Some(entry.replace_entry(since).0.0), unchanged)
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(since);
+                (None, false)
+            }
         };
         if earlier.is_none() {
             self.len.fetch_add(1, Ordering::Relaxed);
@@ -165,10 +168,12 @@ impl PodIndex {
     }
 
     fn take(&self, uid: &str, since: Generation) -> Option<Arc<PodRecord>> {
-        let mut shard = self.by_uid.shard(uid).write();
-        let pod = shard.take(uid)?.pod;
-        // Under the lock: a reader that does not find the pod any more sees this generation.
-        self.removed_at.fetch_max(since.0, Ordering::Release);
+        let note = |_: &ByUid, _: &Generation| {
+            // Under the lock: a reader that does not find the pod any more sees this generation.
+            self.removed_at.fetch_max(since.0, Ordering::Release);
+            true
+        };
+        let (ByUid(pod), _) = self.by_uid.remove_if(uid, note)?;
         self.len.fetch_sub(1, Ordering::Relaxed);
         Some(pod)
     }
@@ -176,32 +181,7 @@ impl PodIndex {
     /// Removes a pod's name unless another pod has it by now.
     fn remove_name(&self, pod: &PodRecord) {
         let key: &dyn Named = pod;
-        let mut shard = self.by_name.shard(key).write();
-        if let Some(other) = shard.take(key).filter(|found| found.0.uid != pod.uid) {
-            shard.insert(other);
-        }
-    }
-}
-
-/// A set in shards with a lock each, so that readers of most shards do not wait while one grows.
-#[derive(Debug)]
-struct Shards<T> {
-    shards: [RwLock<FxHashSet<T>>; POD_INDEX_SHARDS],
-}
-
-impl<T> Default for Shards<T> {
-    fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| RwLock::default()) }
-    }
-}
-
-impl<T> Shards<T> {
-    fn shard<K: Hash + ?Sized>(&self, key: &K) -> &RwLock<FxHashSet<T>> {
-        let [first, ..] = &self.shards;
-        // The sets themselves use the lowest and the highest bits.
-        let hash = FxBuildHasher.hash_one(key) >> 32;
-        let place = usize::try_from(hash).unwrap_or(0) % POD_INDEX_SHARDS;
-        self.shards.get(place).unwrap_or(first)
+        self.by_name.remove_if(key, |found, ()| found.0.uid == pod.uid);
     }
 }
 
@@ -218,27 +198,23 @@ fn counts_the_same(earlier: &PodRecord, pod: &PodRecord) -> bool {
 
 /// A pod by its UID: the record itself is the key, so that no copy of the UID is kept.
 #[derive(Debug)]
-struct ByUid {
-    pod: Arc<PodRecord>,
-    /// The generation from which on columns count this state.
-    since: Generation,
-}
+struct ByUid(Arc<PodRecord>);
 
 impl Borrow<str> for ByUid {
     fn borrow(&self) -> &str {
-        &self.pod.uid
+        &self.0.uid
     }
 }
 
 impl Hash for ByUid {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.pod.uid.hash(state);
+        self.0.uid.hash(state);
     }
 }
 
 impl PartialEq for ByUid {
     fn eq(&self, other: &Self) -> bool {
-        self.pod.uid == other.pod.uid
+        self.0.uid == other.0.uid
     }
 }
 
