@@ -1,79 +1,49 @@
 //! The cache: what is known of the cluster, as columns over dense node rows.
 //!
-//! One [`Writer`] applies compiled nodes and pods and publishes; any number of [`Reader`]s take [`Snapshot`]s, which
-//! never change and never block the writer. Nothing here decides anything about placement. Start with `writer` for
-//! what an event does, `residents` for how a pod comes to count, `assumed` for what a core has
-//! decided and no event has shown yet, `table` for which columns there are, `labels` for the columns that exist only on demand.
+//! One [`Writer`] applies compiled nodes and pods and publishes; any number of [`Reader`]s take [`Snapshot`]s, which never
+//! change and never block the writer. Nothing here decides about the placement of pods.
+//!
+//! | folder | holds | start with |
+//! |---|---|---|
+//! | [`metadata`] | compiled facts of Kubernetes objects | `facts` |
+//! | `columns` | columns, label columns, dictionaries, the change log | `column` |
+//! | `pods` | the pod index, counts of pods, anti-affinity | `index` |
+//! | `objects` | storage objects, workloads, volumes in use | `storage` |
+//! | `nodes` | the node table: all columns about nodes | `table` |
+//! | `read` | snapshots, overlays, strips, the reader | `snapshot` |
+//! | `write` | the writer, placement, assumed pods, repair | `writer` |
+//! | `health` | the audit, memory stats | `audit` |
+//!
+//! A folder uses only those above it; [`limits`] serves all.
 
-mod allocations;
-mod assumed;
-mod audit;
-mod changes;
-mod column;
-mod counts;
-mod failpoint;
-mod holdings;
-mod labels;
+mod columns;
+mod health;
 pub mod limits;
 pub mod metadata;
-mod metrics;
-mod nominated;
-mod overlay;
+mod nodes;
+mod objects;
 mod pods;
-mod ports;
-mod residents;
-mod row_table;
-mod sets;
-mod snapshot;
-mod state;
-mod storage;
-mod table;
-mod terms;
-mod unlisted;
-mod workloads;
-mod writer;
-
-#[cfg(test)]
-mod model;
+mod read;
+mod write;
 
 #[cfg(debug_assertions)]
 #[doc(hidden)]
-pub use failpoint::panic_after;
+pub use write::failpoint::panic_after;
 
-pub use allocations::{AllocationChange, AllocationEvent};
-pub use assumed::{AssumeError, Assumption, Placed};
-pub use audit::Difference;
-pub use changes::NodeInterface;
-pub use column::Column;
-pub use counts::{CountKey, Namespaces, PodClass};
-pub use holdings::Holdings;
-pub use labels::{Dictionary, LabelColumn, NOT_AN_INTEGER};
-pub use metrics::Metrics;
-pub use overlay::{Hypothesis, Overlay, OverlayError};
-pub use pods::{PodIndex, Reader};
-pub use ports::PortUse;
-pub use row_table::Epoch;
-pub use snapshot::Snapshot;
-pub use state::State;
-pub use storage::StorageTable;
-pub use storage::attachments::{Attachments, CsiVolume, Obstacle, Owner, Placement, Uncounted, resolve};
-pub use storage::usage::{VolumePods, VolumeUse};
-pub use table::Resource;
-pub use terms::MatchedTerm;
-pub use workloads::Workloads;
-pub use writer::{SharedWriter, Writer, new};
-
-/// Dense index of a node in the node table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Row(pub u32);
-
-impl Row {
-    /// The row as an index into columns.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// Counts effective changes of the cache; only ever rises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Generation(pub u64);
+pub use columns::change_log::NodeInterface;
+pub use columns::column::Column;
+pub use columns::drift::Drift;
+pub use columns::labels::LabelColumn;
+pub use columns::row::{Generation, Row};
+pub use columns::{Dictionary, NOT_AN_INTEGER};
+pub use health::MemoryStats;
+pub use nodes::{Epoch, PortUse, Resource};
+pub use objects::{
+    Attachments, Binding, CsiVolume, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse, Workloads,
+    resolve,
+};
+pub use pods::{CountKey, MatchedTerm, Namespaces, PodClass, PodIndex};
+pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
+pub use write::{
+    AllocationChange, AllocationEvent, AssumeError, Assumption, Metrics, Placed, SharedWriter, Writer, new,
+};

@@ -96,8 +96,8 @@ async fn serve(
     // It stays empty without a live cluster: files never become stale.
     let freshness = Freshness::default();
     metrics::process(&mut registry);
-    writer.lock().count_into(cache::Metrics::register(&mut registry));
-    cache::Holdings::register(&writer, &mut registry);
+    writer.lock().set_metrics(cache::Metrics::register(&mut registry));
+    cache::MemoryStats::register(&writer, &mut registry);
     let feed =
         Feed::start(Arc::clone(&writer), feed::Metrics::register(&mut registry)).context("cannot start threads")?;
     feed.register(&mut registry);

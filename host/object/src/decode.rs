@@ -1,7 +1,7 @@
 //! JSON text into an [`Object`] of a known kind, once and without a tree of values in between.
 //!
-//! Nearly every object decodes: [`decode`] first reads it plainly, and reads it once more, with the path of the field, only
-//! to say what is wrong.
+//! Nearly every object decodes: [`decode`] reads it without tracking paths, and reads it a second time, with the path of the
+//! field, only to report an error.
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use serde_path_to_error::Track;
@@ -18,7 +18,7 @@ pub struct Undecodable {
     pub reason: String,
 }
 
-/// A kind reads objects of its own, so that a list's items are read in place.
+/// A kind deserialises its objects, so that the items of a list are read in place.
 impl<'de> DeserializeSeed<'de> for Kind {
     type Value = Object;
 
@@ -56,6 +56,10 @@ where
 }
 
 /// Decodes an object of a known kind.
+///
+/// # Errors
+///
+/// The first field that cannot be read, with its path.
 pub fn decode(kind: Kind, json: &str) -> Result<Object, Undecodable> {
     let plainly = || {
         let mut json = serde_json::Deserializer::from_str(json);

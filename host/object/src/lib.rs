@@ -1,5 +1,5 @@
-//! Kubernetes objects, with only the fields that a predicate of kube-scheduler reads. A leaf that every room of the host may
-//! use; a crate of its own, because the library and its tests would each compile it.
+//! Kubernetes objects, with only the fields that a predicate of kube-scheduler reads. A leaf that every crate of the host may
+//! use.
 //!
 //! The types are what serde makes of an object's JSON; nothing is kept that is not named here, unknown fields are
 //! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
@@ -15,6 +15,7 @@ pub mod selector;
 pub mod status;
 pub mod storage;
 pub mod version;
+pub mod volume;
 pub mod workload;
 
 use std::fmt;
@@ -43,7 +44,7 @@ pub enum Object {
     Namespace(Namespace),
     /// A resource.k8s.io DeviceClass.
     DeviceClass(DeviceClass),
-    /// An object that says something about storage.
+    /// A storage object.
     Storage(StorageObject),
     /// A service, or a controller that makes pods.
     Workload(Box<Workload>),
@@ -104,7 +105,7 @@ impl Kind {
         Self::StatefulSet,
     ];
 
-    /// The kind of objects with this `apiVersion` and `kind`; none where it is not one of ours. The version of
+    /// The kind of objects with this `apiVersion` and `kind`; `None` where it is not one of these. The version of
     /// `resource.k8s.io` does not matter: the fields read here are the same in all that serve them.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         match kind {

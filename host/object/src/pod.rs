@@ -1,4 +1,5 @@
-//! Pods: identity and spec. What the kubelet reports about them is in [`crate::status`].
+//! Pods: identity and spec. Their volumes are in [`crate::volume`]; what the kubelet reports about
+//! them is in [`crate::status`].
 
 use serde::{Deserialize, Deserializer};
 
@@ -6,7 +7,7 @@ use crate::affinity::{Affinity, TopologySpreadConstraint};
 use crate::field::{name, null_is_default, presence, text_enum};
 use crate::node::TaintEffect;
 use crate::status::PodStatus;
-use crate::storage::{AzureDisk, GcePersistentDisk, InTreeSource, VolumeId};
+use crate::volume::Volume;
 use crate::{Labels, ResourceList};
 
 /// The namespace of a pod that names none.
@@ -51,7 +52,7 @@ pub struct Metadata {
     /// Labels.
     #[serde(default, deserialize_with = "null_is_default")]
     pub labels: Labels,
-    /// Whether `deletionTimestamp` is set: the pod is on its way out but still takes its room.
+    /// Whether `deletionTimestamp` is set: the pod is being deleted and still uses its resources.
     #[serde(default, rename = "deletionTimestamp", deserialize_with = "presence")]
     pub terminating: bool,
     /// What the pod belongs to.
@@ -253,90 +254,4 @@ pub struct ContainerPort {
     /// As written; empty means `TCP`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub protocol: String,
-}
-
-/// One entry of `spec.volumes`, of which only the kinds are kept that can keep a pod from a node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Volume {
-    /// The volume's name, from which the name of an ephemeral volume's claim is made.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub name: String,
-    /// A claim by name.
-    #[serde(default)]
-    pub persistent_volume_claim: Option<ClaimSource>,
-    /// Whether a claim is made for this volume and this pod.
-    #[serde(default, deserialize_with = "presence")]
-    pub ephemeral: bool,
-    /// A GCE persistent disk.
-    #[serde(default)]
-    pub gce_persistent_disk: Option<GcePersistentDisk>,
-    /// An EBS volume.
-    #[serde(default)]
-    pub aws_elastic_block_store: Option<VolumeId>,
-    /// An iSCSI target.
-    #[serde(default)]
-    pub iscsi: Option<Iscsi>,
-    /// A Ceph RADOS block device.
-    #[serde(default)]
-    pub rbd: Option<Rbd>,
-    /// A Cinder volume.
-    #[serde(default)]
-    pub cinder: Option<VolumeId>,
-    /// An Azure disk.
-    #[serde(default)]
-    pub azure_disk: Option<AzureDisk>,
-    /// A Portworx volume.
-    #[serde(default)]
-    pub portworx_volume: Option<VolumeId>,
-}
-
-impl Volume {
-    /// The in-tree source that a CSI driver has replaced; none for any other kind.
-    pub fn in_tree(&self) -> Option<InTreeSource<'_>> {
-        (self.gce_persistent_disk.as_ref().map(InTreeSource::Gce))
-            .or(self.aws_elastic_block_store.as_ref().map(InTreeSource::Ebs))
-            .or(self.cinder.as_ref().map(InTreeSource::Cinder))
-            .or(self.azure_disk.as_ref().map(InTreeSource::Azure))
-            .or(self.portworx_volume.as_ref().map(InTreeSource::Portworx))
-    }
-}
-
-/// `persistentVolumeClaim` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ClaimSource {
-    /// The claim's name, in the pod's namespace.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub claim_name: String,
-}
-
-/// `iscsi` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Iscsi {
-    /// The target's qualified name.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub iqn: String,
-    /// Whether it is mounted for reading only.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub read_only: bool,
-}
-
-/// `rbd` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Rbd {
-    /// Ceph's monitors.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub monitors: Vec<String>,
-    /// The pool; empty where the source leaves it to the API server's default.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub pool: String,
-    /// The image.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub image: String,
-    /// Whether it is mounted for reading only.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub read_only: bool,
 }

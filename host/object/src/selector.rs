@@ -1,6 +1,6 @@
 //! Selectors as written: label selectors of affinity and spread terms, node selectors of node affinity.
 //!
-//! Nothing is judged here: an unknown operator or a requirement without values is kept, since what it means (a term
+//! Selectors are not validated here: an unknown operator or a requirement without values is kept, since what it means (a term
 //! that matches nothing, say) is for the reader of the selector to decide.
 
 use serde::Deserialize;

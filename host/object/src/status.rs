@@ -12,9 +12,9 @@ text_enum! {
         Pending = "Pending",
         /// Running.
         Running = "Running",
-        /// Ended well; takes no room any more.
+        /// Ended well; uses no resources any more.
         Succeeded = "Succeeded",
-        /// Ended badly; takes no room any more.
+        /// Ended badly; uses no resources any more.
         Failed = "Failed",
         /// Any other text, `Unknown` included, or none.
         Other,

@@ -1,12 +1,15 @@
 //! Storage objects: claims, volumes, classes, and what CSI drivers say of themselves and of nodes.
 //!
-//! Start with [`StorageObject`]. Of a volume's source only what can keep a pod from a node is read: the CSI driver and
-//! the in-tree kinds that CSI drivers have replaced. Volumes of pods are in [`crate::pod`].
+//! Start with [`StorageObject`]. Of the source of a volume only what a predicate can reject a node for is read: the CSI
+//! driver, and the in-tree kinds that CSI drivers have replaced, which are in [`crate::volume`] together with the volumes
+//! of pods.
 
 use serde::Deserialize;
 
 use crate::field::{self, null_is_default, presence};
-use crate::selector::LabelSelector;
+use crate::pod::{DEFAULT_NAMESPACE, Resources};
+use crate::selector::{LabelSelector, NodeSelector};
+use crate::volume::{AzureDisk, GcePersistentDisk, InTreeSource, VolumeId};
 use crate::{Kind, Labels, Map, Quantity, ResourceList};
 
 /// The name under which storage stands in requests and capacities.
@@ -27,7 +30,7 @@ pub const DEFAULT_CLASS_ANNOTATION: &str = "storageclass.kubernetes.io/is-defaul
 /// The annotation of a CSINode that lists the in-tree plugins which CSI drivers replace there, joined by commas.
 pub const MIGRATED_PLUGINS_ANNOTATION: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 
-/// An object that says something about storage.
+/// A storage object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorageObject {
     /// A v1 PersistentVolume.
@@ -120,7 +123,7 @@ impl Metadata {
 
     /// The namespace of an object that is in one.
     pub fn namespace_or_default(&self) -> &str {
-        if self.namespace.is_empty() { crate::pod::DEFAULT_NAMESPACE } else { &self.namespace }
+        if self.namespace.is_empty() { DEFAULT_NAMESPACE } else { &self.namespace }
     }
 
     /// The UID of the owner that manages the object.
@@ -214,7 +217,7 @@ impl PersistentVolumeSpec {
 pub struct VolumeNodeAffinity {
     /// The nodes that can mount the volume; none: every node.
     #[serde(default)]
-    pub required: Option<crate::selector::NodeSelector>,
+    pub required: Option<NodeSelector>,
 }
 
 /// `spec.csi` of a PersistentVolume.
@@ -227,58 +230,6 @@ pub struct CsiSource {
     /// By which the driver knows the volume.
     #[serde(default, deserialize_with = "null_is_default")]
     pub volume_handle: String,
-}
-
-/// The source of a volume, in a pod or a PersistentVolume, of an in-tree kind that a CSI driver has replaced and whose
-/// use kube-scheduler counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InTreeSource<'a> {
-    /// A GCE persistent disk.
-    Gce(&'a GcePersistentDisk),
-    /// An EBS volume.
-    Ebs(&'a VolumeId),
-    /// A Cinder volume.
-    Cinder(&'a VolumeId),
-    /// An Azure disk.
-    Azure(&'a AzureDisk),
-    /// A Portworx volume.
-    Portworx(&'a VolumeId),
-}
-
-/// A GCE persistent disk.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GcePersistentDisk {
-    /// The disk's name.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub pd_name: String,
-    /// Whether it is mounted for reading only.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub read_only: bool,
-}
-
-/// A volume known by an ID.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct VolumeId {
-    /// The ID.
-    #[serde(default, rename = "volumeID", deserialize_with = "null_is_default")]
-    pub volume_id: String,
-    /// Whether it is mounted for reading only.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub read_only: bool,
-}
-
-/// An Azure disk.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AzureDisk {
-    /// The disk's URI.
-    #[serde(default, rename = "diskURI", deserialize_with = "null_is_default")]
-    pub disk_uri: String,
-    /// `Managed`, `Dedicated` or `Shared`.
-    #[serde(default)]
-    pub kind: Option<String>,
 }
 
 /// `spec.claimRef` of a PersistentVolume.
@@ -331,7 +282,7 @@ pub struct PersistentVolumeClaimSpec {
     pub access_modes: Vec<String>,
     /// How much is asked for, under [`STORAGE`].
     #[serde(default, deserialize_with = "null_is_default")]
-    pub resources: crate::pod::Resources,
+    pub resources: Resources,
     /// `Filesystem` or `Block`; none means `Filesystem`.
     #[serde(default)]
     pub volume_mode: Option<String>,

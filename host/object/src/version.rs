@@ -1,12 +1,12 @@
 //! Resource versions: which of two states of an object, or of a list, is the newer one.
 //!
 //! A version is a decimal number without leading zeros and of any length; of two such numbers the longer one is greater.
-//! Anything else cannot be compared, and whoever asks falls back to the order of arrival. Source: KEP-5504.
+//! Any other text cannot be compared; the caller falls back to the order of arrival. Source: KEP-5504.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// How `a` stands to `b`; none where one of them is no number, as from a source without versions.
+/// The order of `a` and `b`; `None` where one of them is no number, as from a source without versions.
 pub fn compare(a: &str, b: &str) -> Option<Ordering> {
     let comparable = is_number(a) && is_number(b);
     comparable.then(|| a.len().cmp(&b.len()).then_with(|| a.cmp(b)))

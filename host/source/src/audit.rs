@@ -24,7 +24,7 @@ use super::change::{Compiled, Identity, Record};
 use super::feed::{Feed, Ledger};
 use super::kube::Listed;
 use crate::limits::{AUDIT_OBJECTS, AUDIT_PERIOD, AUDIT_ROWS, AUDIT_SETTLE};
-use nodesift_cache::{Difference, Reader, SharedWriter, Writer};
+use nodesift_cache::{Drift, Reader, SharedWriter, Writer};
 use nodesift_object::Kind;
 use nodesift_object::version::{compare, is_newer};
 
@@ -184,7 +184,7 @@ impl Audit {
     }
 
     /// Has the writer check something; returns how much differed and was put right.
-    fn check(&self, is_first: bool, check: impl FnOnce(&mut Writer) -> Vec<Difference>) -> usize {
+    fn check(&self, is_first: bool, check: impl FnOnce(&mut Writer) -> Vec<Drift>) -> usize {
         let differences = {
             let mut writer = self.writer.lock();
             let differences = check(&mut writer);

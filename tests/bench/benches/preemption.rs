@@ -15,7 +15,7 @@ use nodesift::measure::events::{FullNode, VICTIMS};
 use nodesift::measure::pods::question;
 use nodesift::measure::{Testbed, timed};
 use nodesift_cache::metadata::PodRecord;
-use nodesift_cache::{self as cache, Hypothesis};
+use nodesift_cache::{self as cache, OverlayBuilder};
 use nodesift_fixtures::synthetic::Shape;
 
 #[cfg(feature = "jemalloc")]
@@ -49,7 +49,7 @@ fn main() {
     let strip = median(rounds, || drop(black_box(snapshot.without_one_by_one(row, &records, 0))));
     println!("a strip of {VICTIMS} rows: {:.1} µs", micros(strip));
     let overlay = median(rounds, || {
-        let mut hypothesis = Hypothesis::of(&snapshot);
+        let mut hypothesis = OverlayBuilder::new(&snapshot);
         records.iter().flatten().for_each(|pod| hypothesis.remove(row, pod));
         drop(black_box(hypothesis.snapshot()));
     });

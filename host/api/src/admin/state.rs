@@ -230,7 +230,7 @@ fn sums<'a>(snapshot: &'a Snapshot, row: Row, pods: &'a [Arc<PodRecord>]) -> BTr
         .collect();
     // Resources that no node advertises have no columns.
     for pod in pods {
-        for (name, amount) in pod.facts.usage.iter().filter(|(name, _)| !snapshot.is_listed(name)) {
+        for (name, amount) in pod.facts.usage.iter().filter(|(name, _)| !snapshot.is_advertised(name)) {
             let sums = sums.entry(name).or_default();
             sums.free = sums.free.wrapping_sub(*amount);
             sums.foreign = sums.foreign.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });

@@ -26,7 +26,7 @@ impl IndexVersion {
 
     /// The index of a snapshot.
     pub(super) fn of(snapshot: &Snapshot) -> Self {
-        Self { epoch: snapshot.epoch(), generation: snapshot.table_generation() }
+        Self { epoch: snapshot.epoch(), generation: snapshot.node_index_generation() }
     }
 }
 
@@ -43,7 +43,7 @@ impl Difference {
     /// From a known index to that of a snapshot; whole where none is known, or where the change log does not reach back.
     pub(super) fn between(known: Option<IndexVersion>, snapshot: &Snapshot) -> Self {
         let same_epoch = known.filter(|known| known.epoch == snapshot.epoch());
-        match same_epoch.and_then(|known| snapshot.rows_unlike(known.generation)) {
+        match same_epoch.and_then(|known| snapshot.node_index_difference(known.generation)) {
             Some(rows) => Self { rows, whole: false },
             None => Self { rows: (0..count(snapshot)).map(Row).collect(), whole: true },
         }

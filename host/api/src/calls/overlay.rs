@@ -77,7 +77,7 @@ pub(super) fn snapshot(engine: &Engine, what_if: &OverlaySpec, by_row: bool) -> 
         }
         other => other.into(),
     })?;
-    if by_row && snapshot.has_supposed_rows() {
+    if by_row && snapshot.has_overlay_nodes() {
         return Err(Error::invalid(
             "bitmaps",
             "the overlay adds nodes, which have no rows: leave bitmaps out to get names",

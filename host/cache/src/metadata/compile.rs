@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord, pins_to};
+use super::facts::{HostPort, NodeFacts, Ownership, PodFacts, PodRecord, pins_to};
+use super::labels::{Amounts, labels};
 use super::requests::{self, Requests};
 use super::selector;
 use super::volumes;
 use nodesift_object::pod::{Container, RestartAction, RestartPolicy};
 use nodesift_object::selector::NodeSelector;
 use nodesift_object::status::Phase;
-use nodesift_object::{self as object, DeviceClass, Kind, Node, Pod};
+use nodesift_object::{DeviceClass, Kind, Node, Pod};
 
 /// What the cache keeps of a node.
 pub fn node(node: &Node) -> NodeFacts {
@@ -29,7 +30,7 @@ pub fn node(node: &Node) -> NodeFacts {
     }
 }
 
-/// What predicates read about a pod, and what it takes of a node.
+/// What predicates read about a pod, and what it uses of a node.
 pub fn pod(pod: &Pod) -> PodFacts {
     let spec = &pod.spec;
     PodFacts {
@@ -55,13 +56,13 @@ pub fn pod(pod: &Pod) -> PodFacts {
     }
 }
 
-/// The part of that which pods of one template share.
+/// The part of [`pod`] that pods of one template share.
 pub(super) fn shared(object: &Pod) -> PodFacts {
     let facts = pod(object);
     if is_pinned(object) { PodFacts { required_affinity: None, is_pinned: true, ..facts } } else { facts }
 }
 
-/// Whether all that the pod's required node affinity says is the name of the node that it is on.
+/// Whether the pod's required node affinity is the name of the node that it is on, and nothing else.
 pub(super) fn is_pinned(object: &Pod) -> bool {
     let selector = required_affinity(object);
     selector.zip(node_name(object)).is_some_and(|(selector, node)| pins_to(selector, node))
@@ -113,19 +114,19 @@ pub(super) fn controller(pod: &Pod) -> Option<(Kind, &str)> {
     selects.then_some((kind, owner.name.as_str()))
 }
 
-/// Whether a pod has ended for good and takes no room any more.
+/// Whether a pod is terminated for good and uses no resources any more.
 pub fn is_terminated(pod: &Pod) -> bool {
     matches!(pod.status.phase, Phase::Succeeded | Phase::Failed)
 }
 
-/// The extended resources that a DeviceClass serves: the one that it names, and one of its own name that every class
-/// has without naming it.
+/// The extended resources that a DeviceClass serves: the one in `spec.extendedResourceName`, and the implicit one of the
+/// class's own name.
 pub fn served_resources(class: &DeviceClass) -> impl Iterator<Item = Arc<str>> {
     let named = class.spec.extended_resource_name.as_deref().filter(|name| !name.is_empty()).map(Arc::from);
     named.into_iter().chain([Arc::from(format!("deviceclass.resource.kubernetes.io/{}", class.metadata.name))])
 }
 
-/// A pod whose scheduler is none of ours is foreign; one that its Node owns was put there by the kubelet.
+/// A pod of a scheduler that is not in the policy is foreign; one that its Node owns is a static pod of the kubelet.
 fn ownership(pod: &Pod, own_schedulers: &[String]) -> Ownership {
     if pod.metadata.owner_references.iter().any(|owner| owner.kind == "Node") {
         return Ownership::ForeignStatic;
@@ -175,11 +176,6 @@ fn features(declared: &[String]) -> Vec<Arc<str>> {
     features.sort_unstable();
     features.dedup();
     features
-}
-
-/// Labels as the cache keeps them.
-pub fn labels(labels: &object::Labels) -> Labels {
-    labels.iter().map(|(key, value)| (Arc::from(key), Arc::from(value.as_str()))).collect()
 }
 
 fn amounts(requests: &Requests) -> Amounts {

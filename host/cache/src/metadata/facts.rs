@@ -1,9 +1,10 @@
-//! Compiled facts: what is kept of a node and of a pod, and what predicates can read about the pod.
+//! Compiled facts: what is kept of a node and of a pod, and what predicates can read about the pod. Start with [`PodRecord`].
 //!
 //! [`PodFacts`] is the part that pods of one template have in common; [`PodRecord`] is one pod.
 
 use std::sync::Arc;
 
+use super::labels::{Amounts, Labels, value_of};
 use super::selector::AntiAffinityTerm;
 use super::volumes::PodVolume;
 use nodesift_object::Kind;
@@ -11,12 +12,6 @@ use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use nodesift_object::node::Taint;
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{NodeSelector, NodeSelectorTerm, Requirement};
-
-/// Keys and values of labels or of a node selector, sorted by key.
-pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
-
-/// Amounts by resource name, sorted by name: `cpu` in thousandths of a core, everything else in whole units.
-pub type Amounts = Vec<(Arc<str>, i64)>;
 
 /// What the cache keeps of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +30,7 @@ pub struct NodeFacts {
     pub features: Vec<Arc<str>>,
     /// `status.allocatable` without `pods`.
     pub allocatable: Amounts,
-    /// `status.capacity`, `pods` included. No predicate reads it; state dumps show it.
+    /// `status.capacity`, `pods` included. Read by state dumps only.
     pub capacity: Amounts,
     /// `status.allocatable.pods`; 0 where absent.
     pub pod_limit: i64,
@@ -56,13 +51,13 @@ pub struct PodRecord {
     pub node_name: Option<Arc<str>>,
     /// Whether the pod is being deleted.
     pub terminating: bool,
-    /// Whose pod it is.
+    /// Which kind of scheduler placed it.
     pub ownership: Ownership,
     /// `spec.priority`; 0 where absent.
     pub priority: i32,
-    /// `status.nominatedNodeName` of a pod that is bound to no node: the node where room is being made for it.
+    /// `status.nominatedNodeName` of a pod that is bound to no node: preemption is making room for it there.
     pub nominated_node: Option<Arc<str>>,
-    /// Everything that pods of one template share.
+    /// What pods of one template share.
     pub facts: Arc<PodFacts>,
 }
 
@@ -78,12 +73,12 @@ impl PodRecord {
         }
     }
 
-    /// The node that it is on, or else the one for which it is nominated.
-    pub fn home(&self) -> Option<&Arc<str>> {
+    /// The node that the pod is bound to, or else the one for which it is nominated.
+    pub fn bound_or_nominated_node(&self) -> Option<&Arc<str>> {
         self.node_name.as_ref().or(self.nominated_node.as_ref())
     }
 
-    /// The same pod on another node, or on none: what it asks for stays what it was.
+    /// The same pod on another node, or on none; its requests and affinities stay as they were.
     pub fn on_node(&self, node_name: Option<Arc<str>>) -> Self {
         let facts = if node_name == self.node_name { Arc::clone(&self.facts) } else { self.whole_facts() };
         Self { node_name, facts, ..self.clone() }
@@ -114,7 +109,7 @@ impl Ownership {
     }
 }
 
-/// The part of a pod that its template decides: what predicates read about a pod, and what it takes of a node.
+/// The part of a pod that its template decides: what predicates read about a pod, and what it uses of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PodFacts {
     /// `metadata.namespace`.
@@ -126,13 +121,13 @@ pub struct PodFacts {
     /// The required node affinity; none where the pod has none, or is pinned.
     pub required_affinity: Option<NodeSelector>,
     /// Whether the pod is bound, and its required node affinity is the name of its node and nothing else. Pods of a DaemonSet
-    /// differ in nothing but that name, so it is left out; [`PodRecord::whole_facts`] puts it back.
+    /// differ in nothing but that name, so it is left out; [`PodRecord::whole_facts`] restores it.
     pub is_pinned: bool,
     /// `spec.tolerations`, in order.
     pub tolerations: Vec<Toleration>,
-    /// What the pod asks of a node it is not on yet.
+    /// Requests of the pod on a node that it is not on yet; units as in [`Amounts`].
     pub requests: Amounts,
-    /// What the pod takes of the node it is on, resizes in place considered.
+    /// Usage of the pod on its node, in-place resizes included; units as in [`Amounts`].
     pub usage: Amounts,
     /// Kind and name of the controller that made the pod, where it is one that selects pods.
     pub controller: Option<(Kind, String)>,
@@ -142,7 +137,7 @@ pub struct PodFacts {
     pub affinity: Vec<PodAffinityTerm>,
     /// Required pod anti-affinity, as written.
     pub anti_affinity: Vec<PodAffinityTerm>,
-    /// Required pod anti-affinity, as pods on nodes hold it against incoming ones.
+    /// Required pod anti-affinity, compiled: matched against incoming pods while this pod is on a node.
     pub anti_affinity_terms: Vec<AntiAffinityTerm>,
     /// Node features that the pod needs, sorted.
     pub required_features: Vec<Arc<str>>,
@@ -152,7 +147,7 @@ pub struct PodFacts {
     pub volumes: Arc<[PodVolume]>,
 }
 
-/// A port of the node that a pod takes.
+/// A port of the node that a pod uses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostPort {
     /// `hostIP`; `0.0.0.0` where absent.
@@ -164,10 +159,10 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// The address that stands for all addresses. Source: kube-scheduler's `DefaultBindAllHostIP`.
+    /// The wildcard address. Source: kube-scheduler's `DefaultBindAllHostIP`.
     pub const ANY_IP: &'static str = "0.0.0.0";
 
-    /// Whether two pods cannot hold these two ports on one node. Source: kube-scheduler's `HostPortInfo.CheckConflict`:
+    /// Whether two pods cannot use these two ports on one node. Source: kube-scheduler's `HostPortInfo.CheckConflict`:
     /// only `0.0.0.0` is a wildcard, `::` is an ordinary address.
     pub fn conflicts_with(&self, other: &Self) -> bool {
         self.port == other.port
@@ -200,10 +195,4 @@ impl PodFacts {
     pub fn label(&self, key: &str) -> Option<&Arc<str>> {
         value_of(&self.labels, key)
     }
-}
-
-/// The value of a key in sorted labels.
-pub(crate) fn value_of<'a>(labels: &'a Labels, key: &str) -> Option<&'a Arc<str>> {
-    let at = labels.binary_search_by(|(known, _)| known.as_ref().cmp(key)).ok()?;
-    labels.get(at).map(|(_, value)| value)
 }

@@ -1,11 +1,21 @@
-//! Objects in, compiled facts out: what is kept of a node, what a pod asks for.
+//! Compiled facts: what the cache keeps of Kubernetes objects. Pure functions; nothing here knows the columns, the writer
+//! or a predicate.
 //!
-//! Pure functions of Kubernetes objects; nothing here knows the cache, the sandbox or a predicate. Start with `facts`
-//! for what comes out, `compile` for how, [`requests`] for what a pod takes and a node gives, [`storage`] and
-//! [`volumes`] for claims, volumes and what pods use of them.
+//! | file | holds |
+//! |---|---|
+//! | `facts` | what is kept of a node and of a pod: start here |
+//! | `compile` | from a node or a pod to that |
+//! | `labels` | labels and amounts as sorted lists |
+//! | `selector` | label selectors over pods, anti-affinity terms |
+//! | [`requests`] | what a pod requests and a node offers, in whole numbers |
+//! | `storage` | storage objects |
+//! | [`volumes`] | volumes of pods |
+//! | `pool` | equal texts, labels and facts kept once |
+//! | `template` | what decides the facts of a pod, as bytes |
 
 mod compile;
 mod facts;
+mod labels;
 mod pool;
 pub mod requests;
 mod selector;
@@ -13,9 +23,10 @@ mod storage;
 mod template;
 pub mod volumes;
 
-pub use compile::{is_terminated, labels, node, pod, pod_record, served_resources};
-pub(crate) use facts::value_of;
-pub use facts::{Amounts, HostPort, Labels, NodeFacts, Ownership, PodFacts, PodRecord};
+pub use compile::{is_terminated, node, pod, pod_record, served_resources};
+pub use facts::{HostPort, NodeFacts, Ownership, PodFacts, PodRecord};
+pub use labels::{Amounts, Labels, labels};
+pub(crate) use labels::{amount_of, value_of};
 pub use pool::Pool;
 pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};
 pub use storage::{

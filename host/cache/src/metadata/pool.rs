@@ -1,8 +1,8 @@
-//! What compiled objects have in common, each kept once: texts, label sets, the facts of pods of one template.
+//! The pool: equal texts, label sets and facts of pods of one template are kept once.
 //!
-//! A pod whose template has been seen a moment ago is not compiled again: its facts are found by [`template::content`].
-//! Start at [`Pool::pod_record`] and [`Pool::node`]. What comes out is equal to what [`super::pod_record`] and
-//! [`super::node`] give; only the memory behind it is shared.
+//! A pod whose template was compiled recently is not compiled again: its facts are found by [`template::with_content`].
+//! Start at [`Pool::pod_record`] and [`Pool::node`]. The results equal those of [`super::pod_record`] and [`super::node`];
+//! only the memory behind them is shared.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -10,12 +10,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::facts::{Labels, NodeFacts, PodFacts, PodRecord};
+use super::facts::{NodeFacts, PodFacts, PodRecord};
+use super::labels::{self, Labels};
 use super::{compile, template};
 use crate::limits::{POOL_SWEEP_MIN, RECENT_TEMPLATES};
 use nodesift_object::{self as object, Node, Pod};
 
-/// Keeps what compiled objects share; clones share it too, on any number of threads.
+/// Keeps equal parts of compiled objects once; clones share one pool, on any number of threads.
 #[derive(Debug, Clone, Default)]
 pub struct Pool {
     kept: Arc<Mutex<Kept>>,
@@ -40,7 +41,7 @@ impl Pool {
                 (kept.recent.get(content), node_name)
             };
             let facts = recent.unwrap_or_else(|| {
-                // Compiled outside the lock: other threads go on meanwhile.
+                // Compiled outside the lock, so that other threads do not wait.
                 let facts = compile::shared(pod);
                 let mut kept = self.kept.lock();
                 let facts = kept.facts(facts);
@@ -65,11 +66,11 @@ impl Pool {
         facts
     }
 
-    /// Labels of anything else.
-    pub fn labels(&self, labels: &object::Labels) -> Labels {
+    /// Labels of any other object.
+    pub fn labels(&self, object: &object::Labels) -> Labels {
         let mut kept = self.kept.lock();
         kept.sweep_if_due();
-        kept.labels(&compile::labels(labels))
+        kept.labels(&labels::labels(object))
     }
 }
 
@@ -78,7 +79,7 @@ impl Kept {
         self.texts.get(text).unwrap_or_else(|| self.texts.keep(Arc::from(text)))
     }
 
-    /// Sweeps all sorts at once, since facts hold labels and labels hold texts.
+    /// Sweeps values of all types at once, since facts hold labels and labels hold texts.
     fn sweep_if_due(&mut self) {
         if self.facts.is_sweep_due() || self.labels.is_sweep_due() || self.texts.is_sweep_due() {
             self.facts.sweep();
@@ -97,7 +98,7 @@ impl Kept {
         self.labels.keep(pooled)
     }
 
-    /// Facts that are new are kept with shared parts.
+    /// The kept facts that equal these; new ones are kept with shared parts.
     fn facts(&mut self, mut facts: PodFacts) -> Arc<PodFacts> {
         if let Some(known) = self.facts.get(&facts) {
             return known;
@@ -113,7 +114,7 @@ impl Kept {
     }
 }
 
-/// Values that are in use somewhere, each kept once.
+/// Values in use, each kept once.
 #[derive(Debug)]
 struct Shared<T: ?Sized> {
     values: FxHashSet<Arc<T>>,
@@ -150,7 +151,7 @@ impl<T: ?Sized + Eq + Hash> Shared<T> {
     }
 }
 
-/// The facts of templates seen lately. What was not asked for while as many others were new is forgotten.
+/// The facts of recent templates. A template that was not used while as many others were new is dropped.
 #[derive(Debug, Default)]
 struct Recent {
     newer: FxHashMap<Box<[u8]>, Arc<PodFacts>>,
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_does_not_pile_up() {
+    fn unused_values_do_not_pile_up() {
         let pool = Pool::default();
         let mut held = Vec::new();
         for round in 0..6 * POOL_SWEEP_MIN {

@@ -1,4 +1,4 @@
-//! What a pod asks for, what it takes on its node, and what a node has to give, in whole numbers per resource.
+//! What a pod requests, what it uses of its node, and what a node offers, in whole numbers per resource.
 //!
 //! The rules are kube-scheduler's at 1.36 with feature gates at their defaults (`PodLevelResources`,
 //! `InPlacePodVerticalScaling` and `InPlacePodLevelResourcesVerticalScaling` on, `DRANodeAllocatableResources` off):
@@ -14,16 +14,16 @@ use nodesift_object::{Node, Pod, Quantity, ResourceList};
 pub(super) use effective::resize_is_infeasible;
 pub use names::is_scalar;
 
-/// The name of processor time, the one resource that is counted in thousandths.
+/// The name of processor time, the one resource that is counted in thousandths (millicores).
 pub const CPU: &str = "cpu";
 /// The name of memory, in bytes.
 pub const MEMORY: &str = "memory";
 /// The name of node-local scratch space, in bytes.
 pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
-/// The name under which a node says how many pods it takes.
+/// The name under which a node says how many pods fit.
 pub const PODS: &str = "pods";
 
-/// Amounts by resource name, in the order of names: `cpu` in thousandths of a core, everything else in whole units.
+/// Amounts by resource name, in the order of names: `cpu` in millicores, everything else in whole units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Requests(Vec<(String, i64)>);
 
@@ -65,7 +65,7 @@ fn amount(name: &str, quantity: &Quantity) -> Option<i64> {
     }
 }
 
-/// What a pod that is to be placed asks for: what NodeResourcesFit's `computePodResourceRequest` gives. Read from the
+/// What an unplaced pod requests: what NodeResourcesFit's `computePodResourceRequest` gives. Read from the
 /// spec alone. `cpu`, `memory` and `ephemeral-storage` are listed where above zero, any other resource also at zero;
 /// an amount below zero counts as zero.
 pub fn incoming(pod: &Pod) -> Requests {
@@ -76,7 +76,7 @@ pub fn incoming(pod: &Pod) -> Requests {
     })
 }
 
-/// What a pod takes on the node it is bound to: what it adds to `NodeInfo.Requested`. While a resize in place is under
+/// What a pod uses of the node it is bound to: what it adds to `NodeInfo.Requested`. While a resize in place is under
 /// way that is the greatest of what is specified, admitted and in force. Resources at zero are not listed; amounts
 /// below zero count as they are.
 pub fn existing(pod: &Pod) -> Requests {
@@ -85,7 +85,7 @@ pub fn existing(pod: &Pod) -> Requests {
     })
 }
 
-/// What a node has to give, `pods` included: `status.allocatable`, the only amounts that predicates go by.
+/// What a node offers, `pods` included: `status.allocatable`, the only amounts that predicates read.
 pub fn allocatable(node: &Node) -> Requests {
     Requests::round(&node.status.allocatable, |_, amount| Some(amount))
 }

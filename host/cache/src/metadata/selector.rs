@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::facts::{Labels, value_of};
+use super::labels::{Labels, value_of};
 use nodesift_object::affinity::PodAffinityTerm;
 use nodesift_object::selector::{LabelSelector, Operator};
 
@@ -23,7 +23,7 @@ enum Test {
 }
 
 impl LabelRequirement {
-    /// A requirement; none where label selectors do not know the operator.
+    /// A requirement; `None` for operators that label selectors do not have.
     pub fn new(key: &str, operator: Operator, values: impl IntoIterator<Item = Arc<str>>) -> Option<Self> {
         let sorted = |values: &mut dyn Iterator<Item = Arc<str>>| {
             let mut values: Vec<Arc<str>> = values.collect();
@@ -42,7 +42,7 @@ impl LabelRequirement {
         Some(Self { key: Arc::from(key), test })
     }
 
-    /// Bytes that it takes, its texts included.
+    /// Bytes of memory, texts included.
     fn bytes(&self) -> usize {
         let values = match &self.test {
             Test::In(values) | Test::NotIn(values) => values.as_slice(),
@@ -74,7 +74,7 @@ impl LabelRequirement {
 /// Pods of some namespaces that carry some labels.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PodSelector {
-    /// Pods of these namespaces match, sorted, each once,
+    /// Pods of these namespaces match (sorted, each once),
     pub namespaces: Vec<Arc<str>>,
     /// and those of namespaces whose labels meet all of these; empty: of every namespace.
     pub namespace_requirements: Option<Vec<LabelRequirement>>,
@@ -83,8 +83,8 @@ pub struct PodSelector {
 }
 
 impl PodSelector {
-    /// Whether a pod matches. `namespace_labels` are the labels of a namespace by name; where they are none, the namespace
-    /// is met by the demand for every namespace only.
+    /// Whether a pod matches. `namespace_labels` gives the labels of a namespace by name; a namespace for which it gives
+    /// `None` matches only a selector of every namespace.
     pub fn matches(&self, namespace: &str, labels: &Labels, namespace_labels: impl Fn(&str) -> Option<Labels>) -> bool {
         let in_namespace = self.namespaces.iter().any(|known| **known == *namespace)
             || self.namespace_requirements.as_ref().is_some_and(|requirements| {
@@ -95,7 +95,7 @@ impl PodSelector {
         in_namespace && self.requirements.iter().all(|requirement| requirement.matches(labels))
     }
 
-    /// A label, key and value, that every pod has which matches; none where there is none such.
+    /// A label, key and value, that every matching pod has; `None` where there is no such label.
     pub(crate) fn required_label(&self) -> Option<(&str, &str)> {
         self.requirements.iter().find_map(|requirement| match &requirement.test {
             Test::In(values) => match values.as_slice() {
@@ -106,7 +106,7 @@ impl PodSelector {
         })
     }
 
-    /// Bytes that it takes, its texts included.
+    /// Bytes of memory, texts included.
     pub fn bytes(&self) -> usize {
         let requirements = self.namespace_requirements.iter().flatten().chain(&self.requirements);
         size_of::<Self>() + bytes_of(&self.namespaces) + requirements.map(LabelRequirement::bytes).sum::<usize>()
@@ -125,14 +125,14 @@ fn bytes_of(texts: &[Arc<str>]) -> usize {
 /// A required anti-affinity term of a pod on a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct AntiAffinityTerm {
-    /// Which pods must stay away.
+    /// The pods that it excludes.
     pub selector: PodSelector,
     /// The label key whose equal values make nodes near each other.
     pub topology_key: Arc<str>,
 }
 
-/// The required anti-affinity terms of a pod in `namespace`, sorted. A term whose selector does not parse, or that has
-/// none, keeps nobody away. Source: `newAffinityTerm` in pkg/scheduler/framework/types.go.
+/// The required anti-affinity terms of a pod in `namespace`, sorted. A term without a selector, or with one that does not
+/// parse, matches no pod. Source: `newAffinityTerm` in pkg/scheduler/framework/types.go.
 pub(super) fn anti_affinity_terms(namespace: &Arc<str>, terms: &[PodAffinityTerm]) -> Vec<AntiAffinityTerm> {
     let compile = |term: &PodAffinityTerm| {
         let requirements = requirements(term.label_selector.as_ref()?)?;

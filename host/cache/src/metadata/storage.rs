@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub use compile::storage;
 
-use super::facts::Labels;
+use super::labels::Labels;
 use super::volumes::in_tree::InTreeVolume;
 use nodesift_object::selector::{LabelSelector, NodeSelector};
 
@@ -73,7 +73,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Whether nobody has the volume, or this claim alone. Source: `IsVolumeBoundToClaim` in
+    /// Whether no claim has the volume, or only this one. Source: `IsVolumeBoundToClaim` in
     /// k8s.io/component-helpers/storage/volume.
     pub fn is_free_for(&self, claim: &Claim) -> bool {
         self.claim_ref.as_ref().is_none_or(|(namespace, name, uid)| {
@@ -89,7 +89,7 @@ pub enum VolumeSource {
     Csi {
         /// The driver.
         driver: Arc<str>,
-        /// By which the driver knows the volume.
+        /// The volume handle.
         handle: Arc<str>,
     },
     /// An in-tree kind that a CSI driver has replaced.
@@ -115,7 +115,7 @@ pub struct Class {
 /// When claims of a class are bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BindingMode {
-    /// At once. Also what kube-scheduler makes of texts it does not know.
+    /// At once. kube-scheduler reads unknown texts as this one.
     Immediate,
     /// When a pod that uses the claim is placed.
     WaitForFirstConsumer,
@@ -146,13 +146,13 @@ pub struct CsiDriver {
 pub struct Capacity {
     /// `namespace/name`.
     pub key: Arc<str>,
-    /// The class it is about.
+    /// The StorageClass.
     pub class_name: Arc<str>,
     /// Capacity in bytes; none where unknown.
     pub bytes: Option<i64>,
     /// How large one volume can be, in bytes; none where unknown.
     pub maximum_volume_bytes: Option<i64>,
-    /// The nodes it is about; none: no node.
+    /// The nodes to which it applies; `None`: no node.
     pub node_selector: Option<LabelSelector>,
 }
 

@@ -1,8 +1,8 @@
-//! What of a pod decides its facts, as bytes: two pods with equal bytes have equal facts.
+//! The template of a pod as bytes: two pods with equal bytes have equal facts. Start with [`with_content`].
 //!
 //! Everything that [`super::compile::pod`] reads goes in, in an encoding in which different contents never look alike. The
-//! patterns name every field of an object, so that a new one cannot be forgotten here: whoever adds it says whether facts
-//! are made of it.
+//! patterns name every field of an object, so that a new field does not compile until it is decided here whether facts
+//! depend on it.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -29,8 +29,7 @@ impl Hasher for Content {
     }
 }
 
-/// What `use_it` makes of the content of a pod's template, which is gone afterwards: it is written where that of the
-/// thread's last pod was.
+/// Calls `use_it` with the content of a pod's template. The buffer is the thread's own, and used again for its next pod.
 pub(super) fn with_content<T>(pod: &Pod, use_it: impl FnOnce(&[u8]) -> T) -> T {
     thread_local! {
         static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };

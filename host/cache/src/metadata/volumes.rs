@@ -9,9 +9,9 @@ use std::sync::Arc;
 use in_tree::InTreeVolume;
 
 use nodesift_object::Pod;
-use nodesift_object::pod::Volume;
+use nodesift_object::volume::Volume;
 
-/// One entry of `spec.volumes` of a kind that can keep the pod from a node.
+/// One entry of `spec.volumes` of a kind for which a predicate can reject a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PodVolume {
     /// The entry's name.
@@ -20,7 +20,7 @@ pub struct PodVolume {
     pub claim: Option<ClaimSource>,
     /// Disks named in the pod itself; more than one only in a pod that no API server would take.
     pub disks: Vec<Disk>,
-    /// The same disk or another in-tree kind, as its CSI driver knows it.
+    /// The same disk or another in-tree kind, as its CSI driver names it.
     pub in_tree: Option<InTreeVolume>,
 }
 
@@ -48,7 +48,7 @@ pub enum DiskKind {
 pub struct Disk {
     /// Of which kind it is.
     pub kind: DiskKind,
-    /// What tells disks of a kind apart: a name, a volume ID, an IQN, or `pool/image`.
+    /// Identifies the disk among those of its kind: a name, a volume ID, an IQN, or `pool/image`.
     pub id: Arc<str>,
     /// Whether it is mounted for reading only.
     pub read_only: bool,
@@ -71,7 +71,7 @@ impl PodVolume {
     }
 }
 
-/// The volumes of a pod that can keep it from a node, in order.
+/// The volumes of a pod for which a predicate can reject a node, in order.
 pub(super) fn of_pod(pod: &Pod) -> Arc<[PodVolume]> {
     pod.spec.volumes.iter().filter_map(volume).collect()
 }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_never_keep_a_pod_from_a_node_are_not_kept() {
+    fn kinds_that_no_predicate_reads_are_not_kept() {
         assert!(
             volumes(r#"[{"name":"a","emptyDir":{}},{"name":"b","configMap":{"name":"c"}},{"name":"c"}]"#).is_empty()
         );

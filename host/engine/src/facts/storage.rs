@@ -8,7 +8,7 @@ use super::context::{Context, term};
 use super::pods;
 use nodesift_cache::metadata::volumes::{Disk, DiskKind};
 use nodesift_cache::metadata::{self, BindingMode, VolumeSource};
-use nodesift_cache::{Obstacle, Owner, Placement, Row, resolve};
+use nodesift_cache::{Binding, Obstacle, Owner, Row, resolve};
 use nodesift_sandbox::wire;
 
 impl Context {
@@ -44,7 +44,7 @@ impl Context {
     pub(super) fn attachments_wanted(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
         let owner = Owner { namespace: &self.pod.namespace, name: &self.owner.0, uid: &self.owner.1 };
         let storage = self.snapshot.storage();
-        let wanted = resolve(storage, owner, &self.pod.volumes, registered, Placement::Pending).map_err(obstacle)?;
+        let wanted = resolve(storage, owner, &self.pod.volumes, registered, Binding::Pending).map_err(obstacle)?;
         let attachment = |(driver, handle): (Arc<str>, Arc<str>)| wire::Attachment {
             driver: driver.to_string(),
             handle: handle.to_string(),

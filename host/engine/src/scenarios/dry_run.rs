@@ -11,7 +11,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use nodesift_cache::metadata::PodRecord;
-use nodesift_cache::{Hypothesis, Row, Snapshot};
+use nodesift_cache::{OverlayBuilder, Row, Snapshot};
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Interface, Verdict};
 
@@ -127,8 +127,8 @@ impl<'a> PreemptionDryRun<'a> {
             return (start..).zip(&fits).find(|(_, fits)| **fits).map(|(index, _)| index);
         }
         let views = [Some(&unchanged), nominated.as_ref().map(|(nominated, _)| nominated)];
-        let mut overlays: Vec<Hypothesis> =
-            views.into_iter().flatten().map(|view| Hypothesis::of(&view.snapshot)).collect();
+        let mut overlays: Vec<OverlayBuilder> =
+            views.into_iter().flatten().map(|view| OverlayBuilder::new(&view.snapshot)).collect();
         for (index, victim) in victims.iter().enumerate() {
             if let Some(victim) = victim {
                 overlays.iter_mut().for_each(|overlay| overlay.remove(row, victim));
@@ -204,7 +204,7 @@ impl<'a> PreemptionDryRun<'a> {
         if pods.is_empty() {
             return None;
         }
-        let mut overlay = Hypothesis::of(&self.snapshot);
+        let mut overlay = OverlayBuilder::new(&self.snapshot);
         pods.iter().for_each(|pod| overlay.add(row, pod));
         let pods: Vec<&PodRecord> = pods.iter().map(|pod| &**pod).collect();
         let changed = changed_by(&pods, &self.subject.facts, &self.snapshot);

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use nodesift_cache::metadata::PodRecord;
-use nodesift_cache::{Hypothesis, Row, Snapshot};
+use nodesift_cache::{OverlayBuilder, Row, Snapshot};
 use nodesift_sandbox::{Failure, Verdict};
 
 use super::overlay::changed_by;
@@ -200,7 +200,7 @@ fn methods(
 
 /// The facts about a batch with the nominated pods of some rows on their nodes.
 fn with_pods(context: &Context, nominated: &[NominatedRow], batch: Batch) -> Context {
-    let mut overlay = Hypothesis::of(context.snapshot());
+    let mut overlay = OverlayBuilder::new(context.snapshot());
     for row in nominated {
         row.pods.iter().for_each(|pod| overlay.add(row.row, pod));
     }

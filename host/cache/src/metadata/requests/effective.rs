@@ -11,12 +11,12 @@ use nodesift_object::pod::{Container, RestartPolicy};
 use nodesift_object::status::ContainerStatus;
 use nodesift_object::{Pod, ResourceList};
 
-/// The condition that says that a resize waits.
+/// The type of the condition of a pending resize.
 const RESIZE_PENDING: &str = "PodResizePending";
-/// Its reason where the resize can never happen on this node.
+/// Its reason where the resize is impossible on this node.
 const INFEASIBLE: &str = "Infeasible";
 
-/// What the spec asks for: containers, or what the pod as a whole asks for, and the overhead.
+/// Requests by the spec: the sum over containers, or the requests of the pod as a whole, and the overhead.
 pub(super) fn from_spec(pod: &Pod) -> ResourceList {
     let mut sums = aggregate(pod, |container| Cow::Borrowed(&container.resources.requests));
     replace_pod_level(&mut sums, pod, None);
@@ -24,8 +24,8 @@ pub(super) fn from_spec(pod: &Pod) -> ResourceList {
     sums
 }
 
-/// What the spec asks for or, container by container and for the pod as a whole, the greatest of that, of what the
-/// kubelet has admitted and of what is in force.
+/// Requests by spec and status: per container, and for the pod as a whole, the greatest of what is specified, what the
+/// kubelet has admitted and what is in force.
 pub(super) fn from_spec_and_status(pod: &Pod) -> ResourceList {
     let infeasible = resize_is_infeasible(pod);
     let mut sums = aggregate(pod, |container| {
@@ -48,8 +48,8 @@ pub(super) fn from_spec_and_status(pod: &Pod) -> ResourceList {
     sums
 }
 
-/// Sums over the containers, each counted as `requests` says: those that run together, sidecars included, or what the
-/// pod needs at any moment of its start, whichever is greater, resource by resource.
+/// Sums over the containers, each by `requests`: those that run together, sidecars included, or the most that is needed at
+/// any moment of the start, whichever is greater, resource by resource.
 fn aggregate<'a>(pod: &'a Pod, requests: impl Fn(&'a Container) -> Cow<'a, ResourceList>) -> ResourceList {
     let mut together = ResourceList::default();
     for container in &pod.spec.containers {
@@ -80,7 +80,7 @@ fn status_of<'a>(pod: &'a Pod, container: &Container) -> Option<&'a ContainerSta
     statuses.rev().find(|status| status.name == container.name)
 }
 
-/// Whether a resize waits that can never happen. Only the first condition of the type counts.
+/// Whether a pending resize is impossible. Only the first condition of the type counts.
 pub(crate) fn resize_is_infeasible(pod: &Pod) -> bool {
     let pending = pod.status.conditions.iter().find(|condition| condition.kind == RESIZE_PENDING);
     pending.is_some_and(|condition| condition.reason == INFEASIBLE)
@@ -91,8 +91,8 @@ fn is_pod_level(name: &str) -> bool {
     name == CPU || name == MEMORY || name.starts_with(HUGE_PAGES_PREFIX)
 }
 
-/// Puts what the pod as a whole requests in place of what its containers sum up to; where the kubelet has reported on
-/// the whole, the amounts are those of the report.
+/// Replaces the sums over containers by the requests of the pod as a whole; where the kubelet reports on the pod as a whole,
+/// by the amounts of that report.
 fn replace_pod_level(sums: &mut ResourceList, pod: &Pod, reported: Option<&ResourceList>) {
     for (name, specified) in pod.spec.resources.requests.iter().filter(|(name, _)| is_pod_level(name)) {
         let amount = match reported {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::compile::labels;
+use super::super::labels::labels;
 use super::super::volumes::in_tree;
 use super::{Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, StorageRecord, Volume, VolumeSource};
 use nodesift_object::storage::{

@@ -1,4 +1,5 @@
-//! In-tree kinds of volumes and the CSI drivers that have replaced them: under which name the driver knows a volume.
+//! In-tree kinds of volumes and the CSI drivers that have replaced them: the volume handle that the driver uses. Start with
+//! [`Plugin`].
 //!
 //! Source: k8s.io/csi-translation-lib at v0.36. Of its seven plugins the five in [`Plugin`] are those for which
 //! kube-scheduler takes the migration as done wherever a node has a CSINode; of the other two ([`is_migratable`])
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use nodesift_object::Labels;
-use nodesift_object::storage::{InTreeSource, VolumeId};
+use nodesift_object::volume::{InTreeSource, VolumeId};
 
 /// An in-tree plugin whose volumes a CSI driver attaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,7 +73,7 @@ pub fn is_migratable(plugin: &str) -> bool {
 pub struct InTreeVolume {
     /// The in-tree plugin.
     pub plugin: Plugin,
-    /// By which the driver knows the volume, or why it cannot.
+    /// The volume handle, or why there is none.
     pub handle: Result<Arc<str>, Arc<str>>,
 }
 
@@ -115,10 +116,10 @@ fn handle(source: InTreeSource<'_>) -> Result<String, String> {
     }
 }
 
-/// What stands for a project or a zone that the object does not tell.
+/// Stands for a project or a zone that the object does not name.
 const UNSPECIFIED: &str = "UNSPECIFIED";
 
-/// What joins the zones of a volume in its zone label.
+/// Separates the zones of a volume in its zone label.
 const ZONE_DELIMITER: &str = "__";
 
 const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
@@ -181,7 +182,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use nodesift_object::storage::{AzureDisk, GcePersistentDisk};
+    use nodesift_object::volume::{AzureDisk, GcePersistentDisk};
 
     fn labels(pairs: &[(&str, &str)]) -> Labels {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()

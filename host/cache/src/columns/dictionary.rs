@@ -1,0 +1,128 @@
+//! Dictionaries: the texts behind the codes of one label column.
+//!
+//! A dictionary counts how many rows use each text. Texts that no row uses stay until the column is dropped and built
+//! anew, which `labels` does once they are the majority. Start at [`Dictionary::acquire`].
+
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+
+use crate::limits::DICTIONARY_DEAD_MIN;
+
+/// The value of [`Dictionary::integers`] for a text that is no decimal integer. Label values cannot begin with a minus sign, so no text is equal to it.
+pub const NOT_AN_INTEGER: i64 = i64::MIN;
+
+/// The texts behind the codes of one column.
+#[derive(Debug, Default)]
+pub struct Dictionary {
+    /// By code; entry 0 is the empty text.
+    texts: Vec<Arc<str>>,
+    codes: FxHashMap<Arc<str>, u32>,
+    /// By code, how many rows use it.
+    rows: Vec<u32>,
+    /// How many texts no row uses.
+    dead: usize,
+    /// Bytes of all texts.
+    text_bytes: usize,
+    listed: OnceLock<Arc<[Arc<str>]>>,
+    integers: OnceLock<Arc<[i64]>>,
+}
+
+impl Clone for Dictionary {
+    fn clone(&self) -> Self {
+        // A copy is made only to be written to, which would drop the derived forms at once.
+        Self {
+            texts: self.texts.clone(),
+            codes: self.codes.clone(),
+            rows: self.rows.clone(),
+            dead: self.dead,
+            text_bytes: self.text_bytes,
+            listed: OnceLock::new(),
+            integers: OnceLock::new(),
+        }
+    }
+}
+
+impl Eq for Dictionary {}
+
+impl PartialEq for Dictionary {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts
+    }
+}
+
+impl Dictionary {
+    pub(super) fn empty() -> Self {
+        Self { texts: vec![Arc::from("")], rows: vec![0], ..Self::default() }
+    }
+
+    /// The code of a text that some row uses; `None` where no row has it. A text that only earlier states used has no
+    /// code: an answer must not depend on the history of the dictionary.
+    pub fn code(&self, text: &str) -> Option<u32> {
+        let code = self.codes.get(text).copied()?;
+        self.rows.get(code as usize).is_some_and(|rows| *rows > 0).then_some(code)
+    }
+
+    /// The text behind a code; `None` for code 0, which stands for absence.
+    pub fn text(&self, code: u32) -> Option<&Arc<str>> {
+        self.texts.get(code as usize).filter(|_| code != 0)
+    }
+
+    /// The text behind every code; entry 0 is the empty text.
+    pub fn listed(&self) -> Arc<[Arc<str>]> {
+        Arc::clone(self.listed.get_or_init(|| self.texts.iter().cloned().collect()))
+    }
+
+    /// Per code the text as a decimal integer, [`NOT_AN_INTEGER`] where it is none.
+    pub fn integers(&self) -> Arc<[i64]> {
+        let read = |text: &Arc<str>| text.parse().unwrap_or(NOT_AN_INTEGER);
+        Arc::clone(self.integers.get_or_init(|| self.texts.iter().map(read).collect()))
+    }
+
+    /// Bytes that the dictionary takes, derived forms included.
+    pub fn bytes(&self) -> usize {
+        // A hash table has room for an eighth more than its capacity, and a control byte per entry.
+        let entry = size_of::<(Arc<str>, u32)>() + 1;
+        let per_text = 2 * size_of::<usize>() + size_of::<Arc<str>>() + size_of::<i64>();
+        size_of::<Self>()
+            + self.texts.capacity() * size_of::<Arc<str>>()
+            + self.rows.capacity() * size_of::<u32>()
+            + self.codes.capacity() * entry * 8 / 7
+            + self.texts.len() * per_text
+            + self.text_bytes
+    }
+
+    /// The code of a text, used by one more row; 0 for a row without the key.
+    pub(super) fn acquire(&mut self, text: Option<&Arc<str>>) -> u32 {
+        let Some(text) = text else { return 0 };
+        if let Some(code) = self.codes.get(text.as_ref()).copied() {
+            if let Some(rows) = self.rows.get_mut(code as usize) {
+                self.dead -= usize::from(*rows == 0);
+                *rows += 1;
+            }
+            return code;
+        }
+        // Codes number texts, of which there are at most as many as rows since the last compaction, twice over.
+        let code = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.listed.take();
+        self.integers.take();
+        self.text_bytes += text.len();
+        self.texts.push(Arc::clone(text));
+        self.rows.push(1);
+        self.codes.insert(Arc::clone(text), code);
+        code
+    }
+
+    /// One row fewer uses a code.
+    pub(super) fn release(&mut self, code: u32) {
+        if let Some(rows) = self.rows.get_mut(code as usize).filter(|_| code != 0) {
+            *rows = rows.saturating_sub(1);
+            self.dead += usize::from(*rows == 0);
+        }
+    }
+
+    /// Whether most texts are used by no row.
+    pub(super) fn is_mostly_dead(&self) -> bool {
+        self.dead >= DICTIONARY_DEAD_MIN && self.dead * 2 > self.texts.len()
+    }
+}

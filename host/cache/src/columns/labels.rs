@@ -1,0 +1,330 @@
+//! Label columns, materialised on demand: per key a code per row and the dictionary behind the codes.
+//!
+//! A column exists only for a key that some node carries and that was read once: a pod cannot make the cache grow.
+//! [`LabelColumns`] is shared by all snapshots between two changes of labels; a column that a reader builds is there for
+//! all later readers, and the writer carries built columns over to the state after a change. Start at [`NodeLabels`].
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustc_hash::FxHashMap;
+
+use super::column::Column;
+use super::dictionary::Dictionary;
+use super::drift::DriftReport;
+use super::row::Row;
+use crate::limits::LABEL_COLUMNS;
+use crate::metadata::{Labels, value_of};
+
+/// One label key as a column of codes; code 0 means that the node does not carry the key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LabelColumn {
+    /// The code per row.
+    pub codes: Column<u32>,
+    dictionary: Arc<Dictionary>,
+}
+
+impl LabelColumn {
+    fn build<'a>(key: &str, labels: impl Iterator<Item = &'a Labels>) -> Self {
+        let mut dictionary = Dictionary::empty();
+        let mut codes = Column::default();
+        for labels in labels {
+            codes.push(dictionary.acquire(value_of(labels, key)));
+        }
+        Self { codes, dictionary: Arc::new(dictionary) }
+    }
+
+    /// The texts behind the codes.
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    fn push(&mut self, value: Option<&Arc<str>>) {
+        // Absence changes no dictionary, so that the one that snapshots share stays shared.
+        let code = value.map_or(0, |text| Arc::make_mut(&mut self.dictionary).acquire(Some(text)));
+        self.codes.push(code);
+    }
+
+    fn set(&mut self, row: Row, value: Option<&Arc<str>>) {
+        let old = self.codes.get(row).copied().unwrap_or(0);
+        if self.dictionary.text(old) == value {
+            return;
+        }
+        let dictionary = Arc::make_mut(&mut self.dictionary);
+        dictionary.release(old);
+        let code = dictionary.acquire(value);
+        self.codes.set(row, code);
+    }
+}
+
+/// The labels of every row, and the columns built from them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NodeLabels {
+    rows: Column<Labels>,
+    columns: Arc<LabelColumns>,
+}
+
+impl NodeLabels {
+    /// The labels of every row.
+    pub(crate) fn rows(&self) -> &Column<Labels> {
+        &self.rows
+    }
+
+    /// The column of a key, built on first use; `None` where no row carries the key.
+    pub(crate) fn column(&self, key: &str) -> Option<Arc<LabelColumn>> {
+        self.columns.column(key, &self.rows)
+    }
+
+    /// How many columns are built.
+    pub(crate) fn built_count(&self) -> usize {
+        self.columns.built_count()
+    }
+
+    /// Appends a row without labels.
+    pub(crate) fn push(&mut self) {
+        self.rows.push(Labels::default());
+        Arc::make_mut(&mut self.columns).push(&Labels::default());
+    }
+
+    /// Replaces the labels of a row; true where they differ from those that it had.
+    pub(crate) fn set(&mut self, row: Row, new: &Labels) -> bool {
+        if self.rows.get(row) == Some(new) {
+            return false;
+        }
+        let old = self.rows.get(row).cloned().unwrap_or_default();
+        Arc::make_mut(&mut self.columns).set(row, &old, new);
+        self.rows.set(row, Arc::clone(new));
+        true
+    }
+
+    /// Takes a row out; the last row moves into its place.
+    pub(crate) fn swap_remove(&mut self, row: Row) {
+        let labels = self.rows.get(row).cloned().unwrap_or_default();
+        let columns = Arc::make_mut(&mut self.columns);
+        columns.set(row, &labels, &Labels::default());
+        columns.swap_remove(row);
+        self.rows.swap_remove(row);
+    }
+
+    /// `len` rows that all have the labels of one row.
+    pub(crate) fn repeated(&self, row: Row, len: usize) -> Self {
+        let labels = self.rows.get(row).cloned().unwrap_or_default();
+        let columns = LabelColumns::repeated(&self.columns, &self.rows, row, len);
+        Self { rows: Column::filled(len, &labels), columns: Arc::new(columns) }
+    }
+
+    /// Compares the columns with the labels of a row, and repairs them.
+    pub(crate) fn repair(&mut self, row: Row, report: &mut DriftReport) {
+        let labels = self.rows.get(row).cloned().unwrap_or_default();
+        let wrong = self.columns.differing(row, &labels);
+        for (key, held) in &wrong {
+            report.differs(|| format!("label {key}"), held, &value_of(&labels, key).cloned());
+        }
+        if !wrong.is_empty() {
+            Arc::make_mut(&mut self.columns).rebuild_row(row, &labels);
+        }
+    }
+
+    /// Has every column show a row without labels, as a defect could.
+    #[cfg(debug_assertions)]
+    pub(crate) fn corrupt(&mut self, row: Row) {
+        Arc::make_mut(&mut self.columns).rebuild_row(row, &Labels::default());
+    }
+}
+
+/// All label columns of one state of the labels.
+#[derive(Debug, Default)]
+struct LabelColumns {
+    built: RwLock<FxHashMap<Arc<str>, Arc<LabelColumn>>>,
+    /// Per key how many nodes carry it.
+    carriers: Arc<FxHashMap<Arc<str>, u32>>,
+    /// What is shown row by row instead; `None` where the columns are those of the cluster.
+    repeated: Option<Repeated>,
+}
+
+/// One row of a state, shown again and again.
+#[derive(Debug, Clone)]
+struct Repeated {
+    columns: Arc<LabelColumns>,
+    labels: Column<Labels>,
+    row: Row,
+    rows: usize,
+}
+
+impl Repeated {
+    fn column(&self, key: &str) -> Option<LabelColumn> {
+        let column = self.columns.column(key, &self.labels)?;
+        let code = column.codes.get(self.row).copied().unwrap_or(0);
+        Some(LabelColumn { codes: Column::filled(self.rows, &code), dictionary: Arc::clone(&column.dictionary) })
+    }
+}
+
+impl Clone for LabelColumns {
+    fn clone(&self) -> Self {
+        let built = self.built.read().unwrap_or_else(PoisonError::into_inner);
+        Self {
+            built: RwLock::new(built.clone()),
+            carriers: Arc::clone(&self.carriers),
+            repeated: self.repeated.clone(),
+        }
+    }
+}
+
+impl LabelColumns {
+    /// The columns of `rows` rows that all show what one row shows. Their dictionaries are those of all rows: whether some
+    /// node carries a text is a fact about the cluster, and stays the same.
+    fn repeated(columns: &Arc<Self>, labels: &Column<Labels>, row: Row, rows: usize) -> Self {
+        let repeated = Repeated { columns: Arc::clone(columns), labels: labels.clone(), row, rows };
+        Self { repeated: Some(repeated), ..Self::default() }
+    }
+
+    /// The column of a key, built from the rows' labels on first use; `None` where no node carries the key.
+    fn column(&self, key: &str, rows: &Column<Labels>) -> Option<Arc<LabelColumn>> {
+        if let Some(repeated) = &self.repeated {
+            return repeated.column(key).map(Arc::new);
+        }
+        if !self.carriers.contains_key(key) {
+            return None;
+        }
+        if let Some(column) = self.built.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            return Some(Arc::clone(column));
+        }
+        let column = Arc::new(LabelColumn::build(key, rows.iter()));
+        let mut built = self.built.write().unwrap_or_else(PoisonError::into_inner);
+        if built.len() < LABEL_COLUMNS {
+            return Some(Arc::clone(built.entry(Arc::from(key)).or_insert(column)));
+        }
+        Some(column)
+    }
+
+    /// Appends a row.
+    fn push(&mut self, labels: &Labels) {
+        self.count(&Labels::default(), labels);
+        for (key, column) in self.built.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            Arc::make_mut(column).push(value_of(labels, key));
+        }
+    }
+
+    /// Replaces the labels of a row. `rows` already holds the new ones; columns that are mostly dead texts, or that no
+    /// node carries any more, are dropped, and built anew on the next read.
+    fn set(&mut self, row: Row, old: &Labels, new: &Labels) {
+        self.count(old, new);
+        let carriers = Arc::clone(&self.carriers);
+        self.built.get_mut().unwrap_or_else(PoisonError::into_inner).retain(|key, column| {
+            if value_of(old, key) != value_of(new, key) {
+                Arc::make_mut(column).set(row, value_of(new, key));
+            }
+            carriers.contains_key(key) && !column.dictionary.is_mostly_dead()
+        });
+    }
+
+    /// Takes out a row whose labels are already empty; the last row moves into its place.
+    fn swap_remove(&mut self, row: Row) {
+        for column in self.built.get_mut().unwrap_or_else(PoisonError::into_inner).values_mut() {
+            Arc::make_mut(column).codes.swap_remove(row);
+        }
+    }
+
+    /// Keys whose column shows another value for a row than its labels have, with the value that the column shows.
+    fn differing(&self, row: Row, labels: &Labels) -> Vec<(Arc<str>, Option<Arc<str>>)> {
+        let built = self.built.read().unwrap_or_else(PoisonError::into_inner);
+        let shown = |column: &LabelColumn| column.dictionary.text(column.codes.get(row).copied().unwrap_or(0)).cloned();
+        let all = built.iter().map(|(key, column)| (Arc::clone(key), shown(column)));
+        all.filter(|(key, shown)| shown.as_ref() != value_of(labels, key)).collect()
+    }
+
+    /// Has every column show these labels in a row.
+    fn rebuild_row(&mut self, row: Row, labels: &Labels) {
+        for (key, column) in self.built.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            Arc::make_mut(column).set(row, value_of(labels, key));
+        }
+    }
+
+    fn count(&mut self, old: &Labels, new: &Labels) {
+        let same_keys = old.len() == new.len() && old.iter().zip(new.iter()).all(|(old, new)| old.0 == new.0);
+        if same_keys {
+            return;
+        }
+        let carriers = Arc::make_mut(&mut self.carriers);
+        for (key, _) in new.iter() {
+            *carriers.entry(Arc::clone(key)).or_insert(0) += 1;
+        }
+        for (key, _) in old.iter() {
+            if let Some(count) = carriers.get_mut(key) {
+                *count -= 1;
+                if *count == 0 {
+                    carriers.remove(key);
+                }
+            }
+        }
+    }
+
+    /// How many columns are materialised.
+    fn built_count(&self) -> usize {
+        self.built.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(value: &str) -> Labels {
+        [(Arc::from("key"), Arc::from(value))].into()
+    }
+
+    /// Columns over rows with these values under one key, that key's column built.
+    fn columns(values: &[&str]) -> (LabelColumns, Column<Labels>) {
+        let (mut columns, mut rows) = (LabelColumns::default(), Column::default());
+        for value in values {
+            columns.push(&labels(value));
+            rows.push(labels(value));
+        }
+        assert!(columns.column("key", &rows).is_some());
+        (columns, rows)
+    }
+
+    fn code(columns: &LabelColumns, rows: &Column<Labels>, text: &str) -> Option<u32> {
+        columns.column("key", rows).and_then(|column| column.dictionary().code(text))
+    }
+
+    #[test]
+    fn a_text_that_no_node_carries_any_more_has_no_code() {
+        let (mut columns, mut rows) = columns(&["silver", "gold", "silver"]);
+        assert!(code(&columns, &rows, "gold").is_some());
+        columns.set(Row(1), &labels("gold"), &labels("silver"));
+        rows.set(Row(1), labels("silver"));
+        assert_eq!(columns.built_count(), 1, "the column is the one that held the text");
+        assert_eq!(code(&columns, &rows, "gold"), None);
+        columns.set(Row(2), &labels("silver"), &labels("gold"));
+        rows.set(Row(2), labels("gold"));
+        let column = columns.column("key", &rows).map(|column| column.codes.get(Row(2)).copied());
+        assert_eq!(code(&columns, &rows, "gold"), column.flatten());
+        // Nor has one that goes with its node.
+        columns.set(Row(2), &labels("gold"), &Labels::default());
+        columns.swap_remove(Row(2));
+        rows.swap_remove(Row(2));
+        assert_eq!(code(&columns, &rows, "gold"), None);
+        assert!(code(&columns, &rows, "silver").is_some());
+    }
+
+    #[test]
+    fn a_node_without_the_key_leaves_the_dictionary_shared() {
+        let (mut columns, mut rows) = columns(&["silver"]);
+        let before = columns.column("key", &rows).map(|column| Arc::as_ptr(&column.dictionary));
+        columns.push(&Labels::default());
+        rows.push(Labels::default());
+        let after = columns.column("key", &rows).map(|column| Arc::as_ptr(&column.dictionary));
+        assert!(before.is_some() && before == after);
+    }
+
+    #[test]
+    fn a_repeated_row_says_of_the_cluster_what_the_cluster_says() {
+        let (columns, rows) = columns(&["silver", "gold"]);
+        let columns = Arc::new(columns);
+        let repeated = LabelColumns::repeated(&columns, &rows, Row(0), 5);
+        assert_eq!(code(&repeated, &Column::default(), "gold"), code(&columns, &rows, "gold"));
+        let column = repeated.column("key", &Column::default()).map(|column| column.codes.flat().to_vec());
+        assert_eq!(column, code(&columns, &rows, "silver").map(|code| vec![code; 5]));
+        assert!(repeated.column("other", &Column::default()).is_none());
+    }
+}

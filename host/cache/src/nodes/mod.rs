@@ -1,0 +1,23 @@
+//! The node table: every fact about nodes as columns over dense rows. Knows nothing of the writer and of snapshots.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `table` | all columns together: start here |
+//! | `node_index` | which node is in which row |
+//! | `resources` | allocatable, free and foreign amounts per advertised resource |
+//! | `unadvertised` | pods that use resources which no node advertises |
+//! | `pod_slots` | numbers of pods per node, and how many fit |
+//! | `ports` | host ports in use |
+//! | `nominated` | pending pods nominated for a node |
+
+pub(crate) mod node_index;
+pub(crate) mod nominated;
+pub(crate) mod pod_slots;
+pub(crate) mod ports;
+pub(crate) mod resources;
+pub(crate) mod table;
+mod unadvertised;
+
+pub use node_index::Epoch;
+pub use ports::PortUse;
+pub use resources::Resource;

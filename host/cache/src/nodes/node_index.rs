@@ -1,0 +1,100 @@
+//! The node index: which node is in which row. A client that keeps it reads bitmaps over rows without names beside them.
+//!
+//! A state of the index is identified by the cache's [`Epoch`] and by the generation in which the index last changed.
+
+use std::num::NonZero;
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+
+use crate::columns::{Column, DriftReport, Row};
+
+/// Identifies a cache, one per process: rows and generations of one cache mean nothing in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Epoch(pub NonZero<u64>);
+
+impl Epoch {
+    /// A random epoch.
+    pub(crate) fn random() -> Self {
+        Self(NonZero::new(fastrand::u64(1..)).unwrap_or(NonZero::<u64>::MIN))
+    }
+}
+
+/// Names by row, and rows by name. Rows stay dense: the last row moves into the place of a removed one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NodeIndex {
+    rows: Arc<FxHashMap<Arc<str>, Row>>,
+    names: Column<Arc<str>>,
+    /// Rows in the order of names, sorted on first use after nodes came or went.
+    by_name: Arc<OnceLock<Arc<[Row]>>>,
+}
+
+impl NodeIndex {
+    /// `len` rows that all hold the node of this name; its row is the first one.
+    pub(crate) fn repeated(name: &Arc<str>, len: usize) -> Self {
+        let rows = Arc::new(FxHashMap::from_iter([(Arc::clone(name), Row(0))]));
+        Self { rows, names: Column::filled(len, name), by_name: Arc::default() }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The row of a node.
+    pub(crate) fn row(&self, name: &str) -> Option<Row> {
+        self.rows.get(name).copied()
+    }
+
+    /// The name of the node in a row; `None` past the last row.
+    pub(crate) fn name(&self, row: Row) -> Option<&Arc<str>> {
+        self.names.get(row)
+    }
+
+    /// Names by row.
+    pub(crate) fn names(&self) -> &Column<Arc<str>> {
+        &self.names
+    }
+
+    /// All rows in the order of names.
+    pub(crate) fn rows_by_name(&self) -> Arc<[Row]> {
+        let sort = || {
+            let mut named: Vec<(&Arc<str>, Row)> = self.rows.iter().map(|(name, row)| (name, *row)).collect();
+            named.sort_unstable();
+            named.into_iter().map(|(_, row)| row).collect()
+        };
+        Arc::clone(self.by_name.get_or_init(sort))
+    }
+
+    /// Appends a row.
+    pub(crate) fn push(&mut self, name: &Arc<str>) -> Row {
+        // A cluster never comes near 2^32 nodes; a row past that would shadow the last one.
+        let row = Row(u32::try_from(self.len()).unwrap_or(u32::MAX));
+        Arc::make_mut(&mut self.rows).insert(Arc::clone(name), row);
+        self.by_name = Arc::default();
+        self.names.push(Arc::clone(name));
+        row
+    }
+
+    /// Takes a row out; the last row moves into its place.
+    pub(crate) fn swap_remove(&mut self, row: Row) {
+        let rows = Arc::make_mut(&mut self.rows);
+        if let Some(name) = self.names.get(row) {
+            rows.remove(name);
+        }
+        self.by_name = Arc::default();
+        self.names.swap_remove(row);
+        if let Some(moved) = self.names.get(row) {
+            rows.insert(Arc::clone(moved), row);
+        }
+    }
+
+    /// Repairs the row under the name of the node in it.
+    pub(crate) fn repair(&mut self, row: Row, report: &mut DriftReport) {
+        let held = self.row(report.node());
+        if report.differs(|| "row".to_owned(), &held, &Some(row)) {
+            Arc::make_mut(&mut self.rows).insert(Arc::clone(report.node()), row);
+            self.by_name = Arc::default();
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! The node table: all columns together, over dense rows.
+//!
+//! [`NodeTable`] is both what the writer changes and what a snapshot shows: a clone costs a few reference counts. Each
+//! component keeps its own columns; the table adds and removes rows in all of them, and applies pods to all of them.
+//! [`NodeTable::apply`] is the one way in which a pod comes to count on a row, and ceases to. Changes that an overlay makes
+//! in a copy of the table are in `overlaid`.
+
+mod overlaid;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::node_index::NodeIndex;
+use super::pod_slots::PodSlots;
+use super::ports::{self, PortUse};
+use super::resources::{Resource, Resources};
+use crate::columns::change_log::NodeInterface;
+use crate::columns::labels::NodeLabels;
+use crate::columns::sets::{CodedColumn, Sets};
+use crate::columns::{Column, Delta, DriftReport, Generation, Row};
+use crate::metadata::{Amounts, Labels, NodeFacts, PodRecord};
+use crate::objects::volumes::PodVolumes;
+use crate::pods::anti_affinity::AntiAffinity;
+use crate::pods::classes::Population;
+use crate::pods::counts::{CountKey, CountView, Counts};
+use nodesift_object::node::Taint;
+
+/// All columns.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NodeTable {
+    index: NodeIndex,
+    labels: NodeLabels,
+    unschedulable: Column<u8>,
+    taints: CodedColumn<Vec<Taint>>,
+    resources: Resources,
+    slots: PodSlots,
+    capacity: CodedColumn<Amounts>,
+    features: CodedColumn<Vec<Arc<str>>>,
+    ports: CodedColumn<PortUse>,
+    population: Population,
+    counts: Arc<CountView>,
+    anti_affinity: AntiAffinity,
+    volumes: PodVolumes,
+    /// When each interface about nodes last changed.
+    changed: [Generation; NodeInterface::ALL.len()],
+    /// When the anti-affinity terms, or what they match, last changed.
+    anti_affinity_changed: Generation,
+}
+
+/// The writer's dictionaries behind the columns of codes.
+#[derive(Debug)]
+pub(crate) struct Dictionaries {
+    taints: Sets<Vec<Taint>>,
+    ports: Sets<PortUse>,
+    capacity: Sets<Amounts>,
+    features: Sets<Vec<Arc<str>>>,
+}
+
+impl Default for Dictionaries {
+    fn default() -> Self {
+        Self { taints: Sets::new(), ports: Sets::new(), capacity: Sets::new(), features: Sets::new() }
+    }
+}
+
+/// The codes that a row had, to be given back to the dictionaries.
+#[derive(Debug)]
+pub(crate) struct RowCodes {
+    taints: u32,
+    ports: u32,
+    capacity: u32,
+    features: u32,
+}
+
+impl Dictionaries {
+    /// Gives back the codes of a row that is removed.
+    pub(crate) fn release(&mut self, codes: &RowCodes) {
+        self.taints.release(codes.taints);
+        self.ports.release(codes.ports);
+        self.capacity.release(codes.capacity);
+        self.features.release(codes.features);
+    }
+}
+
+/// Reading.
+impl NodeTable {
+    /// Which node is in which row.
+    pub(crate) fn index(&self) -> &NodeIndex {
+        &self.index
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// The row of a node.
+    pub(crate) fn row(&self, name: &str) -> Option<Row> {
+        self.index.row(name)
+    }
+
+    /// Labels, and columns of them.
+    pub(crate) fn labels(&self) -> &NodeLabels {
+        &self.labels
+    }
+
+    /// 1 where `spec.unschedulable` is true, else 0.
+    pub(crate) fn unschedulable(&self) -> &Column<u8> {
+        &self.unschedulable
+    }
+
+    /// `spec.taints`.
+    pub(crate) fn taints(&self) -> &CodedColumn<Vec<Taint>> {
+        &self.taints
+    }
+
+    /// `status.capacity`.
+    pub(crate) fn capacity(&self) -> &CodedColumn<Amounts> {
+        &self.capacity
+    }
+
+    /// `status.declaredFeatures`.
+    pub(crate) fn features(&self) -> &CodedColumn<Vec<Arc<str>>> {
+        &self.features
+    }
+
+    /// Host ports in use.
+    pub(crate) fn ports(&self) -> &CodedColumn<PortUse> {
+        &self.ports
+    }
+
+    /// Numbers of pods.
+    pub(crate) fn slots(&self) -> &PodSlots {
+        &self.slots
+    }
+
+    /// Resources that nodes advertise.
+    pub(crate) fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    /// The columns of a resource; `None` where no node advertises it and no pod uses it.
+    pub(crate) fn resource(&self, name: &str) -> Option<Cow<'_, Resource>> {
+        self.resources.get(name)
+    }
+
+    /// Volumes of the pods on nodes.
+    pub(crate) fn volumes(&self) -> &PodVolumes {
+        &self.volumes
+    }
+
+    /// Which pods are on which rows, by class.
+    pub(crate) fn population(&self) -> &Population {
+        &self.population
+    }
+
+    /// Per row how many pods a key counts.
+    pub(crate) fn count(&self, key: &CountKey) -> Column<u32> {
+        self.counts.column(key, &self.population)
+    }
+
+    /// The counts.
+    #[cfg(test)]
+    pub(crate) fn count_view(&self) -> &CountView {
+        &self.counts
+    }
+
+    /// Required anti-affinity terms of pods on nodes.
+    pub(crate) fn anti_affinity(&self) -> &AntiAffinity {
+        &self.anti_affinity
+    }
+
+    /// When the anti-affinity terms, or what they match, last changed.
+    pub(crate) fn anti_affinity_changed(&self) -> Generation {
+        self.anti_affinity_changed
+    }
+
+    /// When an interface last changed in any row.
+    pub(crate) fn last_change(&self, interface: NodeInterface) -> Option<Generation> {
+        self.changed.get(interface as usize).copied()
+    }
+}
+
+/// Changing rows.
+impl NodeTable {
+    /// Appends a row of a node of which only the name is known.
+    pub(crate) fn push(&mut self, name: &Arc<str>) -> Row {
+        let row = self.index.push(name);
+        self.labels.push();
+        self.unschedulable.push(0);
+        self.taints.push();
+        self.resources.push();
+        self.slots.push();
+        self.capacity.push();
+        self.features.push();
+        self.population.push();
+        self.ports.push();
+        self.volumes.push();
+        row
+    }
+
+    /// Takes a row out; the last row moves into its place. Its codes are given back by [`Dictionaries::release`].
+    pub(crate) fn swap_remove(&mut self, row: Row) {
+        self.labels.swap_remove(row);
+        self.index.swap_remove(row);
+        self.unschedulable.swap_remove(row);
+        self.taints.swap_remove(row);
+        self.resources.swap_remove(row);
+        self.slots.swap_remove(row);
+        self.capacity.swap_remove(row);
+        self.features.swap_remove(row);
+        self.population.swap_remove(row);
+        self.ports.swap_remove(row);
+        self.volumes.swap_remove(row);
+    }
+
+    /// The codes of a row.
+    pub(crate) fn codes(&self, row: Row) -> RowCodes {
+        RowCodes {
+            taints: self.taints.code(row),
+            ports: self.ports.code(row),
+            capacity: self.capacity.code(row),
+            features: self.features.code(row),
+        }
+    }
+
+    /// Replaces labels; true where that changes something, as with all setters.
+    pub(crate) fn set_labels(&mut self, row: Row, labels: &Labels) -> bool {
+        self.labels.set(row, labels)
+    }
+
+    /// Replaces taints and the mark `spec.unschedulable`.
+    pub(crate) fn set_taints(&mut self, row: Row, node: &NodeFacts, dictionaries: &mut Dictionaries) -> bool {
+        let flag = u8::from(node.unschedulable);
+        let mut changes = self.taints.set(row, node.taints.clone(), &mut dictionaries.taints);
+        if self.unschedulable.get(row) != Some(&flag) {
+            self.unschedulable.set(row, flag);
+            changes = true;
+        }
+        changes
+    }
+
+    /// Replaces `status.capacity`.
+    pub(crate) fn set_capacity(&mut self, row: Row, capacity: &Amounts, dictionaries: &mut Dictionaries) -> bool {
+        self.capacity.set(row, capacity.clone(), &mut dictionaries.capacity)
+    }
+
+    /// Replaces `status.declaredFeatures`.
+    pub(crate) fn set_features(&mut self, row: Row, node: &NodeFacts, dictionaries: &mut Dictionaries) -> bool {
+        self.features.set(row, node.features.clone(), &mut dictionaries.features)
+    }
+
+    /// Replaces `status.allocatable.pods`.
+    pub(crate) fn set_pod_limit(&mut self, row: Row, limit: i64) -> bool {
+        self.slots.set_limit(row, limit)
+    }
+
+    /// A node advertises `new` where it advertised `old`. Resources that no node advertises any more lose their columns;
+    /// `pods_on` are the pods of a node, by its name.
+    pub(crate) fn set_allocatable<'a>(
+        &mut self,
+        row: Row,
+        new: &Amounts,
+        old: &Amounts,
+        pods_on: impl Fn(&str) -> &'a [Arc<PodRecord>],
+    ) {
+        let dropped = self.resources.set_allocatable(row, new, old);
+        let index = &self.index;
+        self.resources.drop_columns(&dropped, |row| index.name(row).map_or(&[], |name| pods_on(name)));
+    }
+
+    /// Storage objects changed.
+    pub(crate) fn storage_changed(&mut self) {
+        self.volumes.storage_changed();
+    }
+
+    /// Adds a namespace, or replaces its labels.
+    pub(crate) fn set_namespace(&mut self, name: &str, labels: &Labels) -> bool {
+        self.population.set_namespace(name, labels)
+    }
+
+    /// Removes a namespace.
+    pub(crate) fn remove_namespace(&mut self, name: &str) -> bool {
+        self.population.remove_namespace(name)
+    }
+
+    /// Notes when an interface changed.
+    pub(crate) fn note_change(&mut self, interface: NodeInterface, generation: Generation) {
+        if let Some(changed) = self.changed.get_mut(interface as usize) {
+            *changed = generation;
+        }
+    }
+
+    /// Notes when anti-affinity terms, or what they match, changed.
+    pub(crate) fn note_anti_affinity_change(&mut self, generation: Generation) {
+        self.anti_affinity_changed = generation;
+    }
+
+    /// The pods of the last row move to another row, as [`Self::swap_remove`] is about to do.
+    pub(crate) fn move_terms(&mut self, from: Row, to: Row, pods: &[Arc<PodRecord>]) {
+        self.anti_affinity.move_row(from, to, pods);
+    }
+}
+
+/// Pods on rows.
+impl NodeTable {
+    /// Adds a pod to the row of its node, or removes it: what a snapshot shows of it without a dictionary.
+    pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
+        self.resources.apply(delta, row, pod);
+        self.slots.apply(delta, row, pod);
+        self.volumes.apply(delta, row, pod);
+        self.anti_affinity.apply(delta, row, pod);
+    }
+
+    /// Adds the host ports of a pod, or removes them.
+    pub(crate) fn apply_ports(&mut self, delta: Delta, row: Row, pod: &PodRecord, dictionaries: &mut Dictionaries) {
+        let in_use = dictionaries.ports.value(self.ports.code(row));
+        let in_use = in_use.map(|in_use| ports::merged(in_use, &pod.facts.host_ports, delta)).unwrap_or_default();
+        self.ports.set(row, in_use, &mut dictionaries.ports);
+    }
+
+    /// Adds a pod to the class counts, or removes it.
+    pub(crate) fn apply_class(&mut self, delta: Delta, row: Row, pod: &PodRecord, counts: &mut Counts) {
+        counts.apply(delta, row, pod, &mut self.population);
+    }
+
+    /// Has the next snapshot show the values of the dictionaries, and the counts.
+    pub(crate) fn share(&mut self, dictionaries: &Dictionaries, counts: &mut Counts) {
+        self.taints.share_values(&dictionaries.taints);
+        self.ports.share_values(&dictionaries.ports);
+        self.capacity.share_values(&dictionaries.capacity);
+        self.features.share_values(&dictionaries.features);
+        self.counts = counts.publish(&mut self.population);
+    }
+}
+
+/// Repairing and breaking.
+impl NodeTable {
+    /// Recounts a row from what its node advertises and from the pods on it, and repairs what differs. `advertisers` counts
+    /// the nodes that advertise a resource.
+    pub(crate) fn repair(
+        &mut self,
+        row: Row,
+        allocatable: &[(Arc<str>, i64)],
+        advertisers: impl Fn(&str) -> usize,
+        pods: &[Arc<PodRecord>],
+        (dictionaries, counts): (&mut Dictionaries, &mut Counts),
+        report: &mut DriftReport,
+    ) {
+        self.index.repair(row, report);
+        self.labels.repair(row, report);
+        self.slots.repair(row, pods, report);
+        self.resources.repair(row, allocatable, pods, advertisers, report);
+        let counted = ports::counted(pods.iter().flat_map(|pod| &pod.facts.host_ports));
+        let held = dictionaries.ports.value(self.ports.code(row)).map(|held| (**held).clone()).unwrap_or_default();
+        if report.differs(|| "host ports".to_owned(), &held, &counted) {
+            self.ports.set(row, counted, &mut dictionaries.ports);
+        }
+        counts.repair(row, pods, &mut self.population, report);
+        self.anti_affinity.repair(row, pods, report);
+        self.volumes.repair(row, pods, report);
+    }
+
+    /// Whether a row shows this of a node; what it advertises is compared elsewhere.
+    pub(crate) fn holds(&self, row: Row, node: &NodeFacts, dictionaries: &Dictionaries) -> bool {
+        self.labels.rows().get(row) == Some(&node.labels)
+            && self.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
+            && self.slots.limit().get(row) == Some(&node.pod_limit)
+            && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
+            && dictionaries.taints.value(self.taints.code(row)).is_some_and(|held| **held == node.taints)
+            && dictionaries.features.value(self.features.code(row)).is_some_and(|held| **held == node.features)
+    }
+
+    /// Breaks a cell of a row, as a defect could; `pods` are those on the node.
+    #[cfg(debug_assertions)]
+    pub(crate) fn corrupt(&mut self, row: Row, which: u8, pods: Vec<Arc<PodRecord>>, dictionaries: &mut Dictionaries) {
+        match which {
+            0..3 => self.slots.corrupt(row, which),
+            3 => self.population.corrupt(row),
+            4 => self.resources.corrupt_free(row),
+            5 => self.labels.corrupt(row),
+            6 => self.resources.corrupt_unadvertised(row, pods),
+            _ => {
+                self.capacity.set(row, vec![(Arc::from("odd"), 1)], &mut dictionaries.capacity);
+            }
+        }
+    }
+
+    /// Bytes of the columns, and of the label columns, by their lengths: a lower bound.
+    pub(crate) fn bytes(&self) -> (usize, usize) {
+        let rows = self.len();
+        let resources = self.resources.names().len() * 3 * size_of::<i64>();
+        // Names and labels refer to texts; classes and volumes to lists; the rest are four codes, a flag and four numbers.
+        let references = size_of::<Arc<str>>() + size_of::<Labels>() + 2 * size_of::<Arc<()>>();
+        let row = references + resources + 4 * size_of::<u32>() + size_of::<u8>() + 4 * size_of::<i64>();
+        (rows * row, self.labels.built_count() * rows * size_of::<u32>())
+    }
+}

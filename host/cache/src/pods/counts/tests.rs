@@ -1,0 +1,92 @@
+//! Counts that requests cause are bounded in number, and come to be maintained a few at a time.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::metadata::LabelRequirement;
+use crate::write::model::{random_node, random_pod};
+use crate::{Reader, Writer, new};
+use nodesift_object::selector::Operator;
+
+/// A count of the pods of one app.
+fn key(app: &str) -> CountKey {
+    let requirement = LabelRequirement::new("app", Operator::In, [Arc::from(app)]).unwrap();
+    let requirements = vec![requirement];
+    let selector = PodSelector { namespaces: vec![Arc::from("ns")], namespace_requirements: None, requirements };
+    CountKey { selectors: vec![selector], terminating: true }
+}
+
+/// Three nodes and thirty pods, published.
+fn cluster() -> (Writer, Reader) {
+    let mut random = fastrand::Rng::with_seed(9);
+    let (mut writer, reader) = new();
+    (0..3).for_each(|node| writer.apply_node(&random_node(&mut random, &format!("n{node}"))));
+    for pod in 0..30 {
+        writer.apply_pod(random_pod(&mut random, &format!("p{pod}"), Some(Arc::from(format!("n{}", pod % 3)))));
+    }
+    writer.publish();
+    (writer, reader)
+}
+
+fn wanted(writer: &Writer) -> usize {
+    writer.counts().shared.wanted.lock().unwrap().len()
+}
+
+fn built(reader: &Reader) -> usize {
+    reader.snapshot().count_view().built.read().unwrap().len()
+}
+
+#[test]
+fn where_nothing_is_published_requests_leave_a_bounded_number_of_counts() {
+    let (writer, reader) = cluster();
+    for app in 0..3 * COUNTS {
+        reader.snapshot().count(&key(&format!("app-{app}")));
+    }
+    assert_eq!((wanted(&writer), built(&reader)), (COUNTS, COUNTS));
+    for rows in [1, 1_000, 100_000, 10_000_000] {
+        assert!(
+            max_counts(rows) <= COUNTS && max_counts(rows) * rows * size_of::<u32>() <= COUNTS_BYTES,
+            "{rows} rows"
+        );
+    }
+    assert!(max_counts(100_000) < COUNTS, "bytes bound them where there are many rows");
+}
+
+#[test]
+fn a_publication_takes_over_a_few_counts_and_later_ones_the_others() {
+    const ASKED: usize = 5 * COUNTS_PER_PUBLICATION / 2;
+    for pods_change in [false, true] {
+        let mut random = fastrand::Rng::with_seed(10);
+        let (mut writer, reader) = cluster();
+        let keys: Vec<CountKey> = (0..ASKED).map(|app| key(&format!("v{app}"))).collect();
+        let answers: Vec<Column<u32>> = keys.iter().map(|key| reader.snapshot().count(key)).collect();
+        assert!(answers.iter().any(|counts| counts.iter().any(|pods| *pods > 0)), "some pods match");
+        for publication in 1..=3 {
+            if pods_change {
+                // A pod that no key counts: any pod event makes counts built by readers invalid.
+                let pod = random_pod(&mut random, &format!("q{publication}"), Some(Arc::from("n0")));
+                writer.apply_pod(PodRecord { namespace: Arc::from("uncounted"), ..pod });
+            }
+            writer.publish();
+            let maintained = (publication * COUNTS_PER_PUBLICATION).min(ASKED);
+            assert_eq!((writer.counts().maintained.len(), wanted(&writer)), (maintained, ASKED - maintained));
+            // What readers have built is not lost while nothing changes.
+            assert_eq!(built(&reader), if pods_change { 0 } else { ASKED - maintained });
+        }
+        assert!(keys.iter().map(|key| reader.snapshot().count(key)).eq(answers));
+        assert_eq!((wanted(&writer), built(&reader)), (0, 0), "all of them are maintained");
+    }
+}
+
+#[test]
+fn a_count_by_a_huge_selector_is_right_and_not_kept() {
+    let (writer, reader) = cluster();
+    let values = (0..COUNT_KEY_BYTES / 8).map(|value| Arc::from(format!("v{value}")));
+    let requirement = LabelRequirement::new("app", Operator::In, values).unwrap();
+    let [mut huge, plain] = [key("v0"), key("v0")];
+    huge.selectors.iter_mut().for_each(|selector| selector.requirements = vec![requirement.clone()]);
+    let all = |key: &CountKey| reader.snapshot().count(key).iter().sum::<u32>();
+    let of_some: u32 = (0..3).map(|value| all(&key(&format!("v{value}")))).sum();
+    assert_eq!(all(&huge), of_some);
+    assert!(all(&plain) < of_some);
+    assert_eq!((wanted(&writer), built(&reader)), (3, 3));
+}

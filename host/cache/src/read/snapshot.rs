@@ -1,0 +1,357 @@
+//! A snapshot: an immutable, consistent view of all columns at one generation.
+//!
+//! Start at [`Snapshot`]. [`Publication`] is what the writer publishes; an overlay makes another snapshot of it.
+
+use std::borrow::Cow;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustc_hash::FxHashSet;
+
+use crate::columns::change_log::{ChangeLog, NodeInterface};
+use crate::columns::labels::LabelColumn;
+use crate::columns::{Column, Generation, Row};
+use crate::metadata::{Amounts, Labels, PodFacts, PodRecord};
+use crate::nodes::nominated::Nominated;
+use crate::nodes::table::NodeTable;
+use crate::nodes::{Epoch, PortUse, Resource};
+use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
+use crate::pods::{CountKey, MatchedTerm, Namespaces, anti_affinity};
+use nodesift_object::node::Taint;
+
+/// Everything that the writer publishes at once. A copy costs reference counts.
+#[derive(Debug, Clone)]
+pub(crate) struct Publication {
+    pub(crate) epoch: Epoch,
+    pub(crate) generation: Generation,
+    pub(crate) nodes: NodeTable,
+    pub(crate) storage: StorageTable,
+    pub(crate) workloads: Workloads,
+    pub(crate) nominated: Nominated,
+    pub(crate) served_by_device_class: Arc<FxHashSet<Arc<str>>>,
+    pub(crate) nodes_resource_version: Arc<str>,
+    pub(crate) pods_resource_version: Arc<str>,
+    pub(crate) changes: Arc<RwLock<ChangeLog>>,
+}
+
+impl Publication {
+    /// That of an empty cache.
+    pub(crate) fn empty(epoch: Epoch) -> Self {
+        Self {
+            epoch,
+            generation: Generation(0),
+            nodes: NodeTable::default(),
+            storage: StorageTable::default(),
+            workloads: Workloads::default(),
+            nominated: Nominated::default(),
+            served_by_device_class: Arc::default(),
+            nodes_resource_version: Arc::default(),
+            pods_resource_version: Arc::default(),
+            changes: Arc::default(),
+        }
+    }
+}
+
+/// Everything known about the nodes at one generation. A copy costs reference counts.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    published: Publication,
+    /// Rows in which an overlay differs from the cache, sorted; `None` in a snapshot of the cache itself.
+    touched: Option<Arc<[Row]>>,
+    /// The snapshot below an overlay.
+    below: Option<Arc<Snapshot>>,
+}
+
+impl Snapshot {
+    /// A snapshot of the cache itself.
+    pub(crate) fn new(published: Publication) -> Self {
+        Self { published, touched: None, below: None }
+    }
+
+    /// This snapshot with other nodes and nominated pods, which differ in the touched rows. `below` is what volumes are
+    /// counted over, if anything.
+    pub(super) fn overlaid(
+        &self,
+        nodes: NodeTable,
+        nominated: Nominated,
+        touched: Arc<[Row]>,
+        below: Option<Arc<Self>>,
+    ) -> Self {
+        let published = Publication { nodes, nominated, ..self.published.clone() };
+        Self { published, touched: Some(touched), below }
+    }
+
+    /// What the writer published, or what an overlay made of it.
+    pub(super) fn published(&self) -> &Publication {
+        &self.published
+    }
+
+    /// The snapshot below an overlay.
+    pub(super) fn below(&self) -> Option<&Self> {
+        self.below.as_deref()
+    }
+
+    /// The generation of the cache that this snapshot shows.
+    pub fn generation(&self) -> Generation {
+        self.published.generation
+    }
+
+    /// How many nodes there are; rows run from 0 to this.
+    pub fn node_count(&self) -> usize {
+        self.published.nodes.len()
+    }
+
+    /// The name of the node in a row; empty past the last row.
+    pub fn node_name(&self, row: Row) -> &str {
+        self.published.nodes.index().name(row).map_or("", |name| name)
+    }
+
+    /// The row of the node with this name.
+    pub fn node_row(&self, name: &str) -> Option<Row> {
+        self.published.nodes.row(name)
+    }
+
+    /// All rows in the order of node names.
+    pub fn rows_by_name(&self) -> Arc<[Row]> {
+        self.published.nodes.index().rows_by_name()
+    }
+
+    /// `resourceVersion` of the newest Node seen; empty where the source has none.
+    pub fn nodes_resource_version(&self) -> &str {
+        &self.published.nodes_resource_version
+    }
+
+    /// `resourceVersion` of the newest Pod seen; empty where the source has none.
+    pub fn pods_resource_version(&self) -> &str {
+        &self.published.pods_resource_version
+    }
+
+    /// Node names.
+    pub fn names(&self) -> &Column<Arc<str>> {
+        self.published.nodes.index().names()
+    }
+
+    /// Labels as each node carries them.
+    pub fn labels(&self) -> &Column<Labels> {
+        self.published.nodes.labels().rows()
+    }
+
+    /// One label key as a column, built on first use; `None` where no node carries the key.
+    pub fn label_column(&self, key: &str) -> Option<Arc<LabelColumn>> {
+        self.published.nodes.labels().column(key)
+    }
+
+    /// 1 where `spec.unschedulable` is true, else 0.
+    pub fn unschedulable(&self) -> &Column<u8> {
+        self.published.nodes.unschedulable()
+    }
+
+    /// Index of each node's taint set.
+    pub fn taint_codes(&self) -> &Column<u32> {
+        self.published.nodes.taints().codes()
+    }
+
+    /// The distinct taint sets, by code; set 0 is empty.
+    pub fn taint_sets(&self) -> &Column<Arc<Vec<Taint>>> {
+        self.published.nodes.taints().values()
+    }
+
+    /// The columns of a resource; `None` where no node advertises it and no pod on a node uses it.
+    ///
+    /// Where only pods use it, their usage is summed up for this call.
+    pub fn resource(&self, name: &str) -> Option<Cow<'_, Resource>> {
+        self.published.nodes.resource(name)
+    }
+
+    /// Whether some node advertises a resource, so that it has columns.
+    pub fn is_advertised(&self, name: &str) -> bool {
+        self.published.nodes.resources().is_advertised(name)
+    }
+
+    /// Names of all resources that some node advertises, sorted.
+    pub fn resource_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.published.nodes.resources().names()
+    }
+
+    /// Pods on each node.
+    pub fn pods(&self) -> &Column<i64> {
+        self.published.nodes.slots().used()
+    }
+
+    /// Foreign pods on each node.
+    pub fn foreign_pods(&self) -> &Column<i64> {
+        self.published.nodes.slots().foreign()
+    }
+
+    /// `status.allocatable.pods`; 0 where absent.
+    pub fn pod_limit(&self) -> &Column<i64> {
+        self.published.nodes.slots().limit()
+    }
+
+    /// Pod limit less pods on the node.
+    pub fn pod_room(&self) -> &Column<i64> {
+        self.published.nodes.slots().free()
+    }
+
+    /// `status.capacity` of the node in a row; empty past the last row.
+    pub fn capacity(&self, row: Row) -> Option<&Arc<Amounts>> {
+        self.published.nodes.capacity().value(row)
+    }
+
+    /// Pending pods nominated for the node of this name, in no order.
+    pub fn nominated(&self, node: &str) -> &[Arc<PodRecord>] {
+        self.published.nominated.of(node)
+    }
+
+    /// Nodes for which pending pods are nominated, with these pods; some of the nodes may not exist.
+    pub fn nominated_nodes(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &[Arc<PodRecord>])> {
+        self.published.nominated.by_node()
+    }
+
+    /// The highest priority of a nominated pod; `None` where no pod is nominated.
+    pub fn highest_nominated(&self) -> Option<i32> {
+        self.published.nominated.highest()
+    }
+
+    /// Index of each node's set of host ports in use.
+    pub fn port_codes(&self) -> &Column<u32> {
+        self.published.nodes.ports().codes()
+    }
+
+    /// The distinct sets of host ports in use, by code; set 0 is empty.
+    pub fn port_sets(&self) -> &Column<Arc<PortUse>> {
+        self.published.nodes.ports().values()
+    }
+
+    /// Index of each node's set of declared features.
+    pub fn feature_codes(&self) -> &Column<u32> {
+        self.published.nodes.features().codes()
+    }
+
+    /// The distinct sets of declared features, each sorted, by code; set 0 is empty.
+    pub fn feature_sets(&self) -> &Column<Arc<Vec<Arc<str>>>> {
+        self.published.nodes.features().values()
+    }
+
+    /// Per row how many pods a key counts; the writer maintains the count once it has been read.
+    pub fn count(&self, key: &CountKey) -> Column<u32> {
+        self.published.nodes.count(key)
+    }
+
+    /// Labels by namespace.
+    pub fn namespaces(&self) -> &Namespaces {
+        self.published.nodes.population().namespaces()
+    }
+
+    /// Required anti-affinity terms of pods on nodes that match a pod: per term its topology key, and rows with how
+    /// many such terms their pods carry.
+    pub fn anti_affinity(&self, namespace: &str, labels: &Labels) -> Vec<MatchedTerm> {
+        self.published.nodes.anti_affinity().matching(namespace, labels, self.namespaces())
+    }
+
+    /// Whether required anti-affinity of a pod, if it were on a node, excludes another pod.
+    pub fn keeps_away(&self, pod: &PodFacts, other: &PodFacts) -> bool {
+        let namespaces = self.namespaces();
+        let matches = |term| anti_affinity::term_matches(term, &other.namespace, &other.labels, namespaces);
+        pod.anti_affinity_terms.iter().any(matches)
+    }
+
+    /// The generation at which required anti-affinity of pods on nodes, or what it matches, last changed.
+    pub fn anti_affinity_changed(&self) -> Generation {
+        self.published.nodes.anti_affinity_changed()
+    }
+
+    /// Whether a DeviceClass serves this extended resource.
+    pub fn device_class_serves(&self, resource: &str) -> bool {
+        self.published.served_by_device_class.contains(resource)
+    }
+
+    /// Services and controllers.
+    pub fn workloads(&self) -> &Workloads {
+        &self.published.workloads
+    }
+
+    /// Storage objects.
+    pub fn storage(&self) -> &StorageTable {
+        &self.published.storage
+    }
+
+    /// Disks and claims in use by pods on nodes.
+    pub fn volume_use(&self) -> &VolumeUse {
+        let volumes = self.published.nodes.volumes();
+        match self.below_volumes() {
+            Some((below, touched)) => {
+                below.volume_use();
+                volumes.in_use_over(below.published.nodes.volumes(), touched)
+            }
+            None => volumes.in_use(),
+        }
+    }
+
+    /// Volumes that CSI drivers have attached, or must attach for pods on nodes.
+    pub fn attachments(&self) -> &Attachments {
+        let Publication { nodes, storage, .. } = &self.published;
+        let (volumes, names) = (nodes.volumes(), nodes.index().names());
+        match self.below_volumes() {
+            Some((below, touched)) => {
+                below.attachments();
+                volumes.attachments_over(below.published.nodes.volumes(), touched, names, storage)
+            }
+            None => volumes.attachments(names, storage),
+        }
+    }
+
+    /// The snapshot below an overlay, and the rows that the overlay touches, where it changes volumes of pods.
+    fn below_volumes(&self) -> Option<(&Self, &Arc<[Row]>)> {
+        let below = self.below()?;
+        let is_shared = self.published.nodes.volumes().is_shared_with(below.published.nodes.volumes());
+        Some((below, self.touched.as_ref()?)).filter(|_| !is_shared)
+    }
+
+    /// The generation at which an interface last changed in any row.
+    pub fn last_change(&self, interface: NodeInterface) -> Generation {
+        self.published.nodes.last_change(interface).unwrap_or(self.published.generation)
+    }
+
+    /// Rows that changed in an interface after `since`, up to this snapshot, sorted. A row that now holds another node
+    /// counts as changed in all interfaces, and so does one that an overlay touches. `None` where `since` is too old for
+    /// the change log.
+    pub fn rows_changed(&self, interface: NodeInterface, since: Generation) -> Option<Vec<Row>> {
+        let mut rows = self.logged_rows(interface, since, self.published.generation)?;
+        if let Some(touched) = &self.touched {
+            rows.extend_from_slice(touched);
+            rows.sort_unstable();
+            rows.dedup();
+        }
+        Some(rows)
+    }
+
+    /// The rows in which this snapshot differs from the cache, sorted; `None` where it is no overlay. Verdicts about an
+    /// overlay must not be cached as if they were about the cluster.
+    pub fn overlaid_rows(&self) -> Option<&[Row]> {
+        self.touched.as_deref()
+    }
+
+    /// How many label columns are built.
+    #[cfg(test)]
+    pub(crate) fn label_columns_built(&self) -> usize {
+        self.published.nodes.labels().built_count()
+    }
+
+    /// The counts, as this snapshot shows them.
+    #[cfg(test)]
+    pub(crate) fn count_view(&self) -> &crate::pods::counts::CountView {
+        self.published.nodes.count_view()
+    }
+
+    /// Rows that changed in an interface after `since` up to and including `until`; `None` where that is too old for the
+    /// change log.
+    pub(super) fn logged_rows(
+        &self,
+        interface: NodeInterface,
+        since: Generation,
+        until: Generation,
+    ) -> Option<Vec<Row>> {
+        let changes = self.published.changes.read().unwrap_or_else(PoisonError::into_inner);
+        changes.changed(interface, since, until)
+    }
+}

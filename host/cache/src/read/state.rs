@@ -1,0 +1,20 @@
+//! Everything known at one moment, for dumps. The writer collects it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use super::Snapshot;
+use crate::metadata::PodRecord;
+
+/// Everything known at one moment.
+#[derive(Debug)]
+pub struct State {
+    /// The nodes.
+    pub snapshot: Arc<Snapshot>,
+    /// The pods, in no order; assumed ones as if they were bound.
+    pub pods: Vec<Arc<PodRecord>>,
+    /// UIDs of the assumed pods, with the time at which each assumption expires.
+    pub assumed: FxHashMap<Arc<str>, Instant>,
+}

@@ -1,0 +1,275 @@
+//! Assumed pods: a core has placed them on a node, and no watch event shows them bound yet.
+//!
+//! An assumed pod counts on its node as if it were bound, as in kube-scheduler's own cache. An assumption is confirmed when
+//! the watch shows the pod bound to that node. It ends without confirmation when the watch shows the pod bound elsewhere,
+//! terminated or deleted, when it expires, when the core forgets it, and when the node is removed; the pod is then pending
+//! again, or removed where the watch never showed it. Start with [`Writer::assume`]. The caller supplies the time, always
+//! from a monotonic clock.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use super::Writer;
+use super::allocations::AllocationChange;
+use super::metrics::{Ended, Metrics, Reason};
+use crate::limits::ASSUMED_PODS;
+use crate::metadata::PodRecord;
+
+pub(super) use super::metrics::Reason as End;
+
+/// Why a pod cannot be assumed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AssumeError {
+    /// The pod is not in the cache.
+    #[error("pod {pod} is not in the cache: name a pod that exists, or send the whole pod")]
+    UnknownPod {
+        /// As it was named.
+        pod: String,
+    },
+    /// The node is not in the cache.
+    #[error("node {node:?} is not in the cache")]
+    UnknownNode {
+        /// As it was named.
+        node: String,
+    },
+    /// The watch shows the pod bound to another node.
+    #[error("pod {pod} is bound to node {node:?} already")]
+    Bound {
+        /// `namespace/name`.
+        pod: String,
+        /// The node that it is bound to.
+        node: Arc<str>,
+    },
+    /// The name belongs to a pod of another UID.
+    #[error("pod {pod} has UID {uid:?} in the cache: one of the two is out of date, try again once it is deleted")]
+    OtherPod {
+        /// `namespace/name`.
+        pod: String,
+        /// Of the pod in the cache.
+        uid: Arc<str>,
+    },
+    /// As many pods are assumed as may be.
+    #[error("{ASSUMED_PODS} pods are assumed already: bind or forget some, or let them expire")]
+    Full,
+}
+
+/// The outcome of assuming a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// It counts on the node from now on.
+    Assumed,
+    /// It was assumed there before; its deadline is renewed.
+    Renewed,
+    /// It was assumed on another node before, and counts on this one now.
+    Moved,
+    /// The watch has shown it there already: nothing to assume.
+    AlreadyBound,
+}
+
+/// A pod that is assumed.
+#[derive(Debug, Clone)]
+pub struct Assumption {
+    /// The node that the pod is assumed on.
+    pub node: Arc<str>,
+    /// When the assumption expires.
+    pub until: Instant,
+    /// The pod as the watch shows it; `None` where it never has.
+    shown: Option<Arc<PodRecord>>,
+}
+
+impl Assumption {
+    /// Whether this is the pod as the watch shows it.
+    pub(super) fn shows(&self, pod: &PodRecord) -> bool {
+        self.shown.as_ref().is_some_and(|shown| **shown == *pod)
+    }
+}
+
+/// All assumptions, by UID and by deadline.
+#[derive(Debug, Default)]
+pub(super) struct Assumed {
+    by_uid: FxHashMap<Arc<str>, Assumption>,
+    by_deadline: BTreeSet<(Instant, Arc<str>)>,
+    metrics: Metrics,
+}
+
+impl Assumed {
+    /// Whether a pod is assumed.
+    pub(super) fn contains(&self, uid: &str) -> bool {
+        !self.by_uid.is_empty() && self.by_uid.contains_key(uid)
+    }
+
+    /// UIDs with the time at which each assumption expires.
+    pub(super) fn deadlines(&self) -> FxHashMap<Arc<str>, Instant> {
+        self.by_uid.iter().map(|(uid, assumption)| (Arc::clone(uid), assumption.until)).collect()
+    }
+
+    fn insert(&mut self, uid: &Arc<str>, assumption: Assumption) {
+        self.by_deadline.insert((assumption.until, Arc::clone(uid)));
+        if let Some(old) = self.by_uid.insert(Arc::clone(uid), assumption)
+            && self.by_uid.get(uid).is_some_and(|new| new.until != old.until)
+        {
+            self.by_deadline.remove(&(old.until, Arc::clone(uid)));
+        }
+        self.gauge();
+    }
+
+    /// Ends an assumption; none where there was none.
+    pub(super) fn end(&mut self, uid: &str, reason: Reason) -> Option<Assumption> {
+        if self.by_uid.is_empty() {
+            return None;
+        }
+        let (uid, assumption) = self.by_uid.remove_entry(uid)?;
+        self.by_deadline.remove(&(assumption.until, uid));
+        self.metrics.assumptions_ended.get_or_create(&Ended { reason }).inc();
+        self.gauge();
+        Some(assumption)
+    }
+
+    fn gauge(&self) {
+        self.metrics.assumed.set(i64::try_from(self.by_uid.len()).unwrap_or(i64::MAX));
+    }
+}
+
+impl Writer {
+    /// Sets the metrics that assumptions are counted in from now on.
+    pub fn set_metrics(&mut self, metrics: Metrics) {
+        self.assumed.metrics = metrics;
+        self.assumed.gauge();
+    }
+
+    /// Assumes a pod of the cache on a node, until a moment. Published by [`Writer::publish`], as any change.
+    ///
+    /// # Errors
+    ///
+    /// Where pod or node are not in the cache, the pod is bound to another node, or as many pods are assumed as may be.
+    pub fn assume(&mut self, uid: &str, node: &str, until: Instant) -> Result<Placed, AssumeError> {
+        let pod = self.pods.by_uid(uid).ok_or_else(|| AssumeError::UnknownPod { pod: uid.to_owned() })?;
+        self.assume_pod(&pod, true, node, until)
+    }
+
+    /// Assumes a pod given as an object, which the watch need not have shown. Where it has, the pod of the watch counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::assume`], and where another pod of this namespace and name is in the cache.
+    pub fn assume_whole(&mut self, pod: &PodRecord, node: &str, until: Instant) -> Result<Placed, AssumeError> {
+        if self.pods.by_uid(&pod.uid).is_some_and(|known| self.was_shown(&known)) {
+            return self.assume(&pod.uid, node, until);
+        }
+        match self.pods.by_name(&pod.namespace, &pod.name) {
+            Some(known) if known.uid != pod.uid => {
+                Err(AssumeError::OtherPod { pod: name(pod), uid: Arc::clone(&known.uid) })
+            }
+            _ => self.assume_pod(&Arc::new(pod.on_node(None)), false, node, until),
+        }
+    }
+
+    /// Ends an assumption on behalf of the core; false where the pod was not assumed.
+    pub fn forget(&mut self, uid: &str) -> bool {
+        self.revert(uid, Reason::Forgotten)
+    }
+
+    /// Ends the assumptions whose deadline has passed; returns how many.
+    pub fn expire(&mut self, now: Instant) -> usize {
+        let mut expired = 0;
+        while let Some((until, uid)) = self.assumed.by_deadline.first().cloned()
+            && until <= now
+        {
+            self.revert(&uid, Reason::Expired);
+            expired += 1;
+        }
+        expired
+    }
+
+    /// The assumption about a pod.
+    pub fn assumption(&self, uid: &str) -> Option<&Assumption> {
+        self.assumed.by_uid.get(uid)
+    }
+
+    /// How many pods are assumed.
+    pub fn assumed_pods(&self) -> usize {
+        self.assumed.by_uid.len()
+    }
+
+    /// Whether the watch has shown a pod; false for one that only a core has assumed. A list without such a pod does not mean
+    /// that it was deleted.
+    pub fn was_shown(&self, pod: &PodRecord) -> bool {
+        self.assumption(&pod.uid).is_none_or(|assumption| assumption.shown.is_some())
+    }
+
+    /// Assumes a pod; `shown` says that the watch has shown it.
+    fn assume_pod(
+        &mut self,
+        pod: &Arc<PodRecord>,
+        shown: bool,
+        node: &str,
+        until: Instant,
+    ) -> Result<Placed, AssumeError> {
+        let (placed, known) = match (self.assumption(&pod.uid), &pod.node_name) {
+            (Some(assumption), _) if *assumption.node == *node => (Placed::Renewed, assumption.shown.clone()),
+            (Some(assumption), _) => (Placed::Moved, assumption.shown.clone()),
+            (None, Some(bound)) if **bound == *node => return Ok(Placed::AlreadyBound),
+            (None, Some(bound)) => return Err(AssumeError::Bound { pod: name(pod), node: Arc::clone(bound) }),
+            (None, None) => (Placed::Assumed, shown.then(|| Arc::clone(pod))),
+        };
+        let Some(row) = self.nodes.row(node) else { return Err(AssumeError::UnknownNode { node: node.to_owned() }) };
+        if placed == Placed::Assumed && self.assumed_pods() >= ASSUMED_PODS {
+            return Err(AssumeError::Full);
+        }
+        let node = self.nodes.index().name(row).map_or_else(|| Arc::from(node), Arc::clone);
+        self.assumed.insert(&pod.uid, Assumption { node: Arc::clone(&node), until, shown: known });
+        self.put_pod(&Arc::new(pod.on_node(Some(node))));
+        Ok(placed)
+    }
+
+    /// The pod that counts once the watch shows this one: where it is assumed and not bound, it stays on its assumed node.
+    pub(super) fn reconcile(&mut self, pod: Arc<PodRecord>) -> Arc<PodRecord> {
+        if self.assumed.by_uid.is_empty() {
+            return pod;
+        }
+        let Some(assumption) = self.assumed.by_uid.get_mut(&pod.uid) else { return pod };
+        let Some(bound) = &pod.node_name else {
+            let placed = pod.on_node(Some(Arc::clone(&assumption.node)));
+            assumption.shown = Some(pod);
+            return Arc::new(placed);
+        };
+        if *bound != assumption.node {
+            self.assumed.end(&pod.uid, Reason::Conflict);
+            return pod;
+        }
+        self.assumed.end(&pod.uid, Reason::Confirmed);
+        // The columns stay as they are, but a dump of the state does not.
+        self.advance_generation();
+        if let Some(known) = self.pods.by_uid(&pod.uid) {
+            self.allocations.record(AllocationChange::Updated, &known, false);
+        }
+        pod
+    }
+
+    /// Ends the assumptions about pods on a node that is about to be removed.
+    pub(super) fn revert_assumed_on(&mut self, node: &str) {
+        let on_node = |assumption: &Assumption| *assumption.node == *node;
+        let assumed = self.assumed.by_uid.iter().filter(|(_, assumption)| on_node(assumption));
+        let uids: Vec<Arc<str>> = assumed.map(|(uid, _)| Arc::clone(uid)).collect();
+        uids.iter().for_each(|uid| {
+            self.revert(uid, Reason::NodeRemoved);
+        });
+    }
+
+    /// Ends an assumption, and goes back to the pod of the watch; false where there was none.
+    fn revert(&mut self, uid: &str, reason: Reason) -> bool {
+        let Some(assumption) = self.assumed.end(uid, reason) else { return false };
+        match assumption.shown {
+            Some(shown) => self.put_pod(&shown),
+            None => self.take_pod(uid),
+        }
+        true
+    }
+}
+
+fn name(pod: &PodRecord) -> String {
+    format!("{}/{}", pod.namespace, pod.name)
+}

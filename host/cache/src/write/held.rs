@@ -1,0 +1,43 @@
+//! What is held of an object, compared with what a source says of it.
+
+use std::sync::Arc;
+
+use super::Writer;
+use crate::metadata::{Labels, NodeFacts, PodRecord, StorageRecord};
+use nodesift_object::Workload;
+
+impl Writer {
+    /// Whether this is what is held of a node.
+    pub fn holds_node(&self, node: &NodeFacts) -> bool {
+        let Some(row) = self.nodes.row(&node.name) else { return false };
+        self.advertised.of(&node.name) == node.allocatable.as_slice() && self.nodes.holds(row, node, &self.dictionaries)
+    }
+
+    /// Whether this is what is held of a pod: of an assumed one, what the watch has shown of it.
+    pub fn holds_pod(&self, pod: &PodRecord) -> bool {
+        match self.assumption(&pod.uid) {
+            Some(assumption) => assumption.shows(pod),
+            None => self.pods.by_uid(&pod.uid).is_some_and(|held| *held == *pod),
+        }
+    }
+
+    /// Whether these are the labels that are held of a namespace.
+    pub fn holds_namespace(&self, name: &str, labels: &Labels) -> bool {
+        self.nodes.population().namespaces().get(name) == Some(labels)
+    }
+
+    /// Whether this is what is held of a DeviceClass.
+    pub fn holds_device_class(&self, name: &str, serves: &[Arc<str>]) -> bool {
+        self.device_classes.holds(name, serves)
+    }
+
+    /// Whether this is what is held of a service or controller.
+    pub fn holds_workload(&self, workload: &Workload) -> bool {
+        self.workloads.holds(workload)
+    }
+
+    /// Whether this is what is held of a storage object.
+    pub fn holds_storage(&self, record: &StorageRecord) -> bool {
+        self.storage.holds(record)
+    }
+}

@@ -1,0 +1,52 @@
+//! Metrics of assumptions.
+
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// Counters of assumptions; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    /// Pods assumed now.
+    pub assumed: Gauge,
+    /// Assumptions that ended, by reason.
+    pub assumptions_ended: Family<Ended, Counter>,
+}
+
+/// How an assumption ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Ended {
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why an assumption ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+pub enum Reason {
+    /// The watch showed the pod bound to that node.
+    Confirmed,
+    /// The watch showed the pod bound elsewhere, ended or deleted.
+    Conflict,
+    /// The watch did not show the pod bound in time.
+    Expired,
+    /// The core called forget.
+    Forgotten,
+    /// The node was removed.
+    NodeRemoved,
+}
+
+impl Metrics {
+    /// Registers the counters.
+    pub fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        registry.register("nodesift_cache_assumed_pods", "Pods assumed and not yet bound", metrics.assumed.clone());
+        registry.register(
+            "nodesift_cache_assumptions_ended",
+            "Assumptions that ended, by reason",
+            metrics.assumptions_ended.clone(),
+        );
+        metrics
+    }
+}

@@ -1,0 +1,35 @@
+//! The one writer: events in, columns changed, snapshots published.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `writer` | the writer, publication, and the one path on which pods change columns: start here |
+//! | `nodes` | nodes that come, change and go |
+//! | `placement` | which pods are on which node, and how a pod gets there |
+//! | `objects` | namespaces, DeviceClasses, storage objects, workloads |
+//! | `assumed` | pods that a core has placed before a watch event shows them bound |
+//! | `allocations` | changes of pods on nodes as a stream |
+//! | `repair` | nodes recounted after drift or an interrupted change |
+//! | `held` | what is held of an object, compared with a source |
+//! | `metrics` | counters of assumptions |
+//! | `failpoint`, `defect` | where a test can interrupt a change or break a cell |
+
+mod allocations;
+mod assumed;
+#[cfg(debug_assertions)]
+mod defect;
+pub(crate) mod failpoint;
+mod held;
+mod metrics;
+mod nodes;
+mod objects;
+mod placement;
+mod repair;
+mod writer;
+
+#[cfg(test)]
+pub(crate) mod model;
+
+pub use allocations::{AllocationChange, AllocationEvent};
+pub use assumed::{AssumeError, Assumption, Placed};
+pub use metrics::Metrics;
+pub use writer::{SharedWriter, Writer, new};

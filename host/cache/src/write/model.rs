@@ -1,0 +1,475 @@
+//! The model of the cache: lists of nodes and pods, everything recounted at every look. Random histories compare the cache
+//! with it after every event. A test prints its seed.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
+
+mod decisions;
+mod defects;
+mod resources;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::limits::DICTIONARY_DEAD_MIN;
+use crate::metadata::*;
+use crate::*;
+use nodesift_object::node::{Taint, TaintEffect};
+use nodesift_object::selector::Operator;
+
+#[derive(Default)]
+struct Model {
+    nodes: BTreeMap<String, NodeFacts>,
+    /// What counts.
+    pods: BTreeMap<String, PodRecord>,
+    /// What the watch has shown.
+    shown: BTreeMap<String, PodRecord>,
+    /// What a core has assumed, by UID.
+    decisions: BTreeMap<String, decisions::Decision>,
+    /// Outcomes of assuming that were met.
+    met: BTreeMap<String, u32>,
+    namespaces: BTreeMap<String, Labels>,
+}
+
+/// Everything that a snapshot says of one node, by plain names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct NodeView {
+    labels: BTreeMap<String, String>,
+    unschedulable: bool,
+    taints: Vec<Taint>,
+    /// allocatable, requested, foreign
+    resources: BTreeMap<String, (i64, i64, i64)>,
+    pods: i64,
+    foreign_pods: i64,
+    pod_limit: i64,
+    pod_room: i64,
+    ports: BTreeMap<HostPort, u32>,
+    capacity: Amounts,
+}
+
+impl Model {
+    fn views(&self) -> BTreeMap<String, NodeView> {
+        self.nodes.keys().map(|name| (name.clone(), self.view(name))).collect()
+    }
+
+    fn view(&self, name: &str) -> NodeView {
+        let node = &self.nodes[name];
+        let pods: Vec<&PodRecord> = self.pods.values().filter(|pod| pod.node_name.as_deref() == Some(name)).collect();
+        let mut view = NodeView {
+            labels: node.labels.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
+            unschedulable: node.unschedulable,
+            taints: node.taints.clone(),
+            pods: pods.len() as i64,
+            foreign_pods: pods.iter().filter(|pod| pod.ownership.is_foreign()).count() as i64,
+            pod_limit: node.pod_limit,
+            pod_room: node.pod_limit - pods.len() as i64,
+            capacity: node.capacity.clone(),
+            ..NodeView::default()
+        };
+        for (resource, amount) in &node.allocatable {
+            view.resources.entry(resource.to_string()).or_default().0 += amount;
+        }
+        for pod in pods {
+            for (resource, amount) in &pod.facts.usage {
+                let entry = view.resources.entry(resource.to_string()).or_default();
+                entry.1 += amount;
+                entry.2 += if pod.ownership.is_foreign() { *amount } else { 0 };
+            }
+            for port in &pod.facts.host_ports {
+                *view.ports.entry(port.clone()).or_default() += 1;
+            }
+        }
+        view.resources.retain(|_, amounts| *amounts != (0, 0, 0));
+        view
+    }
+}
+
+impl Model {
+    fn labels_of(&self, namespace: &str) -> Labels {
+        self.namespaces.get(namespace).cloned().unwrap_or_default()
+    }
+
+    fn pods_on<'a>(&'a self, node: &'a str) -> impl Iterator<Item = &'a PodRecord> {
+        self.pods.values().filter(move |pod| pod.node_name.as_deref() == Some(node))
+    }
+
+    /// Counts pod by pod and compares.
+    fn check_count(&self, snapshot: &Snapshot, key: &CountKey) {
+        let counts = |pod: &&PodRecord| {
+            (key.terminating || !pod.terminating)
+                && key.selectors.iter().all(|selector| {
+                    selector
+                        .matches(&pod.namespace, &pod.facts.labels, |namespace| self.namespaces.get(namespace).cloned())
+                })
+        };
+        let recount: BTreeMap<String, u32> =
+            self.nodes.keys().map(|node| (node.clone(), self.pods_on(node).filter(counts).count() as u32)).collect();
+        assert_eq!(counts_of(snapshot, key), recount, "{key:?}");
+    }
+
+    /// Matches term by term and compares, for a pod with these labels.
+    fn check_terms(&self, snapshot: &Snapshot, labels: &Labels) {
+        let mut found: BTreeMap<String, u32> = BTreeMap::new();
+        for (_, rows) in snapshot.anti_affinity("ns", labels) {
+            for (row, terms) in rows.iter() {
+                *found.entry(snapshot.node_name(*row).to_owned()).or_default() += terms;
+            }
+        }
+        let mut recount: BTreeMap<String, u32> = BTreeMap::new();
+        for node in self.nodes.keys() {
+            let terms = self.pods_on(node).flat_map(|pod| &pod.facts.anti_affinity_terms);
+            let matches = |term: &&AntiAffinityTerm| {
+                term.selector.matches("ns", labels, |namespace| Some(self.labels_of(namespace)))
+            };
+            let count = terms.filter(matches).count() as u32;
+            if count > 0 {
+                recount.insert(node.clone(), count);
+            }
+        }
+        assert_eq!(found, recount);
+    }
+}
+
+pub(crate) fn counts_of(snapshot: &Snapshot, key: &CountKey) -> BTreeMap<String, u32> {
+    let counts = snapshot.count(key);
+    assert_eq!(counts.len(), snapshot.node_count());
+    let named = counts.iter().enumerate();
+    named.map(|(row, count)| (snapshot.node_name(Row(row as u32)).to_owned(), *count)).collect()
+}
+
+pub(crate) fn views_of(snapshot: &Snapshot) -> BTreeMap<String, NodeView> {
+    (0..snapshot.node_count())
+        .map(|row| (snapshot.names().flat()[row].to_string(), view_of(snapshot, Row(row as u32))))
+        .collect()
+}
+
+pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
+    let at = |column: &Column<i64>| *column.get(row).unwrap();
+    let keys: BTreeSet<&str> = KEYS.into_iter().collect();
+    let by_columns: BTreeMap<String, String> = keys
+        .iter()
+        .filter_map(|key| {
+            let column = snapshot.label_column(key)?;
+            let text = column.dictionary().text(*column.codes.get(row).unwrap())?;
+            assert_eq!(column.dictionary().code(text), column.codes.get(row).copied());
+            Some(((*key).to_owned(), text.to_string()))
+        })
+        .collect();
+    let by_sets: BTreeMap<String, String> =
+        snapshot.labels().get(row).unwrap().iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    assert_eq!(by_columns, by_sets, "label columns and label sets of one row");
+    let resources = RESOURCES.into_iter().filter_map(|name| {
+        let resource = snapshot.resource(name)?;
+        let (allocatable, free) = (at(&resource.allocatable), at(&resource.free));
+        Some((name.to_owned(), (allocatable, allocatable - free, at(&resource.foreign))))
+    });
+    NodeView {
+        labels: by_columns,
+        unschedulable: *snapshot.unschedulable().get(row).unwrap() == 1,
+        taints: (**snapshot.taint_sets().get(Row(*snapshot.taint_codes().get(row).unwrap())).unwrap()).clone(),
+        resources: resources.filter(|(_, amounts)| *amounts != (0, 0, 0)).collect(),
+        pods: at(snapshot.pods()),
+        foreign_pods: at(snapshot.foreign_pods()),
+        pod_limit: at(snapshot.pod_limit()),
+        pod_room: at(snapshot.pod_room()),
+        ports: snapshot
+            .port_sets()
+            .get(Row(*snapshot.port_codes().get(row).unwrap()))
+            .unwrap()
+            .iter()
+            .cloned()
+            .collect(),
+        capacity: snapshot.capacity(row).unwrap().to_vec(),
+    }
+}
+
+/// The last one is listed by no node.
+const RESOURCES: [&str; 5] = ["cpu", "memory", "gpu", "fpga", "odd"];
+
+const KEYS: [&str; 5] = ["zone", "disk", "team", "arch", "rack"];
+
+pub(crate) fn text(text: &str) -> Arc<str> {
+    Arc::from(text)
+}
+
+pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
+    let labels: BTreeMap<Arc<str>, Arc<str>> = (0..random.usize(0..5))
+        .map(|_| (text(KEYS[random.usize(0..KEYS.len())]), text(&format!("v{}", random.u8(0..4)))))
+        .collect();
+    let resources: BTreeMap<Arc<str>, i64> =
+        (0..random.usize(0..4)).map(|_| (text(RESOURCES[random.usize(0..4)]), random.i64(0..1000))).collect();
+    NodeFacts {
+        name: text(name),
+        resource_version: text(""),
+        labels: labels.into_iter().collect(),
+        unschedulable: random.u8(0..4) == 0,
+        features: Vec::new(),
+        taints: (0..random.usize(0..3))
+            .map(|_| Taint {
+                key: KEYS[random.usize(0..2)].to_owned(),
+                value: String::new(),
+                effect: if random.bool() { TaintEffect::NoSchedule } else { TaintEffect::NoExecute },
+            })
+            .collect(),
+        capacity: vec![(text("cpu"), random.i64(0..4))],
+        allocatable: resources.into_iter().collect(),
+        pod_limit: random.i64(0..110),
+    }
+}
+
+pub(crate) fn random_labels(random: &mut fastrand::Rng) -> Labels {
+    let labels: BTreeMap<Arc<str>, Arc<str>> = (0..random.usize(0..3))
+        .map(|_| (text(["app", "tier"][random.usize(0..2)]), text(&format!("v{}", random.u8(0..3)))))
+        .collect();
+    labels.into_iter().collect()
+}
+
+pub(crate) fn random_selector(random: &mut fastrand::Rng) -> PodSelector {
+    let requirement = |random: &mut fastrand::Rng| {
+        let operator = [Operator::In, Operator::NotIn, Operator::Exists, Operator::DoesNotExist][random.usize(0..4)];
+        let values = (0..random.u8(1..3)).map(|value| text(&format!("v{value}")));
+        LabelRequirement::new(["app", "tier"][random.usize(0..2)], operator, values).unwrap()
+    };
+    let requirements = (0..random.usize(0..3)).map(|_| requirement(random)).collect();
+    let by_namespace = (random.u8(0..3) == 0).then(|| (0..random.usize(0..2)).map(|_| requirement(random)).collect());
+    let namespaces = if random.bool() { vec![text("ns")] } else { vec![text("ns"), text("other")] };
+    PodSelector { namespaces, namespace_requirements: by_namespace, requirements }
+}
+
+pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Arc<str>>) -> PodRecord {
+    let usage: BTreeMap<Arc<str>, i64> = (0..random.usize(0..4))
+        .map(|_| (text(["cpu", "memory", "gpu", "odd"][random.usize(0..4)]), random.i64(0..50)))
+        .collect();
+    let ports: BTreeSet<HostPort> = (0..random.usize(0..6) / 3)
+        .map(|_| HostPort {
+            ip: text(if random.bool() { "0.0.0.0" } else { "10.0.0.1" }),
+            protocol: text("TCP"),
+            port: random.i32(80..83),
+        })
+        .collect();
+    let nominated_node = (node.is_none() && random.bool()).then(|| text(&format!("n{}", random.u8(0..12))));
+    PodRecord {
+        uid: text(&format!("{name}-{}", random.u8(0..2))),
+        namespace: text("ns"),
+        name: text(name),
+        resource_version: text(""),
+        node_name: node,
+        terminating: random.u8(0..5) == 0,
+        ownership: [Ownership::Own, Ownership::Foreign, Ownership::ForeignStatic][random.usize(0..3)],
+        priority: random.i32(0..3),
+        nominated_node,
+        facts: Arc::new(PodFacts {
+            usage: usage.into_iter().collect(),
+            host_ports: ports.into_iter().collect(),
+            labels: random_labels(random),
+            anti_affinity_terms: (0..random.usize(0..5) / 2)
+                .map(|_| AntiAffinityTerm { selector: random_selector(random), topology_key: text("zone") })
+                .collect(),
+            ..PodFacts::default()
+        }),
+    }
+}
+
+/// The parts of a row's view that an interface covers.
+fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
+    let all = view.clone();
+    match interface {
+        NodeInterface::Identity => {
+            NodeView { labels: BTreeMap::from([("name".to_owned(), name.to_owned())]), ..NodeView::default() }
+        }
+        NodeInterface::Labels => NodeView { labels: all.labels, ..NodeView::default() },
+        NodeInterface::Taints => {
+            NodeView { taints: all.taints, unschedulable: all.unschedulable, ..NodeView::default() }
+        }
+        NodeInterface::Resources => NodeView {
+            labels: BTreeMap::new(),
+            taints: Vec::new(),
+            unschedulable: false,
+            ports: BTreeMap::new(),
+            capacity: Vec::new(),
+            ..all
+        },
+        NodeInterface::Features => NodeView::default(),
+        NodeInterface::Ports => NodeView { ports: all.ports, ..NodeView::default() },
+    }
+}
+
+#[test]
+fn random_histories_leave_the_cache_equal_to_a_recount() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let (mut met, metrics) = (BTreeMap::new(), Metrics::default());
+    for round in 0..40 {
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
+        let (mut writer, reader) = new();
+        writer.set_metrics(metrics.clone());
+        let mut model = Model::default();
+        let mut kept: Vec<(Arc<Snapshot>, BTreeMap<String, NodeView>)> = Vec::new();
+        let mut keys: Vec<CountKey> = Vec::new();
+        let mut follower = decisions::Follower::new(&mut writer);
+        let mut now = Instant::now();
+        for _ in 0..250 {
+            let node_name = format!("n{}", random.u8(0..12));
+            let pod_name = format!("p{}", random.u8(0..30));
+            match random.u8(0..10) {
+                0..3 => {
+                    let node = random_node(&mut random, &node_name);
+                    writer.apply_node(&node);
+                    model.nodes.insert(node_name, node);
+                }
+                3 => {
+                    writer.remove_node(&node_name);
+                    model.remove_node(&node_name);
+                }
+                4..9 => {
+                    let bound = (random.u8(0..4) > 0).then(|| text(&node_name));
+                    let mut pod = random_pod(&mut random, &pod_name, bound);
+                    if random.u8(0..8) == 0 {
+                        model.bind_as_decided(&mut random, &mut pod);
+                    }
+                    model.apply_pod(pod.clone());
+                    writer.apply_pod(pod);
+                }
+                _ => {
+                    let uid = format!("{pod_name}-{}", random.u8(0..2));
+                    writer.remove_pod(&uid);
+                    model.remove_pod(&uid);
+                }
+            }
+            if random.u8(0..2) == 0 {
+                now += Duration::from_secs(random.u64(0..3));
+                model.decide(&mut random, &mut writer, now);
+            }
+            if random.u8(0..8) == 0 {
+                let (name, labels) = (["ns", "other"][random.usize(0..2)], random_labels(&mut random));
+                match random.bool() {
+                    true => {
+                        writer.apply_namespace(name, &labels);
+                        model.namespaces.insert(name.to_owned(), labels);
+                    }
+                    false => {
+                        writer.remove_namespace(name);
+                        model.namespaces.remove(name);
+                    }
+                }
+            }
+            if random.u8(0..3) == 0 {
+                continue;
+            }
+            writer.publish();
+            assert_eq!(writer.audit(0..u32::MAX), []);
+            let snapshot = reader.snapshot();
+            if random.u8(0..4) == 0 {
+                let selectors: BTreeSet<PodSelector> =
+                    (0..random.usize(1..3)).map(|_| random_selector(&mut random)).collect();
+                keys.push(CountKey { selectors: selectors.into_iter().collect(), terminating: random.bool() });
+            }
+            keys.iter().for_each(|key| model.check_count(&snapshot, key));
+            model.check_terms(&snapshot, &random_labels(&mut random));
+            assert_eq!(views_of(&snapshot), model.views());
+            model.check_advertised(&snapshot);
+            model.check_nominated(&snapshot);
+            follower.check(&model, &snapshot);
+            let by_name = snapshot.rows_by_name();
+            assert!(by_name.iter().map(|row| snapshot.node_name(*row)).eq(model.nodes.keys().map(String::as_str)));
+            assert_eq!(reader.pods().len(), model.pods.len());
+            for pod in model.pods.values() {
+                assert_eq!(*reader.pods().by_name("ns", &pod.name).unwrap(), *pod);
+            }
+            for (row, name) in snapshot.names().iter().enumerate() {
+                assert_eq!(snapshot.node_row(name), Some(Row(row as u32)));
+            }
+            if random.u8(0..10) == 0 {
+                kept.push((snapshot, model.views()));
+            }
+        }
+        for (outcome, times) in model.met {
+            *met.entry(outcome).or_default() += times;
+        }
+        writer.publish();
+        let last = reader.snapshot();
+        for (snapshot, views) in &kept {
+            assert_eq!(views_of(snapshot), *views, "an old snapshot never changes");
+            for key in &keys {
+                let counts: BTreeMap<String, u32> = counts_of(snapshot, key);
+                assert_eq!(counts, counts_of(snapshot, key));
+                assert_eq!(counts.len(), snapshot.node_count());
+            }
+            for interface in NodeInterface::ALL {
+                let changed = last.rows_changed(interface, snapshot.generation()).unwrap();
+                for row in (0..last.node_count().max(snapshot.node_count())).map(|row| Row(row as u32)) {
+                    let differs = row.index() >= last.node_count().min(snapshot.node_count())
+                        || part(&view_of(&last, row), last.node_name(row), interface)
+                            != part(&view_of(snapshot, row), snapshot.node_name(row), interface);
+                    assert!(!differs || changed.contains(&row), "{interface:?} {row:?} changed unseen");
+                }
+            }
+        }
+    }
+    decisions::check_that_all_was_met(&met, &metrics);
+}
+
+#[test]
+fn a_no_op_update_changes_no_generation() {
+    let (mut writer, reader) = new();
+    let mut random = fastrand::Rng::with_seed(1);
+    let node = random_node(&mut random, "n");
+    let pod = random_pod(&mut random, "p", Some(text("n")));
+    let mut generations = BTreeSet::new();
+    for _ in 0..3 {
+        writer.apply_node(&node);
+        writer.apply_pod(pod.clone());
+        writer.publish();
+        generations.insert(reader.snapshot().generation());
+    }
+    assert_eq!(generations.len(), 1);
+}
+
+#[test]
+fn keys_that_no_node_carries_make_no_column() {
+    let (mut writer, reader) = new();
+    let mut random = fastrand::Rng::with_seed(2);
+    writer.apply_node(&NodeFacts { labels: [(text("zone"), text("a"))].into(), ..random_node(&mut random, "n") });
+    writer.publish();
+    let snapshot = reader.snapshot();
+    for key in 0..1_000 {
+        assert!(snapshot.label_column(&format!("odd-{key}")).is_none());
+    }
+    assert!(snapshot.label_column("zone").is_some());
+    assert_eq!(snapshot.label_columns_built(), 1);
+}
+
+#[test]
+fn a_dictionary_of_ever_new_texts_is_compacted() {
+    let (mut writer, reader) = new();
+    let mut random = fastrand::Rng::with_seed(3);
+    let plain = random_node(&mut random, "n");
+    for value in 0..10_000 {
+        let labels = [(text("heartbeat"), text(&format!("{value}")))];
+        writer.apply_node(&NodeFacts { labels: labels.into(), ..plain.clone() });
+        writer.publish();
+        let column = reader.snapshot().label_column("heartbeat").unwrap();
+        let code = column.codes.get(Row(0)).copied().unwrap();
+        assert_eq!(column.dictionary().text(code).unwrap().as_ref(), format!("{value}"));
+        assert!(column.dictionary().listed().len() <= 2 * DICTIONARY_DEAD_MIN + 2);
+    }
+}
+
+#[test]
+fn classes_of_devices_raise_the_generation_though_there_is_no_node() {
+    let (mut writer, reader) = new();
+    let before = reader.snapshot();
+    writer.apply_device_class("gpu", &[text("example.com/gpu")]);
+    writer.publish();
+    let after = reader.snapshot();
+    assert!(!before.device_class_serves("example.com/gpu") && after.device_class_serves("example.com/gpu"));
+    assert!(after.generation() > before.generation());
+    writer.apply_device_class("other", &[text("example.com/gpu"), text("example.com/fpga")]);
+    writer.remove_device_class("gpu");
+    writer.publish();
+    let shared = reader.snapshot();
+    assert!(shared.device_class_serves("example.com/gpu"), "another class still serves it");
+    writer.remove_device_class("other");
+    writer.publish();
+    assert!(!reader.snapshot().device_class_serves("example.com/gpu"));
+    assert!(reader.snapshot().generation() > shared.generation());
+}

@@ -1,0 +1,101 @@
+//! Nodes that come, change and go. Start with [`Writer::apply_node`].
+
+use std::sync::Arc;
+
+use super::Writer;
+use super::failpoint::step;
+use crate::columns::change_log::NodeInterface;
+use crate::columns::{Delta, Row};
+use crate::metadata::{Amounts, NodeFacts};
+
+impl Writer {
+    /// Adds a node, or replaces what is known of the node of that name.
+    pub fn apply_node(&mut self, node: &NodeFacts) {
+        let name = &node.name;
+        let begun = self.placement.begin([name]);
+        let (row, is_new) = match self.nodes.row(name) {
+            Some(row) => (row, false),
+            None => {
+                self.drop_unindexed(name);
+                self.counts.push();
+                (self.nodes.push(name), true)
+            }
+        };
+        if is_new {
+            self.record_all(row);
+        }
+        step();
+        self.set_facts(row, node);
+        step();
+        if is_new {
+            for pod in self.placement.on(name).to_vec() {
+                self.apply(Delta::Add, row, &pod);
+            }
+        }
+        self.placement.end(begun);
+    }
+
+    /// Removes a node. Its pods stay known, and count again once a node of that name appears; pods that were only assumed
+    /// on it are pending again.
+    pub fn remove_node(&mut self, name: &str) {
+        // A row is about to move: what the columns hold of it must equal the sum of its pods.
+        self.repair_nodes(self.placement.unfinished());
+        self.placement.take_unfinished();
+        let Some(row) = self.nodes.row(name) else { return };
+        let begun = self.placement.begin([&Arc::from(name)]);
+        self.revert_assumed_on(name);
+        for pod in self.placement.on(name).to_vec() {
+            self.apply(Delta::Remove, row, &pod);
+        }
+        let (nodes, placement) = (&mut self.nodes, &self.placement);
+        let pods_on = |node: &str| placement.on(node);
+        self.advertised.remove(name, |old| nodes.set_allocatable(row, &Amounts::default(), old, pods_on));
+        let codes = self.nodes.codes(row);
+        // Two rows change: the one that now holds another node, and the last one, which no longer exists.
+        let last = Row(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX));
+        if last != row
+            && let Some(moved) = self.nodes.index().name(last)
+        {
+            let pods = self.placement.on(moved).to_vec();
+            self.nodes.move_terms(last, row, &pods);
+        }
+        self.nodes.swap_remove(row);
+        self.counts.swap_remove(row);
+        // Only now, so that a removal that is tried once more gives nothing back twice.
+        self.dictionaries.release(&codes);
+        self.record_all(row);
+        self.record_all(last);
+        self.placement.end(begun);
+    }
+
+    fn set_facts(&mut self, row: Row, node: &NodeFacts) {
+        if self.nodes.set_labels(row, &node.labels) {
+            self.record(NodeInterface::Labels, row);
+        }
+        if self.nodes.set_taints(row, node, &mut self.dictionaries) {
+            self.record(NodeInterface::Taints, row);
+        }
+        if self.set_allocatable(row, node) {
+            self.record(NodeInterface::Resources, row);
+        }
+        if self.nodes.set_capacity(row, &node.capacity, &mut self.dictionaries) {
+            // No fact interface shows it: no row has changed for a predicate.
+            self.advance_generation();
+        }
+        if self.nodes.set_features(row, node, &mut self.dictionaries) {
+            self.record(NodeInterface::Features, row);
+        }
+    }
+
+    /// Replaces what a node advertises; true where that changes something.
+    fn set_allocatable(&mut self, row: Row, node: &NodeFacts) -> bool {
+        let mut changed = false;
+        let (nodes, placement) = (&mut self.nodes, &self.placement);
+        let pods_on = |node: &str| placement.on(node);
+        self.advertised.replace(&node.name, &node.allocatable, |old| {
+            nodes.set_allocatable(row, &node.allocatable, old, pods_on);
+            changed = true;
+        });
+        self.nodes.set_pod_limit(row, node.pod_limit) || changed
+    }
+}

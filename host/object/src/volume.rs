@@ -1,0 +1,145 @@
+//! Volumes of pods, and the in-tree volume sources that a pod and a PersistentVolume share.
+//!
+//! Start with [`Volume`], then [`InTreeSource`]. PersistentVolumes themselves are in [`crate::storage`].
+
+use serde::Deserialize;
+
+use crate::field::{null_is_default, presence};
+
+/// One entry of `spec.volumes`, of which only the kinds are kept that can keep a pod from a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Volume {
+    /// The volume's name, from which the name of an ephemeral volume's claim is made.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// A claim by name.
+    #[serde(default)]
+    pub persistent_volume_claim: Option<ClaimSource>,
+    /// Whether a claim is made for this volume and this pod.
+    #[serde(default, deserialize_with = "presence")]
+    pub ephemeral: bool,
+    /// A GCE persistent disk.
+    #[serde(default)]
+    pub gce_persistent_disk: Option<GcePersistentDisk>,
+    /// An EBS volume.
+    #[serde(default)]
+    pub aws_elastic_block_store: Option<VolumeId>,
+    /// An iSCSI target.
+    #[serde(default)]
+    pub iscsi: Option<Iscsi>,
+    /// A Ceph RADOS block device.
+    #[serde(default)]
+    pub rbd: Option<Rbd>,
+    /// A Cinder volume.
+    #[serde(default)]
+    pub cinder: Option<VolumeId>,
+    /// An Azure disk.
+    #[serde(default)]
+    pub azure_disk: Option<AzureDisk>,
+    /// A Portworx volume.
+    #[serde(default)]
+    pub portworx_volume: Option<VolumeId>,
+}
+
+impl Volume {
+    /// The in-tree source that a CSI driver has replaced; none for any other kind.
+    pub fn in_tree(&self) -> Option<InTreeSource<'_>> {
+        (self.gce_persistent_disk.as_ref().map(InTreeSource::Gce))
+            .or(self.aws_elastic_block_store.as_ref().map(InTreeSource::Ebs))
+            .or(self.cinder.as_ref().map(InTreeSource::Cinder))
+            .or(self.azure_disk.as_ref().map(InTreeSource::Azure))
+            .or(self.portworx_volume.as_ref().map(InTreeSource::Portworx))
+    }
+}
+
+/// `persistentVolumeClaim` of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimSource {
+    /// The claim's name, in the pod's namespace.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub claim_name: String,
+}
+
+/// `iscsi` of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Iscsi {
+    /// The target's qualified name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub iqn: String,
+    /// Whether it is mounted for reading only.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub read_only: bool,
+}
+
+/// `rbd` of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rbd {
+    /// Ceph's monitors.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub monitors: Vec<String>,
+    /// The pool; empty where the source leaves it to the API server's default.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub pool: String,
+    /// The image.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub image: String,
+    /// Whether it is mounted for reading only.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub read_only: bool,
+}
+
+/// The source of a volume, in a pod or a PersistentVolume, of an in-tree kind that a CSI driver has replaced and whose
+/// use kube-scheduler counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InTreeSource<'a> {
+    /// A GCE persistent disk.
+    Gce(&'a GcePersistentDisk),
+    /// An EBS volume.
+    Ebs(&'a VolumeId),
+    /// A Cinder volume.
+    Cinder(&'a VolumeId),
+    /// An Azure disk.
+    Azure(&'a AzureDisk),
+    /// A Portworx volume.
+    Portworx(&'a VolumeId),
+}
+
+/// A GCE persistent disk.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GcePersistentDisk {
+    /// The disk's name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub pd_name: String,
+    /// Whether it is mounted for reading only.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub read_only: bool,
+}
+
+/// A volume known by an ID.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VolumeId {
+    /// The ID.
+    #[serde(default, rename = "volumeID", deserialize_with = "null_is_default")]
+    pub volume_id: String,
+    /// Whether it is mounted for reading only.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub read_only: bool,
+}
+
+/// An Azure disk.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AzureDisk {
+    /// The disk's URI.
+    #[serde(default, rename = "diskURI", deserialize_with = "null_is_default")]
+    pub disk_uri: String,
+    /// `Managed`, `Dedicated` or `Shared`.
+    #[serde(default)]
+    pub kind: Option<String>,
+}
