@@ -179,5 +179,5 @@ fn streams_are_few_and_end_with_the_process() {
         }
     });
     let (status, output) = sidecar.wait();
-    assert!(status.success() && !output.contains("cut short"), "{output}");
+    assert!(status.success() && !output.contains("cut off"), "{output}");
 }
