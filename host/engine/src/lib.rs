@@ -356,7 +356,7 @@ impl Engine {
                 uid: Arc::from(pod.metadata.uid.as_str()),
                 priority: pod.spec.priority.unwrap_or(0),
                 node_name,
-                facts: Arc::new(metadata::pod(pod)),
+                facts: Arc::new(metadata::pod_with_annotations(pod, &self.running.load().policy.annotation_keys)),
             });
         }
         let record = self.record(pod)?;

@@ -18,6 +18,7 @@ use nodesift_cache::{self as cache, Reader, SharedWriter};
 use nodesift_engine::Engine;
 use nodesift_policy::Policy;
 use nodesift_sandbox::Runtime;
+use nodesift_source::change::Compiler;
 use nodesift_source::{self as source, files};
 
 /// A real cluster of 298 nodes and 1,737 pods, 94 of them pending. `serve` uses it if no cluster is given.
@@ -59,7 +60,9 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
         Origin::Live => Ok(files::Contents::default()),
     };
     let contents = contents.map_err(|error| Failure::Data(error.into()))?;
-    source::load(&contents.objects, &engine.policy().scheduler_names, &mut writer);
+    let policy = engine.policy();
+    let compiler = Compiler::new(&policy.scheduler_names).with_annotations(&policy.annotation_keys);
+    source::load(&contents.objects, &compiler, &mut writer);
     Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), skipped: contents.skipped })
 }
 

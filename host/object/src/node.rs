@@ -34,6 +34,9 @@ pub struct Metadata {
     /// Labels.
     #[serde(default, deserialize_with = "null_is_default")]
     pub labels: Labels,
+    /// Annotations. Their values can be large; what is compiled of a node has only those that the policy lists.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub annotations: Labels,
 }
 
 /// `spec` of a Node.

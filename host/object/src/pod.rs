@@ -33,7 +33,7 @@ impl Pod {
     }
 }
 
-/// `metadata` of a Pod. Annotations are not kept.
+/// `metadata` of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
@@ -52,6 +52,9 @@ pub struct Metadata {
     /// Labels.
     #[serde(default, deserialize_with = "null_is_default")]
     pub labels: Labels,
+    /// Annotations. Their values can be large; what is compiled of a pod has only those that the policy lists.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub annotations: Labels,
     /// Whether `deletionTimestamp` is set: the pod is being deleted and still uses its resources.
     #[serde(default, rename = "deletionTimestamp", deserialize_with = "presence")]
     pub terminating: bool,

@@ -169,6 +169,10 @@ interfaces! {
         "namespace" => untimed namespace() -> Arc<str>;
         "label" => untimed label(key: text) -> Option<Arc<str>>;
     }
+    /// The pod's annotations that the policy lists.
+    PodAnnotations = "pod-annotations", pods_on_nodes: false {
+        "annotation" => untimed annotation(key: text) -> Option<Arc<str>>;
+    }
     /// The node that the pod names, its node selector and required node affinity.
     PodPlacement = "pod-placement", pods_on_nodes: false {
         "node-name" => untimed node_name() -> Option<Arc<str>>;
@@ -213,6 +217,13 @@ interfaces! {
         "dictionary" => timed label_dictionary(key: text) -> Arc<[Arc<str>]>;
         "integers" => timed label_integers(key: text) -> Arc<[i64]>;
         "code" => timed label_code(key: text, value: text) -> Option<u32>;
+    }
+    /// Node annotations that the policy lists, as dictionary-encoded columns.
+    NodeAnnotations = "node-annotations", pods_on_nodes: false {
+        "column" => timed annotation_column(key: text) -> Arc<[u32]>;
+        "dictionary" => timed annotation_dictionary(key: text) -> Arc<[Arc<str>]>;
+        "integers" => timed annotation_integers(key: text) -> Arc<[i64]>;
+        "code" => timed annotation_code(key: text, value: text) -> Option<u32>;
     }
     /// Cordons and taints.
     NodeTaints = "node-taints", pods_on_nodes: false {

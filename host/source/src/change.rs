@@ -88,21 +88,28 @@ pub enum Change {
 #[derive(Debug, Clone)]
 pub struct Compiler {
     own_schedulers: Arc<[String]>,
+    annotation_keys: Arc<[String]>,
     pool: Pool,
 }
 
 impl Compiler {
     /// `own_schedulers` are the schedulers of the policy: the pods of any other are foreign.
     pub fn new(own_schedulers: &[String]) -> Self {
-        Self { own_schedulers: own_schedulers.into(), pool: Pool::default() }
+        Self { own_schedulers: own_schedulers.into(), annotation_keys: Arc::default(), pool: Pool::default() }
+    }
+
+    /// Keeps the annotations with these keys, which are sorted. Without this, all annotations are dropped.
+    #[must_use]
+    pub fn with_annotations(self, annotation_keys: &[String]) -> Self {
+        Self { annotation_keys: annotation_keys.into(), ..self }
     }
 
     /// Compiles an object.
     pub fn compile(&self, object: &Object) -> Compiled {
         let record = match object {
-            Object::Node(node) => Record::Node(Box::new(self.pool.node(node))),
+            Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.annotation_keys))),
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
-            Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers))),
+            Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.annotation_keys))),
             Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
             Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),
             Object::Workload(workload) => Record::Workload(workload.clone()),

@@ -21,10 +21,8 @@ use self::change::Compiler;
 use nodesift_cache::Writer;
 use nodesift_object::Object;
 
-/// Brings objects into an empty cache and publishes them. `own_schedulers` are the schedulers of the policy: the pods
-/// of any other are foreign.
-pub fn load<'a>(objects: impl IntoIterator<Item = &'a Object>, own_schedulers: &[String], cache: &mut Writer) {
-    let compiler = Compiler::new(own_schedulers);
+/// Compiles objects into an empty cache and publishes them.
+pub fn load<'a>(objects: impl IntoIterator<Item = &'a Object>, compiler: &Compiler, cache: &mut Writer) {
     for object in objects {
         let object = compiler.compile(object);
         feed::apply(cache, &object);

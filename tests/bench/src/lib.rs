@@ -184,6 +184,10 @@ impl Facts for Bridge {
         self.0.label(key).as_ref().map(text)
     }
 
+    fn pod_annotations_annotation(&self, key: &str) -> Option<String> {
+        self.0.annotation(key).as_ref().map(text)
+    }
+
     fn pod_placement_node_name(&self) -> Option<String> {
         self.0.node_name().as_ref().map(text)
     }
@@ -240,6 +244,22 @@ impl Facts for Bridge {
 
     fn node_labels_integers(&self, key: &str) -> Vec<i64> {
         self.0.label_integers(key).to_vec()
+    }
+
+    fn node_annotations_column(&self, key: &str) -> Vec<u32> {
+        self.0.annotation_column(key).to_vec()
+    }
+
+    fn node_annotations_code(&self, key: &str, value: &str) -> Option<u32> {
+        self.0.annotation_code(key, value)
+    }
+
+    fn node_annotations_dictionary(&self, key: &str) -> Vec<String> {
+        self.0.annotation_dictionary(key).iter().map(text).collect()
+    }
+
+    fn node_annotations_integers(&self, key: &str) -> Vec<i64> {
+        self.0.annotation_integers(key).to_vec()
     }
 
     fn node_taints_unschedulable(&self) -> Vec<u8> {

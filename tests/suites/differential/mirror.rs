@@ -7,6 +7,7 @@ use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::Event;
 use nodesift_object::{self as object, Object};
+use nodesift_source::change::Compiler;
 use nodesift_source::{self as source, files};
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ impl Mirror {
     /// Brings a new cluster's objects in, as a source does.
     pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
         let objects: Vec<Object> = objects.filter_map(decode).collect();
-        source::load(&objects, &self.own_schedulers, &mut self.writer);
+        source::load(&objects, &Compiler::new(&self.own_schedulers), &mut self.writer);
     }
 
     /// Follows events and publishes what they led to.

@@ -89,7 +89,8 @@ impl Service {
                 format!("is {bound:?}, and the node to assume it on is {node:?}: send the same, or leave it out"),
             ));
         }
-        Ok(metadata::pod_record(pod, &self.engine().policy().scheduler_names))
+        let policy = self.engine().policy();
+        Ok(metadata::pod_record_with_annotations(pod, &policy.scheduler_names, &policy.annotation_keys))
     }
 
     /// The UID that the cache has for a pod, or would have.

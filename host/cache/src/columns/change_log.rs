@@ -12,6 +12,8 @@ pub enum NodeInterface {
     Identity,
     /// `node-labels`.
     Labels,
+    /// `node-annotations`.
+    Annotations,
     /// `node-taints`.
     Taints,
     /// `node-resources`.
@@ -24,8 +26,15 @@ pub enum NodeInterface {
 
 impl NodeInterface {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Identity, Self::Labels, Self::Taints, Self::Resources, Self::Ports, Self::Features];
+    pub const ALL: [Self; 7] = [
+        Self::Identity,
+        Self::Labels,
+        Self::Annotations,
+        Self::Taints,
+        Self::Resources,
+        Self::Ports,
+        Self::Features,
+    ];
 }
 
 /// Changes of all interfaces; the generations in it only rise.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::facts::{HostPort, NodeFacts, Ownership, PodFacts, PodRecord, pins_to};
-use super::labels::{Amounts, labels};
+use super::labels::{Amounts, labels, selected};
 use super::requests::{self, Requests};
 use super::selector;
 use super::volumes;
@@ -12,8 +12,14 @@ use nodesift_object::selector::NodeSelector;
 use nodesift_object::status::Phase;
 use nodesift_object::{DeviceClass, Kind, Node, Pod};
 
-/// What the cache keeps of a node.
-pub fn node(node: &Node) -> NodeFacts {
+/// What the cache keeps of a node, without annotations.
+pub fn node(object: &Node) -> NodeFacts {
+    node_with_annotations(object, &[])
+}
+
+/// What the cache keeps of a node. `annotation_keys` are those that the policy lists, sorted; all other annotations are
+/// dropped.
+pub fn node_with_annotations(node: &Node, annotation_keys: &[String]) -> NodeFacts {
     let listed = requests::allocatable(node);
     let mut allocatable = amounts(&listed);
     allocatable.retain(|(name, _)| &**name != requests::PODS);
@@ -21,6 +27,7 @@ pub fn node(node: &Node) -> NodeFacts {
         name: Arc::from(node.metadata.name.as_str()),
         resource_version: Arc::from(node.metadata.resource_version.as_str()),
         labels: labels(&node.metadata.labels),
+        annotations: selected(&node.metadata.annotations, annotation_keys),
         unschedulable: node.spec.unschedulable,
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
@@ -30,12 +37,18 @@ pub fn node(node: &Node) -> NodeFacts {
     }
 }
 
-/// What predicates read about a pod, and what it uses of a node.
-pub fn pod(pod: &Pod) -> PodFacts {
+/// What predicates read about a pod, without annotations, and what it uses of a node.
+pub fn pod(object: &Pod) -> PodFacts {
+    pod_with_annotations(object, &[])
+}
+
+/// What predicates read about a pod, and what it uses of a node. `annotation_keys` as for [`node_with_annotations`].
+pub fn pod_with_annotations(pod: &Pod, annotation_keys: &[String]) -> PodFacts {
     let spec = &pod.spec;
     PodFacts {
         namespace: Arc::from(pod.metadata.namespace.as_str()),
         labels: labels(&pod.metadata.labels),
+        annotations: selected(&pod.metadata.annotations, annotation_keys),
         node_selector: labels(&spec.node_selector),
         required_affinity: required_affinity(pod).cloned(),
         is_pinned: false,
@@ -57,8 +70,8 @@ pub fn pod(pod: &Pod) -> PodFacts {
 }
 
 /// The part of [`pod`] that pods of one template share.
-pub(super) fn shared(object: &Pod) -> PodFacts {
-    let facts = pod(object);
+pub(super) fn shared(object: &Pod, annotation_keys: &[String]) -> PodFacts {
+    let facts = pod_with_annotations(object, annotation_keys);
     if is_pinned(object) { PodFacts { required_affinity: None, is_pinned: true, ..facts } } else { facts }
 }
 
@@ -72,9 +85,15 @@ fn required_affinity(object: &Pod) -> Option<&NodeSelector> {
     object.spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref())
 }
 
-/// What the cache keeps of one pod. `own_schedulers` are the schedulers of the policy.
+/// What the cache keeps of one pod, without annotations. `own_schedulers` are the schedulers of the policy.
 pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
-    record_with(object, own_schedulers, Arc::new(shared(object)), node_name(object).map(Arc::from))
+    pod_record_with_annotations(object, own_schedulers, &[])
+}
+
+/// What the cache keeps of one pod. `annotation_keys` as for [`node_with_annotations`].
+pub fn pod_record_with_annotations(object: &Pod, own_schedulers: &[String], annotation_keys: &[String]) -> PodRecord {
+    let facts = Arc::new(shared(object, annotation_keys));
+    record_with(object, own_schedulers, facts, node_name(object).map(Arc::from))
 }
 
 /// The node that a pod is bound to.

@@ -22,6 +22,8 @@ pub struct NodeFacts {
     pub resource_version: Arc<str>,
     /// `metadata.labels`.
     pub labels: Labels,
+    /// `metadata.annotations`, those that the policy lists.
+    pub annotations: Labels,
     /// `spec.unschedulable`.
     pub unschedulable: bool,
     /// `spec.taints`, in order.
@@ -116,6 +118,8 @@ pub struct PodFacts {
     pub namespace: Arc<str>,
     /// `metadata.labels`.
     pub labels: Labels,
+    /// `metadata.annotations`, those that the policy lists.
+    pub annotations: Labels,
     /// `spec.nodeSelector`.
     pub node_selector: Labels,
     /// The required node affinity; none where the pod has none, or is pinned.
@@ -194,5 +198,10 @@ impl PodFacts {
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&Arc<str>> {
         value_of(&self.labels, key)
+    }
+
+    /// The value of an annotation; none for a key that the policy does not list.
+    pub fn annotation(&self, key: &str) -> Option<&Arc<str>> {
+        value_of(&self.annotations, key)
     }
 }

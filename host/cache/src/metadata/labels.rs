@@ -15,6 +15,16 @@ pub fn labels(labels: &object::Labels) -> Labels {
     labels.iter().map(|(key, value)| (Arc::from(key), Arc::from(value.as_str()))).collect()
 }
 
+/// The annotations with these keys, which are sorted.
+pub(super) fn selected(annotations: &object::Labels, keys: &[String]) -> Labels {
+    if keys.is_empty() || annotations.is_empty() {
+        return Labels::default();
+    }
+    let is_selected = |key: &str| keys.binary_search_by(|known| known.as_str().cmp(key)).is_ok();
+    let selected = annotations.iter().filter(|(key, _)| is_selected(key));
+    selected.map(|(key, value)| (Arc::from(key), Arc::from(value.as_str()))).collect()
+}
+
 /// The value of a key.
 pub(crate) fn value_of<'a>(labels: &'a Labels, key: &str) -> Option<&'a Arc<str>> {
     let at = labels.binary_search_by(|(known, _)| known.as_ref().cmp(key)).ok()?;

@@ -23,7 +23,10 @@ mod storage;
 mod template;
 pub mod volumes;
 
-pub use compile::{is_terminated, node, pod, pod_record, served_resources};
+pub use compile::{
+    is_terminated, node, node_with_annotations, pod, pod_record, pod_record_with_annotations, pod_with_annotations,
+    served_resources,
+};
 pub use facts::{HostPort, NodeFacts, Ownership, PodFacts, PodRecord};
 pub use labels::{Amounts, Labels, labels};
 pub(crate) use labels::{amount_of, value_of};

@@ -31,9 +31,9 @@ struct Kept {
 }
 
 impl Pool {
-    /// What the cache keeps of one pod.
-    pub fn pod_record(&self, pod: &Pod, own_schedulers: &[String]) -> PodRecord {
-        let (facts, node_name) = template::with_content(pod, |content| {
+    /// What the cache keeps of one pod. `annotation_keys` are those that the policy lists, sorted.
+    pub fn pod_record(&self, pod: &Pod, own_schedulers: &[String], annotation_keys: &[String]) -> PodRecord {
+        let (facts, node_name) = template::with_content(pod, annotation_keys, |content| {
             let (recent, node_name) = {
                 let mut kept = self.kept.lock();
                 kept.sweep_if_due();
@@ -42,7 +42,7 @@ impl Pool {
             };
             let facts = recent.unwrap_or_else(|| {
                 // Compiled outside the lock, so that other threads do not wait.
-                let facts = compile::shared(pod);
+                let facts = compile::shared(pod, annotation_keys);
                 let mut kept = self.kept.lock();
                 let facts = kept.facts(facts);
                 kept.recent.insert(content, &facts);
@@ -53,13 +53,14 @@ impl Pool {
         compile::record_with(pod, own_schedulers, facts, node_name)
     }
 
-    /// What the cache keeps of a node.
-    pub fn node(&self, node: &Node) -> NodeFacts {
-        let mut facts = compile::node(node);
+    /// What the cache keeps of a node. `annotation_keys` are those that the policy lists, sorted.
+    pub fn node(&self, node: &Node, annotation_keys: &[String]) -> NodeFacts {
+        let mut facts = compile::node_with_annotations(node, annotation_keys);
         let mut kept = self.kept.lock();
         kept.sweep_if_due();
         facts.name = kept.texts.keep(facts.name);
         facts.labels = kept.labels(&facts.labels);
+        facts.annotations = kept.labels(&facts.annotations);
         for (resource, _) in &mut facts.allocatable {
             *resource = kept.texts.keep(Arc::clone(resource));
         }
@@ -106,6 +107,7 @@ impl Kept {
         self.sweep_if_due();
         facts.namespace = self.texts.keep(facts.namespace);
         facts.labels = self.labels(&facts.labels);
+        facts.annotations = self.labels(&facts.annotations);
         facts.node_selector = self.labels(&facts.node_selector);
         for (resource, _) in facts.requests.iter_mut().chain(&mut facts.usage) {
             *resource = self.texts.keep(Arc::clone(resource));
@@ -197,11 +199,11 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..3 * pods.len() {
             let pod = &pods[random.usize(0..pods.len())];
-            assert_eq!(pool.pod_record(pod, &own), compile::pod_record(pod, &own));
+            assert_eq!(pool.pod_record(pod, &own, &[]), compile::pod_record(pod, &own));
         }
         for json in shape.nodes() {
             let node: Node = serde_json::from_str(&json).unwrap();
-            assert_eq!(pool.node(&node), compile::node(&node));
+            assert_eq!(pool.node(&node, &[]), compile::node(&node));
         }
     }
 
@@ -213,7 +215,7 @@ mod tests {
                 r#"{{"metadata":{{"name":"{name}","labels":{{"app":"a"}}}},
                     "spec":{{"nodeName":"n","containers":[{{"resources":{{"requests":{{"cpu":"{cpu}"}}}}}}]}}}}"#
             ));
-            pool.pod_record(&pod, &[])
+            pool.pod_record(&pod, &[], &[])
         };
         let (a, b, other) = (with("a", "1"), with("b", "1"), with("c", "2"));
         assert!(Arc::ptr_eq(&a.facts, &b.facts) && !Arc::ptr_eq(&a.facts, &other.facts));
@@ -231,7 +233,7 @@ mod tests {
                 format!(r#"{{"requiredDuringSchedulingIgnoredDuringExecution":{{"nodeSelectorTerms":{terms}}}}}"#);
             let spec = format!(r#"{{"nodeName":"{node}","affinity":{{"nodeAffinity":{affinity}}}}}"#);
             let json = format!(r#"{{"metadata":{{"name":"a"}},"spec":{spec}}}"#);
-            let (pod, record) = (pod(&json), pool.pod_record(&pod(&json), &[]));
+            let (pod, record) = (pod(&json), pool.pod_record(&pod(&json), &[], &[]));
             let elsewhere = record.on_node(Some("elsewhere".into()));
             for record in [&record, &elsewhere, &record.on_node(None), &elsewhere.on_node(Some(node.into()))] {
                 assert_eq!(*record.whole_facts(), compile::pod(&pod), "{json}");
@@ -270,7 +272,7 @@ mod tests {
             let json = format!(
                 r#"{{"metadata":{{"name":"{name}","labels":{{"pod":"{name}"}}}},"spec":{{"nodeName":"{name}"}}}}"#
             );
-            let record = pool.pod_record(&pod(&json), &[]);
+            let record = pool.pod_record(&pod(&json), &[], &[]);
             if round % 100 == 0 {
                 held.push(record);
             }

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
 use super::compile;
+use super::labels::selected;
 use super::requests::resize_is_infeasible;
 use crate::limits::TEMPLATE_BYTES_KEPT;
 use nodesift_object::affinity::Affinity;
@@ -30,13 +31,13 @@ impl Hasher for Content {
 }
 
 /// Calls `use_it` with the content of a pod's template. The buffer is the thread's own, and used again for its next pod.
-pub(super) fn with_content<T>(pod: &Pod, use_it: impl FnOnce(&[u8]) -> T) -> T {
+pub(super) fn with_content<T>(pod: &Pod, annotation_keys: &[String], use_it: impl FnOnce(&[u8]) -> T) -> T {
     thread_local! {
         static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
     let mut bytes = BYTES.take();
     bytes.clear();
-    let content = content(pod, bytes);
+    let content = content(pod, annotation_keys, bytes);
     let used = use_it(&content);
     if content.capacity() <= TEMPLATE_BYTES_KEPT {
         BYTES.set(content);
@@ -44,7 +45,7 @@ pub(super) fn with_content<T>(pod: &Pod, use_it: impl FnOnce(&[u8]) -> T) -> T {
     used
 }
 
-fn content(pod: &Pod, bytes: Vec<u8>) -> Vec<u8> {
+fn content(pod: &Pod, annotation_keys: &[String], bytes: Vec<u8>) -> Vec<u8> {
     let mut content = Content(bytes);
     let Pod { metadata, spec, status } = pod;
     let Metadata {
@@ -53,11 +54,14 @@ fn content(pod: &Pod, bytes: Vec<u8>) -> Vec<u8> {
         uid: _,
         resource_version: _,
         labels,
+        annotations,
         terminating: _,
         // Of the owners only the controller.
         owner_references: _,
     } = metadata;
     (namespace, labels, compile::controller(pod)).hash(&mut content);
+    // Only those that the policy lists are compiled.
+    selected(annotations, annotation_keys).hash(&mut content);
     let is_pinned = compile::is_pinned(pod);
     is_pinned.hash(&mut content);
     write_spec(spec, is_pinned, &mut content);

@@ -30,6 +30,8 @@ use nodesift_object::node::Taint;
 pub(crate) struct NodeTable {
     index: NodeIndex,
     labels: NodeLabels,
+    /// Those that the policy lists.
+    annotations: NodeLabels,
     unschedulable: Column<u8>,
     taints: CodedColumn<Vec<Taint>>,
     resources: Resources,
@@ -101,6 +103,11 @@ impl NodeTable {
     /// Labels, and columns of them.
     pub(crate) fn labels(&self) -> &NodeLabels {
         &self.labels
+    }
+
+    /// Annotations that the policy lists, and their columns.
+    pub(crate) fn annotations(&self) -> &NodeLabels {
+        &self.annotations
     }
 
     /// 1 where `spec.unschedulable` is true, else 0.
@@ -186,6 +193,7 @@ impl NodeTable {
     pub(crate) fn push(&mut self, name: &Arc<str>) -> Row {
         let row = self.index.push(name);
         self.labels.push();
+        self.annotations.push();
         self.unschedulable.push(0);
         self.taints.push();
         self.resources.push();
@@ -201,6 +209,7 @@ impl NodeTable {
     /// Takes a row out; the last row moves into its place. Its codes are given back by [`Dictionaries::release`].
     pub(crate) fn swap_remove(&mut self, row: Row) {
         self.labels.swap_remove(row);
+        self.annotations.swap_remove(row);
         self.index.swap_remove(row);
         self.unschedulable.swap_remove(row);
         self.taints.swap_remove(row);
@@ -226,6 +235,11 @@ impl NodeTable {
     /// Replaces labels; true where that changes something, as with all setters.
     pub(crate) fn set_labels(&mut self, row: Row, labels: &Labels) -> bool {
         self.labels.set(row, labels)
+    }
+
+    /// Replaces annotations.
+    pub(crate) fn set_annotations(&mut self, row: Row, annotations: &Labels) -> bool {
+        self.annotations.set(row, annotations)
     }
 
     /// Replaces taints and the mark `spec.unschedulable`.
@@ -348,6 +362,7 @@ impl NodeTable {
     ) {
         self.index.repair(row, report);
         self.labels.repair(row, report);
+        self.annotations.repair(row, report);
         self.slots.repair(row, pods, report);
         self.resources.repair(row, allocatable, pods, advertisers, report);
         let counted = ports::counted(pods.iter().flat_map(|pod| &pod.facts.host_ports));
@@ -363,6 +378,7 @@ impl NodeTable {
     /// Whether a row shows this of a node; what it advertises is compared elsewhere.
     pub(crate) fn holds(&self, row: Row, node: &NodeFacts, dictionaries: &Dictionaries) -> bool {
         self.labels.rows().get(row) == Some(&node.labels)
+            && self.annotations.rows().get(row) == Some(&node.annotations)
             && self.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
             && self.slots.limit().get(row) == Some(&node.pod_limit)
             && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
@@ -389,9 +405,10 @@ impl NodeTable {
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let rows = self.len();
         let resources = self.resources.names().len() * 3 * size_of::<i64>();
-        // Names and labels refer to texts; classes and volumes to lists; the rest are four codes, a flag and four numbers.
-        let references = size_of::<Arc<str>>() + size_of::<Labels>() + 2 * size_of::<Arc<()>>();
+        // Names, labels and annotations refer to texts; classes and volumes to lists; the rest are four codes, a flag and four numbers.
+        let references = size_of::<Arc<str>>() + 2 * size_of::<Labels>() + 2 * size_of::<Arc<()>>();
         let row = references + resources + 4 * size_of::<u32>() + size_of::<u8>() + 4 * size_of::<i64>();
-        (rows * row, self.labels.built_count() * rows * size_of::<u32>())
+        let built = self.labels.built_count() + self.annotations.built_count();
+        (rows * row, built * rows * size_of::<u32>())
     }
 }

@@ -140,6 +140,12 @@ impl Snapshot {
         self.published.nodes.labels().column(key)
     }
 
+    /// One annotation key as a column, built on first use; `None` where no node has the annotation or the policy does not list
+    /// the key.
+    pub fn annotation_column(&self, key: &str) -> Option<Arc<LabelColumn>> {
+        self.published.nodes.annotations().column(key)
+    }
+
     /// 1 where `spec.unschedulable` is true, else 0.
     pub fn unschedulable(&self) -> &Column<u8> {
         self.published.nodes.unschedulable()

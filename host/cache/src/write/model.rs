@@ -34,6 +34,7 @@ struct Model {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct NodeView {
     labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
     unschedulable: bool,
     taints: Vec<Taint>,
     /// allocatable, requested, foreign
@@ -56,6 +57,7 @@ impl Model {
         let pods: Vec<&PodRecord> = self.pods.values().filter(|pod| pod.node_name.as_deref() == Some(name)).collect();
         let mut view = NodeView {
             labels: node.labels.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
+            annotations: node.annotations.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
             unschedulable: node.unschedulable,
             taints: node.taints.clone(),
             pods: pods.len() as i64,
@@ -154,6 +156,12 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
             Some(((*key).to_owned(), text.to_string()))
         })
         .collect();
+    let annotation = |key: &&str| {
+        let column = snapshot.annotation_column(key)?;
+        let text = column.dictionary().text(*column.codes.get(row).unwrap())?;
+        Some(((*key).to_owned(), text.to_string()))
+    };
+    let annotations = ["app", "tier"].iter().filter_map(annotation).collect();
     let by_sets: BTreeMap<String, String> =
         snapshot.labels().get(row).unwrap().iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     assert_eq!(by_columns, by_sets, "label columns and label sets of one row");
@@ -164,6 +172,7 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
     });
     NodeView {
         labels: by_columns,
+        annotations,
         unschedulable: *snapshot.unschedulable().get(row).unwrap() == 1,
         taints: (**snapshot.taint_sets().get(Row(*snapshot.taint_codes().get(row).unwrap())).unwrap()).clone(),
         resources: resources.filter(|(_, amounts)| *amounts != (0, 0, 0)).collect(),
@@ -201,6 +210,7 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         name: text(name),
         resource_version: text(""),
         labels: labels.into_iter().collect(),
+        annotations: random_labels(random),
         unschedulable: random.u8(0..4) == 0,
         features: Vec::new(),
         taints: (0..random.usize(0..3))
@@ -277,11 +287,13 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             NodeView { labels: BTreeMap::from([("name".to_owned(), name.to_owned())]), ..NodeView::default() }
         }
         NodeInterface::Labels => NodeView { labels: all.labels, ..NodeView::default() },
+        NodeInterface::Annotations => NodeView { annotations: all.annotations, ..NodeView::default() },
         NodeInterface::Taints => {
             NodeView { taints: all.taints, unschedulable: all.unschedulable, ..NodeView::default() }
         }
         NodeInterface::Resources => NodeView {
             labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
             taints: Vec::new(),
             unschedulable: false,
             ports: BTreeMap::new(),

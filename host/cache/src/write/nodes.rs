@@ -72,6 +72,9 @@ impl Writer {
         if self.nodes.set_labels(row, &node.labels) {
             self.record(NodeInterface::Labels, row);
         }
+        if self.nodes.set_annotations(row, &node.annotations) {
+            self.record(NodeInterface::Annotations, row);
+        }
         if self.nodes.set_taints(row, node, &mut self.dictionaries) {
             self.record(NodeInterface::Taints, row);
         }

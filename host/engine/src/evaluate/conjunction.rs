@@ -11,6 +11,7 @@ use nodesift_cache::Row;
 use nodesift_sandbox::{Code, Failure, Verdict};
 
 use super::message::PodLevel;
+use super::predicate_verdict::PredicateVerdict;
 use super::row_set::{RowSet, WORD, set_bit};
 use super::scan::{OpenPlaces, Places};
 use crate::answer::{Cycle, FailureGroup};
@@ -19,23 +20,6 @@ use crate::reuse::size::{SHARED, Size as _};
 
 /// Where more than one row in so many differs, all rows are looked at again.
 const PATCH_BELOW: usize = 8;
-
-/// The verdict of one predicate of the policy.
-#[derive(Debug, Clone)]
-pub(crate) struct PredicateVerdict {
-    pub(crate) predicate: Arc<str>,
-    pub(crate) verdict: Arc<Verdict>,
-    pub(crate) scope: Scope,
-}
-
-/// What the codes of a verdict are about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// Every row of the snapshot, whatever the batch is.
-    AllRows,
-    /// The places of the batch.
-    Batch,
-}
 
 /// The verdicts of all predicates over a batch, combined.
 #[derive(Debug, Clone)]
@@ -67,42 +51,6 @@ pub(crate) struct Rejection {
     /// The index of the predicate among those evaluated.
     pub(crate) predicate: usize,
     pub(crate) failure: Failure,
-}
-
-impl PredicateVerdict {
-    /// Why a row fails, by its place in the batch and its row.
-    pub(crate) fn failure(&self, place: usize, row: Row) -> Option<&Failure> {
-        self.verdict.failure_at(match self.scope {
-            Scope::AllRows => row.index(),
-            Scope::Batch => place,
-        })
-    }
-
-    /// Whether codes reject some row of the batch.
-    pub(crate) fn rejects_some(&self, batch: &Batch) -> bool {
-        let mut rejects = false;
-        self.for_each_chunk(batch, |codes| rejects = rejects || codes.iter().any(|code| *code != 0));
-        rejects
-    }
-
-    /// Calls with the codes of the batch's rows, chunk by chunk, in their order; never where all rows have the same.
-    pub(super) fn for_each_chunk(&self, batch: &Batch, mut call: impl FnMut(&[u16])) {
-        let Verdict::ByRow(by_row) = &*self.verdict else { return };
-        match self.selected_codes(batch) {
-            Some(codes) => call(&codes),
-            None => by_row.codes().chunks().for_each(call),
-        }
-    }
-
-    /// The codes of the batch's rows, where the verdict is over all rows and the batch is not.
-    fn selected_codes(&self, batch: &Batch) -> Option<Vec<u16>> {
-        match (batch, self.scope, &*self.verdict) {
-            (Batch::Rows(rows), Scope::AllRows, Verdict::ByRow(by_row)) => {
-                Some(rows.iter().map(|row| by_row.codes().get(row.index())).collect())
-            }
-            _ => None,
-        }
-    }
 }
 
 impl Conjunction {

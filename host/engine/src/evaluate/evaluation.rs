@@ -7,7 +7,8 @@ use nodesift_cache::Row;
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Code, Codes, Failure, RowVerdict, Verdict};
 
-use super::conjunction::{Conjunction, PredicateVerdict};
+use super::conjunction::Conjunction;
+use super::predicate_verdict::PredicateVerdict;
 use super::row_set::RowSet;
 use crate::answer::{FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 use crate::facts::{Batch, Context};

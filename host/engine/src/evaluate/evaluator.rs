@@ -8,7 +8,8 @@ use std::sync::Arc;
 use nodesift_sandbox::Verdict;
 use nodesift_sandbox::fault::Fault;
 
-use super::conjunction::{Conjunction, PredicateVerdict, Scope};
+use super::conjunction::Conjunction;
+use super::predicate_verdict::{PredicateVerdict, Scope};
 use super::evaluation::{Evaluation, verdict_on_fault};
 use crate::answer::FaultReport;
 use crate::facts::{Batch, Context};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use nodesift_cache::Row;
 use nodesift_sandbox::{Code, Failure, Verdict};
 
-use super::conjunction::PredicateVerdict;
+use super::predicate_verdict::PredicateVerdict;
 use super::row_set::RowSet;
 use crate::answer::{Cycle, FailureGroup};
 use crate::facts::Batch;

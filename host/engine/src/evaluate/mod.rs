@@ -3,6 +3,7 @@
 //! ```text
 //! evaluator     calls predicates, or takes their verdicts from the store; start with Evaluator::evaluate
 //! evaluation    the result for one pod, and how it becomes a part of the answer
+//! predicate_verdict   one predicate's verdict, and which rows it is about
 //! conjunction   verdicts of all predicates → per row the first that rejects it
 //!   scan        groups rows by failure, 64 at a time
 //!   message     what concerns the pod as a whole; kube-scheduler's message
@@ -13,5 +14,6 @@ pub(crate) mod conjunction;
 pub(crate) mod evaluation;
 pub(crate) mod evaluator;
 mod message;
+pub(crate) mod predicate_verdict;
 pub(crate) mod row_set;
 mod scan;

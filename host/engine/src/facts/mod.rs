@@ -1,9 +1,15 @@
 //! The facts of one evaluation: one pod, one batch of rows, one snapshot, behind the functions of the contract.
 //!
-//! `context` implements [`Facts`](nodesift_sandbox::Facts): start with [`Context`]. `pods` has the facts about other pods,
-//! `storage` those about volumes and claims.
+//! ```text
+//! interfaces   the functions of the contract, one method each: implements nodesift_sandbox::Facts
+//!   pods       facts about other pods           storage   facts about volumes and claims
+//!   convert    compiled facts ↔ types of the contract
+//! context      the pod, the batch and the snapshot
+//! ```
 
 mod context;
+mod convert;
+mod interfaces;
 mod pods;
 mod storage;
 

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::context::{Context, term};
-use super::pods;
+use super::context::Context;
+use super::convert;
 use nodesift_cache::metadata::volumes::{Disk, DiskKind};
 use nodesift_cache::metadata::{self, BindingMode, VolumeSource};
 use nodesift_cache::{Binding, Obstacle, Owner, Row, resolve};
@@ -113,7 +113,7 @@ impl Context {
             .map(|capacity| wire::StorageCapacity {
                 bytes: capacity.bytes,
                 maximum_volume_bytes: capacity.maximum_volume_bytes,
-                node_selector: capacity.node_selector.as_ref().map(pods::label_selector),
+                node_selector: capacity.node_selector.as_ref().map(convert::label_selector),
             })
             .collect()
     }
@@ -180,7 +180,7 @@ fn claim(claim: &metadata::Claim) -> wire::Claim {
         requested: claim.requested,
         volume_mode: Arc::clone(&claim.volume_mode),
         attributes_class: Arc::clone(&claim.attributes_class),
-        selector: claim.selector.as_ref().map(pods::label_selector),
+        selector: claim.selector.as_ref().map(convert::label_selector),
         bind_completed: claim.bind_completed,
         selected_node: claim.selected_node.clone(),
         phase: Arc::clone(&claim.phase),
@@ -211,7 +211,7 @@ fn volume(volume: &metadata::Volume) -> wire::Volume {
         node_terms: volume
             .node_selector
             .as_ref()
-            .map(|selector| selector.node_selector_terms.iter().map(term).collect()),
+            .map(|selector| selector.node_selector_terms.iter().map(convert::node_selector_term).collect()),
         claim_ref: volume.claim_ref.clone(),
         phase: Arc::clone(&volume.phase),
         deleting: volume.deleting,

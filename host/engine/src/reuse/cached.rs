@@ -10,7 +10,7 @@ use nodesift_cache::{Generation, NodeInterface, Row, Snapshot};
 use nodesift_sandbox::{Codes, Failure, Interface, RowVerdict, Verdict};
 
 use super::fact_read::{FactRead, FactScope};
-use super::label_lookups::RecordedLookups;
+use super::lookups::RecordedLookups;
 use super::recorder::{NodeInterfaces, Trace};
 use super::size::{SHARED, Size as _};
 use crate::Context;
@@ -34,7 +34,7 @@ pub(crate) struct CachedVerdict {
     rows: usize,
     reads: Arc<[Arc<FactRead>]>,
     /// Of a pointwise predicate: what it has looked up about all nodes, whatever its batch was.
-    label_lookups: RecordedLookups,
+    lookups: RecordedLookups,
     /// Whether a fact about the cluster depends on the pod, so that it must be compared again for every pod.
     depends_on_both: bool,
     /// Of a pointwise predicate: interfaces of which it has read columns.
@@ -74,15 +74,15 @@ impl CachedVerdict {
             failures = by_row.failures().len();
         }
         let reads: Arc<[Arc<FactRead>]> = trace.reads.into();
-        let label_lookups = RecordedLookups::from(trace.label_lookups);
+        let lookups = RecordedLookups::from(trace.lookups);
         Self {
             lineage,
             verdict: Arc::new(verdict),
             rows,
             depends_on_both: depends_on_both(&reads),
-            read_bytes: read_bytes(&reads, &label_lookups),
+            read_bytes: read_bytes(&reads, &lookups),
             reads,
-            label_lookups,
+            lookups,
             columns,
             failures,
             valid_at: AtomicU64::new(at.0),
@@ -109,7 +109,11 @@ impl CachedVerdict {
         let columns = self.columns.iter().filter_map(|interface| match interface {
             NodeInterface::Resources => Some(Interface::NodeResources),
             NodeInterface::Ports => Some(Interface::NodePorts),
-            NodeInterface::Identity | NodeInterface::Labels | NodeInterface::Taints | NodeInterface::Features => None,
+            NodeInterface::Identity
+            | NodeInterface::Labels
+            | NodeInterface::Annotations
+            | NodeInterface::Taints
+            | NodeInterface::Features => None,
         });
         self.lineage == Lineage::NONE || reads.chain(columns).any(|read| changed.contains(&read))
     }
@@ -164,7 +168,7 @@ impl CachedVerdict {
     fn cluster_reads_hold(&self, context: &Context, known: Generation) -> bool {
         let snapshot: &Snapshot = context.snapshot();
         self.reads_about_cluster().all(|read| read.holds(context))
-            && (snapshot.last_change(NodeInterface::Labels) <= known || self.label_lookups.hold(snapshot))
+            && self.lookups.hold(snapshot, known)
     }
 
     fn validity_of_reads(&self, context: &Context) -> Validity {
@@ -200,12 +204,12 @@ impl CachedVerdict {
             return None;
         }
         let reads = self.reads_with(&trace.reads)?;
-        let label_lookups = self.label_lookups.with(&RecordedLookups::from(trace.label_lookups));
-        let has_new_reads = !Arc::ptr_eq(&reads, &self.reads) || !label_lookups.is_same_list(&self.label_lookups);
-        if has_new_reads && label_lookups.bytes() > REUSE_KEY_BYTES {
+        let lookups = self.lookups.with(&RecordedLookups::from(trace.lookups));
+        let has_new_reads = !Arc::ptr_eq(&reads, &self.reads) || !lookups.is_same_list(&self.lookups);
+        if has_new_reads && lookups.bytes() > REUSE_KEY_BYTES {
             return None;
         }
-        let read_bytes = if has_new_reads { read_bytes(&reads, &label_lookups) } else { self.read_bytes };
+        let read_bytes = if has_new_reads { read_bytes(&reads, &lookups) } else { self.read_bytes };
         let verdict = match (&*self.verdict, verdict) {
             (Verdict::ByRow(known), Verdict::FitsAll) if known.named().is_none() || rows.is_empty() => {
                 self.replace_rows(known, None, rows, node_count)?
@@ -233,7 +237,7 @@ impl CachedVerdict {
             depends_on_both: depends_on_both(&reads),
             read_bytes,
             reads,
-            label_lookups,
+            lookups,
             columns,
             failures: self.failures,
             valid_at: AtomicU64::new(at.0),
@@ -311,8 +315,8 @@ fn depends_on_both(reads: &[Arc<FactRead>]) -> bool {
 }
 
 /// Bytes that reads keep alive; the facts of the pod are counted once.
-fn read_bytes(reads: &[Arc<FactRead>], label_lookups: &RecordedLookups) -> usize {
+fn read_bytes(reads: &[Arc<FactRead>], lookups: &RecordedLookups) -> usize {
     let facts = reads.iter().find_map(|read| read.facts()).map_or(0, |facts| facts.heap());
     let reads = reads.iter().map(|read| size_of::<Arc<FactRead>>() + read.bytes()).sum::<usize>();
-    SHARED + reads + facts + label_lookups.bytes()
+    SHARED + reads + facts + lookups.bytes()
 }

@@ -275,6 +275,12 @@ pub(super) enum ResourceColumn {
     Free,
 }
 
+impl Size for ResourceColumn {
+    fn heap(&self) -> usize {
+        0
+    }
+}
+
 fn resource_column(context: &Context, column: ResourceColumn, resource: &str) -> Option<Column<i64>> {
     context.snapshot().resource(resource).map(|found| match column {
         ResourceColumn::Allocatable => found.allocatable.clone(),
@@ -298,6 +304,7 @@ fact_table! {
     }
     facts about the pod {
         Label(key: Arc<str>): Option<Arc<str>> = |context| context.label(key);
+        Annotation(key: Arc<str>): Option<Arc<str>> = |context| context.annotation(key);
         NodeName: Option<Arc<str>> = |context| context.node_name();
         PodVolumes: Vec<wire::PodVolume> = |context| context.volumes();
         Owner: (Arc<str>, Arc<str>, Arc<str>) = |context| context.owner();
@@ -308,6 +315,8 @@ fact_table! {
         NodeNames: Column<Arc<str>>, Cluster(No) => |context| context.snapshot().names().clone();
         RowOf(name: Arc<str>): Option<u32>, Cluster(No) => |context| context.snapshot().node_row(name).map(|row| row.0);
         NodeLabels(key: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No) => |context| context.snapshot().label_column(key);
+        NodeAnnotations(key: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No)
+            => |context| context.snapshot().annotation_column(key);
         Unschedulable: Column<u8>, Cluster(No) => |context| context.snapshot().unschedulable().clone();
         TaintSets: Column<Arc<Vec<Taint>>>, Cluster(No) => |context| context.snapshot().taint_sets().clone();
         TaintCodes: Column<u32>, Cluster(No) => |context| context.snapshot().taint_codes().clone();

@@ -9,13 +9,13 @@
 //! cached         one verdict, its reads, and whether it is still valid
 //! recorder       records what a call reads; one line per function of the contract
 //! fact_read      the table of facts: key, value, scope, comparison, size
-//! label_lookups  label values that a pointwise predicate has looked up in the whole cluster
+//! lookups        label and annotation values that a pointwise predicate has looked up in the whole cluster
 //! size           bytes that values keep alive
 //! ```
 
 mod cached;
 mod fact_read;
-mod label_lookups;
+mod lookups;
 mod recorder;
 pub(crate) mod size;
 mod store;

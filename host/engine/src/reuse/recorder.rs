@@ -13,7 +13,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::fact_read::{FactKey, FactRead, PodField, ResourceColumn};
-use super::label_lookups::LabelLookups;
+use super::lookups::{LookupColumn, Lookups};
 use super::size::{SHARED, Size as _};
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
@@ -25,8 +25,8 @@ use nodesift_sandbox::{Facts, wire};
 pub(super) struct Trace {
     /// Facts, each once, in the order of their first read.
     pub(super) reads: Vec<Arc<FactRead>>,
-    /// Label values that a pointwise predicate has looked up.
-    pub(super) label_lookups: LabelLookups,
+    /// Values of labels and annotations that a pointwise predicate has looked up.
+    pub(super) lookups: Lookups,
     /// `node-*` interfaces of which a pointwise predicate has read columns.
     pub(super) columns: NodeInterfaces,
     /// Bytes of the keys.
@@ -146,16 +146,16 @@ impl Recorder {
         trace.reads.last().map(|read| with(read))
     }
 
-    /// Records that a pointwise predicate looked up a label value, and whether some node has it.
-    fn label_lookup(&self, key: &str, value: &str, exists: bool) {
+    /// Records that a pointwise predicate looked up a value of a label or annotation, and whether some node has it.
+    fn lookup(&self, column: LookupColumn, key: &str, value: &str, exists: bool) {
         let mut trace = self.trace.lock();
-        if trace.is_cut || trace.label_lookups.contains(key, value) {
+        if trace.is_cut || trace.lookups.contains(column, key, value) {
             return;
         }
-        let bytes = trace.label_lookups.bytes_of(key, value);
+        let bytes = trace.lookups.bytes_of(column, key, value);
         if trace.admits(bytes) {
             trace.key_bytes += bytes;
-            trace.label_lookups.insert(key, value, exists);
+            trace.lookups.insert(column, key, value, exists);
         }
     }
 }
@@ -174,6 +174,7 @@ impl Facts for Recorder {
     recorded! {
         namespace() -> Arc<str>, |this| this.field(PodField::Namespace);
         label(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::Label);
+        annotation(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::Annotation);
         node_name() -> Option<Arc<str>>, |this| this.read(FactKey::NodeName);
         node_selector() -> Arc<[(Arc<str>, Arc<str>)]>, |this| this.field(PodField::NodeSelector);
         required_terms() -> Option<Vec<wire::Term>>, |this| this.field(PodField::RequiredAffinity);
@@ -192,6 +193,12 @@ impl Facts for Recorder {
         label_column(key: &str) -> Arc<[u32]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
         label_dictionary(key: &str) -> Arc<[Arc<str>]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
         label_integers(key: &str) -> Arc<[i64]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        annotation_column(key: &str) -> Arc<[u32]>,
+            |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
+        annotation_dictionary(key: &str) -> Arc<[Arc<str>]>,
+            |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
+        annotation_integers(key: &str) -> Arc<[i64]>,
+            |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
         unschedulable() -> Arc<[u8]>, |this| this.column(NodeInterface::Taints, FactKey::Unschedulable);
         taint_sets() -> Vec<Vec<wire::Taint>>, |this| this.column(NodeInterface::Taints, FactKey::TaintSets);
         taint_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Taints, FactKey::TaintCodes);
@@ -230,7 +237,16 @@ impl Facts for Recorder {
         let context = self.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
         let code = context.label_code(key, value);
         if self.pointwise {
-            self.label_lookup(key, value, code.is_some());
+            self.lookup(LookupColumn::Labels, key, value, code.is_some());
+        }
+        code
+    }
+
+    fn annotation_code(&self, key: &str, value: &str) -> Option<u32> {
+        let context = self.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
+        let code = context.annotation_code(key, value);
+        if self.pointwise {
+            self.lookup(LookupColumn::Annotations, key, value, code.is_some());
         }
         code
     }

@@ -180,7 +180,7 @@ macro_rules! flat {
 }
 
 flat! {
-    bool, i32, i64, u8, u32, Row, super::fact_read::ResourceColumn, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
+    bool, i32, i64, u8, u32, Row, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
     object::node::TaintEffect, object::pod::TolerationOperator, nodesift_cache::metadata::volumes::DiskKind,
     nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::LabelOperator, wire::Operator,
 }
@@ -199,7 +199,7 @@ macro_rules! records {
 
 records! {
     PodFacts {
-        namespace, labels, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
+        namespace, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
         affinity, anti_affinity, anti_affinity_terms, required_features, host_ports, volumes,
     }
     NodeSelector { node_selector_terms }

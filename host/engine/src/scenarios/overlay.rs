@@ -62,7 +62,9 @@ impl Engine {
         if spec.is_empty() {
             return Ok(self.snapshot());
         }
-        let nodes: Vec<NodeFacts> = spec.nodes.iter().map(metadata::node).collect();
+        let policy = self.policy();
+        let compile = |node: &Node| metadata::node_with_annotations(node, &policy.annotation_keys);
+        let nodes: Vec<NodeFacts> = spec.nodes.iter().map(compile).collect();
         let snapshot = self.snapshot();
         let overlay = self.overlay(spec, nodes)?;
         snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
@@ -95,7 +97,8 @@ impl Engine {
     pub(crate) fn record(&self, pod: &PodRef) -> Result<Arc<PodRecord>, Error> {
         let (record, asked) = match pod {
             PodRef::Whole(pod) => {
-                let record = metadata::pod_record(pod, &self.policy().scheduler_names);
+                let policy = self.policy();
+                let record = metadata::pod_record_with_annotations(pod, &policy.scheduler_names, &policy.annotation_keys);
                 return Ok(Arc::new(record));
             }
             PodRef::Known(record) => return Ok(Arc::clone(record)),

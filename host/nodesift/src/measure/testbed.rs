@@ -10,6 +10,7 @@ use nodesift_cache::metadata::{self, PodRecord, Pool};
 use nodesift_cache::{Reader, Row, SharedWriter, Writer};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
+use nodesift_source::change::Compiler;
 use nodesift_source::{self as source, Skipped, files};
 
 /// Pending replicas of each template in the cache: the queue of a scheduler core holds replicas of few workloads.
@@ -104,11 +105,11 @@ impl Testbed {
     ) -> Result<Self, TestbedError> {
         let pool = Pool::default();
         for json in shape.nodes() {
-            writer.apply_node(&pool.node(&serde_json::from_str::<Node>(&json)?));
+            writer.apply_node(&pool.node(&serde_json::from_str::<Node>(&json)?, &[]));
             applied();
         }
         for json in shape.pods() {
-            writer.apply_pod(pool.pod_record(&serde_json::from_str::<Pod>(&json)?, own));
+            writer.apply_pod(pool.pod_record(&serde_json::from_str::<Pod>(&json)?, own, &[]));
             applied();
         }
         let pods = PENDING.iter().map(|(_, json)| serde_json::from_str(json)).collect::<Result<Vec<Pod>, _>>()?;
@@ -128,7 +129,7 @@ impl Testbed {
         pods: &[PathBuf],
     ) -> Result<(Self, Skipped), TestbedError> {
         let mut contents = files::read(cluster)?;
-        source::load(&contents.objects, own, &mut writer);
+        source::load(&contents.objects, &Compiler::new(own), &mut writer);
         let (pods, skipped) = files::read_pods(pods)?;
         skipped.into_iter().for_each(|(kind, count)| *contents.skipped.entry(kind).or_default() += count);
         let pods: Vec<Pod> = pods.into_iter().map(|(pod, _)| *pod).collect();

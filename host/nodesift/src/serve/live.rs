@@ -50,7 +50,7 @@ pub(super) fn follow(
     let fed = feed.clone();
     let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));
     let metrics = Metrics::register(registry, freshness);
-    let compiler = Compiler::new(&policy.scheduler_names);
+    let compiler = Compiler::new(&policy.scheduler_names).with_annotations(&policy.annotation_keys);
     let server = Arc::new(connection.server.clone());
     let following = kube::follow(&server, &kinds, &compiler, &deliver, freshness, &metrics);
     let lister = Lister::new(server, compiler);

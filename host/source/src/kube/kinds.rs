@@ -45,6 +45,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         ],
         // From pods and nodes alone; disks and claims in use are counted by the names that pods give them.
         Interface::PodLabels
+        | Interface::PodAnnotations
         | Interface::PodPlacement
         | Interface::PodTolerations
         | Interface::PodResources
@@ -53,6 +54,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::PodVolumes
         | Interface::NodeIdentity
         | Interface::NodeLabels
+        | Interface::NodeAnnotations
         | Interface::NodeTaints
         | Interface::NodePorts
         | Interface::NodeFeatures

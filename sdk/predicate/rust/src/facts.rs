@@ -28,6 +28,8 @@ pub trait Facts {
     fn pod_labels_namespace(&self) -> String;
     fn pod_labels_label(&self, key: &str) -> Option<String>;
 
+    fn pod_annotations_annotation(&self, key: &str) -> Option<String>;
+
     fn pod_placement_node_name(&self) -> Option<String>;
     fn pod_placement_node_selector(&self) -> Vec<(String, String)>;
     fn pod_placement_required_terms(&self) -> Option<Vec<Term>>;
@@ -43,6 +45,11 @@ pub trait Facts {
     fn node_labels_code(&self, key: &str, text: &str) -> Option<u32>;
     fn node_labels_dictionary(&self, key: &str) -> Vec<String>;
     fn node_labels_integers(&self, key: &str) -> Vec<i64>;
+
+    fn node_annotations_column(&self, key: &str) -> Vec<u32>;
+    fn node_annotations_code(&self, key: &str, text: &str) -> Option<u32>;
+    fn node_annotations_dictionary(&self, key: &str) -> Vec<String>;
+    fn node_annotations_integers(&self, key: &str) -> Vec<i64>;
 
     fn node_taints_unschedulable(&self) -> Vec<u8>;
     fn node_taints_sets(&self) -> Vec<Vec<Taint>>;

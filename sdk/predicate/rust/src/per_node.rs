@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
-    node_identity, node_labels, node_resources, node_taints, pod_labels, pod_placement, pod_resources, pod_tolerations,
+    node_annotations, node_identity, node_labels, node_resources, node_taints, pod_annotations, pod_labels,
+    pod_placement, pod_resources, pod_tolerations,
 };
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
@@ -67,6 +68,7 @@ impl<P: NodePredicate> Predicate for P {
 pub struct Pod {
     namespace: OnceCell<String>,
     labels: Memo<Option<String>>,
+    annotations: Memo<Option<String>>,
     node_name: OnceCell<Option<String>>,
     tolerations: OnceCell<Vec<Toleration>>,
     requests: OnceCell<Vec<pod_resources::Request>>,
@@ -81,6 +83,11 @@ impl Pod {
     /// The value of a label; none where the pod does not have it.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key, pod_labels::label).as_deref()
+    }
+
+    /// The value of an annotation; none where the pod does not have it, or the policy does not list the key.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key, pod_annotations::annotation).as_deref()
     }
 
     /// `spec.nodeName`; none where it is absent or empty.
@@ -113,6 +120,7 @@ pub struct Node<'a> {
 struct Columns {
     names: OnceCell<Vec<String>>,
     labels: Memo<(Vec<u32>, Vec<String>)>,
+    annotations: Memo<(Vec<u32>, Vec<String>)>,
     unschedulable: OnceCell<Vec<u8>>,
     taints: OnceCell<(Vec<u32>, Vec<Vec<Taint>>)>,
     allocatable: Memo<Vec<i64>>,
@@ -133,11 +141,14 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&'a str> {
         let read = |key: &str| (node_labels::column(key), node_labels::dictionary(key));
-        let (codes, dictionary) = self.columns.labels.get(key, read);
-        match *self.entry(codes)? {
-            0 => None,
-            code => dictionary.get(code as usize).map(String::as_str),
-        }
+        self.text(self.columns.labels.get(key, read))
+    }
+
+    /// The value of an annotation; none where the node does not have it, or the policy does not list the key.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&'a str> {
+        let read = |key: &str| (node_annotations::column(key), node_annotations::dictionary(key));
+        self.text(self.columns.annotations.get(key, read))
     }
 
     /// `spec.unschedulable`.
@@ -182,6 +193,14 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn pod_limit(&self) -> i64 {
         self.entry(self.columns.pod_limit.get_or_init(node_resources::pod_limit)).copied().unwrap_or(0)
+    }
+
+    /// This node's text of a dictionary-encoded column.
+    fn text(&self, (codes, dictionary): &'a (Vec<u32>, Vec<String>)) -> Option<&'a str> {
+        match *self.entry(codes)? {
+            0 => None,
+            code => dictionary.get(code as usize).map(String::as_str),
+        }
     }
 
     fn amount(&self, memo: &'a Memo<Vec<i64>>, resource: &str, read: fn(&str) -> Vec<i64>) -> i64 {

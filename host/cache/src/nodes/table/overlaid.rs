@@ -27,6 +27,7 @@ impl NodeTable {
     /// advertise, and what no node advertises any more keeps its columns: they read the same as without them.
     pub(crate) fn set_node_overlaid(&mut self, row: Row, node: &NodeFacts) {
         self.labels.set(row, &node.labels);
+        self.annotations.set(row, &node.annotations);
         self.taints.set_overlaid(row, node.taints.clone());
         self.unschedulable.set(row, u8::from(node.unschedulable));
         self.features.set_overlaid(row, node.features.clone());
@@ -72,6 +73,7 @@ impl NodeTable {
         Self {
             index: NodeIndex::repeated(&name, len),
             labels: self.labels.repeated(row, len),
+            annotations: self.annotations.repeated(row, len),
             unschedulable: Column::filled(len, &self.unschedulable.get(row).copied().unwrap_or(0)),
             taints: self.taints.repeated(row, len),
             resources,

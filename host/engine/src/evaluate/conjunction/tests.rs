@@ -3,6 +3,7 @@
 
 use nodesift_sandbox::{Codes, RowVerdict};
 
+use super::super::predicate_verdict::Scope;
 use super::*;
 
 /// Rows per conjunction: more than one chunk of codes at times.

@@ -49,6 +49,37 @@ pub mod node_labels {
     }
 }
 
+/// Annotations of the nodes of the batch, in the form of [`node_labels`], as far as the policy lists their keys in
+/// `spec.facts.annotations`. Code 0 means that the node does not have the annotation, or that the key is not listed.
+///
+/// As for labels, a verdict must depend only on the dictionary entries of the codes of the batch's rows.
+pub mod node_annotations {
+    /// The code of an annotation; one entry per row of the batch. All entries are 0 for a key that no node has.
+    #[must_use]
+    pub fn column(key: &str) -> Vec<u32> {
+        ask!(node_annotations::column(key) or node_annotations_column)
+    }
+
+    /// The code of a value of an annotation; none where no node of the cluster has this value.
+    #[must_use]
+    pub fn code(key: &str, text: &str) -> Option<u32> {
+        ask!(node_annotations::code(key, text) or node_annotations_code)
+    }
+
+    /// The dictionary of an annotation: one value per code, not per row. Entry 0 is empty and stands for an absent one.
+    #[must_use]
+    pub fn dictionary(key: &str) -> Vec<String> {
+        ask!(node_annotations::dictionary(key) or node_annotations_dictionary)
+    }
+
+    /// The dictionary of an annotation, parsed: one integer per code, not per row. [`i64::MIN`] where the value is not a
+    /// decimal integer, and for code 0.
+    #[must_use]
+    pub fn integers(key: &str) -> Vec<i64> {
+        ask!(node_annotations::integers(key) or node_annotations_integers)
+    }
+}
+
 /// Taints and the unschedulable flag of the nodes of the batch.
 pub mod node_taints {
     pub use crate::bindings::nodesift::predicate::node_taints::{Effect, Taint};

@@ -15,6 +15,15 @@ pub mod pod_labels {
     }
 }
 
+/// Annotations of the pod, as far as the policy lists their keys in `spec.facts.annotations`.
+pub mod pod_annotations {
+    /// The value of an annotation; none where the pod does not have it, or the policy does not list the key.
+    #[must_use]
+    pub fn annotation(key: &str) -> Option<String> {
+        ask!(pod_annotations::annotation(key) or pod_annotations_annotation)
+    }
+}
+
 /// `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written.
 pub mod pod_placement {
     pub use crate::bindings::nodesift::predicate::pod_placement::{Operator, Requirement, Term};

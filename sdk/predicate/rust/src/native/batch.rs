@@ -55,13 +55,25 @@ impl Batch {
         self.rows.iter().filter_map(|row| self.cluster.nodes.get(*row)).map(value).collect()
     }
 
-    /// The dictionary of a label: the values of all nodes of the cluster in descending order, and an unused one.
-    fn dictionary(&self, key: &str) -> Vec<String> {
+    /// The dictionary of a label or annotation: the values of all nodes of the cluster in descending order, and an unused
+    /// one.
+    fn dictionary(&self, texts: Texts, key: &str) -> Vec<String> {
         let texts: BTreeSet<&str> =
-            self.cluster.nodes.iter().filter_map(|node| node.labels.get(key)).map(String::as_str).collect();
+            self.cluster.nodes.iter().filter_map(|node| texts(node).get(key)).map(String::as_str).collect();
         let mut dictionary = vec![String::new(), UNUSED.into()];
         dictionary.extend(texts.into_iter().rev().filter(|text| *text != UNUSED).map(String::from));
         dictionary
+    }
+
+    /// The codes of a label or annotation.
+    fn codes(&self, texts: Texts, key: &str) -> Vec<u32> {
+        let dictionary = self.dictionary(texts, key);
+        self.column(|node| texts(node).get(key).and_then(|text| index(&dictionary, text, 1)).unwrap_or(0))
+    }
+
+    /// The dictionary of a label or annotation, parsed.
+    fn integers(&self, texts: Texts, key: &str) -> Vec<i64> {
+        self.dictionary(texts, key).iter().map(|text| text.parse().unwrap_or(i64::MIN)).collect()
     }
 
     /// The distinct feature sets of the cluster, and an unused one.
@@ -89,6 +101,17 @@ impl Batch {
     }
 }
 
+/// Labels or annotations of a node.
+type Texts = fn(&Node) -> &BTreeMap<String, String>;
+
+fn labels(node: &Node) -> &BTreeMap<String, String> {
+    &node.labels
+}
+
+fn annotations(node: &Node) -> &BTreeMap<String, String> {
+    &node.annotations
+}
+
 /// The index of `wanted` in `entries`, looked for from index `from` on.
 fn index<T: PartialEq>(entries: &[T], wanted: &T, from: usize) -> Option<u32> {
     let position = entries.iter().skip(from).position(|entry| entry == wanted)?;
@@ -110,6 +133,10 @@ impl Facts for Batch {
 
     fn pod_labels_label(&self, key: &str) -> Option<String> {
         self.cluster.pod.labels.get(key).cloned()
+    }
+
+    fn pod_annotations_annotation(&self, key: &str) -> Option<String> {
+        self.cluster.pod.annotations.get(key).cloned()
     }
 
     fn pod_placement_node_name(&self) -> Option<String> {
@@ -141,20 +168,35 @@ impl Facts for Batch {
     }
 
     fn node_labels_column(&self, key: &str) -> Vec<u32> {
-        let dictionary = self.dictionary(key);
-        self.column(|node| node.labels.get(key).and_then(|text| index(&dictionary, text, 1)).unwrap_or(0))
+        self.codes(labels, key)
     }
 
     fn node_labels_code(&self, key: &str, text: &str) -> Option<u32> {
-        index(&self.dictionary(key), &text.to_owned(), 1)
+        index(&self.dictionary(labels, key), &text.to_owned(), 1)
     }
 
     fn node_labels_dictionary(&self, key: &str) -> Vec<String> {
-        self.dictionary(key)
+        self.dictionary(labels, key)
     }
 
     fn node_labels_integers(&self, key: &str) -> Vec<i64> {
-        self.dictionary(key).iter().map(|text| text.parse().unwrap_or(i64::MIN)).collect()
+        self.integers(labels, key)
+    }
+
+    fn node_annotations_column(&self, key: &str) -> Vec<u32> {
+        self.codes(annotations, key)
+    }
+
+    fn node_annotations_code(&self, key: &str, text: &str) -> Option<u32> {
+        index(&self.dictionary(annotations, key), &text.to_owned(), 1)
+    }
+
+    fn node_annotations_dictionary(&self, key: &str) -> Vec<String> {
+        self.dictionary(annotations, key)
+    }
+
+    fn node_annotations_integers(&self, key: &str) -> Vec<i64> {
+        self.integers(annotations, key)
     }
 
     fn node_taints_unschedulable(&self) -> Vec<u8> {

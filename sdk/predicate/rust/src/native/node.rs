@@ -12,6 +12,7 @@ use crate::columns::pod_volumes::Disk;
 pub struct Node {
     pub(super) name: String,
     pub(super) labels: BTreeMap<String, String>,
+    pub(super) annotations: BTreeMap<String, String>,
     pub(super) unschedulable: bool,
     pub(super) taints: Vec<Taint>,
     pub(super) allocatable: BTreeMap<String, i64>,
@@ -43,6 +44,13 @@ impl Node {
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.into(), value.into());
+        self
+    }
+
+    /// Adds an annotation.
+    #[must_use]
+    pub fn annotation(mut self, key: &str, value: &str) -> Self {
+        self.annotations.insert(key.into(), value.into());
         self
     }
 

@@ -15,6 +15,7 @@ use crate::columns::selectors::LabelSelector;
 pub struct Pod {
     pub(super) namespace: String,
     pub(super) labels: BTreeMap<String, String>,
+    pub(super) annotations: BTreeMap<String, String>,
     pub(super) node_name: Option<String>,
     pub(super) node_selector: BTreeMap<String, String>,
     pub(super) required_terms: Option<Vec<Term>>,
@@ -43,6 +44,13 @@ impl Pod {
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.into(), value.into());
+        self
+    }
+
+    /// Adds an annotation.
+    #[must_use]
+    pub fn annotation(mut self, key: &str, value: &str) -> Self {
+        self.annotations.insert(key.into(), value.into());
         self
     }
 

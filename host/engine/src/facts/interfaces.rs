@@ -1,0 +1,293 @@
+//! The functions of the contract, answered from a [`Context`]: one method per function, in the order of the contract. To add
+//! one, see `nodesift_sandbox`'s table of interfaces.
+
+use std::sync::Arc;
+
+use nodesift_cache::metadata::HostPort;
+use nodesift_cache::{LabelColumn, NOT_AN_INTEGER, PortUse};
+use nodesift_object::node::Taint;
+use nodesift_sandbox::{Facts, wire};
+
+use super::context::{Batch, Context};
+use super::convert;
+
+impl Facts for Context {
+    fn namespace(&self) -> Arc<str> {
+        Arc::clone(&self.pod.namespace)
+    }
+
+    fn label(&self, key: &str) -> Option<Arc<str>> {
+        self.pod.label(key).cloned()
+    }
+
+    fn annotation(&self, key: &str) -> Option<Arc<str>> {
+        self.pod.annotation(key).cloned()
+    }
+
+    fn node_name(&self) -> Option<Arc<str>> {
+        self.node_name.clone()
+    }
+
+    fn node_selector(&self) -> Arc<[(Arc<str>, Arc<str>)]> {
+        Arc::clone(&self.pod.node_selector)
+    }
+
+    fn required_terms(&self) -> Option<Vec<wire::Term>> {
+        let selector = self.pod.required_affinity.as_ref()?;
+        Some(selector.node_selector_terms.iter().map(convert::node_selector_term).collect())
+    }
+
+    fn tolerations(&self) -> Vec<wire::Toleration> {
+        self.pod.tolerations.iter().map(convert::toleration).collect()
+    }
+
+    fn requests(&self) -> Vec<wire::Request> {
+        let request =
+            |(resource, amount): &(Arc<str>, i64)| wire::Request { resource: resource.clone(), amount: *amount };
+        self.pod.requests.iter().map(request).collect()
+    }
+
+    fn names(&self) -> Arc<[Arc<str>]> {
+        self.column(self.snapshot.names())
+    }
+
+    fn row(&self, name: &str) -> Option<u32> {
+        let row = self.snapshot.node_row(name)?;
+        match self.batch() {
+            Batch::All => Some(row.0),
+            Batch::Rows(rows) => rows.iter().position(|known| *known == row).and_then(|at| u32::try_from(at).ok()),
+        }
+    }
+
+    fn label_column(&self, key: &str) -> Arc<[u32]> {
+        self.codes(self.snapshot.label_column(key))
+    }
+
+    fn label_code(&self, key: &str, text: &str) -> Option<u32> {
+        self.snapshot.label_column(key)?.dictionary().code(text)
+    }
+
+    fn label_dictionary(&self, key: &str) -> Arc<[Arc<str>]> {
+        dictionary(self.snapshot.label_column(key))
+    }
+
+    fn label_integers(&self, key: &str) -> Arc<[i64]> {
+        integers(self.snapshot.label_column(key))
+    }
+
+    fn annotation_column(&self, key: &str) -> Arc<[u32]> {
+        self.codes(self.snapshot.annotation_column(key))
+    }
+
+    fn annotation_code(&self, key: &str, text: &str) -> Option<u32> {
+        self.snapshot.annotation_column(key)?.dictionary().code(text)
+    }
+
+    fn annotation_dictionary(&self, key: &str) -> Arc<[Arc<str>]> {
+        dictionary(self.snapshot.annotation_column(key))
+    }
+
+    fn annotation_integers(&self, key: &str) -> Arc<[i64]> {
+        integers(self.snapshot.annotation_column(key))
+    }
+
+    fn unschedulable(&self) -> Arc<[u8]> {
+        self.column(self.snapshot.unschedulable())
+    }
+
+    fn taint_sets(&self) -> Vec<Vec<wire::Taint>> {
+        let taint = |taint: &Taint| wire::Taint {
+            key: Arc::from(taint.key.as_str()),
+            value: Arc::from(taint.value.as_str()),
+            effect: convert::effect(taint.effect),
+        };
+        self.snapshot.taint_sets().iter().map(|set| set.iter().map(taint).collect()).collect()
+    }
+
+    fn taint_column(&self) -> Arc<[u32]> {
+        self.column(self.snapshot.taint_codes())
+    }
+
+    fn allocatable(&self, resource: &str) -> Arc<[i64]> {
+        self.resource(resource, |resource| &resource.allocatable)
+    }
+
+    fn requested(&self, resource: &str) -> Arc<[i64]> {
+        let allocatable = self.allocatable(resource);
+        let free = self.free(resource);
+        allocatable.iter().zip(free.iter()).map(|(allocatable, free)| allocatable.wrapping_sub(*free)).collect()
+    }
+
+    fn foreign(&self, resource: &str) -> Arc<[i64]> {
+        self.resource(resource, |resource| &resource.foreign)
+    }
+
+    fn free(&self, resource: &str) -> Arc<[i64]> {
+        self.resource(resource, |resource| &resource.free)
+    }
+
+    fn pods(&self) -> Arc<[i64]> {
+        self.column(self.snapshot.pods())
+    }
+
+    fn foreign_pods(&self) -> Arc<[i64]> {
+        self.column(self.snapshot.foreign_pods())
+    }
+
+    fn pod_limit(&self) -> Arc<[i64]> {
+        self.column(self.snapshot.pod_limit())
+    }
+
+    fn pod_room(&self) -> Arc<[i64]> {
+        self.column(self.snapshot.pod_room())
+    }
+
+    fn device_class_serves(&self, resource: &str) -> bool {
+        self.snapshot.device_class_serves(resource)
+    }
+
+    fn port_conflicts(&self) -> Option<Arc<[u8]>> {
+        if self.pod.host_ports.is_empty() {
+            return None;
+        }
+        // Nodes share few distinct sets of used ports: judge each set once.
+        let conflicts = |in_use: &PortUse| {
+            in_use
+                .iter()
+                .any(|(taken, _)| self.pod.host_ports.iter().any(|wanted: &HostPort| wanted.conflicts_with(taken)))
+        };
+        let by_set: Vec<u8> = self.snapshot.port_sets().iter().map(|set| u8::from(conflicts(set))).collect();
+        let codes = self.column(self.snapshot.port_codes());
+        Some(codes.iter().map(|code| by_set.get(*code as usize).copied().unwrap_or(0)).collect())
+    }
+
+    fn spread_constraints(&self) -> Vec<wire::SpreadConstraint> {
+        self.pod.spread.iter().map(convert::constraint).collect()
+    }
+
+    fn default_selector(&self) -> Option<wire::LabelSelector> {
+        self.merged_selector()
+    }
+
+    fn affinity(&self) -> Vec<wire::AffinityTerm> {
+        self.pod.affinity.iter().map(convert::pod_affinity_term).collect()
+    }
+
+    fn anti_affinity(&self) -> Vec<wire::AffinityTerm> {
+        self.pod.anti_affinity.iter().map(convert::pod_affinity_term).collect()
+    }
+
+    fn matching_pods(&self, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
+        self.count_matching(selectors, terminating)
+    }
+
+    fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Option<bool> {
+        Some(self.is_matched_by(&convert::pod_selectors(selectors)?))
+    }
+
+    fn anti_affinity_keys(&self) -> Vec<Arc<str>> {
+        self.matched_topology_keys()
+    }
+
+    fn anti_affinity_terms(&self, topology_key: &str) -> Arc<[u32]> {
+        self.count_matched_terms(topology_key)
+    }
+
+    fn required_features(&self) -> Vec<Arc<str>> {
+        self.pod.required_features.clone()
+    }
+
+    fn feature_sets(&self) -> Vec<Vec<Arc<str>>> {
+        self.snapshot.feature_sets().iter().map(|set| set.to_vec()).collect()
+    }
+
+    fn feature_column(&self) -> Arc<[u32]> {
+        self.column(self.snapshot.feature_codes())
+    }
+
+    fn volumes(&self) -> Vec<wire::PodVolume> {
+        self.volumes_of_pod()
+    }
+
+    fn owner(&self) -> (Arc<str>, Arc<str>, Arc<str>) {
+        self.owner_of_claims()
+    }
+
+    fn disk_users(&self, kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser> {
+        self.users_of_disk(kind, id)
+    }
+
+    fn claim_users(&self, claim: &str) -> u32 {
+        self.users_of_claim(claim)
+    }
+
+    fn wanted_attachments(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
+        self.attachments_wanted(registered)
+    }
+
+    fn attachment_registered(&self) -> Arc<[u8]> {
+        self.snapshot.attachments().registered().into()
+    }
+
+    fn attachment_limited(&self) -> Arc<[u8]> {
+        self.snapshot.attachments().limited().into()
+    }
+
+    fn attachment_limit(&self, driver: &str) -> Arc<[i64]> {
+        self.attachments_limit(driver)
+    }
+
+    fn attachments_used(&self, driver: &str) -> Arc<[i64]> {
+        self.attachments_in_use(driver)
+    }
+
+    fn rows_with_attachment(&self, volume: &wire::Attachment) -> Vec<u32> {
+        self.snapshot.attachments().rows_with(&volume.driver, &volume.handle).to_vec()
+    }
+
+    fn uncounted_pods(&self) -> Vec<wire::UncountedPod> {
+        self.pods_uncounted()
+    }
+
+    fn claim(&self, name: &str) -> Option<wire::Claim> {
+        self.claim_of_pod(name)
+    }
+
+    fn volume(&self, name: &str) -> Option<wire::Volume> {
+        self.persistent_volume(name)
+    }
+
+    fn volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
+        self.persistent_volumes_for(claim)
+    }
+
+    fn storage_class(&self, name: &str) -> Option<wire::StorageClass> {
+        self.class_of_storage(name)
+    }
+
+    fn default_class(&self) -> Option<Arc<str>> {
+        self.class_by_default()
+    }
+
+    fn driver_reports_capacity(&self, driver: &str) -> bool {
+        self.reports_capacity(driver)
+    }
+
+    fn capacities(&self, class_name: &str) -> Vec<wire::StorageCapacity> {
+        self.capacities_of(class_name)
+    }
+
+    fn migrated(&self, plugin: &str) -> Arc<[u8]> {
+        self.rows_migrated(plugin)
+    }
+}
+
+/// The dictionary of a column; that of a column without values where there is none.
+fn dictionary(column: Option<Arc<LabelColumn>>) -> Arc<[Arc<str>]> {
+    column.map_or_else(|| [Arc::from("")].into(), |column| column.dictionary().listed())
+}
+
+/// The dictionary of a column as integers.
+fn integers(column: Option<Arc<LabelColumn>>) -> Arc<[i64]> {
+    column.map_or_else(|| [NOT_AN_INTEGER].into(), |column| column.dictionary().integers())
+}
