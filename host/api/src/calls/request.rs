@@ -16,7 +16,7 @@ use nodesift_object::Pod;
 use nodesift_object::decode::without_position;
 
 /// What is wrong with a pod that should use a node's resources and is terminated.
-pub(super) const TERMINATED: &str = "is terminated and uses no resources: leave it out, or send one that is not";
+pub(super) const TERMINATED: &str = "has ended (phase Succeeded or Failed) and uses no resources: leave it out";
 
 /// The fields that `Filter` and `Explain` have in common.
 #[derive(Debug)]
