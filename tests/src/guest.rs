@@ -67,7 +67,7 @@ impl Guest {
     /// A predicate that asks for so many labels of the pod, with keys of so many bytes each.
     pub fn asking(bytes: u32, labels: u32) -> Self {
         Self::healthy()
-            .imports(r#"(import "nodesift:predicate/pod-labels@0.1.0" "label" (func $label (param i32 i32 i32)))"#)
+            .imports(r#"(import "nodesift:predicate/pod-labels@0.1.1" "label" (func $label (param i32 i32 i32)))"#)
             .filter(format!(
                 "(drop (memory.grow (i32.const 30)))
                  (loop $next
@@ -79,7 +79,7 @@ impl Guest {
             ))
     }
 
-    /// Core imports: `(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func …))`.
+    /// Core imports: `(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func …))`.
     pub fn imports(mut self, imports: impl Into<String>) -> Self {
         self.imports = imports.into();
         self
@@ -197,11 +197,11 @@ impl Guest {
 
   (func (export "cabi_realloc") (param i32 i32) (param $align i32) (param $bytes i32) (result i32)
     {realloc})
-  (func (export "nodesift:predicate/predicate@0.1.0#describe") (result i32)
+  (func (export "nodesift:predicate/predicate@0.1.1#describe") (result i32)
     {describe})
-  (func (export "nodesift:predicate/predicate@0.1.0#configure") (param $args i32) (param $args_bytes i32) (result i32)
+  (func (export "nodesift:predicate/predicate@0.1.1#configure") (param $args i32) (param $args_bytes i32) (result i32)
     {configure})
-  (func (export "nodesift:predicate/predicate@0.1.0#filter") (param $rows i32) (result i32) (local $i i32) (local $j i32)
+  (func (export "nodesift:predicate/predicate@0.1.1#filter") (param $rows i32) (result i32) (local $i i32) (local $j i32)
     {filter})
 )"#
         )

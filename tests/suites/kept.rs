@@ -166,8 +166,8 @@ fn dictionaries_of_columns_are_counted() {
     // Reads a label column whose texts all differ, as a cluster-wide predicate does.
     let guest = Guest::healthy()
         .imports(
-            r#"(import "nodesift:predicate/node-labels@0.1.0" "column" (func $column (param i32 i32 i32)))
-               (import "nodesift:predicate/cluster-affinity@0.1.0" "topology-keys" (func $keys (param i32)))"#,
+            r#"(import "nodesift:predicate/node-labels@0.1.1" "column" (func $column (param i32 i32 i32)))
+               (import "nodesift:predicate/cluster-affinity@0.1.1" "topology-keys" (func $keys (param i32)))"#,
         )
         .definitions(r#"(data (i32.const 2048) "host")"#)
         .filter(

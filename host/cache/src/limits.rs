@@ -63,4 +63,3 @@ pub const COUNTS_PER_PUBLICATION: usize = 8;
 /// Bytes of the selectors of a count that is kept; a count by larger ones is built for each read. Selectors are a few hundred
 /// bytes, and those of a pod may be a megabyte: [`COUNTS`] of this size are 16 MiB.
 pub const COUNT_KEY_BYTES: usize = 16 << 10;
-

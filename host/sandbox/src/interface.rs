@@ -26,8 +26,8 @@ use crate::wire::{
 /// The package that holds every interface of the contract.
 pub const PACKAGE: &str = "nodesift:predicate";
 
-/// The version of the contract that this host implements. Components built against this or an earlier 0.1 are accepted.
-pub const VERSION: &str = "0.1.0";
+/// The version of the contract that this host implements. Components built against any 0.1 are accepted: interfaces are only added within it.
+pub const VERSION: &str = "0.1.1";
 
 /// Why a call to a selector function traps.
 const UNKNOWN_OPERATOR: &str = "a selector with an unknown operator";

@@ -109,7 +109,9 @@ impl Compiler {
         let record = match object {
             Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.annotation_keys))),
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
-            Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.annotation_keys))),
+            Object::Pod(pod) => {
+                Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.annotation_keys)))
+            }
             Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
             Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),
             Object::Workload(workload) => Record::Workload(workload.clone()),

@@ -121,7 +121,7 @@ fn a_module_must_be_there_and_be_the_one_that_is_meant() {
 
 #[test]
 fn a_module_may_not_read_more_than_is_allowed() {
-    let import = r#"(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func $namespace (param i32)))"#;
+    let import = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
     let guest = Guest::healthy().imports(import).filter("(call $namespace (i32.const 4096)) (call $fits_all)");
     let allowing = |allow: &str| {
         let entry = format!("{{name: Own, module: {{path: guest.wasm}}, allow: {allow}}}");

@@ -18,7 +18,7 @@ const FLIPS: usize = 1_500;
 /// The longest that one small broken component may keep the loader busy.
 const REFUSAL: Duration = Duration::from_secs(2);
 
-const LABELS: &str = r#"(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func $namespace (param i32)))"#;
+const LABELS: &str = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
 
 /// A component that exports nothing and imports the given instances.
 fn importing(imports: &str) -> Vec<u8> {
@@ -48,8 +48,8 @@ fn h14_imports_that_are_not_of_the_contract_are_refused_and_all_named() {
         "wasi:random/random@0.2.0",
         "wasi:cli/environment@0.2.0",
         "wasi:http/outgoing-handler@0.2.0",
-        "nodesift:predicate/pod-secrets@0.1.0",
-        "nodesift:predicate/predicate@0.1.0",
+        "nodesift:predicate/pod-secrets@0.1.1",
+        "nodesift:predicate/predicate@0.1.1",
         "acme:own/thing",
     ];
     let imports: String = names.iter().map(|name| format!("(import {name:?} {nothing}) ")).collect();
@@ -65,7 +65,7 @@ fn h14_imports_that_are_not_of_the_contract_are_refused_and_all_named() {
 
 #[test]
 fn h14_a_function_that_a_known_interface_does_not_have_is_refused() {
-    let import = r#"(import "nodesift:predicate/pod-labels@0.1.0" (instance (export "all" (func (result string)))))"#;
+    let import = r#"(import "nodesift:predicate/pod-labels@0.1.1" (instance (export "all" (func (result string)))))"#;
     let error = refused(&importing(import), grants());
     assert!(matches!(error, LoadError::Contract(_)), "{error}");
     assert!(error.to_string().contains("all"), "{error}");
@@ -74,7 +74,7 @@ fn h14_a_function_that_a_known_interface_does_not_have_is_refused() {
 #[test]
 fn h14_a_known_function_of_another_type_is_refused() {
     let import =
-        r#"(import "nodesift:predicate/pod-labels@0.1.0" (instance (export "namespace" (func (result u32)))))"#;
+        r#"(import "nodesift:predicate/pod-labels@0.1.1" (instance (export "namespace" (func (result u32)))))"#;
     let error = refused(&importing(import), grants());
     assert!(matches!(error, LoadError::Contract(_)), "{error}");
 }
@@ -108,12 +108,12 @@ fn h15_exports_that_are_missing_or_of_another_type_are_refused() {
             .filter(|name| **name != missing)
             .map(|name| format!("(export {name:?} (func $f)) "))
             .collect();
-        let error = refused(&exporting("0.1.0", &exports), grants());
+        let error = refused(&exporting("0.1.1", &exports), grants());
         assert!(matches!(error, LoadError::Contract(_)), "{error}");
         assert!(error.to_string().contains(missing), "{error}");
     }
     let exports: String = functions.iter().map(|name| format!("(export {name:?} (func $f)) ")).collect();
-    let error = refused(&exporting("0.1.0", &exports), grants());
+    let error = refused(&exporting("0.1.1", &exports), grants());
     assert!(matches!(error, LoadError::Contract(_)), "wrong types: {error}");
     let error = refused(&importing(""), grants());
     assert!(matches!(error, LoadError::Contract(_)), "no export: {error}");

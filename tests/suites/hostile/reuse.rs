@@ -20,15 +20,18 @@ use crate::arena::grants;
 /// Nodes of the usual cluster: one that has changed is few enough to be judged alone.
 const NODES: usize = 10;
 
-/// What the predicate imports that fits every node while there is no gold one, and gold ones alone where there is.
-const GOLD_IMPORTS: &str = r#"
-    (import "nodesift:predicate/node-labels@0.1.0" "code" (func $code (param i32 i32 i32 i32 i32)))
-    (import "nodesift:predicate/node-labels@0.1.0" "column" (func $column (param i32 i32 i32)))"#;
+/// The annotation keys of the policy of every world.
+const ANNOTATION_KEYS: [&str; 1] = ["tier"];
 
-/// This predicate, with more imports and what it does first.
-fn gold_after(imports: &str, first: &str) -> Guest {
+/// A predicate that fits every node while there is no gold one, and gold ones alone where there is. It reads the tier from
+/// an interface of label or annotation columns. With more imports, and instructions to run first.
+fn gold_of(interface: &str, imports: &str, first: &str) -> Guest {
     Guest::healthy()
-        .imports(format!("{GOLD_IMPORTS} {imports}"))
+        .imports(format!(
+            r#"(import "nodesift:predicate/{interface}@0.1.1" "code" (func $code (param i32 i32 i32 i32 i32)))
+               (import "nodesift:predicate/{interface}@0.1.1" "column" (func $column (param i32 i32 i32)))
+               {imports}"#
+        ))
         .definitions(r#"(data (i32.const 2048) "tiergold")"#)
         .filter(format!(
             "{first}
@@ -47,6 +50,10 @@ fn gold_after(imports: &str, first: &str) -> Guest {
                (br $row)))
              (call $by_row (i32.const {SCRATCH}) (local.get $rows) (i32.const 96) (i32.const 1))"
         ))
+}
+
+fn gold_after(imports: &str, first: &str) -> Guest {
+    gold_of("node-labels", imports, first)
 }
 
 fn gold() -> Guest {
@@ -80,6 +87,14 @@ impl World {
         let labels = if tier.is_empty() { json!({}) } else { json!({"tier": tier}) };
         let node = json!({"metadata": {"name": format!("n{number}"), "labels": labels}});
         self.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    }
+
+    /// A node whose tier is an annotation.
+    fn annotated_node(&mut self, number: usize, key: &str, tier: &str) {
+        let annotations = if tier.is_empty() { json!({}) } else { json!({key: tier}) };
+        let node = json!({"metadata": {"name": format!("n{number}"), "annotations": annotations}});
+        let node = metadata::node_with_annotations(&serde_json::from_value(node).unwrap(), &annotation_keys());
+        self.writer.apply_node(&node);
     }
 
     fn ask(&self) -> PodAnswer {
@@ -123,9 +138,13 @@ fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         generation: 1,
         scheduler_names: Vec::new(),
         predicates: vec![predicate],
-        annotation_keys: Vec::new(),
+        annotation_keys: annotation_keys(),
     };
     Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))
+}
+
+fn annotation_keys() -> Vec<String> {
+    ANNOTATION_KEYS.map(str::to_owned).to_vec()
 }
 
 fn object(pod: Value) -> nodesift_object::Pod {
@@ -153,6 +172,65 @@ fn a_label_text_that_some_node_comes_to_carry_changes_the_verdict_of_the_others(
     world.node(3, "");
     world.writer.publish();
     assert_eq!(world.fits().len(), NODES, "the last gold node is none any more");
+}
+
+#[test]
+fn an_annotation_that_some_node_comes_to_have_changes_the_verdict_of_the_others() {
+    let mut world = World::new(&gold_of("node-annotations", "", ""));
+    (0..NODES).for_each(|number| world.annotated_node(number, "tier", "silver"));
+    world.writer.publish();
+    assert_eq!(world.fits().len(), NODES);
+    world.annotated_node(3, "tier", "gold");
+    world.writer.publish();
+    assert_eq!(world.fits(), ["n3"]);
+    let before = world.patched();
+    world.annotated_node(5, "tier", "gold");
+    world.writer.publish();
+    assert_eq!(world.fits(), ["n3", "n5"]);
+    assert_eq!(world.patched(), before + 1, "the verdict was not patched");
+    // A label or an annotation that the policy does not list changes nothing that this predicate reads.
+    let evaluated = world.evaluated();
+    world.node(7, "gold");
+    world.annotated_node(8, "example.com/tier", "gold");
+    world.writer.publish();
+    assert_eq!(world.fits(), ["n3", "n5"]);
+    world.annotated_node(3, "tier", "");
+    world.annotated_node(5, "tier", "silver");
+    world.writer.publish();
+    assert_eq!(world.fits().len(), NODES, "no node is gold any more");
+    assert!(world.evaluated() > evaluated, "the lookup of the value has another result");
+}
+
+#[test]
+fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
+    // Rejects a pod without the annotation `tier`.
+    let guest = |key: &str| {
+        Guest::healthy()
+            .imports(r#"(import "nodesift:predicate/pod-annotations@0.1.1" "annotation" (func $annotation (param i32 i32 i32)))"#)
+            .definitions(format!(r#"(data (i32.const 2048) "{key}")"#))
+            .filter(format!(
+                "(call $annotation (i32.const 2048) (i32.const {}) (i32.const 2064))
+                 (if (i32.load8_u (i32.const 2064)) (then (return (call $fits_all))))
+                 (call $fits_none (i32.const 0) (i32.const 112) (i32.const 1))",
+                key.len()
+            ))
+    };
+    let asked = |world: &World, annotations: Value| {
+        let pod = json!({"metadata": {"name": "p", "namespace": "default", "uid": "p", "annotations": annotations}});
+        let pods = vec![PodRef::Whole(Box::new(object(pod)))];
+        let query = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
+        world.engine.answer(&query).unwrap().pods[0].cycle
+    };
+    let world = World::of_silver(&guest("tier"));
+    assert_eq!(asked(&world, json!({})), Cycle::Rejected);
+    assert_eq!(asked(&world, json!({"tier": "gold"})), Cycle::EachNode);
+    let evaluated = world.evaluated();
+    // Another annotation does not spoil reuse.
+    assert_eq!(asked(&world, json!({"tier": "gold", "heartbeat": "1"})), Cycle::EachNode);
+    assert_eq!(asked(&world, json!({"tier": "gold", "heartbeat": "2"})), Cycle::EachNode);
+    assert_eq!(world.evaluated(), evaluated);
+    let unlisted = World::of_silver(&guest("heartbeat"));
+    assert_eq!(asked(&unlisted, json!({"heartbeat": "1"})), Cycle::Rejected, "the policy does not list the key");
 }
 
 #[test]
@@ -200,7 +278,7 @@ fn labels_that_come_and_go_at_random_leave_no_verdict_behind_that_a_fresh_one_co
 #[test]
 fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidate_alone() {
     // Importing what a pod takes of its node, it is asked about the node with one pod fewer after the other.
-    let pods = r#"(import "nodesift:predicate/node-resources@0.1.0" "pods" (func $pods (param i32)))"#;
+    let pods = r#"(import "nodesift:predicate/node-resources@0.1.1" "pods" (func $pods (param i32)))"#;
     let mut world = World::of_silver(&gold_after(pods, "(call $pods (i32.const 2080))"));
     world.node(3, "gold");
     for node in ["n1", "n3"] {
@@ -224,7 +302,7 @@ fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
     // Rejects the pod as a whole while nothing serves the resource.
     let guest = Guest::healthy()
         .imports(
-            r#"(import "nodesift:predicate/node-resources@0.1.0" "device-class-serves"
+            r#"(import "nodesift:predicate/node-resources@0.1.1" "device-class-serves"
                  (func $serves (param i32 i32) (result i32)))"#,
         )
         .definitions(r#"(data (i32.const 2048) "x.io/gpu")"#)
@@ -250,7 +328,7 @@ fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
 fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
     // Looks for one node by name, and traps where that is not among the rows it is asked about.
     let guest = Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/node-identity@0.1.0" "row" (func $row (param i32 i32 i32)))"#)
+        .imports(r#"(import "nodesift:predicate/node-identity@0.1.1" "row" (func $row (param i32 i32 i32)))"#)
         .definitions(r#"(data (i32.const 2048) "n0")"#)
         .filter(
             "(call $row (i32.const 2048) (i32.const 2) (i32.const 2064))

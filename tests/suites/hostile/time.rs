@@ -94,7 +94,7 @@ fn refused_in_time(step: &str, guest: &Guest) {
 
 #[test]
 fn a_loop_in_realloc_while_facts_are_handed_over_ends_by_the_deadline() {
-    let import = r#"(import "nodesift:predicate/pod-labels@0.1.0" "namespace" (func $namespace (param i32)))"#;
+    let import = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
     let guest = Guest::healthy()
         .imports(import)
         .realloc(format!(
@@ -113,7 +113,7 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
     // nothing. The host may take its own time off the guest's clock, but not so that a guest holds the clock up.
     const ROWS: u32 = 100_000;
     let keys: String = (0..LABEL_KEYS).map(label_key).collect();
-    let import = r#"(import "nodesift:predicate/node-labels@0.1.0" "code"
+    let import = r#"(import "nodesift:predicate/node-labels@0.1.1" "code"
       (func $code (param i32 i32 i32 i32 i32)))"#;
     let guest =
         Guest::healthy().imports(import).definitions(format!("(data (i32.const 8192) {keys:?})")).filter(format!(
@@ -141,7 +141,7 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
 
 #[test]
 fn a_loop_after_the_verdict_ends_by_the_deadline() {
-    let after = format!(r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.0#filter") (param i32) {SPIN})"#);
+    let after = format!(r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.1#filter") (param i32) {SPIN})"#);
     faults_with(FaultKind::Deadline, &Guest::healthy().definitions(after));
 }
 

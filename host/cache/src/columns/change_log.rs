@@ -26,15 +26,8 @@ pub enum NodeInterface {
 
 impl NodeInterface {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Identity,
-        Self::Labels,
-        Self::Annotations,
-        Self::Taints,
-        Self::Resources,
-        Self::Ports,
-        Self::Features,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Identity, Self::Labels, Self::Annotations, Self::Taints, Self::Resources, Self::Ports, Self::Features];
 }
 
 /// Changes of all interfaces; the generations in it only rise.

@@ -9,8 +9,8 @@ use nodesift_sandbox::Verdict;
 use nodesift_sandbox::fault::Fault;
 
 use super::conjunction::Conjunction;
-use super::predicate_verdict::{PredicateVerdict, Scope};
 use super::evaluation::{Evaluation, verdict_on_fault};
+use super::predicate_verdict::{PredicateVerdict, Scope};
 use crate::answer::FaultReport;
 use crate::facts::{Batch, Context};
 use crate::policy::{ActivePolicy, ActivePredicate, Phase};

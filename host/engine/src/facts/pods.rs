@@ -58,7 +58,10 @@ impl Context {
         let (workloads, pod) = (self.snapshot.workloads(), &self.pod);
         let selects = |selector: &&LabelSelector| {
             !selector.match_labels.is_empty()
-                && selector.match_labels.iter().all(|(key, value)| pod.label(key).is_some_and(|found| **found == **value))
+                && selector
+                    .match_labels
+                    .iter()
+                    .all(|(key, value)| pod.label(key).is_some_and(|found| **found == **value))
         };
         let mut labels: BTreeMap<Arc<str>, Arc<str>> = BTreeMap::new();
         for service in workloads.services(&pod.namespace).filter(selects) {

@@ -167,8 +167,7 @@ impl CachedVerdict {
     /// Whether what a pointwise predicate has read of the cluster as a whole is unchanged. Every row may depend on it.
     fn cluster_reads_hold(&self, context: &Context, known: Generation) -> bool {
         let snapshot: &Snapshot = context.snapshot();
-        self.reads_about_cluster().all(|read| read.holds(context))
-            && self.lookups.hold(snapshot, known)
+        self.reads_about_cluster().all(|read| read.holds(context)) && self.lookups.hold(snapshot, known)
     }
 
     fn validity_of_reads(&self, context: &Context) -> Validity {

@@ -119,8 +119,7 @@ impl RecordedLookups {
                 return true;
             }
             let column = first.column.of(snapshot, &first.key);
-            let exists =
-                |value: &str| column.as_ref().is_some_and(|column| column.dictionary().code(value).is_some());
+            let exists = |value: &str| column.as_ref().is_some_and(|column| column.dictionary().code(value).is_some());
             lookups.iter().all(|known| known.exists == exists(&known.value))
         })
     }

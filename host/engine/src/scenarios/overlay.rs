@@ -98,7 +98,8 @@ impl Engine {
         let (record, asked) = match pod {
             PodRef::Whole(pod) => {
                 let policy = self.policy();
-                let record = metadata::pod_record_with_annotations(pod, &policy.scheduler_names, &policy.annotation_keys);
+                let record =
+                    metadata::pod_record_with_annotations(pod, &policy.scheduler_names, &policy.annotation_keys);
                 return Ok(Arc::new(record));
             }
             PodRef::Known(record) => return Ok(Arc::clone(record)),
