@@ -15,6 +15,8 @@ pub struct ActivePolicy {
     pub scheduler_names: Vec<String>,
     /// In evaluation order.
     pub predicates: Vec<ActivePredicate>,
+    /// Keys of the annotations that predicates may read, sorted by bytes, without duplicates.
+    pub annotation_keys: Vec<String>,
 }
 
 /// A loaded predicate.

@@ -123,6 +123,7 @@ pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<A
         generation,
         scheduler_names: policy.scheduler_names.clone(),
         predicates: loaded.into_iter().map(|(_, predicate)| predicate).collect::<Result<_, _>>()?,
+        annotation_keys: policy.annotation_keys.clone(),
     })
 }
 /// The bytes of a predicate's module. Built-ins are ours and are used again from call to call; a module of somebody

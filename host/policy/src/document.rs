@@ -50,6 +50,18 @@ pub struct Spec {
     /// The white-list, in evaluation order.
     #[serde(default)]
     pub predicates: Option<Spanned<Vec<Spanned<Predicate>>>>,
+    /// What predicates may read beyond the facts that they always have.
+    #[serde(default)]
+    pub facts: Option<Facts>,
+}
+
+/// `spec.facts`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Facts {
+    /// Annotation keys.
+    #[serde(default)]
+    pub annotations: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// One entry of `spec.predicates`.

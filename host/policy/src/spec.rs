@@ -3,6 +3,7 @@
 //! Nothing outside the document is looked at except the list of built-ins: whether a module exists and keeps to its
 //! grants is found out when the policy is loaded. Start at [`Policy`], then [`Policy::read`].
 
+mod annotation_key;
 mod check;
 
 use std::collections::BTreeSet;
@@ -31,6 +32,9 @@ pub struct Policy {
     pub scheduler_names: Vec<String>,
     /// In evaluation order; names are unique. Never empty.
     pub predicates: Vec<PredicateSpec>,
+    /// `spec.facts.annotations`: keys of the annotations that predicates may read, sorted by bytes, without duplicates. At
+    /// most [`ANNOTATION_KEYS_MAX`](crate::limits::ANNOTATION_KEYS_MAX); empty where the document lists none.
+    pub annotation_keys: Vec<String>,
 }
 
 /// One predicate of a policy.

@@ -119,7 +119,12 @@ fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
     let module = runtime.load(&guest.component(), grants()).unwrap();
     let predicate =
         ActivePredicate { name: Arc::from("Guest"), phases: Phases::ALL, on_error: OnError::Reject, module };
-    let policy = ActivePolicy { generation: 1, scheduler_names: Vec::new(), predicates: vec![predicate] };
+    let policy = ActivePolicy {
+        generation: 1,
+        scheduler_names: Vec::new(),
+        predicates: vec![predicate],
+        annotation_keys: Vec::new(),
+    };
     Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))
 }
 

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
-use super::{API_VERSION, KIND, ModuleSource, OnError, Phases, Policy, PredicateSpec, SpecLimits};
+use super::{API_VERSION, KIND, ModuleSource, OnError, Phases, Policy, PredicateSpec, SpecLimits, annotation_key};
 use crate::document::{Document, Limits, Module, Predicate, Problem};
-use crate::limits::{GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
+use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
 use nodesift_object::Quantity;
 
 /// One page of linear memory: no module runs in less.
@@ -76,7 +76,9 @@ impl Checker<'_> {
             }
         };
         let name = document.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
-        Policy { name, scheduler_names, predicates }
+        let annotations = spec.value.facts.as_ref().and_then(|facts| facts.annotations.as_ref());
+        let annotation_keys = annotations.map(|keys| self.annotation_keys(keys)).unwrap_or_default();
+        Policy { name, scheduler_names, predicates, annotation_keys }
     }
 
     fn scheduler_names(&mut self, names: &Spanned<Vec<Spanned<String>>>) -> Vec<String> {
@@ -89,6 +91,23 @@ impl Checker<'_> {
         }
         self.refuse_repeats(names.value.iter(), field);
         names.value.iter().map(|name| name.value.clone()).collect()
+    }
+
+    fn annotation_keys(&mut self, keys: &Spanned<Vec<Spanned<String>>>) -> Vec<String> {
+        if keys.value.len() > ANNOTATION_KEYS_MAX {
+            let reason = format!("{} annotation keys; at most {ANNOTATION_KEYS_MAX} are allowed", keys.value.len());
+            self.refuse(keys, "spec.facts.annotations", reason);
+        }
+        let field = |index| format!("spec.facts.annotations[{index}]");
+        for (index, key) in keys.value.iter().enumerate() {
+            if let Err(reason) = annotation_key::check(&key.value) {
+                self.refuse(key, &field(index), format!("{:?} is not an annotation key: {reason}", key.value));
+            }
+        }
+        self.refuse_repeats(keys.value.iter(), field);
+        let mut read: Vec<String> = keys.value.iter().map(|key| key.value.clone()).collect();
+        read.sort_unstable();
+        read
     }
 
     /// Refuses every text that was there before, and says where.

@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::limits::ANNOTATION_KEYS_MAX;
 use nodesift_engine::Phase;
 
 const BUILTINS: &[&str] = &["NodeName", "NodeAffinity", "NodeResourcesFit"];
@@ -43,6 +44,8 @@ spec:
     onError: Ignore
     limits: {memory: 16Mi, timePerCall: 5ms}
     mode: Enforce
+  facts:
+    annotations: [example.com/team, Rack, example.com/pool]
 ";
 
 #[test]
@@ -76,6 +79,70 @@ fn every_field_of_a_document_is_read() {
     assert_eq!(team.on_error, OnError::Ignore);
     assert_eq!(team.limits.memory_bytes, Some(16 << 20));
     assert_eq!(team.limits.time_per_call, Some(Duration::from_millis(5)));
+    assert_eq!(policy.annotation_keys, ["Rack", "example.com/pool", "example.com/team"], "sorted");
+}
+
+#[test]
+fn a_document_without_annotation_keys_lists_none() {
+    let without = with_predicate("name: NodeName");
+    for facts in ["", "  facts: {}\n", "  facts: {annotations: []}\n"] {
+        let policy = read(&format!("{without}{facts}")).unwrap();
+        assert_eq!(policy.annotation_keys, Vec::<String>::new(), "{facts}");
+    }
+}
+
+/// Each value of `spec.facts`, on line 7, with the words that refuse it.
+#[test]
+fn annotation_keys_that_cannot_be_are_refused_with_line_and_field() {
+    let cases = [
+        (
+            "[a, a b, -c]",
+            "policy.yaml:7:28: spec.facts.annotations[1]: \"a b\" is not an annotation key: its name must be letters, digits, '-', '_' and '.', and begin and end with a letter or digit\n\
+             policy.yaml:7:33: spec.facts.annotations[2]: \"-c\" is not an annotation key: its name must be letters, digits, '-', '_' and '.', and begin and end with a letter or digit",
+        ),
+        (
+            "['']",
+            "policy.yaml:7:25: spec.facts.annotations[0]: \"\" is not an annotation key: its name must have 1 to 63 characters",
+        ),
+        (
+            "[/a]",
+            "policy.yaml:7:25: spec.facts.annotations[0]: \"/a\" is not an annotation key: its prefix must have 1 to 253 characters",
+        ),
+        (
+            "[a_b/c]",
+            "policy.yaml:7:25: spec.facts.annotations[0]: \"a_b/c\" is not an annotation key: its prefix must be a DNS subdomain, such as example.com",
+        ),
+        (
+            "[a/b/c]",
+            "policy.yaml:7:25: spec.facts.annotations[0]: \"a/b/c\" is not an annotation key: more than one slash",
+        ),
+        ("[a, b, a]", "policy.yaml:7:31: spec.facts.annotations[2]: \"a\" is there twice, first on line 7"),
+        ("a", "policy.yaml:7:24: spec.facts.annotations: expected sequence start"),
+        ("[5]", "policy.yaml:7:25: spec.facts.annotations[0]: value requires quoting"),
+        ("{a: b}", "policy.yaml:7:24: spec.facts.annotations: expected sequence start"),
+    ];
+    for (value, expected) in cases {
+        let text = format!("{}  facts: {{annotations: {value}}}\n", with_predicate("name: NodeName"));
+        assert_eq!(refusal(&text), expected, "{value}");
+    }
+    let text = format!("{}  facts: {{labels: [a]}}\n", with_predicate("name: NodeName"));
+    assert_eq!(
+        refusal(&text),
+        "policy.yaml:7:11: spec.facts.labels: unknown field `labels`, expected one of annotations"
+    );
+}
+
+#[test]
+fn as_many_annotation_keys_as_the_limit_says_are_taken_and_no_more() {
+    let text = |keys: usize| {
+        let keys: Vec<String> = (0..keys).map(|key| format!("key-{key}")).collect();
+        format!("{}  facts:\n    annotations: [{}]\n", with_predicate("name: NodeName"), keys.join(", "))
+    };
+    assert_eq!(read(&text(ANNOTATION_KEYS_MAX)).unwrap().annotation_keys.len(), ANNOTATION_KEYS_MAX);
+    assert_eq!(
+        refusal(&text(ANNOTATION_KEYS_MAX + 1)),
+        "policy.yaml:8:18: spec.facts.annotations: 257 annotation keys; at most 256 are allowed"
+    );
 }
 
 #[test]
@@ -134,7 +201,7 @@ fn a_document_that_cannot_be_read_is_refused_with_line_and_field() {
     assert_eq!(refusal("{}"), "policy.yaml:1:1: missing field `apiVersion`");
     assert_eq!(
         refusal(&format!("{EVERYTHING}---\n{EVERYTHING}")),
-        "policy.yaml:20:1: only single YAML document expected but multiple found"
+        "policy.yaml:22:1: only single YAML document expected but multiple found"
     );
     assert!(refusal("kind: [").starts_with("policy.yaml:1:"));
 }

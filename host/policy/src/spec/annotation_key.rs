@@ -1,0 +1,117 @@
+//! The rule for annotation keys, as the API server applies it: a qualified name, where case does not matter.
+//!
+//! A qualified name is a name, or a DNS subdomain, a slash and a name. For labels the subdomain must be in lower case;
+//! for annotations the API server compares the key in lower case (`ValidateAnnotations`), so this does too. Start at
+//! [`check`].
+
+/// Characters of the name, the part after the slash.
+const NAME_CHARS_MAX: usize = 63;
+
+/// Characters of the prefix, the part before the slash: those of a DNS subdomain.
+const PREFIX_CHARS_MAX: usize = 253;
+
+/// Checks that a key can be one of an annotation.
+///
+/// # Errors
+///
+/// Where the API server would refuse the key: the rule that it breaks.
+pub(super) fn check(key: &str) -> Result<(), String> {
+    let name = match key.split_once('/') {
+        None => key,
+        Some((prefix, name)) => {
+            check_prefix(prefix)?;
+            name
+        }
+    };
+    if name.contains('/') {
+        return Err("more than one slash".to_owned());
+    }
+    if name.is_empty() || name.len() > NAME_CHARS_MAX {
+        return Err(format!("its name must have 1 to {NAME_CHARS_MAX} characters"));
+    }
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if !name.bytes().all(is_inner) || !has_alphanumeric_ends(name) {
+        return Err(
+            "its name must be letters, digits, '-', '_' and '.', and begin and end with a letter or digit".to_owned()
+        );
+    }
+    Ok(())
+}
+
+fn check_prefix(prefix: &str) -> Result<(), String> {
+    if prefix.is_empty() || prefix.len() > PREFIX_CHARS_MAX {
+        return Err(format!("its prefix must have 1 to {PREFIX_CHARS_MAX} characters"));
+    }
+    let is_label = |label: &str| {
+        label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && has_alphanumeric_ends(label)
+    };
+    if !prefix.split('.').all(is_label) {
+        return Err("its prefix must be a DNS subdomain, such as example.com".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether a text begins and ends with a letter or digit; an empty one does neither.
+fn has_alphanumeric_ends(text: &str) -> bool {
+    let ends = [text.bytes().next(), text.bytes().next_back()];
+    ends.into_iter().all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_the_api_server_takes_are_taken() {
+        let longest = format!("{}/{}", "a".repeat(PREFIX_CHARS_MAX), "b".repeat(NAME_CHARS_MAX));
+        let keys = [
+            "a",
+            "9",
+            "simple",
+            "now-with-dashes",
+            "1-starts-with-num",
+            "a_b.c-d",
+            "example.com/team",
+            "kubernetes.io/config.source",
+            "Example.COM/Team",
+            "1.2.3.4/5678",
+            &longest,
+        ];
+        for key in keys {
+            assert_eq!(check(key), Ok(()), "{key}");
+        }
+    }
+
+    #[test]
+    fn keys_that_the_api_server_refuses_are_refused() {
+        let long_name = "a".repeat(NAME_CHARS_MAX + 1);
+        let long_prefix = format!("{}/a", "a".repeat(PREFIX_CHARS_MAX + 1));
+        let keys = [
+            "",
+            "/",
+            "/a",
+            "a/",
+            "a/b/c",
+            "a b",
+            "-a",
+            "a-",
+            ".a",
+            "a.",
+            "_a",
+            "ä",
+            "a\n",
+            "example..com/a",
+            ".com/a",
+            "example.com./a",
+            "-example.com/a",
+            "exam_ple.com/a",
+            "example.com/-a",
+            "example.com/a b",
+            &long_name,
+            &long_prefix,
+        ];
+        for key in keys {
+            assert!(check(key).is_err(), "{key:?}");
+        }
+    }
+}
