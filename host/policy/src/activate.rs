@@ -1,4 +1,4 @@
-//! A policy becomes active: every predicate loaded, linked and configured. Start at [`activate`].
+//! From a checked policy to an [`ActivePolicy`]: every module loaded, linked and configured. Start at [`activate`].
 
 use std::borrow::Cow;
 use std::num::NonZero;
@@ -8,7 +8,7 @@ use std::thread::{self, ScopedJoinHandle};
 
 use sha2::{Digest, Sha256};
 
-use super::spec::{ModuleSource, Policy, PredicateSpec};
+use crate::spec::{ModuleSource, Policy, PredicateSpec};
 use nodesift_engine::{ActivePolicy, ActivePredicate};
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Grants, Interface, Lifetime, LoadError, PACKAGE, Runtime, VERSION};
@@ -19,7 +19,7 @@ pub enum ActivateError {
     /// The policy names a built-in that does not exist.
     #[error("predicate {name}: there is no built-in of this name; there are {}. Give `module.path` for one of your own", .known.join(", "))]
     UnknownBuiltin {
-        /// As the policy writes it.
+        /// The name in the policy.
         name: String,
         /// The names of the built-ins.
         known: Vec<&'static str>,
@@ -31,10 +31,10 @@ pub enum ActivateError {
         name: String,
         /// The module's path.
         path: String,
-        /// Why.
+        /// What the system reports.
         source: std::io::Error,
     },
-    /// The module's bytes are not those that the policy names.
+    /// The file's SHA-256 is not the one in the policy.
     #[error("predicate {name}: module {path} has the digest {found}, the policy says {expected}")]
     Digest {
         /// The predicate.
@@ -51,27 +51,28 @@ pub enum ActivateError {
     UnknownInterface {
         /// The predicate.
         name: String,
-        /// As the policy writes it.
+        /// The name in the policy.
         interface: String,
     },
-    /// Loading ended abnormally; a defect of this program.
-    #[error("loading the policy ended abnormally; please report this")]
+    /// A thread that loads modules panicked: a defect of this program.
+    #[error("loading the policy panicked; please report this")]
     Panicked,
     /// The sandbox refuses the module.
     #[error("predicate {name}: {source}")]
     Load {
         /// The predicate.
         name: String,
-        /// Why.
+        /// What the sandbox reports.
         source: LoadError,
     },
 }
 
-/// Loads every predicate of a policy.
+/// Loads every predicate of a policy, on as many threads as there are cores. `generation` numbers the result.
 ///
 /// # Errors
 ///
-/// Where a module cannot be read, is not the one that the policy names, or is refused by the sandbox.
+/// The error of the first predicate, in policy order, whose module cannot be read, has another digest than the policy
+/// says, is allowed an interface that does not exist, or is refused by the sandbox.
 pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<ActivePolicy, ActivateError> {
     let load = |spec: &PredicateSpec| {
         let name = || spec.name.clone();
@@ -98,8 +99,8 @@ pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<A
             module,
         })
     };
-    // Compiling is most of the work, and modules do not wait for each other; more threads than cores would make each
-    // take longer, which has a limit.
+    // Most of the work is compiling, which has a time limit per module: more threads than cores would make each module
+    // take longer.
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let next = AtomicUsize::new(0);
     let work = || {
@@ -126,8 +127,9 @@ pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<A
         annotation_keys: policy.annotation_keys.clone(),
     })
 }
-/// The bytes of a predicate's module. Built-ins are ours and are used again from call to call; a module of somebody
-/// else starts fresh for every call, so that nothing of one pod can reach the next.
+
+/// The bytes of a predicate's module, and for how long an instance lives. Instances of built-ins serve many calls. A custom
+/// module gets a new instance for every call, so that no state of one pod can reach the next.
 fn module(spec: &PredicateSpec) -> Result<(Cow<'static, [u8]>, Lifetime), ActivateError> {
     let ModuleSource::Path { path, digest } = &spec.module else {
         let builtin = nodesift_bundle::BUILTINS.iter().find(|builtin| builtin.name == spec.name);

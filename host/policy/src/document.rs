@@ -1,8 +1,8 @@
-//! The policy document as written: every field where it may be, none that may not, nothing interpreted yet.
+//! The policy document as written: parsed, but not interpreted.
 //!
-//! Texts with a closed set of values and amounts are kept as written, with their place, so that [`super::spec`] can
-//! report everything that is wrong with them at once. What no reading could use (broken YAML, an unknown field, a
-//! field twice, a wrong type) ends here at the first [`Problem`]. Start at [`read`].
+//! Enumerated texts, quantities and durations are kept as written, with line and column, so that [`spec`](crate::spec) can
+//! report everything that is wrong with them at once. Broken YAML, an unknown field, a field twice and a value of the wrong
+//! type end parsing at the first [`Problem`]. Start at [`read`].
 
 use std::fmt;
 
@@ -18,10 +18,10 @@ pub struct Document {
     pub api_version: Spanned<String>,
     /// `PredicatePolicy`.
     pub kind: Spanned<String>,
-    /// Who it is.
+    /// The policy's metadata.
     #[serde(default)]
     pub metadata: Option<Metadata>,
-    /// What it says.
+    /// The policy itself.
     pub spec: Spanned<Spec>,
 }
 
@@ -29,7 +29,7 @@ pub struct Document {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metadata {
-    /// The policy's name, for people.
+    /// The policy's name, shown to operators.
     #[serde(default)]
     pub name: Option<String>,
     /// Not read.
@@ -44,13 +44,13 @@ pub struct Metadata {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Spec {
-    /// Pods of any other scheduler are foreign.
+    /// The schedulers whose pods are evaluated. Required, checked later.
     #[serde(default)]
     pub scheduler_names: Option<Spanned<Vec<Spanned<String>>>>,
-    /// The white-list, in evaluation order.
+    /// The predicates that run, in evaluation order. Required, checked later.
     #[serde(default)]
     pub predicates: Option<Spanned<Vec<Spanned<Predicate>>>>,
-    /// What predicates may read beyond the facts that they always have.
+    /// Facts that predicates can read only where the policy lists them.
     #[serde(default)]
     pub facts: Option<Facts>,
 }
@@ -59,7 +59,7 @@ pub struct Spec {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
-    /// Annotation keys.
+    /// Keys of the annotations that predicates may read.
     #[serde(default)]
     pub annotations: Option<Spanned<Vec<Spanned<String>>>>,
 }
@@ -68,27 +68,27 @@ pub struct Facts {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Predicate {
-    /// The name of a built-in, or a name for a module of one's own.
+    /// The name of a built-in, or a name for a custom module.
     pub name: Spanned<String>,
-    /// When it runs.
+    /// The phases in which it runs: `allocate`, `reserve`.
     #[serde(default)]
     pub phases: Option<Spanned<Vec<Spanned<String>>>>,
-    /// A map that the predicate takes as JSON.
+    /// Its arguments: a map, which the module receives as JSON.
     #[serde(default)]
     pub args: Option<Spanned<Value>>,
     /// Where its module is; absent for a built-in.
     #[serde(default)]
     pub module: Option<Spanned<Module>>,
-    /// The most it may import.
+    /// Names of the only interfaces that it may import.
     #[serde(default)]
     pub allow: Option<Vec<Spanned<String>>>,
-    /// What stands in for its verdict when it fails.
+    /// What replaces its verdict when it fails: `Reject` or `Ignore`.
     #[serde(default)]
     pub on_error: Option<Spanned<String>>,
-    /// What it may use.
+    /// The resources that one call may use.
     #[serde(default)]
     pub limits: Option<Limits>,
-    /// Whether its verdict counts.
+    /// `Enforce`; `Shadow` is reserved.
     #[serde(default)]
     pub mode: Option<Spanned<String>>,
 }
@@ -97,10 +97,10 @@ pub struct Predicate {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Module {
-    /// A file.
+    /// The path of a component file.
     #[serde(default)]
     pub path: Option<Spanned<String>>,
-    /// An image in a registry.
+    /// An image in a registry; not supported yet.
     #[serde(default)]
     pub oci: Option<Spanned<String>>,
     /// `sha256:` and 64 hexadecimal digits.
@@ -120,14 +120,14 @@ pub struct Limits {
     pub time_per_call: Option<Spanned<Value>>,
 }
 
-/// Something wrong in a document, and where.
+/// Something wrong in a document, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// From 1; 0 where no place is known.
+    /// Line, from 1; 0 where the place is unknown.
     pub line: u64,
-    /// From 1.
+    /// Column, from 1; 0 where the place is unknown.
     pub column: u64,
-    /// Path of the field; empty for the document as a whole.
+    /// Path of the field, such as `spec.predicates[0].name`; empty for the whole document.
     pub field: String,
     /// What is wrong with it.
     pub reason: String,
@@ -145,13 +145,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads a document, in YAML or JSON.
+/// Parses a document in YAML or JSON.
+///
+/// # Errors
+///
+/// The first problem that keeps the text from being a document.
 pub fn read(text: &str) -> Result<Document, Problem> {
     if text.trim().is_empty() {
         let reason = "empty; expected a PredicatePolicy".to_owned();
         return Err(Problem { line: 0, column: 0, field: String::new(), reason });
     }
-    // A text must look like one: `name: yes` or `name: 5` is a mistake, which the reader would turn into a text.
+    // Without these options the parser would accept `name: yes` and `name: 5` as texts.
     let options = serde_saphyr::options! { no_schema: true, strict_booleans: true, with_snippet: false };
     let mut field = String::new();
     serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
@@ -167,7 +171,7 @@ pub fn read(text: &str) -> Result<Document, Problem> {
     })
 }
 
-/// The path of a field as one would write it, without what the reader's own wrappers put between.
+/// The path of a field as operators write it, without the segments of [`Spanned`].
 fn path(path: &serde_path_to_error::Path) -> String {
     use serde_path_to_error::Segment;
     let mut text = String::new();
@@ -183,5 +187,5 @@ fn path(path: &serde_path_to_error::Path) -> String {
     text
 }
 
-/// The field of [`Spanned`] that holds what it wraps; no field of the document is called so.
+/// The field of [`Spanned`] that holds the wrapped value; no field of the document has this name.
 const SPANNED_VALUE: &str = "value";

@@ -1,8 +1,19 @@
 //! Policies: which predicates run, in which order, with which arguments and limits.
 //!
-//! A policy is read in two steps, so that a wrong one is told apart early and wholly: [`document`] is the YAML as
-//! written, [`spec`] what it means, cross-checked. Loading it is the third: [`activate`] makes the
-//! [`ActivePolicy`](nodesift_engine::ActivePolicy) that the engine runs. Start at [`spec::Policy`].
+//! A policy goes through three rooms, each with an error type of its own:
+//!
+//! ```text
+//! text ── document ──────► spec ────────────────► activate ───────────► engine::ActivePolicy
+//!         YAML as written   typed and checked      modules loaded and
+//!         (Problem)         (PolicyError)          configured (ActivateError)
+//! ```
+//!
+//! - [`document`] parses YAML or JSON and knows where each value stands. It interprets nothing.
+//! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
+//! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
+//! - [`limits`] holds every limit of a policy document.
+//!
+//! Evaluating the active policy is the engine's part. Start at [`Policy::read_file`].
 
 mod activate;
 pub mod document;

@@ -1,16 +1,16 @@
-//! Every limit of policies, with its unit and its reason.
+//! Every limit of policy documents, with its unit and its reason.
 
 use std::time::Duration;
 
-/// The most linear memory that a policy can grant one instance: all a 32-bit guest can address in half.
+/// Bytes of linear memory that a policy can grant one instance: half of what a 32-bit guest can address.
 pub const GUEST_MEMORY_BYTES_MAX: usize = 2 << 30;
 
-/// Bytes of one policy document: hundreds of predicates with their arguments are less than 100 KB.
+/// Bytes of one policy document. Hundreds of predicates with their arguments take less than 100 KB.
 pub const POLICY_FILE_BYTES: u64 = 1 << 20;
 
-/// Annotation keys that one policy may list. Each adds a value to every pod and node that carries it, so the number bounds
-/// what annotations cost; 256 is far above what the predicates of one cluster read.
+/// Annotation keys that one policy can list. Each key can add a value to every object, so their number bounds the memory
+/// that annotations take; the predicates of one cluster read far fewer than 256.
 pub const ANNOTATION_KEYS_MAX: usize = 256;
 
-/// The most time that a policy can grant one `filter` call: a core that waits longer has given up on the answer.
+/// Processor time that a policy can grant one `filter` call. A scheduler core does not wait longer for an answer.
 pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);

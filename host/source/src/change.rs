@@ -1,19 +1,22 @@
-//! What a source tells the cache: an object appeared or changed, one is gone, a whole list replaces what was known.
+//! What a source reports: compiled objects, and the changes that bring them into the cache.
 //!
-//! Objects are compiled where they are read, so that neither the queue nor the thread that applies them ever holds more
-//! than what is kept. Start at [`Change`]; a [`Compiler`] makes what is kept out of an object.
+//! Objects are compiled where they are decoded. So neither the queue of the feed nor the cache's writer ever holds more of an
+//! object than the cache keeps. Start at [`Change`]; a [`Compiler`] makes a [`Record`] of an object.
 
 use std::sync::Arc;
 
 use nodesift_cache::metadata::{self, Labels, NodeFacts, PodRecord, Pool, StorageRecord};
 use nodesift_object::{Kind, Object, Workload};
 
-/// Which object, at which version.
+/// Kind and UID: what identifies an object for as long as it exists.
+pub type ObjectId = (Kind, Arc<str>);
+
+/// Which object, at which resourceVersion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// Its kind.
+    /// The object's kind.
     pub kind: Kind,
-    /// `namespace/name` of what is in a namespace, the name of anything else.
+    /// `namespace/name` of a namespaced object, else the name.
     pub key: Arc<str>,
     /// `metadata.uid`; the key where the source has none.
     pub uid: Arc<str>,
@@ -21,14 +24,21 @@ pub struct Identity {
     pub version: Arc<str>,
 }
 
-/// What is kept of an object.
+impl Identity {
+    /// Kind and UID.
+    pub fn id(&self) -> ObjectId {
+        (self.kind, Arc::clone(&self.uid))
+    }
+}
+
+/// What the cache keeps of an object.
 #[derive(Debug, Clone)]
 pub enum Record {
     /// A node.
     Node(Box<NodeFacts>),
-    /// A pod that takes room, or waits for some.
+    /// A pod that has not ended: bound or pending.
     Pod(Arc<PodRecord>),
-    /// A pod that has ended for good: known to exist, and kept nowhere.
+    /// A pod that has succeeded or failed: it uses nothing, and the cache keeps nothing of it.
     EndedPod,
     /// A namespace's labels.
     Namespace(Labels),
@@ -38,35 +48,32 @@ pub enum Record {
     Workload(Box<Workload>),
     /// A storage object.
     Storage(Box<StorageRecord>),
-    /// An object that is there and cannot be read, as a whole list finds it: what was known of it stays, since it is not
-    /// gone; if nothing was known, nothing is.
+    /// An object that a list shows and that does not decode. It exists, so what the cache holds of it stays as it is.
     Unreadable,
 }
 
-/// An object, compiled.
+/// A compiled object.
 #[derive(Debug, Clone)]
 pub struct Compiled {
     /// Which object.
     pub identity: Identity,
-    /// What is kept of it.
+    /// What the cache keeps of it.
     pub record: Record,
 }
 
 impl Compiled {
-    /// Whether its UID was not given, or could not be read.
-    pub(super) fn is_without_uid(&self) -> bool {
+    /// Whether the object has no UID, or none that could be read, and its key stands for it.
+    pub(crate) fn is_without_uid(&self) -> bool {
         self.identity.uid == self.identity.key
     }
 }
 
-/// Something that a source has seen.
+/// What a source delivers to the feed.
 #[derive(Debug)]
 pub enum Change {
-    /// An object appeared or changed.
-    Applied(Compiled),
-    /// An object is gone.
-    Gone(Identity),
-    /// A whole list of one kind: what is not in it is gone. Applied as one step.
+    /// A change of one object.
+    Object(ObjectChange),
+    /// A whole list of one kind, which replaces all that is held of it. Applied and published as one step.
     Replaced {
         /// The kind of all objects of the list.
         kind: Kind,
@@ -75,16 +82,62 @@ pub enum Change {
         /// `metadata.resourceVersion` of the list; empty where the source has none.
         version: Arc<str>,
     },
-    /// Everything of a kind up to a version has been delivered before this.
-    Seen {
+    /// Everything of a kind up to a resourceVersion was delivered before this.
+    Bookmark {
         /// The kind.
         kind: Kind,
-        /// `metadata.resourceVersion` of a bookmark.
+        /// The resourceVersion.
         version: Arc<str>,
     },
 }
 
-/// Compiles objects where they are read; clones share what compiled objects have in common, on any number of threads.
+/// A change of one object.
+#[derive(Debug, Clone)]
+pub enum ObjectChange {
+    /// It was added or modified.
+    Applied(Compiled),
+    /// It was deleted, at this resourceVersion.
+    Deleted(Identity),
+    /// Like [`ObjectChange::Applied`], but it also replaces what is held at the same resourceVersion: an audit found drift, or
+    /// an earlier attempt may have stopped halfway.
+    Repaired(Compiled),
+    /// The object is to be looked at again: a waiting retry is attempted now, and the counts of a pod are recounted.
+    Requeued(ObjectId),
+}
+
+impl From<ObjectChange> for Change {
+    fn from(change: ObjectChange) -> Self {
+        Self::Object(change)
+    }
+}
+
+impl ObjectChange {
+    /// Kind and UID of the object.
+    pub fn id(&self) -> ObjectId {
+        match self {
+            Self::Applied(object) | Self::Repaired(object) => object.identity.id(),
+            Self::Deleted(deleted) => deleted.id(),
+            Self::Requeued((kind, uid)) => (*kind, Arc::clone(uid)),
+        }
+    }
+
+    /// The object's identity; `None` for [`ObjectChange::Requeued`], which knows only the UID.
+    pub fn identity(&self) -> Option<&Identity> {
+        match self {
+            Self::Applied(object) | Self::Repaired(object) => Some(&object.identity),
+            Self::Deleted(deleted) => Some(deleted),
+            Self::Requeued(_) => None,
+        }
+    }
+
+    /// The resourceVersion; empty where there is none.
+    pub(crate) fn version(&self) -> &str {
+        self.identity().map_or("", |identity| &identity.version)
+    }
+}
+
+/// Compiles objects. Clones share a pool: equal labels, facts and texts of all objects are held once. Any number of threads
+/// can compile at the same time.
 #[derive(Debug, Clone)]
 pub struct Compiler {
     own_schedulers: Arc<[String]>,
@@ -93,7 +146,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// `own_schedulers` are the schedulers of the policy: the pods of any other are foreign.
+    /// A compiler with an empty pool. `own_schedulers` are the scheduler names of the policy: the pods of any other are
+    /// foreign.
     pub fn new(own_schedulers: &[String]) -> Self {
         Self { own_schedulers: own_schedulers.into(), annotation_keys: Arc::default(), pool: Pool::default() }
     }
@@ -121,7 +175,7 @@ impl Compiler {
     }
 }
 
-/// Which object; what is kept of a pod says so already.
+/// An object's identity. That of a pod shares its texts with the record.
 fn identity(object: &Object, record: &Record) -> Identity {
     let kind = object.kind();
     let key: Arc<str> = object.key().into();
@@ -131,9 +185,4 @@ fn identity(object: &Object, record: &Record) -> Identity {
     let (uid, version) = object.identity();
     let uid = if uid.is_empty() { Arc::clone(&key) } else { Arc::from(uid) };
     Identity { kind, key, uid, version: Arc::from(version) }
-}
-
-/// Compiles a single object, which shares nothing with any other.
-pub fn compile(object: &Object, own_schedulers: &[String]) -> Compiled {
-    Compiler::new(own_schedulers).compile(object)
 }

@@ -1,4 +1,4 @@
-//! How old what is known may be: per kind, when the source was last known to be whole and current.
+//! Freshness: per kind, when the source last showed that the cache is current. From it comes the staleness of answers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,28 +8,29 @@ use tokio::time::Instant;
 
 use nodesift_object::Kind;
 
-/// When each kind that is followed was last heard of; clones share it. Without any kind nothing can grow old: files do not.
+/// When each watched kind was last confirmed to be current; clones share it. Files are never watched, so they never grow
+/// stale.
 #[derive(Debug, Clone, Default)]
 pub struct Freshness {
-    heard: Arc<RwLock<BTreeMap<Kind, Instant>>>,
+    confirmed: Arc<RwLock<BTreeMap<Kind, Instant>>>,
 }
 
 impl Freshness {
-    /// The server has just shown how far it is: a list, an event or bookmark that is not older than what was seen before,
-    /// or a watch that it has closed in order after a while. That it has opened one says nothing.
-    pub fn heard(&self, kind: Kind) {
-        self.heard.write().unwrap_or_else(PoisonError::into_inner).insert(kind, Instant::now());
+    /// The server has just shown its newest resourceVersion of a kind: by a list, by an event or bookmark that is not older
+    /// than those before, or by ending a watch in order after a while. Opening a watch confirms nothing.
+    pub(crate) fn confirm(&self, kind: Kind) {
+        self.confirmed.write().unwrap_or_else(PoisonError::into_inner).insert(kind, Instant::now());
     }
 
-    /// For how long the kind that was heard of longest ago has been silent; none where nothing is followed.
+    /// The time since the kind that was confirmed longest ago; `None` where no kind is watched.
     pub fn staleness(&self) -> Option<Duration> {
-        let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
-        heard.values().min().map(Instant::elapsed)
+        let confirmed = self.confirmed.read().unwrap_or_else(PoisonError::into_inner);
+        confirmed.values().min().map(Instant::elapsed)
     }
 
-    /// For how long each kind that is followed has been silent.
-    pub fn silences(&self) -> Vec<(Kind, Duration)> {
-        let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
-        heard.iter().map(|(kind, at)| (*kind, at.elapsed())).collect()
+    /// Per watched kind, the time since it was confirmed.
+    pub(crate) fn ages(&self) -> Vec<(Kind, Duration)> {
+        let confirmed = self.confirmed.read().unwrap_or_else(PoisonError::into_inner);
+        confirmed.iter().map(|(kind, at)| (*kind, at.elapsed())).collect()
     }
 }

@@ -3,7 +3,7 @@
 use nodesift_cache::Writer;
 use nodesift_object::Kind;
 use nodesift_source::change::{Compiled, Compiler, Record};
-use nodesift_source::decode;
+use nodesift_source::kube::decode;
 
 /// Events between two publications, about as many as gather while one is made on a busy cluster.
 pub const BATCH: usize = 1_000;
@@ -15,7 +15,7 @@ pub const PAGE: u32 = 500;
 #[allow(clippy::expect_used, reason = "what is measured must be right")]
 pub fn compile_page(kind: Kind, page: &[u8], compiler: &Compiler) -> Vec<Compiled> {
     let page = decode::page(kind, page, compiler).expect("a page is a list");
-    assert!(page.rejected.is_empty(), "{:?}", page.rejected.first());
+    assert!(page.unreadable.is_empty(), "{:?}", page.unreadable.first());
     page.objects
 }
 

@@ -45,7 +45,7 @@ pub(super) fn follow(
     let kinds = kinds::needed(imports);
     for kind in &kinds {
         let latch = readiness.wait_for(&format!("the list of {}", Resource::of(*kind).plural));
-        feed.hold_until_whole(*kind, Box::new(latch));
+        feed.hold_until_synced(*kind, Box::new(latch));
     }
     let fed = feed.clone();
     let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));

@@ -1,20 +1,20 @@
-//! The rule for annotation keys, as the API server applies it: a qualified name, where case does not matter.
+//! The API server's rule for annotation keys: a qualified name, in which case does not matter.
 //!
-//! A qualified name is a name, or a DNS subdomain, a slash and a name. For labels the subdomain must be in lower case;
-//! for annotations the API server compares the key in lower case (`ValidateAnnotations`), so this does too. Start at
-//! [`check`].
+//! A qualified name is `name` or `prefix/name`, where the prefix is a DNS subdomain. The prefix of a label key must be in
+//! lower case. Of an annotation key the API server checks the lower-case form (`ValidateAnnotations`), so upper case is
+//! accepted here too. Start at [`check`].
 
-/// Characters of the name, the part after the slash.
+/// Characters of the name, as Kubernetes limits them.
 const NAME_CHARS_MAX: usize = 63;
 
-/// Characters of the prefix, the part before the slash: those of a DNS subdomain.
+/// Characters of the prefix: those of a DNS subdomain.
 const PREFIX_CHARS_MAX: usize = 253;
 
-/// Checks that a key can be one of an annotation.
+/// Checks that a text is a valid annotation key.
 ///
 /// # Errors
 ///
-/// Where the API server would refuse the key: the rule that it breaks.
+/// The rule that the key breaks.
 pub(super) fn check(key: &str) -> Result<(), String> {
     let name = match key.split_once('/') {
         None => key,
@@ -51,7 +51,7 @@ fn check_prefix(prefix: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a text begins and ends with a letter or digit; an empty one does neither.
+/// Whether a text begins and ends with a letter or digit; false for the empty text.
 fn has_alphanumeric_ends(text: &str) -> bool {
     let ends = [text.bytes().next(), text.bytes().next_back()];
     ends.into_iter().all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()))

@@ -1,4 +1,6 @@
-//! From the document as written to the policy it means: collects everything that is wrong on the way.
+//! From the document as written to the [`Policy`] that it describes, or to every problem that it has.
+//!
+//! A value that is wrong is reported and replaced by a default, so that the rest is checked too. Start at [`check`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,16 +11,22 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
-use super::{API_VERSION, KIND, ModuleSource, OnError, Phases, Policy, PredicateSpec, SpecLimits, annotation_key};
+use super::annotation_key;
+use super::policy::{API_VERSION, KIND, ModuleSource, Policy, PredicateSpec, SpecLimits};
 use crate::document::{Document, Limits, Module, Predicate, Problem};
 use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
+use nodesift_engine::{OnError, Phases};
 use nodesift_object::Quantity;
 
-/// One page of linear memory: no module runs in less.
+/// Bytes of one page of linear memory: the smallest memory that a module can have.
 const WASM_PAGE_BYTES: usize = 64 << 10;
 
-/// Checks a document whole.
-pub(super) fn check(document: Document, folder: &Path, builtins: &[&str]) -> Result<Policy, Vec<Problem>> {
+/// Checks a whole document. `folder` is what relative paths of modules are joined to.
+///
+/// # Errors
+///
+/// All problems of the document, at least one, in the order of lines.
+pub(super) fn check(document: &Document, folder: &Path, builtins: &[&str]) -> Result<Policy, Vec<Problem>> {
     let mut checker = Checker { folder, builtins, problems: Vec::new() };
     let policy = checker.policy(document);
     let mut problems = checker.problems;
@@ -41,7 +49,7 @@ impl Checker<'_> {
         self.problems.push(Problem { line, column, field: field.to_owned(), reason: reason.into() });
     }
 
-    /// The value behind one of a closed set of texts; what is first stands in where the text is none of them.
+    /// The value that belongs to one of a closed set of texts. Any other text is a problem, and gives the default.
     fn choice<T: Copy + Default>(&mut self, text: &Spanned<String>, field: &str, choices: &[(&str, T)]) -> T {
         if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text.value) {
             return *value;
@@ -51,15 +59,15 @@ impl Checker<'_> {
         T::default()
     }
 
-    fn policy(&mut self, document: Document) -> Policy {
+    fn policy(&mut self, document: &Document) -> Policy {
         self.choice(&document.api_version, "apiVersion", &[(API_VERSION, ())]);
         self.choice(&document.kind, "kind", &[(KIND, ())]);
-        let spec = document.spec;
+        let spec = &document.spec;
         let scheduler_names = match &spec.value.scheduler_names {
             Some(names) => self.scheduler_names(names),
             None => {
                 let reason = "missing; name the schedulers whose pods are not foreign, such as [default-scheduler]";
-                self.refuse(&spec, "spec.schedulerNames", reason);
+                self.refuse(spec, "spec.schedulerNames", reason);
                 Vec::new()
             }
         };
@@ -71,11 +79,11 @@ impl Checker<'_> {
             }
             None => {
                 let reason = format!("missing; list the predicates to run, such as {}", self.builtins.join(", "));
-                self.refuse(&spec, "spec.predicates", reason);
+                self.refuse(spec, "spec.predicates", reason);
                 Vec::new()
             }
         };
-        let name = document.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+        let name = document.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
         let annotations = spec.value.facts.as_ref().and_then(|facts| facts.annotations.as_ref());
         let annotation_keys = annotations.map(|keys| self.annotation_keys(keys)).unwrap_or_default();
         Policy { name, scheduler_names, predicates, annotation_keys }
@@ -110,7 +118,7 @@ impl Checker<'_> {
         read
     }
 
-    /// Refuses every text that was there before, and says where.
+    /// Reports every text that is in the list before, with the line of the first.
     fn refuse_repeats<'t>(
         &mut self,
         texts: impl Iterator<Item = &'t Spanned<String>>,
@@ -255,7 +263,7 @@ fn read_memory(value: &Value) -> Result<usize, String> {
     Err(format!("{} is not between {least}Ki and {most}Gi", written(value)))
 }
 
-/// A whole number and a unit: all that a limit needs, and nothing that reads in two ways.
+/// A duration: a whole number and one unit. Fractions and sums of units are not accepted.
 fn read_time(value: &Value) -> Result<Duration, String> {
     let text = value.as_str().unwrap_or_default();
     let (digits, unit) = text.split_at(text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()));
@@ -275,7 +283,7 @@ fn read_time(value: &Value) -> Result<Duration, String> {
     Ok(time)
 }
 
-/// A value as a message shows it.
+/// A value as messages show it.
 fn written(value: &Value) -> String {
     match value {
         Value::Array(_) | Value::Object(_) => kind_of(value).to_owned(),

@@ -1,11 +1,14 @@
-//! Tests of policies: what a document means, and every way in which it can be wrong, word for word.
+//! What a policy document means, and the exact message for every way in which one can be wrong.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::cast_possible_truncation)]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::*;
-use crate::limits::ANNOTATION_KEYS_MAX;
-use nodesift_engine::Phase;
+use crate::limits::{ANNOTATION_KEYS_MAX, POLICY_FILE_BYTES};
+use nodesift_engine::{OnError, Phase, Phases};
 
 const BUILTINS: &[&str] = &["NodeName", "NodeAffinity", "NodeResourcesFit"];
 
@@ -91,9 +94,9 @@ fn a_document_without_annotation_keys_lists_none() {
     }
 }
 
-/// Each value of `spec.facts`, on line 7, with the words that refuse it.
+/// Each value of `spec.facts`, on line 7, with its message.
 #[test]
-fn annotation_keys_that_cannot_be_are_refused_with_line_and_field() {
+fn invalid_annotation_keys_are_refused_with_line_and_field() {
     let cases = [
         (
             "[a, a b, -c]",
@@ -133,7 +136,7 @@ fn annotation_keys_that_cannot_be_are_refused_with_line_and_field() {
 }
 
 #[test]
-fn as_many_annotation_keys_as_the_limit_says_are_taken_and_no_more() {
+fn annotation_keys_are_accepted_up_to_the_limit_and_no_more() {
     let text = |keys: usize| {
         let keys: Vec<String> = (0..keys).map(|key| format!("key-{key}")).collect();
         format!("{}  facts:\n    annotations: [{}]\n", with_predicate("name: NodeName"), keys.join(", "))
@@ -168,7 +171,7 @@ fn an_absolute_module_path_stays_as_it_is() {
     assert_eq!(policy.predicates[0].module, expected);
 }
 
-/// Each document with the words that refuse it, for what reading alone finds.
+/// Each document with its message, for problems that parsing finds.
 #[test]
 fn a_document_that_cannot_be_read_is_refused_with_line_and_field() {
     let cases = [
@@ -206,9 +209,9 @@ fn a_document_that_cannot_be_read_is_refused_with_line_and_field() {
     assert!(refusal("kind: [").starts_with("policy.yaml:1:"));
 }
 
-/// Each document with the words that refuse it, for what reading leaves to checking.
+/// Each document with its message, for problems that parsing leaves to checking.
 #[test]
-fn a_value_that_cannot_be_is_refused_with_line_and_field() {
+fn an_invalid_value_is_refused_with_line_and_field() {
     let cases = [
         (
             "name: NodeNmae",
@@ -281,7 +284,7 @@ fn a_value_that_cannot_be_is_refused_with_line_and_field() {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once_in_the_order_of_lines() {
+fn all_problems_are_reported_at_once_in_the_order_of_lines() {
     let text = "\
 apiVersion: nodesift.dev/v2
 kind: Policy
@@ -306,7 +309,7 @@ policy.yaml:10:19: spec.predicates[2].module.oci: modules from a registry are no
 }
 
 #[test]
-fn a_spec_that_says_nothing_is_refused() {
+fn an_empty_spec_is_refused() {
     let text = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec: {}\n";
     let expected = "\
 policy.yaml:3:7: spec.schedulerNames: missing; name the schedulers whose pods are not foreign, such as [default-scheduler]
@@ -325,7 +328,7 @@ fn selected_predicates_keep_their_entries_and_take_the_order_given() {
 }
 
 #[test]
-fn a_selection_that_cannot_be_is_refused_with_what_there_is() {
+fn an_invalid_selection_is_refused_with_the_known_names() {
     let policy = read(EVERYTHING).unwrap();
     let refusal = |names: &[&str]| policy.select(names).unwrap_err().to_string();
     let known = "there are NodeAffinity, NodeResourcesFit, TeamIsolation";
@@ -335,7 +338,7 @@ fn a_selection_that_cannot_be_is_refused_with_what_there_is() {
 }
 
 #[test]
-fn a_file_is_read_with_its_folder_and_refused_with_its_name() {
+fn a_file_is_read_relative_to_its_folder_and_refused_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("policy.yaml");
     std::fs::write(&file, with_predicate("name: Mine\nmodule: {path: mine.wasm}")).unwrap();
@@ -345,7 +348,7 @@ fn a_file_is_read_with_its_folder_and_refused_with_its_name() {
 
     std::fs::write(&file, "a".repeat(POLICY_FILE_BYTES as usize + 1)).unwrap();
     let refused = |path: &Path| Policy::read_file(path, BUILTINS).unwrap_err().to_string();
-    assert_eq!(refused(&file), format!("{}: more than 1024 KiB: this is no policy", file.display()));
+    assert_eq!(refused(&file), format!("{}: more than 1024 KiB: not a policy", file.display()));
     let absent = folder.path().join("absent.yaml");
     assert_eq!(refused(&absent), format!("{}: No such file or directory (os error 2)", absent.display()));
 }

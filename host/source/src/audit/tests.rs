@@ -1,15 +1,25 @@
-//! What is broken on purpose is found, named and healed; what is merely late is not. Clocks are paused.
+//! Drift made on purpose is found and repaired; what is merely late is not drift. Clocks are paused.
 #![allow(clippy::unwrap_used)]
 
-use parking_lot::Mutex;
-
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use tokio::time::{Instant, sleep};
+
+use super::metrics::{OfPart, Part};
 use super::*;
-use crate::change::Change;
-use crate::feed;
+use crate::change::{Change, Compiled, Identity, ObjectChange, Record};
+use crate::feed::{self, Feed};
+use crate::kube::Listed;
+use crate::limits::{AUDIT_PERIOD, AUDIT_SETTLE};
 use nodesift_cache::metadata::{NodeFacts, Ownership, PodFacts, PodRecord};
-use nodesift_cache::{self as cache, Reader, Row};
+use nodesift_cache::{self as cache, Reader, Row, SharedWriter};
+use nodesift_object::Kind;
+
+/// How long drift may last at most.
+const FOUND_WITHIN: Duration = AUDIT_PERIOD.saturating_add(AUDIT_PERIOD);
 
 fn node(name: &str, version: u32, limit: i64) -> Compiled {
     let (name, version): (Arc<str>, Arc<str>) = (Arc::from(name), Arc::from(version.to_string()));
@@ -48,7 +58,7 @@ fn pod(name: &str, version: u32, node: &str) -> Compiled {
 /// What a server lists, by kind, each list at its version.
 type Lists = Arc<Mutex<FxHashMap<Kind, (Vec<Compiled>, Arc<str>)>>>;
 
-/// What the server lists, and a cache that is to be the same.
+/// What the server lists, and the cache that is to equal it.
 struct Bench {
     writer: SharedWriter,
     reader: Reader,
@@ -84,7 +94,7 @@ impl Bench {
         self.server.lock().insert(kind, (objects, Arc::from(version.to_string())));
     }
 
-    /// Hands a change over and waits until it is applied.
+    /// Delivers a change and waits until it is applied.
     async fn deliver(&self, change: Change) {
         self.feed.deliver(vec![change]);
         self.settled().await;
@@ -110,7 +120,7 @@ async fn a_cache_that_is_right_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_listed_and_cannot_be_read_is_not_taken_for_gone() {
+async fn what_is_listed_and_does_not_decode_is_not_removed() {
     let bench = Bench::new().await;
     // The UID is read, or the key stands for it.
     for uid in ["uid-a", "a"] {
@@ -123,7 +133,7 @@ async fn what_is_listed_and_cannot_be_read_is_not_taken_for_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_cell_is_found_within_a_period_and_healed() {
+async fn a_broken_cell_is_found_within_a_period_and_repaired() {
     let bench = Bench::new().await;
     let Bench { writer, reader, audit, .. } = bench;
     let metrics = audit.metrics.clone();
@@ -143,7 +153,7 @@ async fn a_broken_cell_is_found_within_a_period_and_healed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_differs_from_the_server_is_healed_and_counted() {
+async fn what_differs_from_the_server_is_repaired_and_counted() {
     let bench = Bench::new().await;
     // Lost: a new pod, a changed node, a deleted pod.
     bench.set(Kind::Node, vec![node("a", 1, 10), node("b", 12, 20)], 15);
@@ -156,7 +166,7 @@ async fn what_differs_from_the_server_is_healed_and_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_content_at_the_same_version_is_healed() {
+async fn another_content_at_the_same_version_is_repaired() {
     let bench = Bench::new().await;
     bench.set(Kind::Pod, vec![pod("p", 3, "b"), pod("q", 4, "b")], 15);
     bench.set(Kind::Node, vec![node("a", 1, 11), node("b", 2, 10)], 15);
@@ -167,24 +177,32 @@ async fn another_content_at_the_same_version_is_healed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_watch_brings_a_moment_later_is_no_difference() {
+async fn what_the_watch_brings_a_moment_later_is_no_drift() {
     let bench = Bench::new().await;
     let pods = vec![pod("p", 3, "a"), pod("late", 13, "a")];
     bench.set(Kind::Pod, pods.clone(), 15);
     let feed = bench.feed.clone();
     let late = async move {
         sleep(AUDIT_SETTLE / 2).await;
-        feed.deliver(vec![Change::Applied(pod("late", 13, "a"))]);
-        feed.deliver(vec![Change::Gone(Identity { version: Arc::from("14"), ..pod("q", 4, "b").identity })]);
+        feed.deliver(vec![Change::Object(ObjectChange::Applied(pod("late", 13, "a")))]);
+        feed.deliver(vec![Change::Object(ObjectChange::Deleted(Identity {
+            version: Arc::from("14"),
+            ..pod("q", 4, "b").identity
+        }))]);
         while feed.backlog() != feed::Backlog::default() {
             tokio::task::yield_now().await;
         }
     };
     let (differences, ()) = tokio::join!(bench.audit.once(), late);
     assert_eq!(differences, 0);
-    // And a list from before what the cache has seen is no truth.
-    bench.deliver(Change::Applied(pod("newer", 16, "a"))).await;
-    bench.deliver(Change::Gone(Identity { version: Arc::from("17"), ..pod("p", 3, "a").identity })).await;
+    // Nothing is repaired by a list that is older than what the cache has seen.
+    bench.deliver(Change::Object(ObjectChange::Applied(pod("newer", 16, "a")))).await;
+    bench
+        .deliver(Change::Object(ObjectChange::Deleted(Identity {
+            version: Arc::from("17"),
+            ..pod("p", 3, "a").identity
+        })))
+        .await;
     assert_eq!(bench.audit.once().await, 0);
 }
 
@@ -200,7 +218,7 @@ async fn a_kind_that_is_not_served_any_more_keeps_its_objects() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_lags_brings_nothing_back() {
     let bench = Bench::new().await;
-    // A pod came and went while nobody watched; the list that shows neither is the newest one.
+    // A pod was created and deleted unseen; the newest list shows neither.
     let (objects, version) = (vec![pod("p", 3, "a"), pod("q", 4, "b")], Arc::from("100"));
     bench.deliver(Change::Replaced { kind: Kind::Pod, objects, version }).await;
     bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b"), pod("ghost", 75, "a")], 78);
@@ -211,7 +229,7 @@ async fn a_server_that_lags_brings_nothing_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn healing_one_object_does_not_say_that_everything_up_to_it_was_seen() {
+async fn repairing_one_object_does_not_observe_everything_up_to_its_version() {
     let bench = Bench::new().await;
     bench.set(Kind::Pod, vec![pod("p", 190, "b"), pod("q", 4, "b")], 195);
     assert_eq!(bench.audit.once().await, 1);

@@ -1,12 +1,13 @@
-//! The applier: brings what was queued into the cache, object by object, and publishes once for all of it.
+//! The applier: brings a batch of changes into the cache, object by object, and publishes one snapshot of all of them.
 //!
-//! Start at [`Applier::turn`]. The clock is handed in, so that waits are tested without waiting. Whatever an object does,
-//! an error or a panic, is felt by that object alone: it is tried again later, and nobody waits for it.
+//! Start at [`Applier::turn`]. The clock is an argument, so that backoff is tested without waiting. An error or a panic while
+//! an object is applied concerns that object only: it is retried later, and no other object waits for it.
 //!
-//! The target stays locked for a whole turn. Events of one object were merged, so that the parts of a turn are no states
-//! that the cluster has ever been in, and nobody else who publishes may show them. A turn is some ten objects on a busy
-//! cluster; one that catches up with 10,000, at one to two microseconds each, keeps others waiting for 20 ms, or twice
-//! that where every core is busy: those who answer read what was published, wait for nobody, and have the core in between.
+//! The target stays locked for a whole turn. Since changes of one object were merged, a part of a batch is a state in which
+//! the cluster has never been, and no other holder of the writer may publish it. A turn is about ten objects on a busy
+//! cluster. A turn that catches up with 10,000 objects, at one to two microseconds each, holds the lock for 20 ms, or twice
+//! that where every core is busy. Answers do not wait for it: they read published snapshots, and the applier yields the core
+//! to them every [`YIELD_PERIOD`](crate::limits::YIELD_PERIOD).
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,92 +17,96 @@ use std::time::Instant;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::apply::{Apply, ApplyError};
-use super::ledger::{Judgement, Ledger, Origin};
+use super::ledger::{Evidence, Ledger, VersionCheck};
 use super::metrics::Metrics;
-use super::queue::{Drained, Merged, ObjectId, Step, Work};
+use super::queue::{Batch, Merged, Step};
 use super::retry::Retries;
-use crate::change::{Compiled, Identity, Record};
+use super::target::{ApplyError, Target};
+use crate::change::{Compiled, Identity, ObjectChange, ObjectId, Record};
 use crate::limits::{FEED_ERRORS_LOGGED, FEED_RETRY_FIRST};
-use crate::stretch::Stretch;
+use crate::yield_budget::YieldBudget;
 use nodesift_object::Kind;
 use nodesift_object::version::{advance, is_newer};
 
-/// What a turn has made visible.
+/// What a turn has published.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct Published {
     /// Objects that were applied or removed.
     pub(super) changed: Vec<ObjectId>,
-    /// Kinds of whose first whole list every object has now been applied.
-    pub(super) whole: Vec<Kind>,
+    /// Kinds of whose first list every object has now been applied.
+    pub(super) synced: Vec<Kind>,
 }
 
-/// Applies to a target, which it locks for a turn at a time.
+/// Applies changes to a target, which it locks for a turn at a time.
 #[derive(Debug)]
-pub(super) struct Applier<A> {
-    target: Arc<Mutex<A>>,
+pub(super) struct Applier<T> {
+    target: Arc<Mutex<T>>,
     ledger: Arc<Mutex<Ledger>>,
     retries: Retries,
-    /// Per kind what is still missing of its first whole list.
-    missing: FxHashMap<Kind, FxHashSet<Arc<str>>>,
-    whole: FxHashSet<Kind>,
-    /// Applied, and not published yet.
-    done: Done,
-    /// Per kind the version up to which everything has been applied but what waits for a retry.
-    seen: FxHashMap<Kind, Arc<str>>,
-    /// When a publication that failed is tried again.
+    /// Per kind the UIDs of its first list that are not applied yet.
+    unsynced: FxHashMap<Kind, FxHashSet<Arc<str>>>,
+    /// Kinds of whose first list every object has been applied.
+    synced: FxHashSet<Kind>,
+    /// What is applied and not published yet.
+    unpublished: Published,
+    /// Per kind the resourceVersion up to which everything is applied, except what waits for a retry.
+    versions: FxHashMap<Kind, Arc<str>>,
+    /// When a publication that failed is attempted again.
     publish_due: Option<Instant>,
     metrics: Metrics,
+    /// Failures logged in this turn.
     logged: usize,
-    stretch: Stretch,
+    budget: YieldBudget,
 }
 
-impl<A: Apply> Applier<A> {
-    pub(super) fn new(target: Arc<Mutex<A>>, ledger: Arc<Mutex<Ledger>>, metrics: Metrics) -> Self {
+impl<T: Target> Applier<T> {
+    /// An applier that has applied nothing yet.
+    pub(super) fn new(target: Arc<Mutex<T>>, ledger: Arc<Mutex<Ledger>>, metrics: Metrics) -> Self {
         Self {
             target,
             ledger,
             retries: Retries::default(),
-            missing: FxHashMap::default(),
-            whole: FxHashSet::default(),
-            done: Done::default(),
-            seen: FxHashMap::default(),
+            unsynced: FxHashMap::default(),
+            synced: FxHashSet::default(),
+            unpublished: Published::default(),
+            versions: FxHashMap::default(),
             publish_due: None,
             metrics,
             logged: 0,
-            stretch: Stretch::default(),
+            budget: YieldBudget::default(),
         }
     }
 
-    /// Applies everything that was queued and every retry that is due, then publishes.
-    pub(super) fn turn(&mut self, drained: Drained, now: Instant) -> Done {
+    /// Applies a batch and every retry that is due, then publishes. Where publishing fails, what was applied is reported by
+    /// the turn that publishes it.
+    pub(super) fn turn(&mut self, batch: Batch, now: Instant) -> Published {
         let target = Arc::clone(&self.target);
         let ledger = Arc::clone(&self.ledger);
         let mut ledger = ledger.lock();
         self.logged = 0;
         {
             let mut target = target.lock();
-            self.stretch.begin();
-            for step in drained.steps {
+            self.budget.begin();
+            for step in batch.steps {
                 match step {
-                    Step::Object(work) => {
-                        self.take(work, Origin::Event, &mut ledger, &mut target, now);
+                    Step::Object(change) => {
+                        self.merge_and_attempt(change, Evidence::Event, &mut ledger, &mut target, now);
                     }
                     Step::Replaced { kind, objects, version } => {
                         self.replace(kind, objects, &version, &mut ledger, &mut target, now);
                     }
                 }
             }
-            for (work, failures) in self.retries.take_due(now) {
-                self.attempt(work, failures, Origin::List, &mut ledger, &mut target, now);
+            for (change, failures) in self.retries.take_due(now) {
+                self.attempt(change, failures, Evidence::List, &mut ledger, &mut target, now);
             }
-            self.observe(drained.seen, &mut target);
+            self.observe(batch.versions, &mut target);
             self.publish(&mut target, now);
             self.measure(&ledger, &target);
-            // Who waits for it comes before the next turn.
+            // Calls that wait for the writer get it before the next turn.
             MutexGuard::unlock_fair(target);
         }
-        if self.publish_due.is_some() { Done::default() } else { std::mem::take(&mut self.done) }
+        if self.publish_due.is_some() { Published::default() } else { std::mem::take(&mut self.unpublished) }
     }
 
     #[cfg(test)]
@@ -109,30 +114,30 @@ impl<A: Apply> Applier<A> {
         &self.metrics
     }
 
-    /// How often others were let have the core.
+    /// How often the core was yielded.
     #[cfg(test)]
-    pub(super) fn gave_way(&self) -> u64 {
-        self.stretch.times()
+    pub(super) fn yields(&self) -> u64 {
+        self.budget.yields()
     }
 
-    /// When there is something to do although nothing new was queued.
+    /// When a retry is due; `None` where none waits.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.retries.next_due().into_iter().chain(self.publish_due).min()
     }
 
-    /// What is wrong, for people.
+    /// What is wrong at the moment, for operators.
     pub(super) fn remark(&self) -> Option<String> {
         let unpublished = self.publish_due.map(|_| "publishing is retried".to_owned());
         self.retries.remark().or(unpublished)
     }
 
-    /// Tells the target what has been seen, as soon as nothing of the kind waits for a retry: a snapshot that names a
-    /// version shows everything up to it.
-    fn observe(&mut self, seen: Vec<(Kind, Arc<str>)>, target: &mut A) {
-        for (kind, version) in seen {
-            advance(self.seen.entry(kind).or_default(), &version);
+    /// Has the target note the versions that are reached, for kinds of which nothing waits for a retry: a snapshot that names
+    /// a resourceVersion shows everything up to it.
+    fn observe(&mut self, versions: Vec<(Kind, Arc<str>)>, target: &mut T) {
+        for (kind, version) in versions {
+            advance(self.versions.entry(kind).or_default(), &version);
         }
-        self.seen.retain(|kind, version| {
+        self.versions.retain(|kind, version| {
             let waits = self.retries.waits_for(*kind);
             if !waits {
                 target.observe(*kind, version);
@@ -141,22 +146,22 @@ impl<A: Apply> Applier<A> {
         });
     }
 
-    /// A whole list: what is in it is applied, what is not and is not newer is removed.
+    /// Applies a list: its objects are applied, and what is held, not listed and not newer than the list is removed.
     fn replace(
         &mut self,
         kind: Kind,
         objects: Vec<Compiled>,
         version: &Arc<str>,
         ledger: &mut Ledger,
-        target: &mut A,
+        target: &mut T,
         now: Instant,
     ) {
-        // There, but nothing is known of them that was not known before.
+        // They exist, so what is held of them and what waits for a retry stays.
         let unreadable = objects.iter().filter(|object| matches!(object.record, Record::Unreadable));
         let unreadable: FxHashSet<Arc<str>> = unreadable.map(|object| Arc::clone(&object.identity.key)).collect();
         let mut failed_before =
             self.retries.replace(kind, version, |identity: &Identity| unreadable.contains(&identity.key));
-        let origin = if ledger.is_newest_list(kind, version) { Origin::List } else { Origin::Event };
+        let evidence = if ledger.is_newest_list(kind, version) { Evidence::List } else { Evidence::Event };
         let mut failed = FxHashSet::default();
         let mut without_uid: FxHashSet<Arc<str>> = FxHashSet::default();
         let mut listed: FxHashSet<Arc<str>> = FxHashSet::default();
@@ -165,140 +170,153 @@ impl<A: Apply> Applier<A> {
             let uid = Arc::clone(&object.identity.uid);
             listed.insert(Arc::clone(&uid));
             if matches!(object.record, Record::Unreadable) {
-                // Where not even its UID can be read, it may be what is held under its name.
+                // Without a UID it may be any object that is held under its key.
                 if object.is_without_uid() {
                     without_uid.insert(object.identity.key);
                 }
                 continue;
             }
-            let work = if failed_before.remove(&uid).is_some() { Work::Healed(object) } else { Work::Applied(object) };
-            if !self.take(work, origin, ledger, target, now) {
+            let change = match failed_before.remove(&uid) {
+                Some(_) => ObjectChange::Repaired(object),
+                None => ObjectChange::Applied(object),
+            };
+            if !self.merge_and_attempt(change, evidence, ledger, target, now) {
                 failed.insert(uid);
             }
         }
-        let gone = unlisted(kind, version, &listed, ledger, target);
-        // Of what failed and is not there any more a half may be left, or what it was to take the place of.
-        let half = failed_before.into_values().map(|identity| Identity { version: Arc::clone(version), ..identity });
-        let uids: FxHashSet<Arc<str>> = gone.iter().map(|gone| Arc::clone(&gone.uid)).collect();
-        let half = half.filter(|half| !uids.contains(&half.uid) && !listed.contains(&half.uid));
-        for gone in gone.iter().cloned().chain(half).filter(|gone| !without_uid.contains(&gone.key)) {
-            self.attempt(Work::Gone(gone), 0, origin, ledger, target, now);
+        let deleted = unlisted(kind, version, &listed, ledger, target);
+        // Of an object that failed and is not listed a half may be held, or the object that it was to replace.
+        let half_applied =
+            failed_before.into_values().map(|identity| Identity { version: Arc::clone(version), ..identity });
+        let uids: FxHashSet<Arc<str>> = deleted.iter().map(|deleted| Arc::clone(&deleted.uid)).collect();
+        let half_applied = half_applied.filter(|half| !uids.contains(&half.uid) && !listed.contains(&half.uid));
+        let deleted = deleted.iter().cloned().chain(half_applied);
+        for deleted in deleted.filter(|deleted| !without_uid.contains(&deleted.key)) {
+            self.attempt(ObjectChange::Deleted(deleted), 0, evidence, ledger, target, now);
         }
         ledger.set_listed(kind, version);
-        if self.whole.contains(&kind) {
+        if self.synced.contains(&kind) {
             return;
         }
         if failed.is_empty() {
-            self.missing.remove(&kind);
-            self.whole.insert(kind);
-            self.done.whole.push(kind);
+            self.unsynced.remove(&kind);
+            self.synced.insert(kind);
+            self.unpublished.synced.push(kind);
         } else {
-            self.missing.insert(kind, failed);
+            self.unsynced.insert(kind, failed);
         }
     }
 
-    /// Brings new work together with what waits for a retry, and tries it at once. False where it failed.
-    fn take(&mut self, work: Work, origin: Origin, ledger: &mut Ledger, target: &mut A, now: Instant) -> bool {
-        let (work, failures, merged) = self.retries.supersede(work);
-        let origin = if failures > 0 { Origin::List } else { origin };
+    /// Merges a change with a retry of its object that waits, and attempts the result at once. False where that failed.
+    fn merge_and_attempt(
+        &mut self,
+        change: ObjectChange,
+        evidence: Evidence,
+        ledger: &mut Ledger,
+        target: &mut T,
+        now: Instant,
+    ) -> bool {
+        let (change, failures, merged) = self.retries.supersede(change);
+        let evidence = if failures > 0 { Evidence::List } else { evidence };
         match merged {
             Some(Merged::Earlier) => self.metrics.stale.inc(),
             Some(Merged::Later) => self.metrics.merged.inc(),
             None => 0,
         };
-        self.attempt(work, failures, origin, ledger, target, now)
+        self.attempt(change, failures, evidence, ledger, target, now)
     }
 
-    /// Tries once. False where it failed and waits for its next try.
+    /// Attempts a change once. False where that failed and a retry waits.
     fn attempt(
         &mut self,
-        work: Work,
+        change: ObjectChange,
         failures: u32,
-        origin: Origin,
+        evidence: Evidence,
         ledger: &mut Ledger,
-        target: &mut A,
+        target: &mut T,
         now: Instant,
     ) -> bool {
-        self.stretch.goes_on();
-        let (judgement, displaced) = judge(&work, origin, ledger, target);
-        match judgement {
-            Judgement::Stale => {
+        self.budget.tick();
+        let (check, displaced) = check(&change, evidence, ledger, target);
+        match check {
+            VersionCheck::Stale => {
                 self.metrics.stale.inc();
                 if failures > 0 {
-                    self.no_longer_missing(&work.id());
+                    self.mark_synced(&change.id());
                 }
-                // Another object has its name by now; it does not come back all the same.
-                if let Work::Gone(gone) = &work
+                // Another object has the name by now, but this one needs its tombstone.
+                if let ObjectChange::Deleted(deleted) = &change
                     && displaced.is_some()
                 {
-                    ledger.removed(gone);
+                    ledger.removed(deleted);
                 }
                 return true;
             }
-            Judgement::Unordered => {
+            VersionCheck::Unordered => {
                 self.metrics.unordered.inc();
             }
-            Judgement::Newer => {}
+            VersionCheck::Newer => {}
         }
-        // A list may show very many pods that ended long ago and were never held; a list needs no tombstones anyway. What has
-        // failed before may have been an event.
-        let buries = origin == Origin::Event || failures > 0;
+        // Ended pods get a tombstone where an event shows them, or where a retry may stem from an event. A list can show very
+        // many pods that ended long ago and were never held, and protects itself by its version.
+        let leaves_tombstone = evidence == Evidence::Event || failures > 0;
         let started = Instant::now();
-        let tried = catch_unwind(AssertUnwindSafe(|| perform(&work, buries, displaced, ledger, target)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| perform(&change, leaves_tombstone, displaced, ledger, target)));
         self.metrics.duration.observe(started.elapsed().as_secs_f64());
-        let error = match tried {
+        let error = match outcome {
             Ok(Ok(())) => {
-                let id = work.id();
-                self.metrics.applied(&work);
-                self.no_longer_missing(&id);
-                self.done.changed.push(id);
+                let id = change.id();
+                self.metrics.applied(&change);
+                self.mark_synced(&id);
+                self.unpublished.changed.push(id);
                 return true;
             }
             Ok(Err(error)) => error,
-            Err(panic) => ApplyError::Panicked { message: said(&*panic) },
+            Err(panic) => ApplyError::Panicked { message: message_of(&*panic) },
         };
-        let work = match (work, &error) {
-            // It may have been applied by half, and its version be held: that must not be taken for the whole.
-            (Work::Applied(object), ApplyError::Panicked { .. }) => Work::Healed(object),
-            (work, _) => work,
+        let change = match (change, &error) {
+            // It may be half applied with its version held already, so the retry must replace the same version.
+            (ObjectChange::Applied(object), ApplyError::Panicked { .. }) => ObjectChange::Repaired(object),
+            (change, _) => change,
         };
-        self.failed(work, failures + 1, &error, now);
+        self.failed(change, failures + 1, &error, now);
         false
     }
 
-    fn failed(&mut self, work: Work, failures: u32, error: &ApplyError, now: Instant) {
+    /// Counts, logs and queues a retry.
+    fn failed(&mut self, change: ObjectChange, failures: u32, error: &ApplyError, now: Instant) {
         match error {
             ApplyError::Panicked { .. } => self.metrics.panics.inc(),
             ApplyError::NoNamespace { .. } => self.metrics.errors.inc(),
         };
-        let (kind, uid) = work.id();
-        let key = work.identity().map_or_else(|| Arc::clone(&uid), |identity| Arc::clone(&identity.key));
-        let delay = self.retries.put(work, failures, now);
+        let (kind, uid) = change.id();
+        let key = change.identity().map_or_else(|| Arc::clone(&uid), |identity| Arc::clone(&identity.key));
+        let delay = self.retries.put(change, failures, now);
         self.logged += 1;
         if self.logged <= FEED_ERRORS_LOGGED {
             let retry_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
             tracing::error!(%kind, %key, %uid, failures, retry_ms, %error, "object not applied");
         } else if self.logged == FEED_ERRORS_LOGGED + 1 {
-            tracing::error!("more objects not applied, not logged one by one");
+            tracing::error!("more objects not applied; not logged one by one in this turn");
         }
     }
 
-    /// An object of a first list is applied, or gone: the list may be whole now.
-    fn no_longer_missing(&mut self, (kind, uid): &ObjectId) {
-        if self.missing.is_empty() {
+    /// An object is applied or deleted: if it was the last of its kind's first list, the kind is synced.
+    fn mark_synced(&mut self, (kind, uid): &ObjectId) {
+        if self.unsynced.is_empty() {
             return;
         }
-        if let Some(missing) = self.missing.get_mut(kind)
-            && missing.remove(uid)
-            && missing.is_empty()
+        if let Some(unsynced) = self.unsynced.get_mut(kind)
+            && unsynced.remove(uid)
+            && unsynced.is_empty()
         {
-            self.missing.remove(kind);
-            self.whole.insert(*kind);
-            self.done.whole.push(*kind);
+            self.unsynced.remove(kind);
+            self.synced.insert(*kind);
+            self.unpublished.synced.push(*kind);
         }
     }
 
-    fn publish(&mut self, target: &mut A, now: Instant) {
+    fn publish(&mut self, target: &mut T, now: Instant) {
         match catch_unwind(AssertUnwindSafe(|| target.publish())) {
             Ok(()) => {
                 self.publish_due = None;
@@ -306,13 +324,14 @@ impl<A: Apply> Applier<A> {
             }
             Err(panic) => {
                 self.metrics.panics.inc();
-                tracing::error!(reason = said(&*panic), "publishing panicked");
+                tracing::error!(reason = message_of(&*panic), "publishing panicked");
                 self.publish_due = Some(now + FEED_RETRY_FIRST);
             }
         }
     }
 
-    fn measure(&self, ledger: &Ledger, target: &A) {
+    /// Sets the gauges.
+    fn measure(&self, ledger: &Ledger, target: &T) {
         self.metrics.retrying.set(gauge(self.retries.len()));
         for kind in Kind::ALL {
             let count = if kind == Kind::Pod { target.pod_count() } else { ledger.count(kind) };
@@ -321,15 +340,15 @@ impl<A: Apply> Applier<A> {
     }
 }
 
-/// What is held of a kind, is not in a whole list, and is not newer than the list.
-fn unlisted<A: Apply>(
+/// What is held of a kind, is not in its list, and is not newer than the list; each at the version of the list.
+fn unlisted<T: Target>(
     kind: Kind,
     version: &Arc<str>,
     listed: &FxHashSet<Arc<str>>,
     ledger: &Ledger,
-    target: &A,
+    target: &T,
 ) -> Vec<Identity> {
-    let gone = |key: &str, uid: &Arc<str>, held: &str| {
+    let deleted = |key: &str, uid: &Arc<str>, held: &str| {
         (!listed.contains(uid) && !is_newer(held, version)).then(|| Identity {
             kind,
             key: Arc::from(key),
@@ -338,16 +357,21 @@ fn unlisted<A: Apply>(
         })
     };
     if kind != Kind::Pod {
-        return ledger.all(kind).filter_map(|(key, held)| gone(key, &held.uid, &held.version)).collect();
+        return ledger.all(kind).filter_map(|(key, held)| deleted(key, &held.uid, &held.version)).collect();
     }
     let pods = target.pods();
     let key = |pod: &nodesift_cache::metadata::PodRecord| format!("{}/{}", pod.namespace, pod.name);
-    pods.iter().filter_map(|pod| gone(&key(pod), &pod.uid, &pod.resource_version)).collect()
+    pods.iter().filter_map(|pod| deleted(&key(pod), &pod.uid, &pod.resource_version)).collect()
 }
 
-/// The version guard; also the UID of another object that is held under the same key.
-fn judge<A: Apply>(work: &Work, origin: Origin, ledger: &Ledger, target: &A) -> (Judgement, Option<Arc<str>>) {
-    let Some(identity) = work.identity() else { return (Judgement::Newer, None) };
+/// The version check of a change, and the UID of another object that is held under its key and that it would replace.
+fn check<T: Target>(
+    change: &ObjectChange,
+    evidence: Evidence,
+    ledger: &Ledger,
+    target: &T,
+) -> (VersionCheck, Option<Arc<str>>) {
+    let Some(identity) = change.identity() else { return (VersionCheck::Newer, None) };
     let pod = if identity.kind == Kind::Pod { target.pod(&identity.uid, &identity.key) } else { None };
     let held = match &pod {
         Some(pod) => Some((&pod.uid, &*pod.resource_version)),
@@ -355,49 +379,50 @@ fn judge<A: Apply>(work: &Work, origin: Origin, ledger: &Ledger, target: &A) -> 
     };
     let displaced = held.map(|(uid, _)| uid).filter(|uid| **uid != identity.uid).map(Arc::clone);
     let held = held.map(|(uid, version)| (&**uid, version));
-    let judgement = match work {
-        Work::Applied(_) => ledger.judge(identity, held, origin),
-        Work::Healed(_) => ledger.judge(identity, held, Origin::Audit),
-        Work::Gone(_) => ledger.judge_gone(identity, held),
-        Work::Again(_) => Judgement::Newer,
+    let check = match change {
+        ObjectChange::Applied(_) => ledger.check(identity, held, evidence),
+        ObjectChange::Repaired(_) => ledger.check(identity, held, Evidence::Audit),
+        ObjectChange::Deleted(_) => ledger.check_deletion(identity, held),
+        ObjectChange::Requeued(_) => VersionCheck::Newer,
     };
-    (judgement, displaced)
+    (check, displaced)
 }
 
-fn perform<A: Apply>(
-    work: &Work,
-    buries: bool,
+/// Applies one change to the target and notes it in the ledger.
+fn perform<T: Target>(
+    change: &ObjectChange,
+    leaves_tombstone: bool,
     displaced: Option<Arc<str>>,
     ledger: &mut Ledger,
-    target: &mut A,
+    target: &mut T,
 ) -> Result<(), ApplyError> {
-    match work {
-        Work::Applied(object) | Work::Healed(object) => {
+    match change {
+        ObjectChange::Applied(object) | ObjectChange::Repaired(object) => {
             let identity = &object.identity;
             let ended = matches!(object.record, Record::EndedPod);
-            let buried = ended && (buries || target.pod(&identity.uid, "").is_some());
-            // Before it is applied: should that break off, the next try finds nothing displaced any more.
+            let leaves_tombstone = ended && (leaves_tombstone || target.pod(&identity.uid, "").is_some());
+            // Before it is applied: if that panics, the retry no longer finds the displaced object.
             if let Some(uid) = displaced.filter(|_| !ended) {
                 ledger.removed(&Identity { uid, ..identity.clone() });
             }
             target.apply(object)?;
-            if buried {
+            if leaves_tombstone {
                 ledger.removed(identity);
             } else if !ended {
                 ledger.applied(identity);
             }
         }
-        Work::Gone(gone) => {
-            target.remove(gone)?;
-            ledger.removed(gone);
+        ObjectChange::Deleted(deleted) => {
+            target.remove(deleted)?;
+            ledger.removed(deleted);
         }
-        Work::Again((kind, uid)) => target.again(*kind, uid)?,
+        ObjectChange::Requeued((kind, uid)) => target.recount(*kind, uid)?,
     }
     Ok(())
 }
 
-/// What a panic said.
-fn said(panic: &(dyn Any + Send)) -> String {
+/// The message of a panic.
+fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

@@ -1,7 +1,7 @@
-//! The ledger: which version of each object has been applied, so that nothing older is applied after it.
+//! The ledger: which resourceVersion of each object is applied, so that nothing older is applied after it.
 //!
-//! Pods are not in it: the cache holds the UID and version of each already, and there are too many of them to hold twice.
-//! What was deleted is remembered for a while, so that a late event cannot bring it back. Start at [`Ledger::judge`].
+//! Pods are not in it: the cache holds UID and version of each anyway, and there are too many to hold them twice. A deleted
+//! object leaves a tombstone for a while, so that a late event cannot bring it back. Start at [`Ledger::check`].
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -9,31 +9,30 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::queue::{ObjectId, id_of};
-use crate::change::Identity;
+use crate::change::{Identity, ObjectId};
 use crate::limits::FEED_TOMBSTONES;
 use nodesift_object::Kind;
 use nodesift_object::version::{self, is_newer};
 
-/// An object as it was last applied.
+/// UID and resourceVersion of an object as it was last applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) uid: Arc<str>,
     pub(crate) version: Arc<str>,
 }
 
-/// Whether an event may be applied.
+/// How a change stands to what is held of its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Judgement {
-    /// It is newer than what is held.
+pub(super) enum VersionCheck {
+    /// It is newer and is applied.
     Newer,
-    /// It cannot be compared with what is held, and came later.
+    /// The versions cannot be compared. It arrived later, so it is applied.
     Unordered,
-    /// What is held is newer, or the same.
+    /// What is held is newer or the same: the change is dropped.
     Stale,
 }
 
-impl Judgement {
+impl VersionCheck {
     fn of(order: Option<Ordering>, equal_is_stale: bool) -> Self {
         match order {
             Some(Ordering::Greater) => Self::Newer,
@@ -44,53 +43,53 @@ impl Judgement {
     }
 }
 
-/// Versions of everything that has been applied, by kind and key.
+/// The resourceVersions of everything that has been applied, by kind and key.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     held: FxHashMap<Kind, FxHashMap<Arc<str>, Held>>,
-    gone: Tombstones,
-    /// Per kind the version of the newest whole list that was applied.
+    tombstones: Tombstones,
+    /// Per kind the resourceVersion of the newest list that was applied.
     listed: FxHashMap<Kind, Arc<str>>,
 }
 
-/// What is known of where an object's state comes from.
+/// What a change rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// An event: nothing that a whole list has already shown, or has shown to be gone.
+pub(super) enum Evidence {
+    /// An event of a watch. It is stale where the newest list is as new: that list has shown the object, or its absence.
     Event,
-    /// The newest whole list, or an earlier try that failed.
+    /// The newest list, or the retry of a change that failed.
     List,
-    /// A comparison with the truth: what is held at the same version is wrong.
+    /// An audit: what is held at the same resourceVersion has drifted.
     Audit,
 }
 
 impl Ledger {
-    /// What is held under a key; never of a pod.
+    /// What is held under a key; `None` for pods.
     pub(crate) fn held(&self, kind: Kind, key: &str) -> Option<&Held> {
         self.held.get(&kind)?.get(key)
     }
 
-    /// All objects held of a kind, with their keys; never pods.
+    /// All objects held of a kind, with their keys; none for pods.
     pub(crate) fn all(&self, kind: Kind) -> impl Iterator<Item = (&Arc<str>, &Held)> {
         self.held.get(&kind).into_iter().flatten()
     }
 
-    /// How many objects of a kind are held; never pods.
+    /// How many objects of a kind are held; 0 for pods.
     pub(super) fn count(&self, kind: Kind) -> usize {
         self.held.get(&kind).map_or(0, FxHashMap::len)
     }
 
-    /// Whether an object of this version is known to have been deleted since.
-    pub(crate) fn is_gone(&self, object: &Identity) -> bool {
-        self.gone.version(object).is_some_and(|deleted| !is_newer(&object.version, deleted))
+    /// Whether a tombstone shows that this object was deleted at this version or later.
+    pub(crate) fn is_deleted(&self, object: &Identity) -> bool {
+        self.tombstones.version(object).is_some_and(|deleted| !is_newer(&object.version, deleted))
     }
 
-    /// The version of the newest whole list that was applied.
+    /// The resourceVersion of the newest list that was applied.
     pub(crate) fn listed(&self, kind: Kind) -> Option<Arc<str>> {
         self.listed.get(&kind).map(Arc::clone)
     }
 
-    /// Whether a list of this version is as new as the newest that was applied, as far as one can tell.
+    /// Whether a list of this version is not known to be older than the newest that was applied.
     pub(super) fn is_newest_list(&self, kind: Kind, version: &str) -> bool {
         self.listed.get(&kind).is_none_or(|listed| !is_newer(listed, version))
     }
@@ -99,39 +98,40 @@ impl Ledger {
         version::advance(self.listed.entry(kind).or_default(), version);
     }
 
-    /// Whether an object may be applied over what is `held` under its key: UID and version.
-    pub(super) fn judge(&self, object: &Identity, held: Option<(&str, &str)>, origin: Origin) -> Judgement {
-        if let Some(deleted) = self.gone.version(object) {
-            // Nothing comes back under a UID that was deleted, unless it can be shown to be newer.
-            return Judgement::of(version::compare(&object.version, deleted), true);
+    /// Checks an object against what is `held` under its key: UID and resourceVersion.
+    pub(super) fn check(&self, object: &Identity, held: Option<(&str, &str)>, evidence: Evidence) -> VersionCheck {
+        if let Some(deleted) = self.tombstones.version(object) {
+            // Only a version that is known to be newer brings a deleted UID back.
+            return VersionCheck::of(version::compare(&object.version, deleted), true);
         }
-        if origin == Origin::Event && held.is_none_or(|(uid, _)| *uid != *object.uid) {
-            // The newest list would have shown what is as old as that and still there, whatever else is held in its place.
+        if evidence == Evidence::Event && held.is_none_or(|(uid, _)| *uid != *object.uid) {
+            // The newest list would show an object that is as old as the list and still exists, even where another object
+            // is held under its key.
             let listed = self.listed.get(&object.kind).and_then(|listed| version::compare(&object.version, listed));
             if listed.is_some_and(Ordering::is_le) {
-                return Judgement::Stale;
+                return VersionCheck::Stale;
             }
         }
-        let Some((uid, held)) = held else { return Judgement::Newer };
+        let Some((uid, held)) = held else { return VersionCheck::Newer };
         if object.version.is_empty() && held.is_empty() {
-            return Judgement::Newer;
+            return VersionCheck::Newer;
         }
-        let equal_is_stale = *uid != *object.uid || origin != Origin::Audit;
-        Judgement::of(version::compare(&object.version, held), equal_is_stale)
+        let equal_is_stale = *uid != *object.uid || evidence != Evidence::Audit;
+        VersionCheck::of(version::compare(&object.version, held), equal_is_stale)
     }
 
-    /// Whether an object may be removed where this is `held` under its key. What has another UID is another object.
-    pub(super) fn judge_gone(&self, gone: &Identity, held: Option<(&str, &str)>) -> Judgement {
+    /// Checks a deletion against what is `held` under its key. Another UID is another object, and stays.
+    pub(super) fn check_deletion(&self, deleted: &Identity, held: Option<(&str, &str)>) -> VersionCheck {
         match held {
-            Some((uid, _)) if *uid != *gone.uid => Judgement::Stale,
-            Some((_, held)) if is_newer(held, &gone.version) => Judgement::Stale,
-            _ => Judgement::Newer,
+            Some((uid, _)) if *uid != *deleted.uid => VersionCheck::Stale,
+            Some((_, held)) if is_newer(held, &deleted.version) => VersionCheck::Stale,
+            _ => VersionCheck::Newer,
         }
     }
 
-    /// An object has been applied.
+    /// Notes that an object has been applied.
     pub(super) fn applied(&mut self, object: &Identity) {
-        self.gone.remove(&id_of(object));
+        self.tombstones.remove(&object.id());
         if object.kind == Kind::Pod {
             return;
         }
@@ -139,21 +139,21 @@ impl Ledger {
         self.held.entry(object.kind).or_default().insert(Arc::clone(&object.key), held);
     }
 
-    /// An object has been removed, or has ended; `version` is the newest that is known of it.
-    pub(super) fn removed(&mut self, gone: &Identity) {
-        self.gone.insert(gone);
-        let Some(held) = self.held.get_mut(&gone.kind) else { return };
-        if held.get(&gone.key).is_some_and(|held| held.uid == gone.uid) {
-            held.remove(&gone.key);
+    /// Notes that an object has been removed, or that a pod has ended. The version is the newest that is known of it.
+    pub(super) fn removed(&mut self, deleted: &Identity) {
+        self.tombstones.insert(deleted);
+        let Some(held) = self.held.get_mut(&deleted.kind) else { return };
+        if held.get(&deleted.key).is_some_and(|held| held.uid == deleted.uid) {
+            held.remove(&deleted.key);
         }
     }
 }
 
-/// The objects that were deleted last, each with the version of its deletion.
+/// The last [`FEED_TOMBSTONES`] deleted objects, each with the resourceVersion of its deletion.
 #[derive(Debug, Default)]
 struct Tombstones {
     versions: FxHashMap<ObjectId, Arc<str>>,
-    /// In the order of deletion; some may have come back since.
+    /// In the order of deletion; may name objects that have come back since.
     order: VecDeque<ObjectId>,
 }
 
@@ -162,19 +162,19 @@ impl Tombstones {
         if self.versions.is_empty() {
             return None;
         }
-        self.versions.get(&id_of(object)).map(AsRef::as_ref)
+        self.versions.get(&object.id()).map(AsRef::as_ref)
     }
 
-    fn insert(&mut self, gone: &Identity) {
-        // Without versions nothing that comes back could be told from what was deleted.
-        if gone.version.is_empty() {
+    fn insert(&mut self, deleted: &Identity) {
+        // Without a version a tombstone could not be compared with anything that comes back.
+        if deleted.version.is_empty() {
             return;
         }
-        let id = id_of(gone);
+        let id = deleted.id();
         match self.versions.get_mut(&id) {
-            Some(known) => version::advance(known, &gone.version),
+            Some(known) => version::advance(known, &deleted.version),
             None => {
-                self.versions.insert((id.0, Arc::clone(&id.1)), Arc::clone(&gone.version));
+                self.versions.insert((id.0, Arc::clone(&id.1)), Arc::clone(&deleted.version));
                 self.order.push_back(id);
             }
         }
@@ -200,67 +200,67 @@ mod tests {
         Identity { kind: Kind::Node, key: Arc::from("n"), uid: Arc::from(uid), version: Arc::from(version) }
     }
 
-    fn judge(ledger: &Ledger, object: &Identity) -> Judgement {
+    fn check(ledger: &Ledger, object: &Identity) -> VersionCheck {
         let held = ledger.held(Kind::Node, "n");
-        ledger.judge(object, held.map(|held| (&*held.uid, &*held.version)), Origin::Event)
+        ledger.check(object, held.map(|held| (&*held.uid, &*held.version)), Evidence::Event)
     }
 
     #[test]
-    fn only_what_is_newer_than_what_is_held_may_be_applied() {
+    fn only_a_newer_version_than_the_one_held_is_applied() {
         let mut ledger = Ledger::default();
-        assert_eq!(judge(&ledger, &identity("a", "9")), Judgement::Newer);
+        assert_eq!(check(&ledger, &identity("a", "9")), VersionCheck::Newer);
         ledger.applied(&identity("a", "9"));
-        assert_eq!(judge(&ledger, &identity("a", "10")), Judgement::Newer);
-        assert_eq!(judge(&ledger, &identity("a", "9")), Judgement::Stale);
-        assert_eq!(judge(&ledger, &identity("a", "8")), Judgement::Stale);
-        assert_eq!(judge(&ledger, &identity("a", "x")), Judgement::Unordered);
+        assert_eq!(check(&ledger, &identity("a", "10")), VersionCheck::Newer);
+        assert_eq!(check(&ledger, &identity("a", "9")), VersionCheck::Stale);
+        assert_eq!(check(&ledger, &identity("a", "8")), VersionCheck::Stale);
+        assert_eq!(check(&ledger, &identity("a", "x")), VersionCheck::Unordered);
     }
 
     #[test]
-    fn an_older_object_of_the_same_name_never_takes_the_place_of_a_newer_one() {
+    fn an_older_object_of_the_same_name_never_replaces_a_newer_one() {
         let mut ledger = Ledger::default();
         ledger.applied(&identity("new", "20"));
-        assert_eq!(judge(&ledger, &identity("old", "19")), Judgement::Stale);
-        assert_eq!(judge(&ledger, &identity("newer", "21")), Judgement::Newer);
+        assert_eq!(check(&ledger, &identity("old", "19")), VersionCheck::Stale);
+        assert_eq!(check(&ledger, &identity("newer", "21")), VersionCheck::Newer);
         let held = Some(("new", "20"));
-        assert_eq!(ledger.judge_gone(&identity("old", "30"), held), Judgement::Stale);
-        assert_eq!(ledger.judge_gone(&identity("new", "20"), held), Judgement::Newer);
-        assert_eq!(ledger.judge_gone(&identity("new", "19"), held), Judgement::Stale);
+        assert_eq!(ledger.check_deletion(&identity("old", "30"), held), VersionCheck::Stale);
+        assert_eq!(ledger.check_deletion(&identity("new", "20"), held), VersionCheck::Newer);
+        assert_eq!(ledger.check_deletion(&identity("new", "19"), held), VersionCheck::Stale);
     }
 
     #[test]
-    fn what_was_deleted_does_not_come_back_unless_it_is_newer() {
+    fn a_tombstone_keeps_a_deleted_object_away_unless_it_is_newer() {
         let mut ledger = Ledger::default();
         ledger.applied(&identity("a", "9"));
         ledger.removed(&identity("a", "12"));
         assert_eq!(ledger.held(Kind::Node, "n"), None);
-        assert_eq!(judge(&ledger, &identity("a", "10")), Judgement::Stale);
-        assert_eq!(judge(&ledger, &identity("a", "12")), Judgement::Stale);
-        assert_eq!(judge(&ledger, &identity("a", "13")), Judgement::Newer);
-        assert_eq!(judge(&ledger, &identity("b", "11")), Judgement::Newer, "another object");
+        assert_eq!(check(&ledger, &identity("a", "10")), VersionCheck::Stale);
+        assert_eq!(check(&ledger, &identity("a", "12")), VersionCheck::Stale);
+        assert_eq!(check(&ledger, &identity("a", "13")), VersionCheck::Newer);
+        assert_eq!(check(&ledger, &identity("b", "11")), VersionCheck::Newer, "another object");
     }
 
     #[test]
-    fn what_the_newest_list_does_not_show_is_not_brought_back_by_an_older_event() {
+    fn an_event_older_than_the_newest_list_does_not_bring_back_what_the_list_lacks() {
         let mut ledger = Ledger::default();
         ledger.set_listed(Kind::Node, &Arc::from("100"));
-        assert_eq!(judge(&ledger, &identity("a", "99")), Judgement::Stale);
-        assert_eq!(judge(&ledger, &identity("a", "101")), Judgement::Newer);
-        assert_eq!(ledger.judge(&identity("a", "99"), None, Origin::List), Judgement::Newer);
+        assert_eq!(check(&ledger, &identity("a", "99")), VersionCheck::Stale);
+        assert_eq!(check(&ledger, &identity("a", "101")), VersionCheck::Newer);
+        assert_eq!(ledger.check(&identity("a", "99"), None, Evidence::List), VersionCheck::Newer);
         let not_yet_removed = Some(("b", "90"));
-        assert_eq!(ledger.judge(&identity("a", "99"), not_yet_removed, Origin::Event), Judgement::Stale);
-        assert_eq!(ledger.judge(&identity("b", "99"), not_yet_removed, Origin::Event), Judgement::Newer);
-        assert_eq!(ledger.judge(&identity("a", "101"), not_yet_removed, Origin::Event), Judgement::Newer);
+        assert_eq!(ledger.check(&identity("a", "99"), not_yet_removed, Evidence::Event), VersionCheck::Stale);
+        assert_eq!(ledger.check(&identity("b", "99"), not_yet_removed, Evidence::Event), VersionCheck::Newer);
+        assert_eq!(ledger.check(&identity("a", "101"), not_yet_removed, Evidence::Event), VersionCheck::Newer);
         assert!(ledger.is_newest_list(Kind::Node, "100") && !ledger.is_newest_list(Kind::Node, "99"));
     }
 
     #[test]
-    fn deletions_are_remembered_up_to_a_number() {
+    fn tombstones_are_limited_in_number() {
         let mut ledger = Ledger::default();
         for uid in 0..2 * FEED_TOMBSTONES {
             ledger.removed(&identity(&format!("u{uid}"), "5"));
         }
-        assert_eq!(ledger.gone.versions.len(), FEED_TOMBSTONES);
-        assert_eq!(ledger.gone.order.len(), FEED_TOMBSTONES);
+        assert_eq!(ledger.tombstones.versions.len(), FEED_TOMBSTONES);
+        assert_eq!(ledger.tombstones.order.len(), FEED_TOMBSTONES);
     }
 }

@@ -1,19 +1,13 @@
-//! What the feed tells about itself. Labels are kinds of objects and names of actions: a few dozen series, whatever the
-//! cluster.
+//! Counters of the feed. Labels are kinds of objects and names of actions: a few dozen series for any cluster.
 
-use std::fmt;
-use std::sync::{Arc, Weak};
-
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric};
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use super::Shared;
-use super::queue::Work;
+use crate::change::ObjectChange;
 use nodesift_object::Kind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -27,6 +21,7 @@ struct Event {
     action: Action,
 }
 
+/// The values of the label `action`: dashboards know them by these names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
 enum Action {
     Applied,
@@ -62,56 +57,64 @@ impl Default for Metrics {
             panics: Counter::default(),
             published: Counter::default(),
             retrying: Gauge::default(),
-            // 250 ns to 65 ms: an event takes a microsecond, removing a full node some hundred.
+            // 250 ns to 65 ms: most changes take a microsecond, removing a full node some hundred.
             duration: Histogram::new(exponential_buckets(250e-9, 4.0, 10)),
         }
     }
 }
 
 impl Metrics {
-    /// Metrics that show up in a registry.
+    /// Counters that a registry shows.
     pub fn register(registry: &mut Registry) -> Self {
         let all = Self::default();
-        registry.register("nodesift_feed_events", "Events reconciled with success", all.events.clone());
-        registry.register("nodesift_feed_objects", "Objects held in the cache", all.objects.clone());
+        registry.register(
+            "nodesift_feed_events",
+            "Changes of objects applied with success, by kind and action",
+            all.events.clone(),
+        );
+        registry.register("nodesift_feed_objects", "Objects held in the cache, by kind", all.objects.clone());
         registry.register(
             "nodesift_feed_merged_events",
-            "Events that a later event of the same object, or a whole list, stood for",
+            "Changes replaced in the queue by a later change of the same object or by a list",
             all.merged.clone(),
         );
         registry.register(
             "nodesift_feed_stale_events",
-            "Events dropped because the same or a newer state was known",
+            "Changes dropped because the same or a newer resourceVersion was known",
             all.stale.clone(),
         );
         registry.register(
             "nodesift_feed_unordered_events",
-            "Events whose version could not be compared, applied in the order of arrival",
+            "Changes whose resourceVersion could not be compared, applied in the order of arrival",
             all.unordered.clone(),
         );
-        registry.register("nodesift_feed_errors", "Tries to reconcile an object that failed", all.errors.clone());
-        registry.register("nodesift_feed_panics", "Tries to reconcile that panicked", all.panics.clone());
+        registry.register(
+            "nodesift_feed_errors",
+            "Attempts to apply a change that failed with an error",
+            all.errors.clone(),
+        );
+        registry.register("nodesift_feed_panics", "Attempts to apply or publish that panicked", all.panics.clone());
         registry.register("nodesift_feed_published", "Snapshots published by the feed", all.published.clone());
         registry.register(
             "nodesift_feed_retrying_objects",
-            "Objects that wait to be tried again",
+            "Objects whose change failed and waits for a retry",
             all.retrying.clone(),
         );
         registry.register(
             "nodesift_feed_reconcile_duration_seconds",
-            "Time to reconcile one object",
+            "Time to apply one change of an object",
             all.duration.clone(),
         );
         all
     }
 
-    /// An event has been reconciled.
-    pub(super) fn applied(&self, work: &Work) {
-        let (kind, action) = match work {
-            Work::Applied(object) => (object.identity.kind, Action::Applied),
-            Work::Gone(gone) => (gone.kind, Action::Removed),
-            Work::Healed(object) => (object.identity.kind, Action::Healed),
-            Work::Again((kind, _)) => (*kind, Action::Again),
+    /// A change has been applied.
+    pub(super) fn applied(&self, change: &ObjectChange) {
+        let (kind, action) = match change {
+            ObjectChange::Applied(object) => (object.identity.kind, Action::Applied),
+            ObjectChange::Deleted(deleted) => (deleted.kind, Action::Removed),
+            ObjectChange::Repaired(object) => (object.identity.kind, Action::Healed),
+            ObjectChange::Requeued((kind, _)) => (*kind, Action::Again),
         };
         self.events.get_or_create(&Event { kind: kind.name(), action }).inc();
     }
@@ -119,36 +122,4 @@ impl Metrics {
     pub(super) fn set_objects(&self, kind: Kind, count: i64) {
         self.objects.get_or_create(&OfKind { kind: kind.name() }).set(count);
     }
-}
-
-/// How far a feed is behind, looked up when somebody asks: a feed that hangs could not say so itself.
-struct BacklogGauges {
-    shared: Weak<Shared>,
-}
-
-impl fmt::Debug for BacklogGauges {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BacklogGauges")
-    }
-}
-
-impl Collector for BacklogGauges {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let backlog = self.shared.upgrade().map(|shared| shared.backlog()).unwrap_or_default();
-        let objects = ConstGauge::new(i64::try_from(backlog.objects).unwrap_or(i64::MAX));
-        let help = "Objects that wait to be reconciled";
-        objects.encode(encoder.encode_descriptor(
-            "nodesift_feed_queued_objects",
-            help,
-            None,
-            objects.metric_type(),
-        )?)?;
-        let age = ConstGauge::new(backlog.age.as_secs_f64());
-        let help = "For how long the oldest object that waits has waited";
-        age.encode(encoder.encode_descriptor("nodesift_feed_queue_age_seconds", help, None, age.metric_type())?)
-    }
-}
-
-pub(super) fn register_backlog(registry: &mut Registry, shared: &Arc<Shared>) {
-    registry.register_collector(Box::new(BacklogGauges { shared: Arc::downgrade(shared) }));
 }

@@ -1,22 +1,28 @@
-//! The slow, obvious model of the feed: a map of what is newest. Random histories of a server, with everything that a
-//! stream may do to them, end in the same objects in both.
+//! The slow, obvious model of the feed: a map of the newest versions. Random histories of a server, with everything that can
+//! happen to a stream of events, must end in the same objects in both.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::apply::Apply;
-use super::*;
-use crate::change::Record;
+use parking_lot::Mutex;
+
+use super::Metrics;
+use super::applier::Applier;
+use super::queue::Queue;
+use super::target::{ApplyError, Target};
+use crate::change::{Change, Compiled, Identity, ObjectChange, Record};
 use crate::limits::FEED_RETRY_MOST;
 use nodesift_cache::metadata::{AntiAffinityTerm, HostPort, NodeFacts, Ownership, PodFacts, PodRecord};
-use nodesift_cache::{self as cache, Reader, Row};
+use nodesift_cache::{self as cache, Reader, Row, Writer};
+use nodesift_object::Kind;
 
-/// The cache's writer, which fails every now and then.
+/// The cache's writer with random faults.
 struct Flaky {
     writer: Writer,
     random: fastrand::Rng,
-    /// Of 100 tries.
+    /// Of 100 attempts.
     failures: u8,
     when: When,
 }
@@ -32,7 +38,7 @@ enum When {
 
 impl Flaky {
     fn trip(&mut self) -> Result<(), ApplyError> {
-        // What was to break off and came to its end first.
+        // A panic that was due in the attempt before, and was not reached.
         cache::panic_after(None);
         match self.random.u8(0..100) < self.failures {
             false => Ok(()),
@@ -46,28 +52,28 @@ impl Flaky {
     }
 }
 
-impl Apply for Flaky {
+impl Target for Flaky {
     fn apply(&mut self, object: &Compiled) -> Result<(), ApplyError> {
         self.trip()?;
-        Apply::apply(&mut self.writer, object)
+        Target::apply(&mut self.writer, object)
     }
 
-    fn remove(&mut self, gone: &Identity) -> Result<(), ApplyError> {
+    fn remove(&mut self, deleted: &Identity) -> Result<(), ApplyError> {
         self.trip()?;
-        Apply::remove(&mut self.writer, gone)
+        Target::remove(&mut self.writer, deleted)
     }
 
-    fn again(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError> {
+    fn recount(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError> {
         self.trip()?;
-        Apply::again(&mut self.writer, kind, uid)
+        Target::recount(&mut self.writer, kind, uid)
     }
 
     fn pod(&self, uid: &str, key: &str) -> Option<Arc<PodRecord>> {
-        Apply::pod(&self.writer, uid, key)
+        Target::pod(&self.writer, uid, key)
     }
 
     fn pods(&self) -> Vec<Arc<PodRecord>> {
-        Apply::pods(&self.writer)
+        Target::pods(&self.writer)
     }
 
     fn pod_count(&self) -> usize {
@@ -89,7 +95,7 @@ impl Apply for Flaky {
 struct State {
     uid: String,
     version: u64,
-    /// What is told apart by it: a node's pod limit, a pod's node.
+    /// What tells versions apart: a node's pod limit, a pod's node.
     value: u8,
     ended: bool,
 }
@@ -101,7 +107,7 @@ fn identity(key: &Key, uid: &str, version: u64) -> Identity {
     Identity { kind: key.0, key: Arc::from(key.1.as_str()), uid: Arc::from(uid), version: Arc::from(version) }
 }
 
-/// Something of everything that is counted.
+/// Facts of every sort that the cache counts.
 fn facts() -> PodFacts {
     let port = HostPort { ip: Arc::from(HostPort::ANY_IP), protocol: Arc::from("TCP"), port: 80 };
     PodFacts {
@@ -139,7 +145,7 @@ fn compiled(key: &Key, state: &State) -> Compiled {
     Compiled { identity, record }
 }
 
-/// What the feed is meant to hold, worked out one event at a time.
+/// What the feed must hold, computed one event at a time.
 #[derive(Default)]
 struct Model {
     held: BTreeMap<Key, State>,
@@ -252,8 +258,8 @@ impl Server {
 
 fn change((key, state, deleted): &(Key, State, bool)) -> Change {
     match deleted {
-        true => Change::Gone(identity(key, &state.uid, state.version)),
-        false => Change::Applied(compiled(key, state)),
+        true => Change::Object(ObjectChange::Deleted(identity(key, &state.uid, state.version))),
+        false => Change::Object(ObjectChange::Applied(compiled(key, state))),
     }
 }
 
@@ -266,7 +272,7 @@ fn live(server: &Server) -> BTreeMap<Key, State> {
     server.now.iter().filter(|(_, state)| !state.ended).map(|(key, state)| (key.clone(), state.clone())).collect()
 }
 
-/// Nothing is known and not counted, and nothing is counted that is not known.
+/// Everything that is held is counted, and nothing else is.
 fn check_counted(target: &mut Flaky, seed: u64) {
     let pods = target.writer.pods().all();
     assert_eq!(target.writer.audit_pods(&pods), [], "seed {seed}");
@@ -290,7 +296,7 @@ fn history(seed: u64, failures: u8, when: When) {
                 queue.push(change(&event), now);
                 deliver(&mut model, &event);
             }
-            // Duplicates and old news.
+            // Duplicates and events that are out of date.
             13..17 if !server.sent.is_empty() => {
                 let event = server.sent[random.usize(0..server.sent.len())].clone();
                 queue.push(change(&event), now);
@@ -299,7 +305,7 @@ fn history(seed: u64, failures: u8, when: When) {
             17..19 => {
                 let kind = if random.bool() { Kind::Node } else { Kind::Pod };
                 for _ in 0..random.u8(0..6) {
-                    // Nobody is told of these but by the list; those of the other kind are told.
+                    // Events of this kind are lost: only the list shows them.
                     let event = server.event();
                     if event.0.0 != kind {
                         queue.push(change(&event), now);
@@ -332,7 +338,7 @@ fn history(seed: u64, failures: u8, when: When) {
         model.replace(kind, &server.list(kind), server.version);
     }
     applier.turn(queue.drain(), now);
-    assert_eq!(model.held, live(&server), "the model itself ends in the server's truth, seed {seed}");
+    assert_eq!(model.held, live(&server), "the model itself ends in the server's state, seed {seed}");
     assert_eq!(view_of(&reader), model.view(), "seed {seed}");
 }
 
@@ -343,7 +349,7 @@ fn deliver(model: &mut Model, (key, state, deleted): &(Key, State, bool)) {
     }
 }
 
-/// How many histories of each sort.
+/// How many histories each test runs.
 fn rounds() -> u64 {
     std::env::var("NODESIFT_FEED_HISTORIES").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(200)
 }
@@ -353,21 +359,21 @@ fn seed() -> u64 {
 }
 
 #[test]
-fn random_histories_with_duplicates_old_news_and_lists_end_in_what_is_newest() {
+fn random_histories_with_duplicates_old_events_and_lists_end_in_the_newest_versions() {
     let seed = seed();
     println!("seed {seed}");
     (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 0, When::Before));
 }
 
 #[test]
-fn random_histories_with_errors_and_panics_end_in_what_is_newest() {
+fn random_histories_with_errors_and_panics_end_in_the_newest_versions() {
     let seed = seed();
     println!("seed {seed}");
     (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 20, When::Before));
 }
 
 #[test]
-fn random_histories_with_panics_halfway_end_in_what_is_newest() {
+fn random_histories_with_panics_halfway_end_in_the_newest_versions() {
     let seed = seed();
     println!("seed {seed}");
     (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 40, When::Halfway));
@@ -390,7 +396,7 @@ impl Bench {
         Self { applier, target, reader, now: Instant::now() }
     }
 
-    /// One turn for one change, of which so many tries in a hundred fail.
+    /// One turn for one change; of 100 attempts, `failures` fail.
     fn take(&mut self, change: Change, failures: u8) {
         self.target.lock().failures = failures;
         let mut queue = Queue::default();
@@ -398,7 +404,7 @@ impl Bench {
         self.applier.turn(queue.drain(), self.now);
     }
 
-    /// What the cache shows once nothing waits any more.
+    /// What the cache shows once no retry waits.
     fn settled(&mut self) -> BTreeMap<Key, (String, u8)> {
         self.target.lock().failures = 0;
         self.now += FEED_RETRY_MOST;
@@ -408,14 +414,14 @@ impl Bench {
     }
 }
 
-/// Two nodes of one name, the second of which takes the place of the first.
+/// Two nodes of one name; the second replaces the first.
 fn two_nodes() -> (Key, [State; 2]) {
     let state = |uid: &str, version| State { uid: uid.to_owned(), version, value: 7, ended: false };
     ((Kind::Node, "n0".to_owned()), [state("first", 1), state("second", 5)])
 }
 
 #[test]
-fn what_a_list_shows_to_be_gone_makes_no_room_for_old_news_while_it_cannot_be_removed() {
+fn what_a_list_lacks_is_not_replaced_by_old_events_while_its_removal_fails() {
     let (key, [first, second]) = two_nodes();
     for seed in 0..20 {
         let mut bench = Bench::new(seed);
@@ -428,7 +434,7 @@ fn what_a_list_shows_to_be_gone_makes_no_room_for_old_news_while_it_cannot_be_re
 }
 
 #[test]
-fn what_a_list_shows_to_be_gone_goes_although_what_took_its_place_has_failed() {
+fn what_a_list_lacks_is_removed_although_its_replacement_has_failed() {
     let (key, [first, second]) = two_nodes();
     for seed in 0..20 {
         let mut bench = Bench::new(seed);
@@ -440,7 +446,7 @@ fn what_a_list_shows_to_be_gone_goes_although_what_took_its_place_has_failed() {
 }
 
 #[test]
-fn what_has_failed_is_tried_again_while_lists_show_nothing_of_it_that_can_be_read() {
+fn what_has_failed_is_retried_while_lists_show_it_as_unreadable() {
     let (key, [first, second]) = two_nodes();
     for uid in ["second", "n0"] {
         let mut bench = Bench::new(1);

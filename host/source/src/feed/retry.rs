@@ -1,25 +1,27 @@
-//! What could not be applied waits here for its next try: 100 ms, doubling to a minute. Nothing else waits for it.
+//! Retries: changes that failed wait here for their next attempt, with exponential backoff from [`FEED_RETRY_FIRST`] to
+//! [`FEED_RETRY_MOST`]. No other object waits for them. Start at [`Retries`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use super::queue::{Merged, ObjectId, Work, merge};
-use crate::change::Identity;
+use super::queue::{Merged, merge};
+use crate::change::{Identity, ObjectChange, ObjectId};
 use crate::limits::{FEED_RETRY_FIRST, FEED_RETRY_MOST};
 use nodesift_object::Kind;
 use nodesift_object::version::is_newer;
 
+/// A change that failed.
 #[derive(Debug)]
 struct Waiting {
-    work: Work,
-    /// How often it failed.
+    change: ObjectChange,
+    /// Attempts that failed.
     failures: u32,
     due: Instant,
 }
 
-/// Work that has failed, by object.
+/// Changes that failed, by object.
 #[derive(Debug, Default)]
 pub(super) struct Retries {
     waiting: FxHashMap<ObjectId, Waiting>,
@@ -30,39 +32,41 @@ impl Retries {
         self.waiting.len()
     }
 
-    /// Whether a change of an object of a kind waits.
+    /// Whether a retry of a kind waits that would change what is held: a recount would not.
     pub(super) fn waits_for(&self, kind: Kind) -> bool {
-        let is_change = |work: &Work| !matches!(work, Work::Again(_));
-        self.waiting.iter().any(|((of, _), waiting)| *of == kind && is_change(&waiting.work))
+        let is_change = |change: &ObjectChange| !matches!(change, ObjectChange::Requeued(_));
+        self.waiting.iter().any(|((of, _), waiting)| *of == kind && is_change(&waiting.change))
     }
 
-    /// When the next try is due.
+    /// When the next attempt is due; `None` where nothing waits.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.waiting.values().map(|waiting| waiting.due).min()
     }
 
-    /// Takes out what waits for an object and merges newer work into it: what to try now, and how often it has failed.
-    pub(super) fn supersede(&mut self, work: Work) -> (Work, u32, Option<Merged>) {
+    /// Takes out what waits for the object of a change and merges the two. Returns what to attempt now, how often it has
+    /// failed, and how it was merged.
+    pub(super) fn supersede(&mut self, change: ObjectChange) -> (ObjectChange, u32, Option<Merged>) {
         if self.waiting.is_empty() {
-            return (work, 0, None);
+            return (change, 0, None);
         }
-        let Some(Waiting { work: mut waiting, failures, .. }) = self.waiting.remove(&work.id()) else {
-            return (work, 0, None);
+        let Some(Waiting { change: mut waiting, failures, .. }) = self.waiting.remove(&change.id()) else {
+            return (change, 0, None);
         };
-        let merged = merge(&mut waiting, work);
+        let merged = merge(&mut waiting, change);
         (waiting, failures, Some(merged))
     }
 
-    /// Takes out what is due, with how often it has failed.
-    pub(super) fn take_due(&mut self, now: Instant) -> Vec<(Work, u32)> {
+    /// Takes out what is due, each with how often it has failed.
+    pub(super) fn take_due(&mut self, now: Instant) -> Vec<(ObjectChange, u32)> {
         self.waiting
             .extract_if(|_, waiting| waiting.due <= now)
-            .map(|(_, waiting)| (waiting.work, waiting.failures))
+            .map(|(_, waiting)| (waiting.change, waiting.failures))
             .collect()
     }
 
-    /// A whole list stands for what waits of its kind and is not newer than the list, but for what stays: what the list says
-    /// nothing of. Returns by UID what the list must make right although its version may be held.
+    /// Takes out what a list replaces: all that waits of its kind, except what is newer than the list and what `stays`, of
+    /// which the list shows nothing readable. Returns it by UID: these objects may be half applied, so the list must repair
+    /// them even where their version is held.
     pub(super) fn replace(
         &mut self,
         kind: Kind,
@@ -71,27 +75,26 @@ impl Retries {
     ) -> FxHashMap<Arc<str>, Identity> {
         let is_kept = |identity: &Identity| is_newer(&identity.version, version) || stays(identity);
         let replaced =
-            self.waiting.extract_if(|(of, _), waiting| *of == kind && !waiting.work.identity().is_some_and(is_kept));
-        // It may be half there, or what it was to take the place of may be there still, and nobody else knows of it.
-        replaced.filter_map(|((_, uid), waiting)| Some((uid, waiting.work.identity()?.clone()))).collect()
+            self.waiting.extract_if(|(of, _), waiting| *of == kind && !waiting.change.identity().is_some_and(is_kept));
+        replaced.filter_map(|((_, uid), waiting)| Some((uid, waiting.change.identity()?.clone()))).collect()
     }
 
-    /// Puts work back that has failed once more; returns for how long it waits.
-    pub(super) fn put(&mut self, work: Work, failures: u32, now: Instant) -> Duration {
+    /// Adds a change that has failed, for the `failures`th time; returns the backoff until its next attempt.
+    pub(super) fn put(&mut self, change: ObjectChange, failures: u32, now: Instant) -> Duration {
         let delay = FEED_RETRY_FIRST.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
         let delay = delay.min(FEED_RETRY_MOST);
-        self.waiting.insert(work.id(), Waiting { work, failures, due: now + delay });
+        self.waiting.insert(change.id(), Waiting { change, failures, due: now + delay });
         delay
     }
 
-    /// What is wrong, for people; none where nothing waits.
+    /// What waits, in words for operators; `None` where nothing does.
     pub(super) fn remark(&self) -> Option<String> {
         let worst = self.waiting.iter().max_by_key(|(id, waiting)| (waiting.failures, std::cmp::Reverse(*id)))?;
         let ((kind, uid), waiting) = worst;
-        let key = waiting.work.identity().map_or(uid, |identity| &identity.key);
+        let key = waiting.change.identity().map_or(uid, |identity| &identity.key);
         Some(match self.waiting.len() {
             1 => format!("1 object is retried: {kind} {key}"),
-            more => format!("{more} objects are retried, {kind} {key} the most often"),
+            more => format!("{more} objects are retried, {kind} {key} most often"),
         })
     }
 }
@@ -102,11 +105,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_doubles_up_to_a_minute_and_then_stays() {
+    fn the_backoff_doubles_up_to_a_minute_and_then_stays() {
         let mut retries = Retries::default();
         let now = Instant::now();
-        let waits: Vec<Duration> =
-            (1..=40).map(|failures| retries.put(Work::Again((Kind::Pod, Arc::from("u"))), failures, now)).collect();
+        let waits: Vec<Duration> = (1..=40)
+            .map(|failures| retries.put(ObjectChange::Requeued((Kind::Pod, Arc::from("u"))), failures, now))
+            .collect();
         assert_eq!(waits.first(), Some(&Duration::from_millis(100)));
         assert!(
             waits

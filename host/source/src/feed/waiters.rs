@@ -1,12 +1,12 @@
-//! Who asked to be told when an object changes.
+//! Requests that wait for the next change of an object.
 
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
 
-use super::queue::ObjectId;
+use crate::change::ObjectId;
 use crate::limits::FEED_WAITERS;
 
-/// Waiters by object. Those who have given up are forgotten when others ask.
+/// Waiters by object, at most [`FEED_WAITERS`]. Waiters whose receiver was dropped are removed when the limit is reached.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     by_object: FxHashMap<ObjectId, Vec<oneshot::Sender<()>>>,
@@ -14,10 +14,10 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    /// A receiver for the next change of an object; none where too many wait already.
+    /// A receiver for the next change of an object; `None` at the limit.
     pub(super) fn register(&mut self, id: ObjectId) -> Option<oneshot::Receiver<()>> {
         if self.count >= FEED_WAITERS {
-            self.forget_closed();
+            self.remove_cancelled();
         }
         if self.count >= FEED_WAITERS {
             return None;
@@ -28,21 +28,21 @@ impl Waiters {
         Some(receiver)
     }
 
-    /// Tells those who wait for any of these objects.
-    pub(super) fn tell(&mut self, changed: &[ObjectId]) {
+    /// Wakes those who wait for any of these objects.
+    pub(super) fn wake(&mut self, changed: &[ObjectId]) {
         if self.by_object.is_empty() {
             return;
         }
         for id in changed {
             for waiter in self.by_object.remove(id).into_iter().flatten() {
                 self.count -= 1;
-                // Who has given up need not be told.
-                let _gave_up = waiter.send(());
+                // The receiver may be gone.
+                let _cancelled = waiter.send(());
             }
         }
     }
 
-    fn forget_closed(&mut self) {
+    fn remove_cancelled(&mut self) {
         self.by_object.retain(|_, waiters| {
             waiters.retain(|waiter| !waiter.is_closed());
             !waiters.is_empty()
@@ -64,13 +64,13 @@ mod tests {
     }
 
     #[test]
-    fn those_who_gave_up_make_room_for_others() {
+    fn cancelled_waiters_make_room_for_others() {
         let mut waiters = Waiters::default();
         let mut held: Vec<_> = (0..FEED_WAITERS).map(|uid| waiters.register(id(uid)).unwrap()).collect();
         assert!(waiters.register(id(0)).is_none());
         held.pop();
         let mut receiver = waiters.register(id(0)).unwrap();
-        waiters.tell(&[id(0)]);
+        waiters.wake(&[id(0)]);
         assert_eq!(receiver.try_recv(), Ok(()));
         assert_eq!(waiters.count, FEED_WAITERS - 2);
     }

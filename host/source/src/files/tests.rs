@@ -1,7 +1,8 @@
-//! What cluster files may look like, and the words for what is wrong with them.
+//! What cluster files may look like, and the exact messages for what is wrong with them.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use super::*;
 
@@ -42,7 +43,7 @@ fn a_typed_list_gives_its_items_their_kind() {
 }
 
 #[test]
-fn gzip_is_told_by_its_first_bytes() {
+fn gzip_is_recognised_by_its_first_bytes() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(NODE.as_bytes()).unwrap();
     let contents = read_bytes("f", &packed.finish().unwrap()).unwrap();
@@ -59,7 +60,7 @@ fn other_kinds_are_counted() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn a_problem_is_reported_with_its_place() {
     let list = |items: &str| format!(r#"{{"apiVersion":"v1","kind":"List","items":[{items}]}}"#);
     let bad_cpu = NODE.replace("\"4\"", "\"4x\"");
     for (text, expected) in [
@@ -88,7 +89,7 @@ fn two_pods_with_one_uid_are_both_named() {
     let pod = |name: &str| POD.replace(r#""name":"p1""#, &format!(r#""name":"{name}","uid":"u""#));
     let expected = "pod UID \"u\" is there twice: default/a in f: document 1 and default/b in f: document 2";
     assert_eq!(refusal(&format!("{}{}", pod("a"), pod("b"))), expected);
-    // Without a UID there is nothing to confuse.
+    // Pods without a UID have nothing in common.
     assert_eq!(names(&format!("{POD}{}", POD.replace("p1", "p2"))).len(), 2);
 }
 

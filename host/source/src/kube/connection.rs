@@ -1,4 +1,4 @@
-//! How the API server is found and who we are to it: kubeconfig files, or what a pod is given in its cluster.
+//! The connection to an API server: address and credentials from a kubeconfig, or from the service account of a pod.
 
 use std::path::PathBuf;
 
@@ -7,26 +7,26 @@ use http::header::USER_AGENT;
 use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
-use super::ApiServer;
+use super::server::ApiServer;
 use crate::limits::KUBE_CONNECT;
 
-/// Where the address and the credentials come from.
+/// Where address and credentials come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// A kubeconfig file. Without one: those that `KUBECONFIG` names, `~/.kube/config`, or what a pod is given in its
-    /// cluster, the first that there is.
+    /// A kubeconfig file. `None` takes the first that exists: the files in `KUBECONFIG`, `~/.kube/config`, or the service
+    /// account of a pod.
     pub kubeconfig: Option<PathBuf>,
-    /// A context of the kubeconfig other than its current one.
+    /// A context of the kubeconfig; `None` for its current one.
     pub context: Option<String>,
 }
 
-/// Why there is no connection to make.
+/// Why a connection cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// There is no configuration at all.
+    /// No configuration was found.
     #[error("no cluster is configured: {0}")]
     Nowhere(#[source] Box<InferConfigError>),
-    /// The kubeconfig cannot be used.
+    /// The kubeconfig cannot be read or used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[source] KubeconfigError),
     /// The credentials or certificates cannot be used.
@@ -34,16 +34,20 @@ pub enum ConnectError {
     Client(#[source] Box<kube::Error>),
 }
 
-/// A connection that can be made; nothing has been sent yet.
+/// A prepared connection. Nothing has been sent yet.
 #[derive(Clone)]
 pub struct Connection {
-    /// The server to ask.
+    /// The server.
     pub server: ApiServer,
-    /// Its address, for people.
+    /// Its address, for logs.
     pub address: String,
 }
 
-/// Reads the configuration and prepares a client. Must be called within a tokio run time.
+/// Reads the configuration and prepares a client. Must be called within a tokio runtime.
+///
+/// # Errors
+///
+/// Where no configuration is found, or the one found cannot be used. Whether the server answers is seen later.
 pub async fn open(origin: &Origin) -> Result<Connection, ConnectError> {
     let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
     let config = match (&origin.kubeconfig, &origin.context) {
@@ -59,7 +63,7 @@ pub async fn open(origin: &Origin) -> Result<Connection, ConnectError> {
     Ok(Connection { server: ApiServer::new(client), address })
 }
 
-/// What decides when to give up and when to ask again is here, not in the client.
+/// Timeouts and retries are the reflector's, not the client's.
 fn within_our_limits(mut config: Config) -> Config {
     config.connect_timeout = Some(KUBE_CONNECT);
     config.read_timeout = None;

@@ -1,87 +1,87 @@
-//! Why an API server has not given what was asked for: the closed list that decides how it is asked again.
+//! Why a request to an API server failed: a closed list, by which the reflector decides how to retry.
 //!
-//! Start at [`Failure::of_status`], which reads a refusal, whether it came as an HTTP status or as an event of a watch.
+//! Start at [`Failure`]. It classifies HTTP statuses and `ERROR` events of a watch alike.
 
 use std::time::Duration;
 
-use crate::decode::{self, Status};
+use super::decode::status::{self, Status};
 use crate::limits::{KUBE_MESSAGE_CHARS, RETRY_AFTER_MOST};
 
-/// Why a page or a watch failed.
+/// Why a list page or a watch failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The resource version or the page asked for is no longer known: the list has to be read anew.
-    #[error("410: what was asked for is no longer known: {message}")]
+    /// 410 Gone: the resourceVersion or the token of the page has expired. A relist is needed.
+    #[error("410: resourceVersion or page token expired: {message}")]
     Expired {
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
-    /// The server is busy, or has not come as far as the version asked for: it wants to be asked the same later.
-    #[error("{status}: not now: {message}")]
+    /// Flow control (429), or a server that has not reached the requested resourceVersion: the same request is to be sent later.
+    #[error("{status}: retry later: {message}")]
     NotNow {
         /// The HTTP status.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         message: String,
-        /// How long it wants to be left alone, at most [`RETRY_AFTER_MOST`].
+        /// What the server asks for by `Retry-After`, at most [`RETRY_AFTER_MOST`].
         retry_after: Option<Duration>,
     },
-    /// Who we are is not known, or may not read this.
+    /// The credentials are not valid, or do not permit the request.
     #[error("{status}: {message}")]
     Denied {
         /// The HTTP status, 401 or 403.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
-    /// There is nothing at this path.
+    /// Nothing is served at this path.
     #[error("404: {message}")]
     NotServed {
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
-    /// Any other refusal.
+    /// Any other HTTP status.
     #[error("{status}: {message}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         message: String,
-        /// How long it wants to be left alone, at most [`RETRY_AFTER_MOST`].
+        /// What the server asks for by `Retry-After`, at most [`RETRY_AFTER_MOST`].
         retry_after: Option<Duration>,
     },
     /// The server cannot be reached, or the connection broke.
     #[error("{0}")]
     Transport(String),
-    /// Nothing came in time.
-    #[error("nothing came within {} s", .0.as_secs())]
+    /// No complete response within a timeout.
+    #[error("timeout: no complete response within {} s", .0.as_secs())]
     Silent(Duration),
-    /// What came is not what an API server sends.
-    #[error("not what an API server sends: {0}")]
+    /// The response is not one of an API server.
+    #[error("malformed response: {0}")]
     Malformed(String),
 }
 
 impl Failure {
-    /// A refusal by its HTTP status, its `Retry-After` in seconds, and its body, a [`Status`] if all is well.
+    /// The failure behind an HTTP status, its `Retry-After` in seconds, and its body, which normally is a [`Status`].
     pub(super) fn of_status(http_status: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
-        let told = decode::status(body)
+        let answer = status::status(body)
             .unwrap_or_else(|| Status { message: String::from_utf8_lossy(body).into_owned(), ..Status::default() });
         let asked = retry_after.and_then(|text| text.trim().parse().ok());
-        Self::of(http_status, asked.unwrap_or_else(|| u64::from(told.details.retry_after_seconds)), &told)
+        Self::of(http_status, asked.unwrap_or_else(|| u64::from(answer.details.retry_after_seconds)), &answer)
     }
 
-    /// The failure that an ERROR event of a watch carries.
-    pub(super) fn of_event(told: &Status) -> Self {
-        Self::of(told.code, u64::from(told.details.retry_after_seconds), told)
+    /// The failure behind an `ERROR` event of a watch.
+    pub(super) fn of_event(answer: &Status) -> Self {
+        Self::of(answer.code, u64::from(answer.details.retry_after_seconds), answer)
     }
 
-    fn of(status: u16, retry_after_seconds: u64, told: &Status) -> Self {
-        let message = plain(&told.message);
+    fn of(status: u16, retry_after_seconds: u64, answer: &Status) -> Self {
+        let message = plain(&answer.message);
         let retry_after =
             (retry_after_seconds > 0).then(|| Duration::from_secs(retry_after_seconds).min(RETRY_AFTER_MOST));
-        let is_ahead = told.details.causes.iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
+        let is_ahead = answer.details.causes.iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
             || message.starts_with("Too large resource version");
-        match (status, told.reason.as_str()) {
+        match (status, answer.reason.as_str()) {
             (410, _) | (_, "Expired" | "Gone") => Self::Expired { message },
             (429, _) => Self::NotNow { status, message, retry_after },
             (_, "Timeout") | (504, _) if is_ahead => Self::NotNow { status, message, retry_after },
@@ -91,7 +91,7 @@ impl Failure {
         }
     }
 
-    /// How long the server wants to be left alone.
+    /// How long the server asks to wait before the next request.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::NotNow { retry_after, .. } | Self::Refused { retry_after, .. } => *retry_after,
@@ -99,7 +99,7 @@ impl Failure {
         }
     }
 
-    /// The class under which it is counted.
+    /// The value of the metric's label `class`.
     pub(super) fn class(&self) -> &'static str {
         match self {
             Self::Expired { .. } => "expired",
@@ -116,7 +116,8 @@ impl Failure {
     }
 }
 
-/// Somebody else's words as they may stand in a log: one line, cut, without control characters.
+/// A text from a server, made safe for logs: one line of at most [`KUBE_MESSAGE_CHARS`] characters, without control
+/// characters.
 pub(super) fn plain(text: &str) -> String {
     text.trim().chars().take(KUBE_MESSAGE_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

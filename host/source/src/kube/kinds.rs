@@ -1,7 +1,7 @@
-//! Which kinds have to be followed for a set of predicates, where the API serves them, and the permissions this takes.
+//! Which kinds are watched for a set of predicates, where the API serves them, and which RBAC rules that needs.
 //!
-//! Start at [`needed`]: what predicates import decides what is followed, so a policy without volume predicates needs no
-//! permission to read volumes. [`cluster_role`] says what has to be granted.
+//! What predicates import decides which kinds are watched: a policy without volume predicates needs no permission to read
+//! volumes. This is the only place that knows both interfaces and kinds. Start at [`needed`] and [`Resource`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,22 +10,22 @@ use crate::limits::LIST_PAGE_OBJECTS;
 use nodesift_object::Kind;
 use nodesift_sandbox::Interface;
 
-/// Kinds that are followed whatever the predicates import: they are the table and what is counted in it.
+/// Kinds that are watched for every policy.
 const ALWAYS: [Kind; 2] = [Kind::Node, Kind::Pod];
 
-/// The kinds that predicates with these imports read, nodes and pods included.
+/// The kinds behind these imports, nodes and pods included.
 pub fn needed(imports: impl IntoIterator<Item = Interface>) -> BTreeSet<Kind> {
     ALWAYS.into_iter().chain(imports.into_iter().flat_map(read_by).copied()).collect()
 }
 
-/// The kinds besides nodes and pods whose objects an interface's answers are made of.
+/// The kinds besides nodes and pods from which an interface's facts are computed.
 fn read_by(interface: Interface) -> &'static [Kind] {
     match interface {
-        // A DeviceClass can serve an extended resource in place of the nodes.
+        // A DeviceClass can provide an extended resource that nodes do not list.
         Interface::NodeResources => &[Kind::DeviceClass],
-        // The default selector of a pod comes from what owns it.
+        // The default spread constraints select by the services and controllers that match a pod.
         Interface::PodSpread => &[Kind::Service, Kind::ReplicationController, Kind::ReplicaSet, Kind::StatefulSet],
-        // Selectors of namespaces are matched here. `pod-affinity` only hands them over as the pod has them.
+        // The host matches namespace selectors. `pod-affinity` passes them on as written.
         Interface::ClusterPods | Interface::ClusterAffinity => &[Kind::Namespace],
         Interface::ClusterAttachments => &[
             Kind::PersistentVolumeClaim,
@@ -34,7 +34,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
             Kind::CsiNode,
             Kind::VolumeAttachment,
         ],
-        // CSINodes say where in-tree volumes are migrated.
+        // CSINodes list the in-tree plugins that are migrated.
         Interface::ClusterStorage => &[
             Kind::PersistentVolumeClaim,
             Kind::PersistentVolume,
@@ -43,7 +43,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
             Kind::CsiDriver,
             Kind::CsiStorageCapacity,
         ],
-        // From pods and nodes alone; disks and claims in use are counted by the names that pods give them.
+        // Pods and nodes suffice; disks and claims in use are counted by the names in pods.
         Interface::PodLabels
         | Interface::PodAnnotations
         | Interface::PodPlacement
@@ -67,16 +67,16 @@ fn read_by(interface: Interface) -> &'static [Kind] {
 pub struct Resource {
     /// Empty for the core group.
     pub group: &'static str,
-    /// Versions that can be read here, the best first: clusters serve one or another.
+    /// Versions that decode, the best first. Every cluster serves some of them.
     pub versions: &'static [&'static str],
-    /// The name in paths and permissions; also how people are told of the kind.
+    /// The name in paths, RBAC rules, logs and metrics.
     pub plural: &'static str,
-    /// Whether its objects are in namespaces.
+    /// Whether its objects are namespaced.
     pub namespaced: bool,
 }
 
 impl Resource {
-    /// Where a kind is served.
+    /// The resource of a kind.
     pub fn of(kind: Kind) -> Self {
         let (group, plural, namespaced) = match kind {
             Kind::Node => ("", "nodes", false),
@@ -99,14 +99,15 @@ impl Resource {
         Self { group, versions, plural, namespaced }
     }
 
-    /// Whether a server may do without the kind. What has been stable for longer than any supported release is served by
-    /// whatever is an API server at all: where it is missing, something else has answered, and "there are no pods" would
-    /// be the wrong conclusion. Devices became stable in 1.34.
+    /// Whether a server may lack the kind. Kinds that have been stable for longer than any supported release are served by
+    /// every API server. Where one of those is missing, something else has answered, and it would be wrong to conclude that
+    /// there are no objects. `resource.k8s.io` became stable in 1.34.
     pub fn is_optional(&self) -> bool {
         self.group == "resource.k8s.io"
     }
 
-    /// Path and query of a page of the list over all namespaces; the first page without a token.
+    /// Path and query of a list page over all namespaces. `version` is an index into [`Resource::versions`]; `next` is the
+    /// token of the page, `None` for the first.
     pub fn list_uri(&self, version: usize, next: Option<&str>) -> String {
         let mut uri = format!("{}?limit={LIST_PAGE_OBJECTS}", self.path(version));
         if let Some(next) = next {
@@ -116,7 +117,8 @@ impl Resource {
         uri
     }
 
-    /// Path and query of a watch of what comes after a resource version.
+    /// Path and query of a watch from the resourceVersion `after`, which the server ends after so many `seconds`. `version` is
+    /// an index into [`Resource::versions`].
     pub fn watch_uri(&self, version: usize, after: &str, seconds: u64) -> String {
         let mut uri = format!("{}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}", self.path(version));
         uri.push_str("&resourceVersion=");
@@ -145,7 +147,7 @@ fn push_encoded(uri: &mut String, value: &str) {
     }
 }
 
-/// What has to be granted to follow some kinds, as the YAML of a ClusterRole.
+/// The ClusterRole that watching some kinds needs, as YAML.
 pub fn cluster_role(kinds: &BTreeSet<Kind>) -> String {
     let mut groups: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for resource in kinds.iter().map(|kind| Resource::of(*kind)) {
@@ -161,7 +163,7 @@ pub fn cluster_role(kinds: &BTreeSet<Kind>) -> String {
     role
 }
 
-/// The permission that one kind takes, in words.
+/// The permission that watching one kind needs, in words.
 pub fn permission(kind: Kind) -> String {
     let resource = Resource::of(kind);
     match resource.group {

@@ -1,4 +1,4 @@
-//! What is counted of following an API server. Every label has a closed set of values.
+//! Counters of the reflectors. Every label has a closed set of values.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 
 use super::failure::Failure;
 use super::kinds::Resource;
-use super::state::{End, Reason};
+use super::reflector::state::{End, RelistReason};
 use crate::freshness::Freshness;
 use nodesift_object::Kind;
 
@@ -31,29 +31,33 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Counters that a registry shows, and beside them the silence of every kind that is followed.
+    /// Counters that a registry shows, with a gauge of the freshness of every watched kind.
     pub fn register(registry: &mut Registry, freshness: &Freshness) -> Self {
         let metrics = Self::default();
-        registry.register("nodesift_kube_lists", "Whole lists delivered", metrics.lists.clone());
-        registry.register("nodesift_kube_relists", "Lists begun anew, by reason", metrics.relists.clone());
-        registry.register("nodesift_kube_watches", "Watches that ended, by how", metrics.watches.clone());
-        registry.register("nodesift_kube_events", "Events of watches, by type", metrics.events.clone());
+        registry.register("nodesift_kube_lists", "Complete lists delivered, by kind", metrics.lists.clone());
+        registry.register("nodesift_kube_relists", "Relists, by kind and reason", metrics.relists.clone());
+        registry.register(
+            "nodesift_kube_watches",
+            "Watches that ended, by kind and how they ended",
+            metrics.watches.clone(),
+        );
+        registry.register("nodesift_kube_events", "Watch events, by kind and type", metrics.events.clone());
         registry.register(
             "nodesift_kube_unreadable_objects",
-            "Objects read from the server that cannot be decoded and are kept out",
+            "Objects in lists and watch events that do not decode, by kind",
             metrics.unreadable.clone(),
         );
         registry.register(
             "nodesift_kube_failures",
-            "Requests that failed, by class: denied asks for permissions, transport for the network",
+            "Requests that failed, by kind and class: denied points to RBAC, transport to the network",
             metrics.failures.clone(),
         );
         registry.register(
             "nodesift_kube_unordered_versions",
-            "Resource versions that went back, or that cannot be compared",
+            "Watch events whose resourceVersion went back or cannot be compared",
             metrics.unordered.clone(),
         );
-        registry.register_collector(Box::new(Silence(freshness.clone())));
+        registry.register_collector(Box::new(FreshnessGauge(freshness.clone())));
         metrics
     }
 
@@ -61,7 +65,7 @@ impl Metrics {
         self.lists.get_or_create(&[of(kind)]).inc();
     }
 
-    pub(super) fn relist(&self, kind: Kind, reason: Reason) {
+    pub(super) fn relist(&self, kind: Kind, reason: RelistReason) {
         self.relists.get_or_create(&[of(kind), ("reason", reason.name())]).inc();
     }
 
@@ -92,7 +96,7 @@ impl Metrics {
     }
 }
 
-/// What tests look at.
+/// Values for tests.
 #[cfg(test)]
 impl Metrics {
     pub(super) fn unreadable_count(&self, kind: Kind) -> u64 {
@@ -112,22 +116,22 @@ fn of(kind: Kind) -> (&'static str, &'static str) {
     ("kind", Resource::of(kind).plural)
 }
 
-/// Shows per kind for how long nothing has been heard.
+/// Shows per kind how long ago the cache was confirmed to be current.
 #[derive(Debug)]
-struct Silence(Freshness);
+struct FreshnessGauge(Freshness);
 
-impl Collector for Silence {
+impl Collector for FreshnessGauge {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let silences = self.0.silences();
-        if silences.is_empty() {
+        let ages = self.0.ages();
+        if ages.is_empty() {
             return Ok(());
         }
-        let help = "Seconds since the server has shown that nothing of the kind is missing here";
+        let help = "Seconds since the server last confirmed that the cache is current, by kind";
         let kind = prometheus_client::metrics::MetricType::Gauge;
         let mut family = encoder.encode_descriptor("nodesift_kube_silence_seconds", help, None, kind)?;
-        for (kind, silence) in silences {
+        for (kind, age) in ages {
             let labels = [of(kind)];
-            ConstGauge::new(silence.as_secs_f64()).encode(family.encode_family(&labels)?)?;
+            ConstGauge::new(age.as_secs_f64()).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }
@@ -139,12 +143,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_and_silences_are_shown_by_kind() {
+    fn counters_and_freshness_are_shown_by_kind() {
         let (mut registry, freshness) = (Registry::default(), Freshness::default());
         let metrics = Metrics::register(&mut registry, &freshness);
-        metrics.relist(Kind::Pod, Reason::Expired);
+        metrics.relist(Kind::Pod, RelistReason::Expired);
         metrics.watch(Kind::Node, &End::Silent);
-        freshness.heard(Kind::Pod);
+        freshness.confirm(Kind::Pod);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         for line in [

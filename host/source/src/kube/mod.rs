@@ -1,30 +1,28 @@
-//! The cluster behind a Kubernetes API server: lists and watches the kinds that the policy's predicates read, and no other.
+//! A cluster behind a Kubernetes API server: lists and watches the kinds that the policy's predicates read, and no others.
 //!
-//! ```text
-//! connection   kubeconfig, in-cluster, credentials → a client       kinds      imports → kinds, paths, permissions
-//! server       the two questions that an API server is asked        failure    why one has no answer
-//! follower     one task per kind: asks, delivers, asks again        state      what it does next: a pure state machine
-//! list         pages, decoded while the next is read                backoff    how long it waits
-//! events       lines → what they tell                               lines      chunks → lines
-//! ```
+//! | file | holds |
+//! |---|---|
+//! | `reflector/` | one task per kind: list, watch, relist; its state machine and backoff |
+//! | `list/` | lists, page by page |
+//! | `decode/` | bytes of the server → compiled objects and watch events |
+//! | `kinds` | imports → kinds; paths; RBAC rules |
+//! | `server` | the two requests that are sent, as a trait, and kube's client behind it |
+//! | `failure` | why a request failed, by which the reflector decides how to retry |
+//! | `connection` | kubeconfig or service account → a client |
+//! | `metrics` | counters of the reflectors |
 //!
-//! Listing and watching are done here and not by kube's own runtime, because three promises need it: what a lagging server
-//! says never takes the cache back, a dead watch is found within 45 s, and one object that cannot be read stops nothing.
-//! Start at [`follow`].
+//! kube's own runtime is not used, because it does not give three guarantees that are needed: a server that lags never takes
+//! the cache back to an older resourceVersion, a dead watch is found within 45 s, and one object that does not decode stops
+//! nothing. Start at [`follow`], then `reflector/`.
 
-mod backoff;
 pub mod connection;
-mod events;
+pub mod decode;
 mod failure;
-mod follower;
 pub mod kinds;
-mod lines;
 mod list;
-pub mod metrics;
-#[cfg(test)]
-mod script;
+mod metrics;
+mod reflector;
 mod server;
-mod state;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,26 +31,26 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 pub use failure::Failure;
-pub use follower::Deliver;
 pub use list::{Listed, Lister};
 pub use metrics::Metrics;
+pub use reflector::task::Deliver;
 pub use server::{ApiServer, Server};
 
-use super::change::Compiler;
-use super::freshness::Freshness;
+use crate::change::Compiler;
+use crate::freshness::Freshness;
 use crate::limits::RETRY_MOST;
-use follower::Follower;
 use nodesift_object::Kind;
+use reflector::task::ReflectorTask;
 
-/// The tasks that follow a cluster. Dropping it ends them.
+/// The tasks that list and watch a cluster. Dropping it ends them.
 #[derive(Debug)]
-#[must_use = "nothing is followed once this is dropped"]
+#[must_use = "dropping it ends all watches"]
 pub struct Following {
     _tasks: JoinSet<()>,
 }
 
-/// Follows kinds of a cluster, each in a task of its own, and delivers what is seen, compiled. Must be called
-/// within a tokio run time.
+/// Lists and watches kinds of a cluster, each in a task of its own, and delivers compiled changes. Must be called within a
+/// tokio runtime.
 pub fn follow<S: Server>(
     server: &Arc<S>,
     kinds: &BTreeSet<Kind>,
@@ -66,15 +64,15 @@ pub fn follow<S: Server>(
         let (server, compiler) = (Arc::clone(server), compiler.clone());
         let (deliver, freshness, metrics) = (Arc::clone(deliver), freshness.clone(), metrics.clone());
         tasks.spawn(async move {
-            // A panic is a defect of ours; one kind that stands still for good would be a worse one.
+            // A panic is a defect of this program, but a kind that is never watched again would be a worse one.
             loop {
                 let (server, deliver) = (Arc::clone(&server), Arc::clone(&deliver));
-                let follower =
-                    Follower::new(kind, compiler.clone(), server, deliver, freshness.clone(), metrics.clone());
+                let reflector =
+                    ReflectorTask::new(kind, compiler.clone(), server, deliver, freshness.clone(), metrics.clone());
                 let mut task = JoinSet::new();
-                task.spawn(follower.run());
+                task.spawn(reflector.run());
                 task.join_next().await;
-                tracing::error!(%kind, "following has ended abnormally: begun anew; please report this");
+                tracing::error!(%kind, "reflector panicked: restarting; please report this");
                 sleep(RETRY_MOST).await;
             }
         });

@@ -1,5 +1,5 @@
-//! The API server as it is asked here: a trait of two methods, so that everything above it can be tested against a
-//! script, and its one implementation over kube's client, which brings configuration, credentials and TLS.
+//! The API server: a trait of two requests, so that everything above it can be tested against a script, and its
+//! implementation over kube's client, which brings configuration, credentials and TLS.
 
 use std::error::Error;
 use std::time::Duration;
@@ -16,15 +16,23 @@ use tokio::time::timeout;
 use super::failure::{Failure, plain};
 use crate::limits::{KUBE_REFUSAL_BYTES, LIST_PAGE_BYTES, LIST_PAGE_TIME};
 
-/// What an API server is asked.
+/// The two requests that are sent to an API server.
 pub trait Server: Send + Sync + 'static {
-    /// The bytes of a watch as they come.
+    /// The body of a watch, in chunks.
     type Chunks: Stream<Item = Result<Bytes, Failure>> + Send + Unpin;
 
-    /// Reads one page of a list, whole.
+    /// Reads one page of a list, whole. `uri` is path and query.
+    ///
+    /// # Errors
+    ///
+    /// A refusal, a broken connection, or a page that exceeds its limits of size or time.
     fn list_page(&self, uri: &str) -> impl Future<Output = Result<Bytes, Failure>> + Send;
 
-    /// Opens a watch. Whoever reads it decides how long silence may last.
+    /// Opens a watch. `uri` is path and query; timeouts are up to the caller.
+    ///
+    /// # Errors
+    ///
+    /// A refusal or a broken connection.
     fn watch(&self, uri: &str) -> impl Future<Output = Result<Self::Chunks, Failure>> + Send;
 }
 
@@ -35,7 +43,7 @@ pub struct ApiServer {
 }
 
 impl ApiServer {
-    /// A server that is asked through a client.
+    /// A server behind a client.
     pub fn new(client: kube::Client) -> Self {
         Self { client }
     }
@@ -74,27 +82,27 @@ impl Server for ApiServer {
     }
 }
 
-/// Reads what a server says instead of an answer. Words that do not come soon are done without.
+/// The failure behind a response other than 200. A body that does not arrive soon is not waited for.
 async fn refusal(response: Response<Body>) -> Failure {
-    const PATIENCE: Duration = Duration::from_secs(5);
+    const BODY_TIMEOUT: Duration = Duration::from_secs(5);
     let status = response.status().as_u16();
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let body = timeout(PATIENCE, Limited::new(response.into_body(), KUBE_REFUSAL_BYTES).collect()).await;
+    let body = timeout(BODY_TIMEOUT, Limited::new(response.into_body(), KUBE_REFUSAL_BYTES).collect()).await;
     let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
     Failure::of_status(status, retry_after.as_deref(), &body)
 }
 
-/// An error with its causes in one line; what a cause says is left out where its wrapper has quoted it already.
+/// An error and its sources in one line, without sources whose text is quoted already.
 fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut told = String::new();
+    let mut line = String::new();
     let mut next = Some(error);
     while let Some(error) = next {
         let text = error.to_string();
-        if !told.contains(&text) {
-            told.push_str(if told.is_empty() { "" } else { ": " });
-            told.push_str(&text);
+        if !line.contains(&text) {
+            line.push_str(if line.is_empty() { "" } else { ": " });
+            line.push_str(&text);
         }
         next = error.source();
     }
-    plain(&told)
+    plain(&line)
 }

@@ -1,5 +1,5 @@
-//! What the feed promises: order, merging, retries that hold nobody up, readiness, waiters. The clock is handed in where
-//! time matters. Start with [`Bench`], an applier without its thread.
+//! The feed's guarantees: order, merging, retries, tombstones, sync, waiters. Tests of time use a clock of their own. Start
+//! with [`Bench`], an applier without its thread.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod order;
@@ -7,14 +7,20 @@ mod retries;
 mod running;
 mod target;
 
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
 use self::target::{Fault, Faulty};
-use super::apply::Apply;
-use super::queue::{ObjectId, Step};
-use super::*;
-use crate::change::Record;
+use super::applier::{Applier, Published};
+use super::queue::{Queue, Step};
+use super::target::{ApplyError, Target};
+use super::{Feed, Metrics, WaitError};
+use crate::change::{Change, Compiled, Identity, ObjectChange, ObjectId, Record};
 use nodesift_cache::metadata::{Ownership, PodFacts, PodRecord};
+use nodesift_object::Kind;
 
 const KIND: Kind = Kind::Namespace;
 
@@ -51,11 +57,11 @@ fn pod(uid: &str, version: u32) -> Compiled {
 }
 
 fn applied(uid: &str, version: u32) -> Change {
-    Change::Applied(object(uid, version))
+    Change::Object(ObjectChange::Applied(object(uid, version)))
 }
 
-fn gone(uid: &str, version: u32) -> Change {
-    Change::Gone(identity(uid, version))
+fn deleted(uid: &str, version: u32) -> Change {
+    Change::Object(ObjectChange::Deleted(identity(uid, version)))
 }
 
 fn list(objects: &[(&str, u32)], version: u32) -> Change {
@@ -84,9 +90,9 @@ impl Bench {
         }
     }
 
-    fn turn(&mut self) -> Done {
-        let drained = self.queue.drain();
-        self.applier.turn(drained, self.now)
+    fn turn(&mut self) -> Published {
+        let batch = self.queue.drain();
+        self.applier.turn(batch, self.now)
     }
 
     fn held(&self) -> Vec<(String, String)> {

@@ -1,4 +1,4 @@
-//! What comes later stands, whatever the order of arrival; a list stands for all that it has.
+//! The newest version wins, whatever the order of arrival; a list replaces everything of its kind.
 
 use super::*;
 
@@ -20,12 +20,12 @@ fn the_queue_is_bounded_by_objects_however_many_events_there_are() {
         bench.push([applied(&format!("u{}", version % 7), version + 1)]);
     }
     assert_eq!(bench.queue.depth(), 7);
-    let drained = bench.queue.drain();
-    assert_eq!(drained.steps.len(), 7);
+    let batch = bench.queue.drain();
+    assert_eq!(batch.steps.len(), 7);
 }
 
 #[test]
-fn an_older_event_never_takes_the_place_of_a_newer_one_in_the_queue_or_after_it() {
+fn an_older_event_never_replaces_a_newer_one_in_the_queue_or_after_it() {
     let mut bench = Bench::new();
     bench.push([applied("a", 5), applied("a", 4)]);
     bench.turn();
@@ -38,15 +38,15 @@ fn an_older_event_never_takes_the_place_of_a_newer_one_in_the_queue_or_after_it(
 }
 
 #[test]
-fn a_deletion_stays_one_unless_something_newer_follows() {
+fn a_deletion_stays_unless_something_newer_follows() {
     let mut bench = Bench::new();
-    bench.push([applied("a", 1), gone("a", 2), applied("b", 3), gone("b", 4), applied("b", 3), applied("c", 5)]);
-    bench.push([gone("c", 6), applied("c", 7)]);
+    bench.push([applied("a", 1), deleted("a", 2), applied("b", 3), deleted("b", 4), applied("b", 3), applied("c", 5)]);
+    bench.push([deleted("c", 6), applied("c", 7)]);
     bench.turn();
     assert_eq!(bench.held(), held(&[("c", 7)]));
     bench.push([applied("a", 2), applied("b", 1)]);
     bench.turn();
-    assert_eq!(bench.held(), held(&[("c", 7)]), "what was deleted does not come back");
+    assert_eq!(bench.held(), held(&[("c", 7)]), "a tombstone keeps it away");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_list_replaces_what_is_not_newer_and_is_published_as_one() {
 }
 
 #[test]
-fn another_object_of_the_same_name_is_gone_even_where_the_new_one_cannot_be_read() {
+fn another_object_of_the_same_name_is_removed_even_where_the_new_one_cannot_be_read() {
     let unreadable = |uid: &str| {
         let identity = Identity { key: Arc::from("a"), ..identity(uid, 9) };
         Compiled { identity, record: Record::Unreadable }
@@ -79,7 +79,7 @@ fn another_object_of_the_same_name_is_gone_even_where_the_new_one_cannot_be_read
 }
 
 #[test]
-fn the_later_of_two_lists_stands_for_both() {
+fn the_later_of_two_lists_replaces_the_earlier() {
     let mut bench = Bench::new();
     bench.push([list(&[("a", 1), ("b", 2)], 5), applied("b", 6), list(&[("a", 7)], 9)]);
     assert_eq!(bench.queue.depth(), 1);
@@ -96,7 +96,7 @@ fn versions_that_are_no_numbers_fall_back_to_the_order_of_arrival() {
     let odd = |version: &str| {
         let mut object = object("a", 0);
         object.identity.version = Arc::from(version);
-        Change::Applied(object)
+        Change::Object(ObjectChange::Applied(object))
     };
     bench.push([odd("x9")]);
     bench.turn();
@@ -107,29 +107,29 @@ fn versions_that_are_no_numbers_fall_back_to_the_order_of_arrival() {
 }
 
 #[test]
-fn healing_replaces_what_is_held_at_the_same_version_and_nothing_newer() {
+fn a_repair_replaces_the_same_version_and_nothing_newer() {
     let mut bench = Bench::new();
     bench.push([applied("a", 5), applied("b", 6)]);
     bench.turn();
     bench.tried();
-    for healed in [object("a", 5), object("b", 5), object("lost", 1)] {
-        bench.queue.push_work(Work::Healed(healed), bench.now);
+    for repaired in [object("a", 5), object("b", 5), object("lost", 1)] {
+        bench.queue.push_object(ObjectChange::Repaired(repaired), bench.now);
     }
     bench.turn();
     assert_eq!(bench.tried(), ["a", "lost"]);
-    bench.queue.push_work(Work::Healed(object("a", 5)), bench.now);
+    bench.queue.push_object(ObjectChange::Repaired(object("a", 5)), bench.now);
     bench.push([applied("a", 5)]);
-    assert!(matches!(bench.queue.drain().steps.as_slice(), [Step::Object(Work::Healed(_))]));
+    assert!(matches!(bench.queue.drain().steps.as_slice(), [Step::Object(ObjectChange::Repaired(_))]));
 }
 
 #[test]
-fn what_was_seen_is_said_once_all_of_it_is_applied_deletions_included() {
+fn a_version_is_observed_once_everything_up_to_it_is_applied_deletions_included() {
     let mut bench = Bench::new();
     bench.push([applied("a", 1), applied("b", 2), applied("a", 7)]);
     bench.turn();
-    // Up to the last try nothing had been said: "b" came after the newest of "a".
+    // Nothing was observed before the last attempt: "b" came after the newest of "a".
     assert_eq!(bench.observed(), [("b".to_owned(), "7".to_owned())]);
-    bench.push([applied("c", 8), gone("b", 9)]);
+    bench.push([applied("c", 8), deleted("b", 9)]);
     bench.turn();
     assert_eq!(bench.observed(), [("b".to_owned(), "9".to_owned())]);
     bench.push([list(&[("a", 7), ("c", 8)], 12), applied("d", 13)]);

@@ -1,11 +1,11 @@
-//! The feed with its thread: tests wait for what they want to see.
+//! The feed with its thread: tests wait for conditions.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift_tests::timeout;
 
 use super::*;
-use crate::limits::WORK_STRETCH;
+use crate::limits::YIELD_PERIOD;
 
 /// Drops with a trace.
 struct Guard(Arc<AtomicBool>);
@@ -25,11 +25,11 @@ async fn until(condition: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn a_guard_is_held_until_the_list_is_published_and_a_waiter_is_told_of_its_object_alone() {
+async fn a_guard_is_held_until_the_list_is_published_and_a_waiter_is_woken_for_its_object_only() {
     let target = Arc::<Mutex<Faulty>>::default();
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
     let dropped = Arc::new(AtomicBool::new(false));
-    feed.hold_until_whole(KIND, Box::new(Guard(Arc::clone(&dropped))));
+    feed.hold_until_synced(KIND, Box::new(Guard(Arc::clone(&dropped))));
     let b = feed.changed(KIND, "b");
     let a = feed.changed(KIND, "a");
     feed.deliver(vec![applied("a", 1)]);
@@ -40,37 +40,37 @@ async fn a_guard_is_held_until_the_list_is_published_and_a_waiter_is_told_of_its
     assert_eq!(b.await, Ok(()));
     until(|| dropped.load(Ordering::SeqCst)).await;
     let late = Arc::new(AtomicBool::new(false));
-    feed.hold_until_whole(KIND, Box::new(Guard(Arc::clone(&late))));
+    feed.hold_until_synced(KIND, Box::new(Guard(Arc::clone(&late))));
     assert!(late.load(Ordering::SeqCst));
     let never = feed.changed(KIND, "never");
     drop(feed);
-    assert_eq!(never.await, Err(Untold));
+    assert_eq!(never.await, Err(WaitError));
 }
 
 #[tokio::test]
-async fn the_thread_retries_by_itself_and_says_so_meanwhile() {
+async fn the_thread_retries_by_itself_and_remarks_on_it_meanwhile() {
     let target = Arc::<Mutex<Faulty>>::default();
     target.lock().faults.insert(Arc::from("bad"), Fault::Panic);
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
     feed.deliver(vec![applied("bad", 1)]);
     until(|| feed.remark().is_some()).await;
     assert_eq!(feed.remark().unwrap(), "1 object is retried: Namespace bad");
-    let healed = feed.changed(KIND, "bad");
+    let repaired = feed.changed(KIND, "bad");
     target.lock().faults.clear();
-    assert_eq!(healed.await, Ok(()));
+    assert_eq!(repaired.await, Ok(()));
     until(|| feed.remark().is_none()).await;
     assert_eq!(feed.backlog().objects, 0);
 }
 
 #[test]
-fn nobody_else_finds_a_part_of_what_was_queued_together() {
+fn no_other_holder_of_the_writer_sees_a_part_of_a_batch() {
     const OBJECTS: u32 = 2_000;
     let target = Arc::<Mutex<Faulty>>::default();
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
     let mut held_back = target.lock();
     held_back.pace = Duration::from_micros(10);
     feed.deliver(vec![applied("first", 1)]);
-    // The feed has taken the first one out and waits for its target; what comes now is the next turn, all of it.
+    // The worker has taken the first change and waits for the target: what follows is one batch.
     while feed.shared.intake.lock().queue.depth() > 0 {
         thread::yield_now();
     }
@@ -85,7 +85,7 @@ fn nobody_else_finds_a_part_of_what_was_queued_together() {
         if found == 1 + OBJECTS as usize {
             break;
         }
-        assert!(found <= 1, "{found} objects of a turn that is not over");
+        assert!(found <= 1, "{found} objects of a turn that has not ended");
     }
 }
 
@@ -94,7 +94,7 @@ fn a_guard_that_holds_the_last_feed_does_not_stop_its_thread_from_ending() {
     let target = Arc::<Mutex<Faulty>>::default();
     let feed = Feed::start_into(Arc::clone(&target), Metrics::default()).unwrap();
     let clone = feed.clone();
-    feed.hold_until_whole(KIND, Box::new(clone));
+    feed.hold_until_synced(KIND, Box::new(clone));
     feed.deliver(vec![list(&[("a", 1)], 2)]);
     drop(feed);
     let deadline = Instant::now() + timeout::limit();
@@ -105,7 +105,7 @@ fn a_guard_that_holds_the_last_feed_does_not_stop_its_thread_from_ending() {
 }
 
 #[tokio::test]
-async fn what_is_delivered_at_once_is_one_turn_and_counted_whole() {
+async fn what_is_delivered_together_is_one_turn_and_counted_as_a_whole() {
     const OBJECTS: u32 = 2_000;
     let (target, metrics) = (Arc::<Mutex<Faulty>>::default(), Metrics::default());
     let feed = Feed::start_into(Arc::clone(&target), metrics.clone()).unwrap();
@@ -120,10 +120,10 @@ async fn what_is_delivered_at_once_is_one_turn_and_counted_whole() {
 }
 
 #[test]
-fn a_long_turn_lets_others_have_the_core() {
+fn a_long_turn_yields_the_core() {
     let mut bench = Bench::new();
-    bench.target.lock().pace = WORK_STRETCH / 5;
+    bench.target.lock().pace = YIELD_PERIOD / 5;
     bench.push((0..200).map(|number| applied(&format!("u{number}"), number + 2)));
     bench.turn();
-    assert!(bench.applier.gave_way() > 0, "of forty stretches' work");
+    assert!(bench.applier.yields() > 0, "after forty periods of work");
 }

@@ -1,24 +1,23 @@
-//! What the feed writes to in its tests, with faults on demand: the edge that stands for the cache.
+//! A target with faults on demand, in place of the cache's writer.
 
 use std::collections::BTreeMap;
 
 use super::*;
-use nodesift_cache::metadata::PodRecord;
 
-/// What the feed writes to, with faults on demand: the edge that stands for the cache.
+/// A target that holds versions and fails on demand.
 #[derive(Default)]
 pub(super) struct Faulty {
     pub(super) held: BTreeMap<ObjectId, Arc<str>>,
     /// How an object fails, as long as it is in here.
     pub(super) faults: BTreeMap<Arc<str>, Fault>,
-    /// What was tried, in order.
+    /// UIDs of what was attempted, in order.
     pub(super) tried: Vec<String>,
-    /// Which versions were said to have been seen, each with what had been tried last.
+    /// The versions observed, each with the UID that was attempted last before it.
     pub(super) observed: Vec<(String, String)>,
     pub(super) published: usize,
     pub(super) publish_panics: bool,
-    pub(super) again: usize,
-    /// How long one object takes.
+    pub(super) recounts: usize,
+    /// How long one object takes, by busy waiting.
     pub(super) pace: Duration,
 }
 
@@ -39,13 +38,13 @@ impl Faulty {
             None => Ok(()),
             Some(Fault::Error) => Err(ApplyError::NoNamespace { key: uid.to_owned() }),
             Some(Fault::Panic) => panic!("on purpose"),
-            // Not yet.
+            // Later, once the object is held.
             Some(Fault::PanicHalfway) => Ok(()),
         }
     }
 }
 
-impl Apply for Faulty {
+impl Target for Faulty {
     fn apply(&mut self, object: &Compiled) -> Result<(), ApplyError> {
         let Identity { kind, uid, version, .. } = &object.identity;
         self.trip(uid)?;
@@ -54,14 +53,14 @@ impl Apply for Faulty {
         Ok(())
     }
 
-    fn remove(&mut self, gone: &Identity) -> Result<(), ApplyError> {
-        self.trip(&gone.uid)?;
-        self.held.remove(&(gone.kind, Arc::clone(&gone.uid)));
+    fn remove(&mut self, deleted: &Identity) -> Result<(), ApplyError> {
+        self.trip(&deleted.uid)?;
+        self.held.remove(&(deleted.kind, Arc::clone(&deleted.uid)));
         Ok(())
     }
 
-    fn again(&mut self, _: Kind, uid: &str) -> Result<(), ApplyError> {
-        self.again += 1;
+    fn recount(&mut self, _: Kind, uid: &str) -> Result<(), ApplyError> {
+        self.recounts += 1;
         self.trip(uid)
     }
 

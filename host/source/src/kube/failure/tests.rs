@@ -1,4 +1,4 @@
-//! Refusals as API servers write them.
+//! Failures as API servers send them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ fn status(code: u16, reason: &str, message: &str, details: &str) -> String {
 }
 
 #[test]
-fn gone_is_the_same_as_an_event_as_a_status_and_by_its_reason() {
+fn expiry_is_the_same_as_an_event_as_a_status_and_by_its_reason() {
     let body = status(410, "Expired", "too old resource version: 5 (9)", "null");
     let expired = Failure::Expired { message: "too old resource version: 5 (9)".to_owned() };
     assert_eq!(of_event(&body), expired);
@@ -25,7 +25,7 @@ fn gone_is_the_same_as_an_event_as_a_status_and_by_its_reason() {
 }
 
 #[test]
-fn a_server_behind_the_version_asked_for_is_not_a_server_in_trouble() {
+fn a_server_behind_the_requested_version_is_not_a_server_error() {
     let causes = r#"{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1}"#;
     let body = status(504, "Timeout", "Too large resource version: 9, current: 5", causes);
     let failure = Failure::of_status(504, None, body.as_bytes());
@@ -57,14 +57,14 @@ fn every_status_has_its_class() {
 }
 
 #[test]
-fn words_of_a_server_cannot_forge_lines_of_a_log() {
+fn messages_of_a_server_cannot_forge_lines_of_a_log() {
     let failure = Failure::of_status(500, None, &[b"boom\n\x1b[31mERROR forged ".as_slice(), &[b'x'; 9_000]].concat());
     let text = failure.to_string();
     assert!(!text.contains(['\n', '\x1b']) && text.chars().count() < KUBE_MESSAGE_CHARS + 10, "{text}");
 }
 
 #[test]
-fn no_body_whatever_it_is_leads_to_a_panic() {
+fn no_body_leads_to_a_panic() {
     let whole = status(410, "Expired", "m", r#"{"causes":null,"retryAfterSeconds":3}"#);
     for cut in 0..=whole.len() {
         let _failure = Failure::of_status(500, Some("x"), &whole.as_bytes()[..cut]);

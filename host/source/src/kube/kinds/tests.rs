@@ -1,4 +1,4 @@
-//! Every interface and the kinds that it needs; paths; permissions.
+//! Every interface and its kinds; paths; RBAC rules.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::*;
 
-/// What one interface alone needs besides nodes and pods, by the names that people know.
+/// The kinds besides nodes and pods behind one interface, by name.
 fn needs(interface: &str) -> String {
     let interface = Interface::from_name(interface).unwrap();
     let kinds = needed([interface]).into_iter().filter(|kind| !ALWAYS.contains(kind));
@@ -15,12 +15,12 @@ fn needs(interface: &str) -> String {
 }
 
 #[test]
-fn nodes_and_pods_are_followed_whatever_is_imported() {
+fn nodes_and_pods_are_watched_whatever_is_imported() {
     assert_eq!(needed([]), BTreeSet::from([Kind::Node, Kind::Pod]));
 }
 
 #[test]
-fn every_interface_needs_the_kinds_that_its_answers_are_made_of() {
+fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
     let storage = "PersistentVolume PersistentVolumeClaim StorageClass CSINode";
     let expected = [
         ("pod-labels", String::new()),
@@ -68,15 +68,15 @@ fn paths_are_those_of_the_api() {
 }
 
 #[test]
-fn only_what_every_api_server_has_is_indispensable() {
-    let indispensable: Vec<&str> =
+fn only_kinds_that_every_api_server_serves_are_required() {
+    let required: Vec<&str> =
         Kind::ALL.into_iter().map(Resource::of).filter(|kind| !kind.is_optional()).map(|kind| kind.plural).collect();
-    assert_eq!(indispensable.len(), Kind::ALL.len() - 1);
-    assert!(!indispensable.contains(&"deviceclasses"));
+    assert_eq!(required.len(), Kind::ALL.len() - 1);
+    assert!(!required.contains(&"deviceclasses"));
 }
 
 #[test]
-fn a_cluster_role_grants_what_is_followed_and_nothing_else() {
+fn a_cluster_role_grants_what_is_watched_and_nothing_else() {
     let role = cluster_role(&needed([Interface::NodeResources]));
     let expected = "apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -102,7 +102,7 @@ fn the_role_in_deploy_is_that_of_the_built_in_predicates() {
 }
 
 #[test]
-fn a_missing_permission_is_told_by_the_name_that_has_to_be_granted() {
+fn a_missing_permission_is_reported_by_the_name_to_grant() {
     assert_eq!(permission(Kind::Pod), "list and watch of pods in all namespaces");
     assert_eq!(permission(Kind::CsiNode), "list and watch of csinodes.storage.k8s.io in all namespaces");
 }

@@ -1,9 +1,9 @@
-//! Chunks of bytes, cut anywhere, into whole lines.
+//! Chunks of a watch, cut anywhere, into whole lines.
 
-use super::failure::Failure;
+use crate::kube::failure::Failure;
 use crate::limits::WATCH_EVENT_BYTES;
 
-/// Holds the beginning of a line until its end comes. What has no end when the stream is over is never seen.
+/// Joins chunks to lines. A line that has no end when the stream ends is never returned.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// Bytes after the last newline.
@@ -11,11 +11,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Takes a chunk, and gives the lines that it completes, each with its newline; nothing where it completes none.
+    /// Adds a chunk. Returns the lines that it completes, each with its newline; empty where it completes none.
     ///
     /// # Errors
     ///
-    /// A line is longer than [`WATCH_EVENT_BYTES`].
+    /// [`Failure::Malformed`] where a line is longer than [`WATCH_EVENT_BYTES`].
     pub(super) fn push(&mut self, chunk: &[u8]) -> Result<Vec<u8>, Failure> {
         let Some(last) = chunk.iter().rposition(|byte| *byte == b'\n') else {
             self.rest.extend_from_slice(chunk);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_given_up_at_the_limit() {
+    fn a_line_without_end_fails_at_the_limit() {
         let mut lines = Lines::default();
         let chunk = vec![b'x'; 1 << 20];
         let pushed = (0..).map(|_| lines.push(&chunk)).take(20).position(|outcome| outcome.is_err());

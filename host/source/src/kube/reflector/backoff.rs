@@ -1,4 +1,4 @@
-//! How long to wait before a server that failed is asked again. Pure: the clock is an argument.
+//! Exponential backoff with jitter: how long a failed request waits. Pure: the clock is an argument.
 
 use std::time::Duration;
 
@@ -6,17 +6,18 @@ use tokio::time::Instant;
 
 use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_MOST, RETRY_RESET};
 
-/// Doubles the wait with each failure, and forgets failures after a time without any.
+/// The backoff of one kind. It doubles with each failure, from [`RETRY_FIRST`] to [`RETRY_MOST`], and starts again after
+/// [`RETRY_RESET`] without a failure.
 #[derive(Debug, Clone)]
 pub(super) struct Backoff {
     failures: u32,
-    /// When the last wait is over: success counts from then.
+    /// When the last wait ends: time without a failure counts from then.
     asked_again: Option<Instant>,
     random: fastrand::Rng,
 }
 
 impl Backoff {
-    /// No failures yet. `random` spreads the waits.
+    /// A backoff without failures. `random` gives the jitter.
     pub(super) fn new(random: fastrand::Rng) -> Self {
         Self { failures: 0, asked_again: None, random }
     }
@@ -26,18 +27,18 @@ impl Backoff {
         if self.asked_again.is_some_and(|at| now.saturating_duration_since(at) >= RETRY_RESET) {
             self.failures = 0;
         }
-        // Beyond 2^6 of the first the longest is reached.
+        // 2^6 times the first wait is longer than the longest.
         let wait = (RETRY_FIRST * 2_u32.pow(self.failures.min(6))).min(RETRY_MOST);
         self.failures = self.failures.saturating_add(1);
         self.wait(now, wait)
     }
 
-    /// The wait after a failure that only people can mend: the longest from the first time on.
+    /// The longest wait, for failures that only an operator can fix.
     pub(super) fn longest(&mut self, now: Instant) -> Duration {
         self.wait(now, RETRY_MOST)
     }
 
-    /// Says that the wait is another one, because the server has asked for it.
+    /// Replaces the wait by a longer one that the server has asked for.
     pub(super) fn prolong(&mut self, now: Instant, wait: Duration) {
         self.asked_again = Some(now + wait);
     }
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_to_the_longest_and_differ_between_sidecars() {
+    fn waits_double_to_the_longest_and_have_jitter() {
         let now = Instant::now();
         let waits = |seed| {
             let mut backoff = Backoff::new(fastrand::Rng::with_seed(seed));
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn two_minutes_without_a_failure_make_waits_short_again_and_less_does_not() {
+    fn two_minutes_without_a_failure_reset_the_backoff_and_less_does_not() {
         let mut backoff = Backoff::new(fastrand::Rng::with_seed(1));
         let mut now = Instant::now();
         for _ in 0..8 {

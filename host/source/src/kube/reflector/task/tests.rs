@@ -1,16 +1,16 @@
-//! A follower against a scripted server, with the clock held: minutes pass in a moment, and to the millisecond.
+//! A reflector against a scripted server, on a paused clock: minutes pass at once, and exactly.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::time::Duration;
 
-use super::super::failure::Failure;
-use super::super::script::*;
-use super::super::server::Server;
+use crate::kube::failure::Failure;
+use crate::kube::reflector::script::*;
+use crate::kube::server::Server;
 use crate::limits::{RETRY_JITTER, RETRY_MOST, WATCH_SECONDS, WATCH_SILENCE};
 use nodesift_object::Kind;
 
-const GONE_EVENT: &str = r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old"}"#;
+const EXPIRED_EVENT: &str = r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old"}"#;
 
 #[tokio::test(start_paused = true)]
 async fn a_list_and_what_comes_after_it_are_delivered_in_order() {
@@ -21,8 +21,11 @@ async fn a_list_and_what_comes_after_it_are_delivered_in_order() {
         bookmark(15),
         Do::Silence,
     ]);
-    let seen = follow(script, seconds(20)).await;
-    assert_eq!(seen.told(), ["replaced by 2 at 10", "applied ns/c 11", "applied ns/a 12", "gone ns/b", "seen 15"]);
+    let seen = reflect(script, seconds(20)).await;
+    assert_eq!(
+        seen.told(),
+        ["replaced by 2 at 10", "applied ns/c 11", "applied ns/a 12", "deleted ns/b", "bookmark 15"]
+    );
     assert_eq!(seen.asked[0].1, "/api/v1/pods?limit=500");
     assert_eq!(seen.watches()[0].1, "10");
 }
@@ -34,38 +37,42 @@ async fn pages_are_joined_and_nothing_is_delivered_before_the_last_one() {
         Some("t2"),
         &[pod("b", 2)],
     )));
-    let seen = follow(two, seconds(50)).await;
+    let seen = reflect(two, seconds(50)).await;
     assert!(seen.told().is_empty(), "{:?}", seen.told());
     let three = Script::default()
         .list(Answer::Page(page("10", Some("t1"), &[pod("a", 1)])))
         .list(Answer::Page(page("10", Some("t2"), &[pod("b", 2)])))
         .list(Answer::Page(page("10", None, &[pod("c", 3)])));
-    let seen = follow(three, seconds(20)).await;
+    let seen = reflect(three, seconds(20)).await;
     assert_eq!(seen.told(), ["replaced by 3 at 10"]);
     assert!(seen.asked[1].1.ends_with("continue=t1") && seen.asked[2].1.ends_with("continue=t2"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn gone_on_the_second_page_begins_the_list_anew_with_nothing_of_the_first() {
+async fn expiry_on_the_second_page_leads_to_a_relist_with_nothing_of_the_first() {
     let script = Script::default()
         .list(Answer::Page(page("10", Some("t1"), &[pod("old", 1)])))
-        .list(Answer::No(gone()))
+        .list(Answer::No(expired()))
         .page("20", &[pod("new", 15)]);
-    let seen = follow(script, seconds(20)).await;
+    let seen = reflect(script, seconds(20)).await;
     assert_eq!(seen.told(), ["replaced by 1 at 20"]);
     assert_eq!(seen.objects.keys().collect::<Vec<_>>(), ["ns/new"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn gone_as_an_event_and_as_a_status_leads_to_a_new_list_within_two_seconds() {
+async fn expiry_as_an_event_and_as_a_status_leads_to_a_relist_within_two_seconds() {
     for as_event in [true, false] {
         let script = Script::default().page("10", &[pod("a", 3)]);
         let script = if as_event {
-            script.watch([event("MODIFIED", &pod("a", 11)), event("ERROR", GONE_EVENT), event("ADDED", &pod("x", 99))])
+            script.watch([
+                event("MODIFIED", &pod("a", 11)),
+                event("ERROR", EXPIRED_EVENT),
+                event("ADDED", &pod("x", 99)),
+            ])
         } else {
-            script.refuse_watch(gone())
+            script.refuse_watch(expired())
         };
-        let seen = follow(script.page("30", &[pod("b", 25)]), seconds(2)).await;
+        let seen = reflect(script.page("30", &[pod("b", 25)]), seconds(2)).await;
         assert_eq!(seen.told().last(), Some(&"replaced by 1 at 30"), "as an event: {as_event}");
         assert_eq!(seen.objects.keys().collect::<Vec<_>>(), ["ns/b"]);
         assert_eq!(seen.watches().last().unwrap().1, "30");
@@ -75,15 +82,15 @@ async fn gone_as_an_event_and_as_a_status_leads_to_a_new_list_within_two_seconds
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_bookmarks_and_a_cut_resume_at_the_last_one_without_a_list() {
     let bookmarks = (11..=10_010).map(bookmark).chain([Do::Cut]);
-    let seen = follow(Script::default().page("10", &[]).watch(bookmarks), seconds(20)).await;
+    let seen = reflect(Script::default().page("10", &[]).watch(bookmarks), seconds(20)).await;
     assert_eq!(seen.lists().len(), 1);
     assert_eq!(seen.watches().iter().map(|(_, after)| *after).collect::<Vec<_>>(), ["10", "10010"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_found_within_45_seconds_of_the_last_byte_and_nothing_is_listed() {
+async fn a_dead_connection_is_found_within_45_seconds_of_the_last_byte_and_leads_to_no_relist() {
     let script = Script::default().page("10", &[]).watch([Do::Pause(seconds(3)), bookmark(12), Do::Silence]);
-    let seen = follow(script, seconds(60)).await;
+    let seen = reflect(script, seconds(60)).await;
     let [first, second] = seen.watches()[..] else { panic!("{:?}", seen.watches()) };
     let longest = seconds(*WATCH_SECONDS.end()) + WATCH_SILENCE;
     assert!(longest <= seconds(45));
@@ -93,27 +100,27 @@ async fn silence_is_found_within_45_seconds_of_the_last_byte_and_nothing_is_list
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_opens_watches_and_says_nothing_leaves_what_is_known_to_grow_old() {
-    let seen = follow(Script::default().page("10", &[]), seconds(300)).await;
+async fn a_server_that_opens_watches_and_sends_nothing_lets_the_cache_grow_stale() {
+    let seen = reflect(Script::default().page("10", &[]), seconds(300)).await;
     assert!(seen.watches().len() >= 6, "{:?}", seen.watches());
     assert_eq!(seen.staleness, Some(seconds(300)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_says_how_far_the_server_is_makes_what_is_known_current() {
-    let after = |steps: Vec<Do>| async { follow(Script::default().page("10", &[]).watch(steps), seconds(22)).await };
+async fn only_a_resource_version_that_the_server_shows_confirms_the_cache() {
+    let after = |steps: Vec<Do>| async { reflect(Script::default().page("10", &[]).watch(steps), seconds(22)).await };
     let quiet = after(vec![Do::Pause(seconds(20))]).await;
     assert_eq!(quiet.staleness, Some(seconds(2)), "an orderly end");
     let bookmarked = after(vec![Do::Pause(seconds(20)), bookmark(10), Do::Silence]).await;
     assert_eq!(bookmarked.staleness, Some(seconds(2)), "a bookmark");
     let lagging = after(vec![Do::Pause(seconds(20)), bookmark(9), event("ADDED", &pod("a", 8)), Do::Silence]).await;
-    assert_eq!(lagging.staleness, Some(seconds(22)), "what an older server says");
-    let ended_at_once = follow(Script::default().page("10", &[]).watch([]).watch([]), seconds(10)).await;
+    assert_eq!(lagging.staleness, Some(seconds(22)), "events of a server that lags");
+    let ended_at_once = reflect(Script::default().page("10", &[]).watch([]).watch([]), seconds(10)).await;
     assert_eq!(ended_at_once.staleness, Some(seconds(10)), "nothing at all");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_whose_head_never_comes_is_given_up_as_well() {
+async fn a_watch_without_a_response_times_out_as_well() {
     struct Deaf(Script);
     impl Server for Deaf {
         type Chunks = Chunks;
@@ -125,15 +132,15 @@ async fn a_watch_whose_head_never_comes_is_given_up_as_well() {
             std::future::pending().await
         }
     }
-    let seen = follow_server(Kind::Pod, Deaf(Script::default().page("10", &[])), |deaf| &deaf.0, seconds(100)).await;
+    let seen = reflect_server(Kind::Pod, Deaf(Script::default().page("10", &[])), |deaf| &deaf.0, seconds(100)).await;
     assert_eq!(seen.watches().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_throttles_is_left_alone_for_as_long_as_it_asks() {
+async fn flow_control_is_obeyed_for_as_long_as_the_server_asks() {
     let busy = Failure::of_status(429, Some("17"), b"");
     let script = Script::default().list(Answer::No(busy.clone())).page("10", &[]).refuse_watch(busy);
-    let seen = follow(script, seconds(60)).await;
+    let seen = reflect(script, seconds(60)).await;
     assert_eq!(seen.lists(), [seconds(0), seconds(17)]);
     let watches: Vec<_> = seen.watches().iter().map(|(at, _)| *at).collect();
     assert_eq!(watches[..2], [seconds(17), seconds(34)]);
@@ -141,56 +148,59 @@ async fn a_server_that_throttles_is_left_alone_for_as_long_as_it_asks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_behind_our_version_is_asked_the_same_again() {
+async fn a_server_behind_our_version_gets_the_same_request_again() {
     let behind = Failure::of_status(
         504,
         None,
         br#"{"kind":"Status","reason":"Timeout","message":"Too large resource version: 9, current: 5"}"#,
     );
     let script = Script::default().page("10", &[]).refuse_watch(behind).watch([bookmark(12), Do::Silence]);
-    let seen = follow(script, seconds(20)).await;
+    let seen = reflect(script, seconds(20)).await;
     assert_eq!(seen.lists().len(), 1);
-    assert_eq!(seen.told().last(), Some(&"seen 12"));
+    assert_eq!(seen.told().last(), Some(&"bookmark 12"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_storm_of_errors_for_a_minute_is_answered_by_a_few_requests_and_then_all_is_well() {
+async fn errors_for_a_minute_lead_to_a_few_requests_and_then_the_watch_goes_on() {
     let mut script = Script::default().page("10", &[]);
     for _ in 0..7 {
         script = script.refuse_watch(Failure::of_status(500, None, b"boom"));
     }
-    let seen = follow(script.watch([bookmark(12), Do::Silence]), seconds(150)).await;
+    let seen = reflect(script.watch([bookmark(12), Do::Silence]), seconds(150)).await;
     let at: Vec<_> = seen.watches().iter().map(|(at, _)| *at).collect();
     assert!((5..=8).contains(&at.iter().filter(|at| **at < seconds(60)).count()), "{at:?}");
-    assert_eq!((seen.lists().len(), seen.told().last()), (1, Some(&"seen 12")));
+    assert_eq!((seen.lists().len(), seen.told().last()), (1, Some(&"bookmark 12")));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_from_a_lagging_server_is_refused_and_nothing_goes_back() {
+async fn a_list_from_a_lagging_server_is_refused_and_no_version_goes_back() {
     let script = Script::default()
         .page("100", &[pod("a", 90), pod("b", 95)])
-        .watch([event("DELETED", &pod("a", 120)), event("ERROR", GONE_EVENT)])
+        .watch([event("DELETED", &pod("a", 120)), event("ERROR", EXPIRED_EVENT)])
         .page("100", &[pod("a", 90), pod("b", 95)])
         .page("119", &[pod("a", 90), pod("b", 95)])
         .page("120", &[pod("b", 95)]);
-    let seen = follow(script, seconds(20)).await;
-    assert_eq!(seen.told(), ["replaced by 2 at 100", "gone ns/a", "replaced by 1 at 120"]);
+    let seen = reflect(script, seconds(20)).await;
+    assert_eq!(seen.told(), ["replaced by 2 at 100", "deleted ns/a", "replaced by 1 at 120"]);
     assert_eq!(seen.lists().len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_cannot_be_read_stays_as_it_was_and_stops_nothing() {
+async fn an_object_that_does_not_decode_stays_as_it_was_and_stops_nothing() {
     let script = Script::default()
         .page("10", &[pod("a", 1), broken("never", 2), pod("c", 3)])
         .watch([
             event("MODIFIED", &broken("a", 11)),
             event("ADDED", &pod("d", 12)),
             event("DELETED", &broken("c", 13)),
-            event("ERROR", GONE_EVENT),
+            event("ERROR", EXPIRED_EVENT),
         ])
         .page("20", &[broken("a", 11), pod("d", 12)]);
-    let seen = follow(script, seconds(20)).await;
-    assert_eq!(seen.told(), ["replaced by 3 at 10", "seen 11", "applied ns/d 12", "gone ns/c", "replaced by 2 at 20"]);
+    let seen = reflect(script, seconds(20)).await;
+    assert_eq!(
+        seen.told(),
+        ["replaced by 3 at 10", "bookmark 11", "applied ns/d 12", "deleted ns/c", "replaced by 2 at 20"]
+    );
     let objects: Vec<_> = seen.objects.iter().map(|(key, version)| format!("{key} {version}")).collect();
     assert_eq!(objects, ["ns/a 1", "ns/d 12"]);
     assert_eq!(seen.metrics.unreadable_count(Kind::Pod), 3);
@@ -204,26 +214,26 @@ async fn what_arrives_out_of_order_is_counted_and_the_watch_goes_on_from_the_new
         event("MODIFIED", &pod("b", 12)),
         Do::Cut,
     ]);
-    let seen = follow(script, seconds(20)).await;
+    let seen = reflect(script, seconds(20)).await;
     assert_eq!(seen.watches()[1].1, "15");
     assert_eq!(seen.metrics.unordered_count(Kind::Pod, "back"), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_not_served_is_an_empty_list_and_is_looked_for_every_five_minutes() {
+async fn a_kind_that_is_not_served_is_treated_as_empty_and_requested_every_five_minutes() {
     let missing = || Answer::No(Failure::of_status(404, None, b"404 page not found"));
     let mut script = Script::default();
     for _ in 0..6 {
         script = script.list(missing());
     }
     let script = script.list(Answer::Page(page("7", None, &[])));
-    let seen = follow_kind(Kind::DeviceClass, script, seconds(700)).await;
+    let seen = reflect_kind(Kind::DeviceClass, script, seconds(700)).await;
     assert_eq!(seen.told(), ["replaced by 0 at ", "replaced by 0 at 7"]);
     assert_eq!(seen.lists().iter().map(Duration::as_secs).collect::<Vec<_>>(), [0, 0, 0, 300, 300, 300, 600]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_permission_is_asked_about_ever_less_often() {
+async fn a_missing_permission_leads_to_growing_backoff() {
     let mut script = Script::default();
     for _ in 0..20 {
         script = script.list(Answer::No(Failure::of_status(
@@ -232,27 +242,27 @@ async fn a_missing_permission_is_asked_about_ever_less_often() {
             br#"{"kind":"Status","message":"pods is forbidden"}"#,
         )));
     }
-    let seen = follow(script, seconds(300)).await;
+    let seen = reflect(script, seconds(300)).await;
     let lists = seen.lists();
-    // Ever less often at first; then the longest wait, give or take the jitter.
+    // Growing waits at first; then the longest, with jitter.
     let least = RETRY_MOST.mul_f64(1.0 - RETRY_JITTER);
     assert!(lists.windows(2).skip(6).all(|pair| pair[1] - pair[0] >= least), "{lists:?}");
     assert!((8..=18).contains(&lists.len()), "{lists:?}");
     assert!(seen.told().is_empty());
 }
 
-/// The first real frames, as an API server sent them.
-fn real_frames(count: usize) -> Vec<Vec<u8>> {
-    let text = include_str!("../../../../../tests/data/watch/frames.jsonl");
+/// The first lines of a real watch.
+fn real_lines(count: usize) -> Vec<Vec<u8>> {
+    let text = include_str!("../../../../../../tests/data/watch/frames.jsonl");
     text.split_inclusive('\n').take(count).map(|line| line.as_bytes().to_vec()).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_cut_at_every_byte_of_fifty_real_frames_loses_and_doubles_nothing() {
-    let frames = real_frames(50);
+async fn a_stream_cut_at_every_byte_of_fifty_real_lines_loses_and_doubles_nothing() {
+    let frames = real_lines(50);
     assert_eq!(frames.len(), 50);
     for (index, frame) in frames.iter().enumerate() {
-        let whole = follow(Script::default().page("1", &[]).watch([Do::Send(frame.clone()), Do::Silence]), seconds(5));
+        let whole = reflect(Script::default().page("1", &[]).watch([Do::Send(frame.clone()), Do::Silence]), seconds(5));
         let expected = whole.await;
         assert_eq!(expected.told().len(), 2, "frame {index}");
         // Cut ever later; only the last try, at last, brings the frame to its end.
@@ -261,7 +271,7 @@ async fn a_stream_cut_at_every_byte_of_fifty_real_frames_loses_and_doubles_nothi
             script = script.watch([Do::Send(frame[..cut].to_vec()), Do::Cut]);
         }
         let script = script.watch([Do::Send(frame.clone()), Do::Silence]);
-        let seen = follow(script, seconds(40 * frame.len() as u64)).await;
+        let seen = reflect(script, seconds(40 * frame.len() as u64)).await;
         assert_eq!(seen.told(), expected.told(), "frame {index}");
         assert_eq!(seen.objects, expected.objects, "frame {index}");
         let again = seen.watches().iter().filter(|(_, after)| *after == "1").count();
@@ -270,13 +280,13 @@ async fn a_stream_cut_at_every_byte_of_fifty_real_frames_loses_and_doubles_nothi
 }
 
 #[tokio::test(start_paused = true)]
-async fn real_frames_in_chunks_of_any_size_are_told_once_each_and_in_order() {
+async fn real_lines_in_chunks_of_any_size_are_delivered_once_each_and_in_order() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let stream = real_frames(50).concat();
+    let stream = real_lines(50).concat();
     let whole =
-        follow(Script::default().page("1", &[]).watch([Do::Send(stream.clone()), Do::Silence]), seconds(5)).await;
+        reflect(Script::default().page("1", &[]).watch([Do::Send(stream.clone()), Do::Silence]), seconds(5)).await;
     assert_eq!(whole.told().len(), 51);
     for _ in 0..200 {
         let (mut chunks, mut from) = (Vec::new(), 0);
@@ -287,7 +297,7 @@ async fn real_frames_in_chunks_of_any_size_are_told_once_each_and_in_order() {
             from = to;
         }
         let chunks = chunks.into_iter().chain([Do::Silence]);
-        let seen = follow(Script::default().page("1", &[]).watch(chunks), seconds(5)).await;
+        let seen = reflect(Script::default().page("1", &[]).watch(chunks), seconds(5)).await;
         assert_eq!(seen.told(), whole.told(), "seed {seed}");
     }
 }
@@ -298,8 +308,8 @@ async fn an_object_of_a_megabyte_and_a_half_comes_in_any_chunks() {
     let Do::Send(bytes) = event("ADDED", &big) else { unreachable!("an event is sent") };
     assert!(bytes.len() > 1_500_000);
     let chunks = bytes.chunks(4_096 - 1).map(|chunk| Do::Send(chunk.to_vec())).chain([bookmark(12), Do::Silence]);
-    let seen = follow(Script::default().page("10", &[]).watch(chunks), seconds(20)).await;
-    assert_eq!(seen.told()[1..], ["applied ns/big 11", "seen 12"]);
+    let seen = reflect(Script::default().page("10", &[]).watch(chunks), seconds(20)).await;
+    assert_eq!(seen.told()[1..], ["applied ns/big 11", "bookmark 12"]);
 }
 
 /// Events as one chunk.
@@ -312,7 +322,7 @@ fn chunk(events: impl IntoIterator<Item = Do>) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_in_the_middle_of_a_chunk_leaves_what_came_before_it_seen_and_what_came_after_unseen() {
+async fn a_malformed_event_in_the_middle_of_a_chunk_leaves_those_before_it_seen_and_those_after_it_unseen() {
     let (good, after) = (event("ADDED", &pod("a", 11)), event("ADDED", &pod("b", 13)));
     let script = |wrong| {
         let script = Script::default().page("10", &[]);
@@ -320,27 +330,27 @@ async fn what_is_wrong_in_the_middle_of_a_chunk_leaves_what_came_before_it_seen_
     };
 
     let error = event("ERROR", r#"{"kind":"Status","code":500,"reason":"InternalError","message":"on purpose"}"#);
-    let seen = follow(script(error).watch([after.clone(), Do::Silence]), seconds(20)).await;
-    assert_eq!(seen.told()[1..], ["applied ns/a 11", "seen 12", "applied ns/b 13"]);
+    let seen = reflect(script(error).watch([after.clone(), Do::Silence]), seconds(20)).await;
+    assert_eq!(seen.told()[1..], ["applied ns/a 11", "bookmark 12", "applied ns/b 13"]);
     let from: Vec<&str> = seen.watches().iter().map(|(_, from)| *from).collect();
-    assert_eq!(from, ["10", "12"], "it goes on after what was understood");
+    assert_eq!(from, ["10", "12"], "it resumes after the last decoded event");
 
-    let seen = follow(script(Do::Send(b"}\n".to_vec())).page("30", &[]), seconds(20)).await;
-    assert_eq!(seen.told()[1..], ["applied ns/a 11", "seen 12", "replaced by 0 at 30"]);
+    let seen = reflect(script(Do::Send(b"}\n".to_vec())).page("30", &[]), seconds(20)).await;
+    assert_eq!(seen.told()[1..], ["applied ns/a 11", "bookmark 12", "replaced by 0 at 30"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_in_one_chunk_is_handed_over_at_once() {
+async fn events_of_one_chunk_are_delivered_together() {
     let lines = chunk((11..211).map(|version| event("ADDED", &pod(&format!("p{version}"), version))));
-    let seen = follow(Script::default().page("10", &[]).watch([Do::Send(lines), Do::Silence]), seconds(20)).await;
-    assert_eq!(seen.handed_over, [1, 200]);
+    let seen = reflect(Script::default().page("10", &[]).watch([Do::Send(lines), Do::Silence]), seconds(20)).await;
+    assert_eq!(seen.deliveries, [1, 200]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_burst_in_one_chunk_is_told_in_order() {
+async fn a_burst_in_one_chunk_is_delivered_in_order() {
     let lines = chunk((11..2_011).map(|version| event("ADDED", &pod(&format!("p{version}"), version))));
     assert!(lines.len() > crate::limits::WATCH_DECODE_INLINE_BYTES);
-    let seen = follow(Script::default().page("10", &[]).watch([Do::Send(lines), Do::Silence]), seconds(20)).await;
+    let seen = reflect(Script::default().page("10", &[]).watch([Do::Send(lines), Do::Silence]), seconds(20)).await;
     let expected: Vec<_> = (11..2_011).map(|version| format!("applied ns/p{version} {version}")).collect();
     assert_eq!(seen.told()[1..], expected);
 }

@@ -1,4 +1,5 @@
-//! One file's text into objects: JSON values one after the other, or YAML documents; lists are opened.
+//! The text of one file into objects: a sequence of JSON values, or YAML documents. The items of lists are objects of the
+//! file. Start at [`parse`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,15 +13,15 @@ use nodesift_object::{Kind, Object};
 
 /// Something found in a file.
 pub(super) enum Found<'a> {
-    /// An object of a kind that matters.
+    /// An object of a kind that the cache keeps.
     Item(Box<Item<'a>>),
-    /// An object of another kind.
+    /// An object of another kind, by name.
     Skipped(String),
     /// A list without items.
     EmptyList,
 }
 
-/// An object with its place in the file and its whole JSON text.
+/// An object with its place in the file and its JSON text.
 pub(super) struct Item<'a> {
     pub(super) object: Object,
     pub(super) place: Place,
@@ -32,7 +33,7 @@ pub(super) struct Item<'a> {
 pub struct Place {
     /// Number of the JSON value or YAML document, from 1.
     document: usize,
-    /// Index in the list's `items`, from 0; none where the object is not in a list.
+    /// Index in the list's `items`, from 0; `None` outside a list.
     index: Option<usize>,
 }
 
@@ -49,36 +50,36 @@ impl fmt::Display for Place {
 /// What is wrong in a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ItemError {
-    /// The text is no JSON.
+    /// The text is not JSON.
     #[error("line {line}, column {column}: not JSON: {reason}")]
     Json {
-        /// From 1.
+        /// Line, from 1.
         line: usize,
-        /// From 1.
+        /// Column, from 1.
         column: usize,
-        /// What the parser says.
+        /// What the parser reports.
         reason: String,
     },
-    /// The text is no YAML.
+    /// The text is not YAML.
     #[error("{position}not YAML: {reason}")]
     Yaml {
-        /// Line and column, where known.
+        /// Line and column as text that ends with `: `; empty where unknown.
         position: String,
-        /// What the parser says.
+        /// What the parser reports.
         reason: String,
     },
-    /// A value is no Kubernetes object.
+    /// A value is not a Kubernetes object.
     #[error("{place}: {reason}")]
     NotAnObject {
-        /// Where.
+        /// Its place.
         place: Place,
-        /// Why.
+        /// What is wrong.
         reason: String,
     },
-    /// A field of an object has a value that it cannot have.
+    /// A field of an object has an invalid value.
     #[error("{place} ({kind} {name:?}): {field}: {reason}")]
     Field {
-        /// Where.
+        /// Its place.
         place: Place,
         /// The object's kind.
         kind: String,
@@ -86,12 +87,16 @@ pub enum ItemError {
         name: String,
         /// Path of the field.
         field: String,
-        /// Why.
+        /// What is wrong.
         reason: String,
     },
 }
 
-/// Finds the objects of a file.
+/// Finds the objects of a file and gives each to `found`.
+///
+/// # Errors
+///
+/// The first problem, with its place.
 pub(super) fn parse(bytes: &[u8], found: &mut dyn FnMut(Found<'_>)) -> Result<(), ItemError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let (line, column) = position(bytes.get(..error.valid_up_to()).unwrap_or_default());
@@ -144,7 +149,7 @@ fn parse_yaml(text: &str, found: &mut dyn FnMut(Found<'_>)) -> Result<(), ItemEr
     Ok(())
 }
 
-/// What every object begins with.
+/// The fields that every object and list has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope<'a> {
@@ -164,7 +169,7 @@ struct Name {
     name: Option<String>,
 }
 
-/// Delivers one value, or the items of a list. Items of a typed list such as a PodList need not say their kind.
+/// Gives one value to `found`, or each item of a list. Items of a typed list, such as a PodList, may omit their kind.
 fn open(
     json: &str,
     place: Place,
@@ -224,7 +229,7 @@ fn each(
     Ok(())
 }
 
-/// Line and column behind some bytes, both from 1.
+/// Line and column after some bytes, both from 1.
 fn position(before: &[u8]) -> (usize, usize) {
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;

@@ -1,92 +1,15 @@
-//! Lists: pages that are decoded while the next one is read, and delivered whole or not at all.
-//!
-//! [`Pages`] holds one list in progress; who asks for which page is somebody else's decision. [`Lister`] reads a list from
-//! the first page to the last, for whoever wants to compare.
+//! [`Lister`]: reads a list from the first page to the last, for the audit to compare with.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use tokio::task::{JoinHandle, spawn_blocking};
-
-use super::failure::{Failure, plain};
-use super::kinds::Resource;
-use super::server::Server;
-use crate::change::{Compiled, Compiler, Identity, Record};
-use crate::decode::{self, Head, Page, Rejected};
-use crate::limits::LIST_PAGES_DECODING;
+use super::pages::Pages;
+use crate::change::{Compiled, Compiler};
+use crate::kube::failure::Failure;
+use crate::kube::kinds::Resource;
+use crate::kube::server::Server;
 use nodesift_object::Kind;
 
-/// The pages of one list read so far.
-#[derive(Debug)]
-pub(super) struct Pages {
-    kind: Kind,
-    compiler: Compiler,
-    decoding: VecDeque<JoinHandle<Result<Page, decode::Error>>>,
-    objects: Vec<Compiled>,
-    unreadable: Vec<Rejected>,
-}
-
-impl Pages {
-    /// No page yet.
-    pub(super) fn new(kind: Kind, compiler: Compiler) -> Self {
-        Self { kind, compiler, decoding: VecDeque::new(), objects: Vec::new(), unreadable: Vec::new() }
-    }
-
-    /// Reads the head of a page and has the rest decoded off the threads that do I/O; the next page can be read meanwhile.
-    pub(super) async fn add(&mut self, body: Bytes) -> Result<Head, Failure> {
-        let head = decode::head(&body).map_err(|error| malformed(&error))?;
-        while self.decoding.len() >= LIST_PAGES_DECODING {
-            self.take_decoded().await?;
-        }
-        let (kind, compiler) = (self.kind, self.compiler.clone());
-        self.decoding.push_back(spawn_blocking(move || decode::page(kind, &body, &compiler)));
-        Ok(head)
-    }
-
-    /// The objects of all pages in order, those that cannot be read as [`Record::Unreadable`], and why they cannot.
-    pub(super) async fn finish(&mut self) -> Result<(Vec<Compiled>, Vec<Rejected>), Failure> {
-        while !self.decoding.is_empty() {
-            self.take_decoded().await?;
-        }
-        Ok((std::mem::take(&mut self.objects), std::mem::take(&mut self.unreadable)))
-    }
-
-    /// Drops what has been read.
-    pub(super) fn clear(&mut self) {
-        *self = Self::new(self.kind, self.compiler.clone());
-    }
-
-    async fn take_decoded(&mut self) -> Result<(), Failure> {
-        let Some(page) = self.decoding.pop_front() else { return Ok(()) };
-        let page = page.await.map_err(|_| abnormal())?.map_err(|error| malformed(&error))?;
-        self.objects.extend(page.objects);
-        // What cannot be read is there all the same, and must not be taken for gone.
-        let kind = self.kind;
-        let present = page.rejected.iter().filter(|object| !object.key.is_empty());
-        self.objects
-            .extend(present.map(|object| Compiled { identity: identity(kind, object), record: Record::Unreadable }));
-        self.unreadable.extend(page.rejected);
-        Ok(())
-    }
-}
-
-fn identity(kind: Kind, object: &Rejected) -> Identity {
-    let key: Arc<str> = Arc::from(object.key.as_str());
-    let uid = if object.uid.is_empty() { Arc::clone(&key) } else { Arc::from(object.uid.as_str()) };
-    Identity { kind, key, uid, version: Arc::from(object.version.as_str()) }
-}
-
-fn malformed(error: &decode::Error) -> Failure {
-    Failure::Malformed(plain(&error.to_string()))
-}
-
-/// Decoding has panicked, which is a defect of ours; the list is read again.
-fn abnormal() -> Failure {
-    Failure::Malformed("decoding ended abnormally; please report this".to_owned())
-}
-
-/// Reads whole lists, beside whatever is being followed.
+/// Reads whole lists, independently of any reflector.
 #[derive(Debug)]
 pub struct Lister<S> {
     server: Arc<S>,
@@ -99,26 +22,27 @@ impl<S> Clone for Lister<S> {
     }
 }
 
-/// A whole list.
+/// A list of all objects of a kind.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// Its objects; one that cannot be read stands as [`Record::Unreadable`](crate::change::Record::Unreadable).
+    /// Its objects; those that do not decode are [`Record::Unreadable`](crate::change::Record::Unreadable).
     pub objects: Vec<Compiled>,
-    /// `metadata.resourceVersion` of the list.
+    /// `metadata.resourceVersion` of the list; empty where the server does not serve the kind.
     pub version: Arc<str>,
 }
 
 impl<S: Server> Lister<S> {
-    /// Lists from a server.
+    /// A lister of a server.
     pub fn new(server: Arc<S>, compiler: Compiler) -> Self {
         Self { server, compiler }
     }
 
-    /// Reads all objects of a kind, consistently. A kind that the server does not serve has none, at no version.
+    /// Reads all objects of a kind as they were at one resourceVersion. An optional kind that the server does not serve has
+    /// none, and no version.
     ///
     /// # Errors
     ///
-    /// The first page that cannot be read ends it: it is for the caller to try again, later.
+    /// The failure of the first page that cannot be read. Retrying is left to the caller.
     pub async fn list_all(&self, kind: Kind) -> Result<Listed, Failure> {
         let resource = Resource::of(kind);
         for version in 0..resource.versions.len() {
@@ -153,8 +77,9 @@ impl<S: Server> Lister<S> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::script::{Answer, Script, broken, page, pod};
     use super::*;
+    use crate::change::Record;
+    use crate::kube::reflector::script::{Answer, Script, broken, page, pod};
 
     fn lister(script: Script) -> (Lister<Script>, Arc<Script>) {
         let script = Arc::new(script);
@@ -182,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_read_is_listed_as_being_there() {
+    async fn what_does_not_decode_is_listed_as_unreadable() {
         let (lister, _) = lister(Script::default().page("9", &[pod("a", 1), broken("b", 2), pod("c", 3)]));
         let listed = lister.list_all(Kind::Pod).await.unwrap();
         let unreadable = |object: &&Compiled| matches!(object.record, Record::Unreadable);
@@ -212,7 +137,7 @@ mod tests {
             assert_eq!(lister.list_all(Kind::Pod).await.unwrap_err(), failure);
         }
         let (pods, _) = lister(Script::default().list(missing()));
-        assert!(pods.list_all(Kind::Pod).await.is_err(), "an answer without pods is no empty cluster");
+        assert!(pods.list_all(Kind::Pod).await.is_err(), "a server without pods is not an empty cluster");
         let (torn, _) = lister(
             Script::default().list(Answer::Page(r#"{"metadata":{"resourceVersion":"9"},"items":[{"#.to_owned())),
         );

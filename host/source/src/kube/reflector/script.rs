@@ -1,6 +1,6 @@
-//! For tests: a scripted API server at the trait's edge, and what a follower tells about it.
+//! For tests: a scripted API server, and what a reflector delivers from it.
 //!
-//! Questions are answered in the order of the script; a server that is out of answers is silent.
+//! Requests are answered in the order of the script. A server that is out of answers never answers.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,63 +14,63 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::failure::Failure;
-use super::follower::{Deliver, Follower};
-use super::metrics::Metrics;
-use super::server::Server;
-use crate::change::{Change, Compiler, Record};
+use super::task::{Deliver, ReflectorTask};
+use crate::change::{Change, Compiler, ObjectChange, Record};
 use crate::freshness::Freshness;
+use crate::kube::failure::Failure;
+use crate::kube::metrics::Metrics;
+use crate::kube::server::Server;
 use nodesift_object::Kind;
 
 /// One answer to a list.
 #[derive(Debug, Clone)]
-pub(super) enum Answer {
+pub(in crate::kube) enum Answer {
     Page(String),
     No(Failure),
     Hang,
 }
 
-/// One thing that a watch does.
+/// One step of a scripted watch.
 #[derive(Debug, Clone)]
-pub(super) enum Do {
+pub(in crate::kube) enum Do {
     Send(Vec<u8>),
     Pause(Duration),
     Cut,
-    /// No byte more, and no end.
+    /// Sends nothing more, and does not end.
     Silence,
 }
 
-/// An API server that answers as it was told.
+/// An API server that answers by a script.
 #[derive(Default)]
-pub(super) struct Script {
+pub(in crate::kube) struct Script {
     lists: Mutex<VecDeque<Answer>>,
     watches: Mutex<VecDeque<Result<Vec<Do>, Failure>>>,
     asked: Mutex<Vec<(Instant, String)>>,
 }
 
 impl Script {
-    pub(super) fn list(self, answer: Answer) -> Self {
+    pub(in crate::kube) fn list(self, answer: Answer) -> Self {
         self.lists.lock().unwrap().push_back(answer);
         self
     }
 
     /// A list of one page.
-    pub(super) fn page(self, version: &str, items: &[String]) -> Self {
+    pub(in crate::kube) fn page(self, version: &str, items: &[String]) -> Self {
         self.list(Answer::Page(page(version, None, items)))
     }
 
-    pub(super) fn watch(self, steps: impl IntoIterator<Item = Do>) -> Self {
+    pub(in crate::kube) fn watch(self, steps: impl IntoIterator<Item = Do>) -> Self {
         self.watches.lock().unwrap().push_back(Ok(steps.into_iter().collect()));
         self
     }
 
-    pub(super) fn refuse_watch(self, failure: Failure) -> Self {
+    pub(in crate::kube) fn refuse_watch(self, failure: Failure) -> Self {
         self.watches.lock().unwrap().push_back(Err(failure));
         self
     }
 
-    /// Every question so far.
-    pub(super) fn asked(&self) -> Vec<String> {
+    /// The URI of every request so far.
+    pub(in crate::kube) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().iter().map(|(_, uri)| uri.clone()).collect()
     }
 
@@ -100,7 +100,7 @@ impl Server for Script {
 }
 
 /// The body of a scripted watch.
-pub(super) struct Chunks {
+pub(in crate::kube) struct Chunks {
     steps: VecDeque<Do>,
     pause: Option<Pin<Box<Sleep>>>,
 }
@@ -128,47 +128,47 @@ impl Stream for Chunks {
     }
 }
 
-/// What became of a run.
-pub(super) struct Seen {
-    /// Every question, with the time since the beginning.
-    pub(super) asked: Vec<(Duration, String)>,
+/// What a reflector did in a run.
+pub(in crate::kube) struct Seen {
+    /// Every request, with the time since the beginning.
+    pub(in crate::kube) asked: Vec<(Duration, String)>,
     /// Every change, in words, with the time since the beginning.
-    pub(super) changes: Vec<(Duration, String)>,
-    /// How many changes were handed over at once, each time.
-    pub(super) handed_over: Vec<usize>,
-    /// The objects that are there in the end: key and version.
-    pub(super) objects: BTreeMap<String, String>,
-    pub(super) metrics: Metrics,
-    /// For how long nothing was known to be current, in the end; none where nothing ever was.
-    pub(super) staleness: Option<Duration>,
+    pub(in crate::kube) changes: Vec<(Duration, String)>,
+    /// How many changes each delivery had.
+    pub(in crate::kube) deliveries: Vec<usize>,
+    /// The objects that exist in the end: key and version.
+    pub(in crate::kube) objects: BTreeMap<String, String>,
+    pub(in crate::kube) metrics: Metrics,
+    /// The staleness in the end; `None` where nothing was ever confirmed.
+    pub(in crate::kube) staleness: Option<Duration>,
 }
 
 impl Seen {
-    pub(super) fn watches(&self) -> Vec<(Duration, &str)> {
+    pub(in crate::kube) fn watches(&self) -> Vec<(Duration, &str)> {
         let watches = self.asked.iter().filter(|(_, uri)| uri.contains("watch=1"));
         watches.map(|(at, uri)| (*at, uri.rsplit('=').next().unwrap())).collect()
     }
 
-    pub(super) fn lists(&self) -> Vec<Duration> {
+    pub(in crate::kube) fn lists(&self) -> Vec<Duration> {
         self.asked.iter().filter(|(_, uri)| !uri.contains("watch=1")).map(|(at, _)| *at).collect()
     }
 
-    pub(super) fn told(&self) -> Vec<&str> {
+    pub(in crate::kube) fn told(&self) -> Vec<&str> {
         self.changes.iter().map(|(_, change)| change.as_str()).collect()
     }
 }
 
-/// Follows pods of a scripted server for a time.
-pub(super) async fn follow(script: Script, time: Duration) -> Seen {
-    follow_kind(Kind::Pod, script, time).await
+/// Reflects the pods of a scripted server for a time.
+pub(in crate::kube) async fn reflect(script: Script, time: Duration) -> Seen {
+    reflect_kind(Kind::Pod, script, time).await
 }
 
-pub(super) async fn follow_kind(kind: Kind, script: Script, time: Duration) -> Seen {
-    follow_server(kind, script, |script| script, time).await
+pub(in crate::kube) async fn reflect_kind(kind: Kind, script: Script, time: Duration) -> Seen {
+    reflect_server(kind, script, |script| script, time).await
 }
 
-/// Follows a server that keeps its questions in a script.
-pub(super) async fn follow_server<S: Server>(
+/// Reflects a server that records its requests in a script.
+pub(in crate::kube) async fn reflect_server<S: Server>(
     kind: Kind,
     server: S,
     script: impl Fn(&S) -> &Script,
@@ -178,8 +178,8 @@ pub(super) async fn follow_server<S: Server>(
     let server = Arc::new(server);
     let changes: Arc<Mutex<Vec<(Instant, Change)>>> = Arc::default();
     let into = Arc::clone(&changes);
-    let handed_over: Arc<Mutex<Vec<usize>>> = Arc::default();
-    let counts = Arc::clone(&handed_over);
+    let deliveries: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let counts = Arc::clone(&deliveries);
     let deliver: Deliver = Arc::new(move |changes| {
         counts.lock().unwrap().push(changes.len());
         into.lock().unwrap().extend(changes.into_iter().map(|change| (Instant::now(), change)));
@@ -187,31 +187,32 @@ pub(super) async fn follow_server<S: Server>(
     let metrics = Metrics::default();
     let compiler = Compiler::new(&["default-scheduler".to_owned()]);
     let freshness = Freshness::default();
-    let follower = Follower::new(kind, compiler, Arc::clone(&server), deliver, freshness.clone(), metrics.clone());
-    let _time_is_up = tokio::time::timeout(time, follower.run()).await;
+    let task = ReflectorTask::new(kind, compiler, Arc::clone(&server), deliver, freshness.clone(), metrics.clone());
+    let _time_is_up = tokio::time::timeout(time, task.run()).await;
     let asked = script(&server).asked.lock().unwrap().iter().map(|(at, uri)| (*at - began, uri.clone())).collect();
     let mut objects = BTreeMap::new();
     let mut told = Vec::new();
     for (at, change) in changes.lock().unwrap().drain(..) {
         told.push((at - began, tell(change, &mut objects)));
     }
-    let handed_over = std::mem::take(&mut *handed_over.lock().unwrap());
-    Seen { asked, changes: told, handed_over, objects, metrics, staleness: freshness.staleness() }
+    let deliveries = std::mem::take(&mut *deliveries.lock().unwrap());
+    Seen { asked, changes: told, deliveries, objects, metrics, staleness: freshness.staleness() }
 }
 
-/// A change in words; what is there is kept as an applier would keep it.
+/// A change in words; `objects` are kept as an applier would keep them.
 fn tell(change: Change, objects: &mut BTreeMap<String, String>) -> String {
     match change {
-        Change::Applied(object) => {
+        Change::Object(ObjectChange::Applied(object)) => {
             let (key, version) = (object.identity.key.to_string(), object.identity.version.to_string());
             let told = format!("applied {key} {version}");
             objects.insert(key, version);
             told
         }
-        Change::Gone(identity) => {
+        Change::Object(ObjectChange::Deleted(identity)) => {
             objects.remove(&*identity.key);
-            format!("gone {}", identity.key)
+            format!("deleted {}", identity.key)
         }
+        Change::Object(other) => format!("unexpected: {other:?}"),
         Change::Replaced { objects: listed, version, .. } => {
             let known = std::mem::take(objects);
             for object in &listed {
@@ -224,36 +225,36 @@ fn tell(change: Change, objects: &mut BTreeMap<String, String>) -> String {
             }
             format!("replaced by {} at {version}", listed.len())
         }
-        Change::Seen { version, .. } => format!("seen {version}"),
+        Change::Bookmark { version, .. } => format!("bookmark {version}"),
     }
 }
 
-pub(super) fn page(version: &str, next: Option<&str>, items: &[String]) -> String {
+pub(in crate::kube) fn page(version: &str, next: Option<&str>, items: &[String]) -> String {
     let next = next.map(|next| format!(r#","continue":"{next}""#)).unwrap_or_default();
     format!(r#"{{"metadata":{{"resourceVersion":"{version}"{next}}},"items":[{}]}}"#, items.join(","))
 }
 
-pub(super) fn pod(name: &str, version: u32) -> String {
+pub(in crate::kube) fn pod(name: &str, version: u32) -> String {
     format!(r#"{{"metadata":{{"name":"{name}","namespace":"ns","uid":"u-{name}","resourceVersion":"{version}"}}}}"#)
 }
 
-pub(super) fn broken(name: &str, version: u32) -> String {
+pub(in crate::kube) fn broken(name: &str, version: u32) -> String {
     pod(name, version).replace("}}", r#"},"spec":{"overhead":{"cpu":"4x"}}}"#)
 }
 
 /// An event as a chunk of its own.
-pub(super) fn event(kind: &str, object: &str) -> Do {
+pub(in crate::kube) fn event(kind: &str, object: &str) -> Do {
     Do::Send(format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n").into_bytes())
 }
 
-pub(super) fn bookmark(version: u32) -> Do {
+pub(in crate::kube) fn bookmark(version: u32) -> Do {
     event("BOOKMARK", &format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#))
 }
 
-pub(super) fn gone() -> Failure {
+pub(in crate::kube) fn expired() -> Failure {
     Failure::Expired { message: "too old resource version".to_owned() }
 }
 
-pub(super) fn seconds(seconds: u64) -> Duration {
+pub(in crate::kube) fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }

@@ -1,8 +1,11 @@
-//! Tests of reading pages and watch lines.
+//! Pages of lists and lines of watches.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+use super::status::status;
 use super::*;
-use crate::change::Record;
+use crate::change::{Compiler, Record};
+use crate::kube::failure::Failure;
+use nodesift_object::Kind;
 
 fn compiler() -> Compiler {
     Compiler::new(&["default-scheduler".to_owned()])
@@ -25,7 +28,7 @@ fn list(items: &str) -> String {
 fn a_page_is_compiled_item_by_item() {
     let page = page(Kind::Pod, list(&format!("[{},{}]", pod("a"), pod("b"))).as_bytes(), &compiler()).unwrap();
     assert_eq!(page.head, Head { version: "42".into(), next: Some("more".to_owned()) });
-    assert!(page.rejected.is_empty());
+    assert!(page.unreadable.is_empty());
     let identities: Vec<_> = page.objects.iter().map(|object| (&*object.identity.key, &*object.identity.uid)).collect();
     assert_eq!(identities, [("ns/a", "u-a"), ("ns/b", "u-b")]);
     let Record::Pod(record) = &page.objects[0].record else { panic!("no pod") };
@@ -47,14 +50,21 @@ fn an_object_that_does_not_decode_is_set_aside_and_the_rest_goes_on() {
     let text = list(&format!("[{},{broken},3,{nameless},{}]", pod("a"), pod("c")));
     let page = page(Kind::Pod, text.as_bytes(), &compiler()).unwrap();
     assert_eq!(page.objects.iter().map(|object| &*object.identity.key).collect::<Vec<_>>(), ["ns/a", "ns/c"]);
-    assert_eq!(page.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 2, 3]);
-    assert_eq!((&*page.rejected[0].key, &*page.rejected[0].uid, &*page.rejected[0].version), ("ns/b", "u-b", "7"));
-    assert!(page.rejected[0].reason.starts_with("spec.containers[0].resources.requests.cpu: "), "{}", page.rejected[0]);
+    assert_eq!(page.unreadable.iter().map(|unreadable| unreadable.index).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(
+        (&*page.unreadable[0].key, &*page.unreadable[0].uid, &*page.unreadable[0].version),
+        ("ns/b", "u-b", "7")
+    );
+    assert!(
+        page.unreadable[0].reason.starts_with("spec.containers[0].resources.requests.cpu: "),
+        "{}",
+        page.unreadable[0]
+    );
     assert_eq!(page.head.version, "42".into());
 }
 
 #[test]
-fn what_is_no_list_is_refused_as_a_whole() {
+fn what_is_not_a_list_is_refused_as_a_whole() {
     let whole = list(&format!("[{}]", pod("a")));
     for cut in 0..whole.len() {
         assert!(page(Kind::Pod, &whole.as_bytes()[..cut], &compiler()).is_err(), "cut at {cut}");
@@ -73,31 +83,30 @@ fn the_head_is_read_without_the_items() {
 }
 
 #[test]
-fn a_line_of_a_watch_is_an_object_a_deletion_a_bookmark_or_the_end() {
+fn a_line_of_a_watch_is_an_object_a_deletion_a_bookmark_or_a_failure() {
     let line = |kind: &str, object: &str| {
         let line = format!(r#"{{"type":"{kind}","object":{object}}}"#);
-        frame(Kind::Pod, line.as_bytes(), &compiler()).unwrap()
+        event(Kind::Pod, line.as_bytes(), &compiler())
     };
-    let Frame::Applied(applied) = line("ADDED", &pod("a")) else { panic!("not applied") };
+    let Ok(WatchEvent::Applied(applied)) = line("ADDED", &pod("a")) else { panic!("not applied") };
     assert_eq!((&*applied.identity.key, &*applied.identity.version), ("ns/a", "7"));
-    assert!(matches!(line("MODIFIED", &pod("a")), Frame::Applied(_)));
+    assert!(matches!(line("MODIFIED", &pod("a")), Ok(WatchEvent::Applied(_))));
     let broken = pod("a").replace(r#""cpu":"1""#, r#""cpu":"one""#);
-    let Frame::Gone(gone) = line("DELETED", &broken) else { panic!("not gone") };
-    assert_eq!(gone, applied.identity);
-    let Frame::Rejected(rejected) = line("MODIFIED", &broken) else { panic!("not rejected") };
-    assert_eq!((&*rejected.uid, &*rejected.version), ("u-a", "7"));
+    let Ok(WatchEvent::Deleted(deleted)) = line("DELETED", &broken) else { panic!("not deleted") };
+    assert_eq!(deleted, applied.identity);
+    let Ok(WatchEvent::Unreadable(unreadable)) = line("MODIFIED", &broken) else { panic!("not unreadable") };
+    assert_eq!((&*unreadable.uid, &*unreadable.version), ("u-a", "7"));
     let bookmark = r#"{"kind":"Pod","metadata":{"resourceVersion":"11","creationTimestamp":null}}"#;
-    let Frame::Bookmark { version, initial_events_end: false } = line("BOOKMARK", bookmark) else {
-        panic!("no bookmark")
-    };
+    let Ok(WatchEvent::Bookmark(version)) = line("BOOKMARK", bookmark) else { panic!("no bookmark") };
     assert_eq!(&*version, "11");
     let end = r#"{"metadata":{"resourceVersion":"11","annotations":{"k8s.io/initial-events-end":"true"}}}"#;
-    assert!(matches!(line("BOOKMARK", end), Frame::Bookmark { initial_events_end: true, .. }));
+    assert!(matches!(line("BOOKMARK", end), Ok(WatchEvent::Bookmark(version)) if &*version == "11"));
     let expired =
         r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old","details":{"retryAfterSeconds":3}}"#;
-    let Frame::Error(status) = line("ERROR", expired) else { panic!("no error") };
-    assert_eq!((status.code, &*status.reason, status.details.retry_after_seconds), (410, "Expired", 3));
-    assert!(frame(Kind::Pod, br#"{"type":"MOVED","object":{}}"#, &compiler()).is_err());
+    assert_eq!(line("ERROR", expired).unwrap_err(), Failure::Expired { message: "too old".to_owned() });
+    let busy = r#"{"kind":"Status","code":429,"reason":"TooManyRequests","details":{"retryAfterSeconds":3}}"#;
+    assert_eq!(line("ERROR", busy).unwrap_err().retry_after(), Some(std::time::Duration::from_secs(3)));
+    assert!(matches!(line("MOVED", "{}"), Err(Failure::Malformed(_))));
 }
 
 #[test]
@@ -106,5 +115,5 @@ fn a_status_is_told_from_a_list() {
         "details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}]}}"#;
     let status = status(body).unwrap();
     assert_eq!((status.code, &*status.details.causes[0].reason), (504, "ResourceVersionTooLarge"));
-    assert_eq!(super::status(list("[]").as_bytes()), None);
+    assert_eq!(status::status(list("[]").as_bytes()), None);
 }

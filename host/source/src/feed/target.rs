@@ -1,4 +1,4 @@
-//! What the feed writes to: the cache, behind the few calls that the applier needs.
+//! The target: the cache's writer behind the few calls that the applier needs, so that tests can inject faults.
 
 use std::sync::Arc;
 
@@ -9,42 +9,54 @@ use nodesift_object::Kind;
 
 /// Why an object cannot be applied.
 #[derive(Debug, thiserror::Error)]
-pub enum ApplyError {
-    /// The key of an object that is in a namespace names none.
+pub(super) enum ApplyError {
+    /// The key of a namespaced object has no namespace.
     #[error("the key {key:?} has no namespace")]
     NoNamespace {
-        /// As the source gave it.
+        /// The key as the source delivered it.
         key: String,
     },
-    /// The work on it panicked.
+    /// Applying it panicked.
     #[error("panicked: {message}")]
     Panicked {
-        /// What it said.
+        /// The panic's message.
         message: String,
     },
 }
 
-/// Takes objects, one at a time.
-pub(super) trait Apply: Send + 'static {
-    /// Adds an object, or replaces what is known of it.
+/// What the applier writes to.
+pub(super) trait Target: Send + 'static {
+    /// Adds an object, or replaces what is held of it.
+    ///
+    /// # Errors
+    ///
+    /// Where the object cannot be applied; it is retried.
     fn apply(&mut self, object: &Compiled) -> Result<(), ApplyError>;
     /// Removes an object.
-    fn remove(&mut self, gone: &Identity) -> Result<(), ApplyError>;
-    /// Counts once more what depends on an object, from what is held of it.
-    fn again(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError>;
-    /// The pod of this UID, else the one of this `namespace/name`.
+    ///
+    /// # Errors
+    ///
+    /// Where the object cannot be removed; it is retried.
+    fn remove(&mut self, deleted: &Identity) -> Result<(), ApplyError>;
+    /// Recounts what depends on an object from what is held of it, and repairs the difference.
+    ///
+    /// # Errors
+    ///
+    /// Where the object cannot be recounted; it is retried.
+    fn recount(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError>;
+    /// The pod with this UID, else the one with this key, `namespace/name`. Not pods that only a core has assumed.
     fn pod(&self, uid: &str, key: &str) -> Option<Arc<PodRecord>>;
-    /// All pods that a source has shown.
+    /// All pods that a source has delivered; not those that only a core has assumed.
     fn pods(&self) -> Vec<Arc<PodRecord>>;
-    /// How many pods there are.
+    /// How many pods are held.
     fn pod_count(&self) -> usize;
-    /// Everything of a kind up to a version has been applied.
+    /// Notes that everything of a kind up to a resourceVersion has been applied.
     fn observe(&mut self, kind: Kind, version: &Arc<str>);
-    /// Makes everything applied so far visible.
+    /// Publishes a snapshot of everything applied so far.
     fn publish(&mut self);
 }
 
-impl Apply for Writer {
+impl Target for Writer {
     fn apply(&mut self, object: &Compiled) -> Result<(), ApplyError> {
         let Identity { key, uid, .. } = &object.identity;
         match &object.record {
@@ -55,22 +67,22 @@ impl Apply for Writer {
             Record::DeviceClass(serves) => self.apply_device_class(key, serves),
             Record::Workload(workload) => self.apply_workload(workload),
             Record::Storage(record) => self.apply_storage((**record).clone()),
-            // It is not gone, so what was known of it stays.
+            // It exists, so what is held of it stays.
             Record::Unreadable => {}
         }
         Ok(())
     }
 
-    fn remove(&mut self, gone: &Identity) -> Result<(), ApplyError> {
-        match gone.kind {
-            Kind::Node => self.remove_node(&gone.key),
-            Kind::Pod => self.remove_pod(&gone.uid),
-            Kind::Namespace => self.remove_namespace(&gone.key),
-            Kind::DeviceClass => self.remove_device_class(&gone.key),
+    fn remove(&mut self, deleted: &Identity) -> Result<(), ApplyError> {
+        match deleted.kind {
+            Kind::Node => self.remove_node(&deleted.key),
+            Kind::Pod => self.remove_pod(&deleted.uid),
+            Kind::Namespace => self.remove_namespace(&deleted.key),
+            Kind::DeviceClass => self.remove_device_class(&deleted.key),
             Kind::Service | Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
-                let no_namespace = || ApplyError::NoNamespace { key: gone.key.to_string() };
-                let (namespace, name) = gone.key.split_once('/').ok_or_else(no_namespace)?;
-                self.remove_workload(gone.kind, namespace, name);
+                let no_namespace = || ApplyError::NoNamespace { key: deleted.key.to_string() };
+                let (namespace, name) = deleted.key.split_once('/').ok_or_else(no_namespace)?;
+                self.remove_workload(deleted.kind, namespace, name);
             }
             Kind::PersistentVolume
             | Kind::PersistentVolumeClaim
@@ -78,19 +90,19 @@ impl Apply for Writer {
             | Kind::CsiNode
             | Kind::CsiDriver
             | Kind::CsiStorageCapacity
-            | Kind::VolumeAttachment => self.remove_storage(gone.kind, &gone.key),
+            | Kind::VolumeAttachment => self.remove_storage(deleted.kind, &deleted.key),
         }
         Ok(())
     }
 
-    fn again(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError> {
+    fn recount(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError> {
         if kind == Kind::Pod
             && let Some(pod) = self.pods().by_uid(uid)
         {
-            let mut counted = self.audit_pods(&[Arc::clone(&pod)]);
+            let mut drift = self.audit_pods(&[Arc::clone(&pod)]);
             let node = pod.node_name.as_ref().and_then(|node| self.row(node));
-            counted.extend(node.map(|row| self.audit(row.0..row.0 + 1)).unwrap_or_default());
-            counted.iter().for_each(|difference| tracing::error!(%difference, "the cache was wrong, and is put right"));
+            drift.extend(node.map(|row| self.audit(row.0..row.0 + 1)).unwrap_or_default());
+            drift.iter().for_each(|difference| tracing::error!(%difference, "cache drift repaired"));
         }
         Ok(())
     }
@@ -100,7 +112,7 @@ impl Apply for Writer {
             let (namespace, name) = key.split_once('/')?;
             Writer::pods(self).by_name(namespace, name)
         };
-        // What a core alone has spoken of says nothing about what a source has shown.
+        // A pod that only a core has assumed says nothing about what sources have delivered.
         Writer::pods(self).by_uid(uid).or_else(named).filter(|pod| self.was_shown(pod))
     }
 

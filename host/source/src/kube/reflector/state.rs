@@ -1,12 +1,14 @@
-//! Where the following of one kind stands, and what comes next: a state machine without any I/O or clock of its own.
+//! The state machine of a reflector: which request comes next, and what to do with the outcome of the last. It has no I/O and
+//! no clock.
 //!
-//! [`Course::step`] takes what has happened and says what to do with it; [`Course::state`] is what to do next.
+//! [`Reflector::step`] takes an outcome and returns its effect; [`Reflector::state`] is what to do next.
 //!
-//! - The first list of a kind, and every later one, counts only when it is whole; a page that fails is asked for again.
-//! - A list is never accepted at a version older than one that has been seen: a server that lags is asked again, for as
-//!   long as it lags. A cluster that was restored from a backup looks the same, and needs a restart of the sidecar.
-//! - A watch goes on from the newest version seen, bookmarks included. Only "410 Gone", what cannot be understood, or
-//!   nothing but refusals for minutes leads to a new list.
+//! - A list counts only when all its pages have been read. A page that fails is requested again.
+//! - A list is never accepted at a resourceVersion older than one that was seen: a server that lags is asked again for as long
+//!   as it lags. A cluster that was restored from a backup looks the same, and needs a restart of the sidecar.
+//! - A watch resumes at the newest resourceVersion seen, bookmarks included. Only "410 Gone", a malformed event, a version of
+//!   the API that is not served any more, or a row of refused watches over minutes lead to a relist.
+//! - A failed request waits: by [`Backoff`], or as long as the server asks for by `Retry-After` (flow control).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -15,47 +17,47 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::failure::Failure;
-use super::kinds::Resource;
+use crate::kube::failure::Failure;
+use crate::kube::kinds::Resource;
 use crate::limits::{UNSERVED_KIND_PERIOD, WATCH_LEAST, WATCH_REFUSALS};
 use nodesift_object::version;
 
-/// What to do next.
+/// What a reflector does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
-    /// Read a page of a list: the one behind this token, the first one without.
+    /// Read a page of a list.
     Listing {
-        /// The token that the page before has given.
+        /// The token from the page before; `None` for the first page.
         next: Option<Arc<str>>,
     },
-    /// Watch what comes after the newest version seen.
+    /// Watch from the newest resourceVersion seen.
     Watching,
-    /// Wait, and then do something else.
+    /// Wait for a backoff.
     Waiting {
-        /// Until when.
+        /// When the wait ends.
         until: Instant,
-        /// What comes then; never another wait.
+        /// What follows; never another wait.
         then: Box<State>,
     },
 }
 
-/// What has happened.
+/// The outcome of what a reflector did.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// A page has been read.
     Page {
         /// `metadata.resourceVersion` of the list.
         version: Arc<str>,
-        /// `metadata.continue`; none on the last page.
+        /// `metadata.continue`; `None` on the last page.
         next: Option<Arc<str>>,
     },
     /// A page could not be read.
     NoPage(Failure),
     /// A watch has ended.
     WatchEnded {
-        /// How.
+        /// How it ended.
         end: End,
-        /// For how long it had been asked for.
+        /// The time since it was requested.
         lasted: Duration,
     },
     /// The wait is over.
@@ -64,50 +66,50 @@ pub(super) enum Outcome {
 
 /// How a watch ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum End {
-    /// The server has ended it, between two events.
+pub(in crate::kube) enum End {
+    /// The server ended it between two events.
     Orderly,
-    /// The connection has broken.
+    /// The connection broke.
     Cut(String),
-    /// Nothing has come for so long that the connection is dead, whatever TCP believes.
+    /// It was still open when it should long have ended, so the connection is dead.
     Silent,
-    /// The server has refused it, or ended it with an error.
+    /// The server refused it, or ended it with an error.
     Failed(Failure),
 }
 
-/// What to do with what has happened, before going on.
+/// What to do with an outcome before the next request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Nothing.
     None,
-    /// Keep the page: more will follow.
+    /// Keep the page: more follow.
     Keep,
-    /// The page was the last one: the list is whole, at this version.
+    /// The page was the last one: the list is complete, at this resourceVersion.
     Whole(Arc<str>),
-    /// Drop the pages read so far; the list begins anew.
-    Relist(Reason),
-    /// Drop the pages read so far: the server does not serve this kind, and there are no objects of it.
+    /// Drop all pages: relist.
+    Relist(RelistReason),
+    /// Drop all pages: the kind is not served and is treated as empty.
     Absent,
 }
 
-/// Why a list begins anew.
+/// Why a reflector relists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Reason {
-    /// The version watched from, or the rest of the list, is no longer known to the server.
+pub(in crate::kube) enum RelistReason {
+    /// 410 Gone: the server has compacted the resourceVersion of the watch, or the token of the list has expired.
     Expired,
     /// The list was older than what had been seen.
     Lagging,
-    /// What came could not be understood.
+    /// The server sent something malformed.
     Malformed,
-    /// The version of the API is not served, or no longer.
+    /// This version of the API is not served, or not any more.
     NotServed,
-    /// The server goes on refusing to watch from the version that was reached.
+    /// The server refused [`WATCH_REFUSALS`] watches in a row.
     Refused,
 }
 
-impl Reason {
-    /// The name under which it is counted.
-    pub(super) fn name(self) -> &'static str {
+impl RelistReason {
+    /// The value of the metric's label.
+    pub(in crate::kube) fn name(self) -> &'static str {
         match self {
             Self::Expired => "expired",
             Self::Lagging => "lagging",
@@ -118,32 +120,32 @@ impl Reason {
     }
 }
 
-/// The following of one kind.
+/// The state of listing and watching one kind.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct Reflector {
     state: State,
     resource: Resource,
-    /// Which of the resource's API versions is asked for.
+    /// Index into [`Resource::versions`] of the API version that is requested.
     api_version: usize,
-    /// The newest version seen, by list, event or bookmark.
+    /// The newest resourceVersion seen, by list, event or bookmark.
     newest: Arc<str>,
-    /// The version of the list in progress: its first page's, so that a watch from there misses nothing of any page.
+    /// The resourceVersion of the list in progress: that of its first page, so that a watch from there misses nothing.
     list_version: Arc<str>,
-    /// Whether the watch in progress has told anything new.
+    /// Whether the watch in progress has brought a newer version.
     progressed: bool,
-    /// Whether anything has gone well since a list was last begun anew; only then is the next one begun without waiting.
+    /// Whether anything has succeeded since the last relist; only then the next relist does not wait.
     settled: bool,
-    /// Whether a list has ever been whole.
+    /// Whether a list has ever been completed.
     served: bool,
-    /// Whether it has been said that the kind is not served.
+    /// Whether [`Effect::Absent`] has been returned.
     absent: bool,
-    /// How many watches in a row were refused, without anything having gone well between.
+    /// Watches refused in a row, without a success between them.
     refusals: u32,
     backoff: Backoff,
 }
 
-impl Course {
-    /// Begins with a list.
+impl Reflector {
+    /// A reflector that begins with a list. `random` gives the jitter of its backoff.
     pub(super) fn new(resource: Resource, random: fastrand::Rng) -> Self {
         Self {
             state: State::Listing { next: None },
@@ -175,8 +177,8 @@ impl Course {
         self.resource.watch_uri(self.api_version, &self.newest, seconds)
     }
 
-    /// A watch has told of an object, or of nothing, at a version. Says how it stands to the newest one before; none
-    /// where the two cannot be compared and the order of arrival has to do.
+    /// An event or bookmark has arrived at a resourceVersion. Returns how that compares with the newest before; `None` where
+    /// the two cannot be compared, and the order of arrival decides.
     pub(super) fn reached(&mut self, seen: &Arc<str>) -> Option<Ordering> {
         let order = version::compare(seen, &self.newest);
         if seen != &self.newest && order != Some(Ordering::Less) && !seen.is_empty() {
@@ -188,7 +190,7 @@ impl Course {
         order
     }
 
-    /// Goes on from what has happened.
+    /// Advances by an outcome.
     pub(super) fn step(&mut self, outcome: Outcome, now: Instant) -> Effect {
         match (outcome, self.state.clone()) {
             (Outcome::Waited, State::Waiting { then, .. }) => {
@@ -201,7 +203,7 @@ impl Course {
             }
             (Outcome::NoPage(failure), State::Listing { next }) => self.failed(failure, State::Listing { next }, now),
             (Outcome::WatchEnded { end, lasted }, State::Watching) => self.watch_ended(end, lasted, now),
-            // Whoever drives this reports on what `state` asked for.
+            // Cannot happen: outcomes are those of what `state` asked for.
             (_, _) => Effect::None,
         }
     }
@@ -210,7 +212,7 @@ impl Course {
         if is_first {
             if version::compare(&version, &self.newest) == Some(Ordering::Less) {
                 self.wait(State::Listing { next: None }, None, now);
-                return Effect::Relist(Reason::Lagging);
+                return Effect::Relist(RelistReason::Lagging);
             }
             self.list_version = version;
         }
@@ -240,22 +242,22 @@ impl Course {
         Effect::None
     }
 
-    /// What a failure leads to; `again` is what failed.
+    /// The effect of a failure; `again` is the request that failed.
     fn failed(&mut self, failure: Failure, again: State, now: Instant) -> Effect {
         match failure {
-            Failure::Expired { .. } => self.begin_anew(Reason::Expired, now),
+            Failure::Expired { .. } => self.relist(RelistReason::Expired, now),
             Failure::Malformed(_) => {
                 self.wait(State::Listing { next: None }, None, now);
-                Effect::Relist(Reason::Malformed)
+                Effect::Relist(RelistReason::Malformed)
             }
             Failure::NotServed { .. } => self.not_served(&again, now),
-            // From this version on the server cannot, or does not want to, and never will.
+            // The server cannot serve a watch from this version.
             Failure::Refused { .. } if again == State::Watching && self.refusals + 1 >= WATCH_REFUSALS => {
                 self.refusals = 0;
                 self.wait(State::Listing { next: None }, failure.retry_after(), now);
-                Effect::Relist(Reason::Refused)
+                Effect::Relist(RelistReason::Refused)
             }
-            // A denial too: an API server that has just started denies everything until it knows who may do what.
+            // A denial too: an API server that has just started denies everything until it has loaded its RBAC rules.
             failure @ (Failure::NotNow { .. }
             | Failure::Denied { .. }
             | Failure::Refused { .. }
@@ -269,28 +271,28 @@ impl Course {
         }
     }
 
-    /// Tries the versions of the API from the best to the last. A kind that has once been served and is not any more keeps
-    /// its objects: that an API server has forgotten one is less likely than that something in between is wrong.
+    /// Tries the versions of the API from the best to the last. A kind that was served before keeps its objects: an error
+    /// between here and the API server is more likely than an API server that has stopped serving the kind.
     fn not_served(&mut self, again: &State, now: Instant) -> Effect {
         let list = State::Listing { next: None };
         let was_listing = matches!(again, State::Listing { .. });
         if !was_listing {
             self.api_version = 0;
-            return self.begin_anew(Reason::NotServed, now);
+            return self.relist(RelistReason::NotServed, now);
         }
         if self.api_version + 1 < self.resource.versions.len() {
             self.api_version += 1;
             self.state = list;
-            return Effect::Relist(Reason::NotServed);
+            return Effect::Relist(RelistReason::NotServed);
         }
         self.api_version = 0;
         if self.served || !self.resource.is_optional() {
             let until = now + self.backoff.longest(now);
             self.state = State::Waiting { until, then: Box::new(list) };
-            return Effect::Relist(Reason::NotServed);
+            return Effect::Relist(RelistReason::NotServed);
         }
         self.state = State::Waiting { until: now + UNSERVED_KIND_PERIOD, then: Box::new(list) };
-        if std::mem::replace(&mut self.absent, true) { Effect::Relist(Reason::NotServed) } else { Effect::Absent }
+        if std::mem::replace(&mut self.absent, true) { Effect::Relist(RelistReason::NotServed) } else { Effect::Absent }
     }
 
     fn begin_watch(&mut self) {
@@ -298,7 +300,7 @@ impl Course {
         self.state = State::Watching;
     }
 
-    fn begin_anew(&mut self, reason: Reason, now: Instant) -> Effect {
+    fn relist(&mut self, reason: RelistReason, now: Instant) -> Effect {
         let list = State::Listing { next: None };
         if std::mem::take(&mut self.settled) {
             self.state = list;
@@ -308,7 +310,7 @@ impl Course {
         Effect::Relist(reason)
     }
 
-    /// Waits as long as failures so far suggest, and at least as long as the server asks for.
+    /// Waits for the backoff, and at least as long as the server asks for by `Retry-After`.
     fn wait(&mut self, then: State, at_least: Option<Duration>, now: Instant) {
         let mut wait = self.backoff.after_failure(now);
         if let Some(asked) = at_least.filter(|asked| *asked > wait) {

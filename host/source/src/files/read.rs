@@ -1,15 +1,11 @@
-//! Cluster files: whatever `kubectl get … -o json|yaml` writes, plain or gzip, one or many, `-` for standard input.
-//!
-//! Nothing is delivered unless everything could be read: the first thing that is wrong is an [`Error`] that names the
-//! file, the object and the field.
+//! Reading and unpacking files, and refusing duplicates. Start at [`read`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use super::Skipped;
 use super::items::{self, Item, ItemError};
 use crate::limits::CLUSTER_FILE_BYTES;
 use nodesift_object::{Kind, Object, Pod};
@@ -20,44 +16,44 @@ pub enum Error {
     /// The file cannot be opened or read.
     #[error("{file}: {source}")]
     Read {
-        /// As it was named.
+        /// The file as it was named.
         file: String,
-        /// Why.
+        /// What the system reports.
         source: std::io::Error,
     },
-    /// The file, unpacked, is larger than any cluster.
+    /// The file, unpacked, is larger than [`CLUSTER_FILE_BYTES`].
     #[error("{file}: more than {} GiB unpacked", CLUSTER_FILE_BYTES >> 30)]
     TooLarge {
-        /// As it was named.
+        /// The file as it was named.
         file: String,
     },
-    /// There is nothing in the file.
+    /// The file holds nothing.
     #[error("{file}: empty; expected what `kubectl get nodes,pods -A -o json` writes")]
     Empty {
-        /// As it was named.
+        /// The file as it was named.
         file: String,
     },
     /// Something in the file is wrong.
     #[error("{file}: {source}")]
     Item {
-        /// As it was named.
+        /// The file as it was named.
         file: String,
-        /// What, and where.
+        /// What is wrong, with its place in the file.
         source: Box<ItemError>,
     },
-    /// Two objects of one kind have one name.
+    /// Two objects of one kind have the same name.
     #[error("{kind} {name:?} is there twice: {first} and {second}")]
     Duplicate {
         /// Their kind.
         kind: Kind,
-        /// Their name, with the namespace where they have one.
+        /// `namespace/name` of namespaced objects, else the name.
         name: String,
         /// File and place of the first.
         first: String,
         /// File and place of the second.
         second: String,
     },
-    /// Two pods of different names have one UID.
+    /// Two pods of different names have the same UID.
     #[error("pod UID {uid:?} is there twice: {first} and {second}")]
     DuplicateUid {
         /// `metadata.uid`.
@@ -69,16 +65,23 @@ pub enum Error {
     },
 }
 
-/// What files hold.
+/// What files contain.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The objects of the kinds that matter, in order.
+    /// The objects of the kinds that the cache keeps, in order.
     pub objects: Vec<Object>,
-    /// Objects of other kinds, counted.
+    /// How many objects of other kinds were skipped.
     pub skipped: Skipped,
 }
 
+/// How many objects were skipped, by kind.
+pub type Skipped = BTreeMap<String, usize>;
+
 /// Reads cluster files.
+///
+/// # Errors
+///
+/// The first problem of any file.
 pub fn read(files: &[PathBuf]) -> Result<Contents, Error> {
     let mut contents = Contents::default();
     let mut places = Places::default();
@@ -90,7 +93,11 @@ pub fn read(files: &[PathBuf]) -> Result<Contents, Error> {
     Ok(contents)
 }
 
-/// Reads one cluster file that is already in memory, under a name for messages.
+/// Reads one cluster file that is already in memory. Messages call it `name`.
+///
+/// # Errors
+///
+/// The first problem of the file.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Contents, Error> {
     let mut contents = Contents::default();
     let bytes = unpack(name, bytes.to_vec())?;
@@ -98,7 +105,11 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Contents, Error> {
     Ok(contents)
 }
 
-/// Reads files of pods, each with its whole object as JSON text; objects of other kinds are counted as skipped.
+/// Reads files of pods, each with its object as JSON text. Objects of other kinds are counted as skipped.
+///
+/// # Errors
+///
+/// The first problem of any file.
 pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Skipped), Error> {
     let (mut pods, mut skipped) = (Vec::new(), Skipped::new());
     let mut places = Places::default();
@@ -113,20 +124,24 @@ pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Skipped), Error> {
     Ok((pods, skipped))
 }
 
-/// A pod, and its whole object as JSON text.
+/// A pod, and its object as JSON text.
 pub type WholePod = (Box<Pod>, String);
 
-/// Where each object was, to tell about duplicates.
+/// The place of each object, for messages about duplicates.
 #[derive(Default)]
 struct Places {
     /// By kind and key.
     names: HashMap<(Kind, String), String>,
-    /// Of pods, by UID, with the pod's key.
+    /// Of pods: key and place, by UID.
     uids: HashMap<String, (String, String)>,
 }
 
 impl Places {
-    /// Remembers an object's place, or says which one had its name or UID before.
+    /// Adds an object.
+    ///
+    /// # Errors
+    ///
+    /// Where another object has its name or UID.
     fn insert(&mut self, object: &Object, place: String) -> Result<(), Error> {
         let (kind, name) = (object.kind(), object.key());
         if let Some(first) = self.names.get(&(kind, name.clone())) {
@@ -147,6 +162,7 @@ impl Places {
     }
 }
 
+/// Gives each object of a file to `take`, counts the others, and refuses duplicates.
 fn parse_into(
     file: &str,
     bytes: &[u8],
@@ -165,7 +181,7 @@ fn parse_into(
                 let place = format!("{file}: {}", item.place);
                 match places.insert(&item.object, place) {
                     Ok(()) => take(*item),
-                    // The first one is told.
+                    // The first duplicate is reported.
                     Err(error) => duplicate = duplicate.take().or(Some(error)),
                 }
             }
@@ -218,6 +234,3 @@ fn unpack(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
     }
     Ok(bytes)
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,25 @@
+//! A policy document, typed and checked: defaults are filled in, and every reference inside the document holds.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `policy` | [`Policy`] and what it consists of |
+//! | `read` | file or text → [`Policy`]: the only way to get one |
+//! | `check` | the document as written → [`Policy`], or every problem that it has |
+//! | `annotation_key` | the API server's rule for annotation keys |
+//! | `select` | a policy reduced to some of its predicates |
+//!
+//! Nothing outside the document is looked at except the names of the built-ins. Whether a module exists and imports only
+//! what it may is checked by [`activate`](crate::activate). Start at [`Policy::read`].
+
+mod annotation_key;
+mod check;
+mod policy;
+mod read;
+mod select;
+
+pub use policy::{API_VERSION, DEFAULT_SCHEDULER, KIND, ModuleSource, Policy, PredicateSpec, SpecLimits};
+pub use read::PolicyError;
+pub use select::SelectError;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! From a file or text to a [`Policy`]. Start at [`Policy::read_file`].
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::check;
+use super::policy::Policy;
+use crate::document::{self, Problem};
+use crate::limits::POLICY_FILE_BYTES;
+
+/// Why a policy cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// The file cannot be opened or read.
+    #[error("{}: {source}", .path.display())]
+    Read {
+        /// The policy's file.
+        path: PathBuf,
+        /// What the system reports.
+        source: std::io::Error,
+    },
+    /// The file is larger than [`POLICY_FILE_BYTES`].
+    #[error("{}: more than {} KiB: not a policy", .path.display(), POLICY_FILE_BYTES >> 10)]
+    TooLarge {
+        /// The policy's file.
+        path: PathBuf,
+    },
+    /// The document has problems: all that were found, at least one, in the order of lines.
+    #[error("{}", listed(.name, .problems))]
+    Invalid {
+        /// The document's file, or another name for it.
+        name: String,
+        /// The problems.
+        problems: Vec<Problem>,
+    },
+}
+
+/// Problems, each on a line that begins with the document's name.
+fn listed(name: &str, problems: &[Problem]) -> String {
+    let line = |problem: &Problem| {
+        // An editor opens `file:line:column:`.
+        let colon = if problem.line > 0 { ":" } else { ": " };
+        format!("{name}{colon}{problem}")
+    };
+    problems.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+impl Policy {
+    /// Reads a policy's file. `builtins` are the names of the built-in predicates.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError::Read`] and [`PolicyError::TooLarge`] for the file, [`PolicyError::Invalid`] for its content.
+    pub fn read_file(path: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
+        let read = |source| PolicyError::Read { path: path.to_owned(), source };
+        let mut text = String::new();
+        let file = File::open(path).map_err(read)?;
+        let bytes = file.take(POLICY_FILE_BYTES + 1).read_to_string(&mut text).map_err(read)?;
+        if bytes as u64 > POLICY_FILE_BYTES {
+            return Err(PolicyError::TooLarge { path: path.to_owned() });
+        }
+        Self::read(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")), builtins)
+    }
+
+    /// Reads a policy's text. Messages call the document `name`; relative paths of modules are joined to `folder`.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError::Invalid`] with everything that is wrong, or with the first problem of a text that cannot be parsed.
+    pub fn read(text: &str, name: &str, folder: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
+        let invalid = |problems| PolicyError::Invalid { name: name.to_owned(), problems };
+        let document = document::read(text).map_err(|problem| invalid(vec![problem]))?;
+        check::check(&document, folder, builtins).map_err(invalid)
+    }
+}

@@ -1,0 +1,74 @@
+//! How a listed object differs from the one that is held. Start at [`drift`].
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::change::{Compiled, Identity, Record};
+use crate::feed::Ledger;
+use nodesift_cache::Writer;
+use nodesift_object::Kind;
+use nodesift_object::version::compare;
+
+/// How an object differs between the server's list and the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum DriftKind {
+    /// It is listed and not held.
+    Missing,
+    /// It is held and not listed.
+    Extra,
+    /// It is held at an older version.
+    Outdated,
+    /// It is held at this version with another content.
+    Different,
+}
+
+impl fmt::Display for DriftKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "listed and not held",
+            Self::Extra => "held and not listed",
+            Self::Outdated => "held at an older version",
+            Self::Different => "held with another content",
+        })
+    }
+}
+
+/// How a listed object differs from what is held of it; `None` where it does not, or where nothing can be said.
+pub(super) fn drift(object: &Compiled, ledger: &Ledger, writer: &Writer) -> Option<DriftKind> {
+    if matches!(object.record, Record::Unreadable) {
+        return None;
+    }
+    let Identity { kind, key, uid, version } = &object.identity;
+    let held: Option<Arc<str>> = match kind {
+        Kind::Pod => {
+            let pod = writer.pods().by_uid(uid).filter(|pod| writer.was_shown(pod));
+            pod.map(|pod| Arc::clone(&pod.resource_version))
+        }
+        _ => ledger.held(*kind, key).filter(|held| held.uid == *uid).map(|held| Arc::clone(&held.version)),
+    };
+    let ended = matches!(object.record, Record::EndedPod);
+    let Some(held) = held else {
+        return (!ended && !ledger.is_deleted(&object.identity)).then_some(DriftKind::Missing);
+    };
+    match compare(&held, version) {
+        Some(Ordering::Less) => Some(DriftKind::Outdated),
+        Some(Ordering::Equal) if ended || !holds(object, writer) => Some(DriftKind::Different),
+        _ => None,
+    }
+}
+
+/// Whether the cache holds this content.
+fn holds(object: &Compiled, writer: &Writer) -> bool {
+    let key = &object.identity.key;
+    match &object.record {
+        Record::Node(node) => writer.holds_node(node),
+        Record::Pod(pod) => writer.holds_pod(pod),
+        Record::EndedPod => false,
+        Record::Namespace(labels) => writer.holds_namespace(key, labels),
+        Record::DeviceClass(serves) => writer.holds_device_class(key, serves),
+        Record::Workload(workload) => writer.holds_workload(workload),
+        Record::Storage(record) => writer.holds_storage(record),
+        Record::Unreadable => true,
+    }
+}

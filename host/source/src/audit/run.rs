@@ -1,0 +1,249 @@
+//! [`Audit`]: when and what is checked, and how drift is reported and repaired.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+use super::compare::{DriftKind, drift};
+use super::metrics::{Metrics, OfPart, Part};
+use crate::change::{Compiled, Identity, Record};
+use crate::feed::{Feed, Held};
+use crate::kube::Listed;
+use crate::limits::{AUDIT_OBJECTS, AUDIT_PERIOD, AUDIT_ROWS, AUDIT_SETTLE};
+use nodesift_cache::metadata::PodRecord;
+use nodesift_cache::{Drift, Reader, SharedWriter, Writer};
+use nodesift_object::Kind;
+use nodesift_object::version::is_newer;
+
+/// Lists all objects of a kind, at least as new as any state that was observed before.
+pub type List = Box<dyn Fn(Kind) -> BoxFuture<'static, Result<Listed, Box<dyn Error + Send + Sync>>> + Send + Sync>;
+
+/// Objects that differ from a list and may have drifted, by UID.
+type Suspects = FxHashMap<Arc<str>, (DriftKind, Identity)>;
+
+/// Compares the cache with itself and with the server, and repairs drift.
+pub struct Audit {
+    writer: SharedWriter,
+    reader: Reader,
+    feed: Feed,
+    kinds: Vec<Kind>,
+    list: List,
+    pub(super) metrics: Metrics,
+    wanted: Arc<Notify>,
+    /// Whether drift aborts the process, for tests.
+    is_fatal: bool,
+}
+
+impl fmt::Debug for Audit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Audit").field("kinds", &self.kinds).finish_non_exhaustive()
+    }
+}
+
+/// The environment variable that makes drift abort the process, for tests of the whole program.
+const FATAL: &str = "NODESIFT_AUDIT_ABORTS";
+
+impl Audit {
+    /// An audit of the cache that `feed` writes, against lists of `kinds`. Without kinds, as with files, only the cells are
+    /// checked.
+    pub fn new(writer: SharedWriter, feed: Feed, kinds: Vec<Kind>, list: List, metrics: Metrics) -> Self {
+        let is_fatal = std::env::var_os(FATAL).is_some_and(|value| !value.is_empty());
+        let reader = writer.lock().reader();
+        Self { writer, reader, feed, kinds, list, metrics, wanted: Arc::default(), is_fatal }
+    }
+
+    /// Notifying it starts a self-check now.
+    pub fn wanted(&self) -> Arc<Notify> {
+        Arc::clone(&self.wanted)
+    }
+
+    /// Checks every [`AUDIT_PERIOD`], with up to half of it as jitter, and on request. Never returns.
+    pub async fn run(self) {
+        loop {
+            let jitter = AUDIT_PERIOD.mul_f64(fastrand::f64() / 2.0);
+            tokio::select! {
+                () = sleep(AUDIT_PERIOD + jitter) => {}
+                () = self.wanted.notified() => {}
+            }
+            let differences = self.once().await;
+            tracing::info!(differences, "self-check completed");
+        }
+    }
+
+    /// Checks once; returns how many differences were found and repaired.
+    pub async fn once(&self) -> usize {
+        let began = Instant::now();
+        let mut differences = self.cells().await;
+        for kind in &self.kinds {
+            differences += match self.objects(*kind).await {
+                Ok(differences) => differences,
+                Err(error) => {
+                    self.metrics.failures.inc();
+                    tracing::warn!(%kind, %error, "kind not compared: no usable list");
+                    0
+                }
+            };
+        }
+        self.metrics.runs.inc();
+        self.metrics.duration.set(began.elapsed().as_secs_f64());
+        differences
+    }
+
+    /// Checks that every pod is counted on its node, and recounts every row.
+    async fn cells(&self) -> usize {
+        let mut found = 0;
+        let pods = self.reader.pods().all();
+        for pods in pods.chunks(AUDIT_OBJECTS) {
+            found += self.check(found == 0, |writer| writer.audit_pods(pods));
+            tokio::task::yield_now().await;
+        }
+        let mut from = 0;
+        loop {
+            if from >= self.writer.lock().audit_rows() {
+                return found;
+            }
+            found += self.check(found == 0, |writer| writer.audit(from..from.saturating_add(AUDIT_ROWS)));
+            from = from.saturating_add(AUDIT_ROWS);
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Has the writer check and repair a part; returns how many differences it found.
+    fn check(&self, is_first: bool, check: impl FnOnce(&mut Writer) -> Vec<Drift>) -> usize {
+        let differences = {
+            let mut writer = self.writer.lock();
+            let differences = check(&mut writer);
+            if !differences.is_empty() {
+                writer.publish();
+            }
+            differences
+        };
+        if let Some(first) = differences.first() {
+            self.report(Part::Cells, is_first, differences.len(), first);
+        }
+        differences.len()
+    }
+
+    /// Compares what is held of a kind with the server's list, and repairs what has drifted.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no list to compare with.
+    async fn objects(&self, kind: Kind) -> Result<usize, Box<dyn Error + Send + Sync>> {
+        let Some(listed) = self.list(kind).await? else { return Ok(0) };
+        let suspects = self.compare(kind, &listed).await;
+        if suspects.is_empty() {
+            return Ok(0);
+        }
+        sleep(AUDIT_SETTLE).await;
+        let Some(listed) = self.list(kind).await? else { return Ok(0) };
+        let mut still = self.compare(kind, &listed).await;
+        still.retain(|uid, (drift, _)| suspects.get(uid).is_some_and(|(before, _)| before == drift));
+        if let Some((drift, identity)) = still.values().min_by(|a, b| a.1.key.cmp(&b.1.key)) {
+            let version = &identity.version;
+            let first = format!("{kind} {} (version {version}): {drift}", identity.key);
+            self.report(Part::Objects, true, still.len(), &first);
+        }
+        let deleted = still
+            .values()
+            .filter(|(drift, _)| *drift == DriftKind::Extra)
+            .map(|(_, identity)| identity.clone())
+            .collect();
+        let has_drifted = |object: &Compiled| still.contains_key(&object.identity.uid);
+        self.feed.repair(listed.objects.into_iter().filter(has_drifted).collect(), deleted);
+        Ok(still.len())
+    }
+
+    /// The server's list; `None` where it does not serve the kind: objects that it served before stay.
+    ///
+    /// # Errors
+    ///
+    /// Where the list fails, or is older than what had been seen before it was requested: nothing is repaired by such a list.
+    async fn list(&self, kind: Kind) -> Result<Option<Listed>, Box<dyn Error + Send + Sync>> {
+        let known = {
+            let ledger = self.feed.ledger().lock();
+            let observed = self.writer.lock().observed_version(kind);
+            [ledger.listed(kind), observed]
+        };
+        let listed = (self.list)(kind).await?;
+        if listed.version.is_empty() && listed.objects.is_empty() {
+            return Ok(None);
+        }
+        match known.into_iter().flatten().find(|known| is_newer(known, &listed.version)) {
+            Some(known) => Err(format!("the server's list, at version {}, lags behind {known}", listed.version).into()),
+            None => Ok(Some(listed)),
+        }
+    }
+
+    /// What differs between the cache and a list.
+    async fn compare(&self, kind: Kind, listed: &Listed) -> Suspects {
+        let mut suspects = Suspects::default();
+        for chunk in listed.objects.chunks(AUDIT_OBJECTS) {
+            {
+                let ledger = self.feed.ledger().lock();
+                let writer = self.writer.lock();
+                for object in chunk {
+                    if let Some(drift) = drift(object, &ledger, &writer) {
+                        suspects.insert(Arc::clone(&object.identity.uid), (drift, object.identity.clone()));
+                    }
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+        let uids: FxHashSet<&str> = listed.objects.iter().map(|object| &*object.identity.uid).collect();
+        // A listed object without a readable UID may be any object that is held under its key.
+        let unknown = listed.objects.iter().filter(|object| matches!(object.record, Record::Unreadable));
+        let unknown = unknown.filter(|object| object.is_without_uid());
+        let unknown: FxHashSet<&str> = unknown.map(|object| &*object.identity.key).collect();
+        for held in self.held(kind) {
+            let is_listed = uids.contains(&*held.uid) || unknown.contains(&*held.key);
+            if !is_listed && !is_newer(&held.version, &listed.version) {
+                // Deleted at the version of the list at the latest.
+                let deleted = Identity { version: Arc::clone(&listed.version), ..held };
+                suspects.insert(Arc::clone(&deleted.uid), (DriftKind::Extra, deleted));
+            }
+        }
+        suspects
+    }
+
+    /// All objects of a kind that are held.
+    fn held(&self, kind: Kind) -> Vec<Identity> {
+        if kind == Kind::Pod {
+            let writer = self.writer.lock();
+            let mut pods = writer.pods().all();
+            pods.retain(|pod| writer.was_shown(pod));
+            drop(writer);
+            let identity = |pod: &Arc<PodRecord>| Identity {
+                kind,
+                key: Arc::from(format!("{}/{}", pod.namespace, pod.name)),
+                uid: Arc::clone(&pod.uid),
+                version: Arc::clone(&pod.resource_version),
+            };
+            return pods.iter().map(identity).collect();
+        }
+        let ledger = self.feed.ledger().lock();
+        let identity = |(key, held): (&Arc<str>, &Held)| Identity {
+            kind,
+            key: Arc::clone(key),
+            uid: Arc::clone(&held.uid),
+            version: Arc::clone(&held.version),
+        };
+        ledger.all(kind).map(identity).collect()
+    }
+
+    /// Counts and logs drift.
+    fn report(&self, part: Part, is_first: bool, differences: usize, first: &dyn fmt::Display) {
+        self.metrics.differences.get_or_create(&OfPart { part }).inc_by(differences as u64);
+        if is_first {
+            tracing::error!(differences, %first, "cache drift repaired");
+        }
+        if self.is_fatal {
+            std::process::abort();
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the handle and the worker of a feed share. Everything here is short work under one lock.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::metrics::Metrics;
+use super::queue::{Absorbed, Queue};
+use super::waiters::Waiters;
+use nodesift_object::Kind;
+
+/// How far the feed is behind its sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Objects that wait in the queue, those of lists included.
+    pub objects: usize,
+    /// How long the oldest change that is not published has waited.
+    pub age: Duration,
+}
+
+/// Shared by all clones of a feed and its worker.
+pub(super) struct Shared {
+    pub(super) intake: Mutex<Intake>,
+    /// Signalled when the queue is no longer empty, and when the feed closes.
+    pub(super) arrived: Condvar,
+    /// What is wrong at the moment, for operators.
+    pub(super) remark: Mutex<Option<String>>,
+    pub(super) metrics: Metrics,
+}
+
+#[derive(Default)]
+pub(super) struct Intake {
+    pub(super) queue: Queue,
+    /// When the oldest change of the batch that the worker is applying was queued.
+    pub(super) in_progress: Option<Instant>,
+    pub(super) waiters: Waiters,
+    /// By kind, what is held until its first list is synced.
+    pub(super) guards: FxHashMap<Kind, Vec<Box<dyn Send>>>,
+    /// Kinds of whose first list every object has been applied.
+    pub(super) synced: FxHashSet<Kind>,
+    pub(super) closed: bool,
+}
+
+impl Shared {
+    /// Nothing queued.
+    pub(super) fn new(metrics: Metrics) -> Self {
+        Self { intake: Mutex::default(), arrived: Condvar::new(), remark: Mutex::default(), metrics }
+    }
+
+    /// Lets `push` add to the queue, and wakes the worker where the queue was empty.
+    pub(super) fn enqueue(&self, push: impl FnOnce(&mut Queue, Instant) -> Absorbed) {
+        let mut intake = self.intake.lock();
+        let was_empty = intake.queue.is_empty();
+        let absorbed = push(&mut intake.queue, Instant::now());
+        drop(intake);
+        self.metrics.merged.inc_by(absorbed.merged);
+        self.metrics.stale.inc_by(absorbed.stale);
+        if was_empty {
+            self.arrived.notify_one();
+        }
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        let intake = self.intake.lock();
+        let since = intake.in_progress.into_iter().chain(intake.queue.since()).min();
+        Backlog { objects: intake.queue.depth(), age: since.map_or(Duration::ZERO, |since| since.elapsed()) }
+    }
+}

@@ -1,0 +1,12 @@
+//! Lists: all objects of a kind at one resourceVersion, read page by page.
+//!
+//! - `pages` holds the pages of one list in progress, for the reflector and the lister. It decodes while the next page is read.
+//! - `lister` reads a list from the first page to the last, for the audit.
+//!
+//! A list is delivered whole or not at all.
+
+mod lister;
+mod pages;
+
+pub use lister::{Listed, Lister};
+pub(super) use pages::Pages;

@@ -1,0 +1,21 @@
+//! The reflector: lists a kind, watches it from the list's resourceVersion, and relists when the watch cannot go on.
+//!
+//! ```text
+//! task ─┬─ state      what comes next: a pure state machine, without I/O or clock
+//!       │   └ backoff   how long a failed request waits
+//!       ├─ lines      chunks of a watch → whole lines
+//!       ├─ events     lines → watch events
+//!       └─ unreadable how often objects that do not decode are logged
+//! ```
+//!
+//! Every kind has a task of its own. Lists are read with [`Pages`](super::list::Pages). Start at
+//! [`ReflectorTask`](task::ReflectorTask) for what is done, at [`Reflector`](state::Reflector) for when.
+
+mod backoff;
+mod events;
+mod lines;
+#[cfg(test)]
+pub(super) mod script;
+pub(super) mod state;
+pub(super) mod task;
+mod unreadable;

@@ -1,0 +1,283 @@
+//! The task of one kind: makes the requests that its [`Reflector`] asks for, and delivers what they bring. Start at
+//! [`ReflectorTask::run`].
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::events::events;
+use super::lines::Lines;
+use super::state::{Effect, End, Outcome, Reflector, RelistReason, State};
+use super::unreadable::UnreadableLog;
+use crate::change::{Change, Compiler, ObjectChange};
+use crate::freshness::Freshness;
+use crate::kube::decode::{Unreadable, WatchEvent};
+use crate::kube::failure::{Failure, plain};
+use crate::kube::kinds::{self, Resource};
+use crate::kube::list::Pages;
+use crate::kube::metrics::Metrics;
+use crate::kube::server::Server;
+use crate::limits::{WATCH_DECODE_INLINE_BYTES, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
+use crate::yield_budget::YieldBudget;
+use nodesift_object::Kind;
+
+/// Takes changes that arrived together. It must not block.
+pub type Deliver = Arc<dyn Fn(Vec<Change>) + Send + Sync>;
+
+/// Lists and watches one kind.
+pub(in crate::kube) struct ReflectorTask<S> {
+    kind: Kind,
+    server: Arc<S>,
+    compiler: Compiler,
+    deliver: Deliver,
+    freshness: Freshness,
+    metrics: Metrics,
+    random: fastrand::Rng,
+    unreadable: UnreadableLog,
+    budget: YieldBudget,
+}
+
+impl<S: Server> ReflectorTask<S> {
+    /// A task for one kind that has requested nothing yet.
+    pub(in crate::kube) fn new(
+        kind: Kind,
+        compiler: Compiler,
+        server: Arc<S>,
+        deliver: Deliver,
+        freshness: Freshness,
+        metrics: Metrics,
+    ) -> Self {
+        let random = fastrand::Rng::new();
+        let unreadable = UnreadableLog::default();
+        let budget = YieldBudget::default();
+        Self { kind, server, compiler, deliver, freshness, metrics, random, unreadable, budget }
+    }
+
+    /// Lists and watches until it is dropped.
+    pub(in crate::kube) async fn run(mut self) {
+        let mut reflector = Reflector::new(Resource::of(self.kind), self.random.fork());
+        let mut pages = Pages::new(self.kind, self.compiler.clone());
+        loop {
+            match reflector.state().clone() {
+                State::Waiting { until, .. } => {
+                    sleep_until(until).await;
+                    reflector.step(Outcome::Waited, Instant::now());
+                }
+                State::Listing { next } => self.list_page(&mut reflector, &mut pages, next.as_deref()).await,
+                State::Watching => self.watch(&mut reflector).await,
+            }
+        }
+    }
+
+    /// Requests one page of a list.
+    async fn list_page(&mut self, reflector: &mut Reflector, pages: &mut Pages, next: Option<&str>) {
+        let page = match self.server.list_page(&reflector.list_uri(next)).await {
+            Ok(body) => pages.add(body).await,
+            Err(failure) => Err(failure),
+        };
+        let outcome = match page {
+            Ok(head) => Outcome::Page { version: head.version, next: head.next.map(Arc::from) },
+            Err(failure) => {
+                self.failed("list", &failure);
+                Outcome::NoPage(failure)
+            }
+        };
+        match reflector.step(outcome, Instant::now()) {
+            Effect::None | Effect::Keep => {}
+            Effect::Whole(version) => self.deliver_list(reflector, pages, version).await,
+            Effect::Relist(reason) => {
+                pages.clear();
+                self.note_relist(reason);
+            }
+            Effect::Absent => {
+                pages.clear();
+                tracing::info!(kind = %self.kind, "kind not served; treated as empty");
+                let version = Arc::default();
+                (self.deliver)(vec![Change::Replaced { kind: self.kind, objects: Vec::new(), version }]);
+            }
+        }
+    }
+
+    /// Delivers a list of which all pages have been read.
+    async fn deliver_list(&mut self, reflector: &mut Reflector, pages: &mut Pages, version: Arc<str>) {
+        match pages.finish().await {
+            Ok((objects, unreadable)) => {
+                tracing::info!(kind = %self.kind, objects = objects.len(), version = &*version, "listed");
+                unreadable.iter().for_each(|unreadable| self.note_unreadable(unreadable));
+                self.metrics.list(self.kind);
+                self.freshness.confirm(self.kind);
+                (self.deliver)(vec![Change::Replaced { kind: self.kind, objects, version }]);
+            }
+            Err(failure) => {
+                pages.clear();
+                self.failed("list", &failure);
+                let end = End::Failed(failure);
+                reflector.step(Outcome::WatchEnded { end, lasted: Duration::ZERO }, Instant::now());
+            }
+        }
+    }
+
+    /// Watches until the watch ends.
+    async fn watch(&mut self, reflector: &mut Reflector) {
+        let began = Instant::now();
+        let seconds = self.random.u64(WATCH_SECONDS);
+        // The server ends the watch by itself before this; a connection that is still open then is dead.
+        let deadline = began + Duration::from_secs(seconds) + WATCH_SILENCE;
+        let end = match timeout_at(deadline, self.server.watch(&reflector.watch_uri(seconds))).await {
+            Ok(Ok(chunks)) => self.read_watch(reflector, chunks, deadline).await,
+            Ok(Err(failure)) => End::Failed(failure),
+            Err(_) => End::Silent,
+        };
+        self.metrics.watch(self.kind, &end);
+        match &end {
+            // It was open for a while and had sent everything.
+            End::Orderly if began.elapsed() >= WATCH_LEAST => self.freshness.confirm(self.kind),
+            End::Orderly => {}
+            End::Cut(reason) => tracing::info!(kind = %self.kind, reason, "watch connection broken"),
+            End::Silent => tracing::warn!(kind = %self.kind, "watch timed out: connection dead"),
+            End::Failed(failure) => self.failed("watch", failure),
+        }
+        let effect = reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
+        if let Effect::Relist(reason) = effect {
+            self.note_relist(reason);
+        }
+    }
+
+    /// Reads a watch to its end.
+    async fn read_watch(&mut self, reflector: &mut Reflector, mut chunks: S::Chunks, deadline: Instant) -> End {
+        let mut lines = Lines::default();
+        loop {
+            let chunk = match timeout_at(deadline, chunks.next()).await {
+                Ok(Some(Ok(chunk))) => chunk,
+                Ok(Some(Err(failure))) => return End::Cut(failure.to_string()),
+                Ok(None) => return End::Orderly,
+                Err(_) => return End::Silent,
+            };
+            let whole = match lines.push(&chunk) {
+                Ok(whole) => whole,
+                Err(failure) => return End::Failed(failure),
+            };
+            let (events, failure) = self.decode(whole).await;
+            self.deliver_events(reflector, events);
+            if let Some(failure) = failure {
+                self.metrics.event(self.kind, "error");
+                return End::Failed(failure);
+            }
+        }
+    }
+
+    /// Decodes lines: a few here, many on a thread for blocking work.
+    async fn decode(&mut self, lines: Vec<u8>) -> (Vec<WatchEvent>, Option<Failure>) {
+        if lines.len() <= WATCH_DECODE_INLINE_BYTES {
+            return events(self.kind, &lines, &self.compiler, || ());
+        }
+        let (kind, compiler) = (self.kind, self.compiler.clone());
+        let mut budget = std::mem::take(&mut self.budget);
+        let decoded = spawn_blocking(move || {
+            budget.begin();
+            let decoded = events(kind, &lines, &compiler, || budget.tick());
+            (decoded, budget)
+        });
+        let Ok((decoded, budget)) = decoded.await else {
+            return (Vec::new(), Some(Failure::Malformed("decoding panicked; please report this".to_owned())));
+        };
+        self.budget = budget;
+        decoded
+    }
+
+    /// Delivers the changes of events that arrived together, all at once: they are one turn of the feed.
+    fn deliver_events(&mut self, reflector: &mut Reflector, events: Vec<WatchEvent>) {
+        let mut changes = Vec::with_capacity(events.len());
+        let mut versions = Vec::with_capacity(events.len());
+        let kind = self.kind;
+        for event in events {
+            let (label, version, change) = match event {
+                WatchEvent::Applied(object) => {
+                    ("applied", Arc::clone(&object.identity.version), ObjectChange::Applied(object).into())
+                }
+                WatchEvent::Deleted(identity) => {
+                    ("gone", Arc::clone(&identity.version), ObjectChange::Deleted(identity).into())
+                }
+                WatchEvent::Bookmark(version) => ("bookmark", Arc::clone(&version), Change::Bookmark { kind, version }),
+                // What is held of the object stays, but its version has been seen.
+                WatchEvent::Unreadable(object) => {
+                    self.note_unreadable(&object);
+                    let version: Arc<str> = Arc::from(object.version.as_str());
+                    ("unreadable", Arc::clone(&version), Change::Bookmark { kind, version })
+                }
+            };
+            self.metrics.event(kind, label);
+            changes.push(change);
+            versions.push(version);
+        }
+        // First the changes, then the versions: if this task ends between the two, the events are sent again.
+        if !changes.is_empty() {
+            (self.deliver)(changes);
+        }
+        for version in versions {
+            self.reach(reflector, &version);
+        }
+    }
+
+    /// Notes the resourceVersion that the watch has reached.
+    fn reach(&self, reflector: &mut Reflector, version: &Arc<str>) {
+        match reflector.reached(version) {
+            // A server that lags does not confirm that the cache is current.
+            Some(Ordering::Less) => {
+                self.metrics.unordered(self.kind, "back");
+                return;
+            }
+            Some(_) => {}
+            None => self.metrics.unordered(self.kind, "incomparable"),
+        }
+        self.freshness.confirm(self.kind);
+    }
+
+    fn note_relist(&self, reason: RelistReason) {
+        self.metrics.relist(self.kind, reason);
+        tracing::info!(kind = %self.kind, reason = reason.name(), "relisting");
+        if reason == RelistReason::Lagging {
+            tracing::warn!(
+                kind = %self.kind,
+                "list older than the resourceVersion seen before: refused and requested again; \
+                 if the cluster was restored from a backup, restart this sidecar"
+            );
+        }
+    }
+
+    /// Counts and logs a failure: as an error where an operator has to fix it.
+    fn failed(&self, verb: &'static str, failure: &Failure) {
+        self.metrics.failure(self.kind, failure);
+        let kind = self.kind;
+        match failure {
+            Failure::Denied { status: 401, .. } => tracing::error!(
+                %kind, verb, %failure, "unauthorized: the cache keeps its {} as they are until the credentials are renewed",
+                Resource::of(kind).plural
+            ),
+            Failure::Denied { .. } => tracing::error!(
+                %kind, verb, %failure, grant = kinds::permission(kind),
+                "forbidden: the cache keeps its objects as they are until this is granted"
+            ),
+            Failure::Expired { .. } | Failure::NotServed { .. } => {
+                tracing::info!(%kind, verb, %failure, "expired or not served")
+            }
+            failure => tracing::warn!(%kind, verb, %failure, "request failed: retrying"),
+        }
+    }
+
+    fn note_unreadable(&mut self, object: &Unreadable) {
+        self.metrics.unreadable(self.kind);
+        if let Some(unlogged) = self.unreadable.note(Instant::now()) {
+            let key = plain(&object.key);
+            let reason = plain(&object.reason);
+            tracing::warn!(kind = %self.kind, object = key, reason, unlogged, "object does not decode; cached state kept");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
