@@ -1,4 +1,4 @@
-# What one runs here. Every target obtains what it needs first; `make run` and `make test` want no step before them.
+# Commands of this repository. Every target installs what it needs first, so no setup step is needed.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -9,73 +9,72 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
 ARGS ?=
-# What runs in earnest, and is measured, has jemalloc; what is built to try and to test need not wait for it.
+# Features of release builds. Builds of the dev profile go without jemalloc, because its C code builds for minutes.
 RELEASE ?= --features jemalloc
 # CI builds exactly what Cargo.lock says.
 LOCKED ?=
 
-help: ## Lists the targets
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## Builds and starts the sidecar, on a sample cluster unless ARGS names one
+run: build ## Build and start the sidecar, on a sample cluster unless ARGS names one
 	@exec $(CARGO) run --quiet --bin nodesift -- serve $(ARGS)
 
-# Always the whole workspace: a part of it would select other features of the same dependencies and build them again.
+# Always the whole workspace: a part of it selects other features of the same dependencies, which are then built again.
 build: toolchain
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 12 on two cores), most of it the wasm compiler'
 	@$(CARGO) build --workspace $(LOCKED)
 
-test: toolchain ## Runs all tests
+test: toolchain ## Run all tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 16 on two cores), most of it the wasm compiler'
 	@$(CARGO) test --workspace $(LOCKED)
 
-bench: toolchain ## Benchmarks everything: make figures, predicates, preemption, the cache's speed and memory
+bench: toolchain ## Run all benchmarks: make figures, predicates, preemption, allocations, speed and memory of the cache
 	@$(MAKE) --no-print-directory figures ARGS=
 	@$(CARGO) bench --workspace $(LOCKED) $(RELEASE) --bench '*' -- $(ARGS)
 
-figures: toolchain ## Measures whole answers, natively and over the socket: a table, with the aims beside it
+figures: toolchain ## Measure evaluation times, in the sandbox, native and over the socket, with their targets
 	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'
 	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@exec "$${CARGO_TARGET_DIR:-target}/release/nodesift" bench $(ARGS)
 
-# In the profile of the tests, so that CI does not build everything twice: shows that it runs, measures nothing.
-bench-smoke: toolchain ## Runs every benchmark of the smallest cluster once, unmeasured
+# In the dev profile, so that CI does not build everything twice. It shows that the benchmarks run and measures nothing.
+bench-smoke: toolchain ## Run every benchmark of the smallest cluster once, without measuring
 	@$(CARGO) test --workspace $(LOCKED) --bench '*' -- '^1000/'
 
-readme: build ## Starts the sidecar and runs what it and README.md tell people to run
+readme: build ## Run the commands of README.md and those that the sidecar prints
 	tests/readme.sh
 
-# Neither of `make test` nor of CI: the servers take minutes to build, and Go to build them.
-e2e: build ## Runs the sidecar beside a real etcd and a real kube-apiserver
+# Part of neither `make test` nor CI: the servers take minutes to build, and need Go.
+e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
 	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
 	@exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
 
-fmt: ## Formats
+fmt: ## Format the code
 	$(CARGO) fmt --all
 
 style:
 	$(CARGO) fmt --all --check
 
-lint: style toolchain ## Formatting and clippy, warnings refused
+lint: style toolchain ## Check formatting, and run clippy with warnings as errors
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
 
-deny: ## Licences, sources and advisories of dependencies, where cargo-deny is installed
+deny: ## Check bans, licences and sources of dependencies, if cargo-deny is installed
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 		$(CARGO) deny --locked --offline check --hide-inclusion-graph bans licenses sources; \
 	else \
 		echo 'cargo-deny is not installed, dependencies are not checked; to install it: cargo install --locked cargo-deny'; \
 	fi
 
-# Clippy comes along with every compilation, warnings refused. The tests come last: how they end is what one looks for at
-# the end of the output.
+# Clippy runs with every compilation, warnings as errors. The tests run last, so that their result is at the end of the output.
 ci: LOCKED = --locked
-# Two passes over a crate cannot share what is kept for the next build.
+# Clippy and compiler cannot share one incremental cache.
 ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
-ci: style deny readme bench-smoke test ## All that CI checks
+ci: style deny readme bench-smoke test ## Run everything that CI checks
 
-toolchain: ## Obtains what compiles predicates to wasm, if it is not there
+toolchain: ## Install the toolchain that compiles predicates to wasm, if it is missing
 	@.ci/toolchain
 
-clean: ## Removes everything built
+clean: ## Remove everything built
 	$(CARGO) clean
