@@ -1,8 +1,9 @@
 //! The conjunction of the verdicts of all predicates: per row the first predicate in policy order that rejects it, as in a
 //! scheduling cycle.
 //!
-//! [`Conjunction::new`] looks at every row; [`Conjunction::patched`] at those on which the verdicts differ from those of a
-//! known conjunction; [`Conjunction::with_rejections`] adds rejections that no verdict contains. [`super::scan`] groups rows.
+//! [`Conjunction::new`] reads every row. [`Conjunction::patched`] reads only the rows on which the verdicts differ from those
+//! of a known conjunction. [`Conjunction::with_rejections`] adds rejections that no verdict contains. [`super::scan`] groups
+//! rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::answer::{Cycle, FailureGroup};
 use crate::facts::Batch;
 use crate::reuse::size::{SHARED, Size as _};
 
-/// Where more than one row in so many differs, all rows are looked at again.
+/// If more than `1 / PATCH_BELOW` of the rows differ, all rows are read again.
 const PATCH_BELOW: usize = 8;
 
 /// The verdict of one predicate of the policy.
@@ -28,10 +29,10 @@ pub(crate) struct PredicateVerdict {
     pub(crate) scope: Scope,
 }
 
-/// What the codes of a verdict are about.
+/// The rows that the codes of a verdict refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Every row of the snapshot, whatever the batch is.
+    /// Every row of the snapshot, independent of the batch.
     AllRows,
     /// The places of the batch.
     Batch,
@@ -41,7 +42,7 @@ pub(crate) enum Scope {
 #[derive(Debug, Clone)]
 pub(crate) struct Conjunction {
     verdicts: Vec<PredicateVerdict>,
-    /// Rows of the batch.
+    /// Number of rows of the batch.
     rows: usize,
     feasible: Arc<RowSet>,
     failures: Arc<[FailureGroup]>,
@@ -50,7 +51,7 @@ pub(crate) struct Conjunction {
     groups: Vec<Group>,
 }
 
-/// Rows under the first predicate that rejects them, for one failure. In the order of predicates, codes, reasons.
+/// Rows that have the same first rejecting predicate and the same failure. Sorted by predicate, code, reasons.
 #[derive(Debug, Clone)]
 struct Group {
     predicate: usize,
@@ -58,19 +59,19 @@ struct Group {
     rows: Arc<RowSet>,
 }
 
-/// A row whose rejection the verdicts do not contain.
+/// A rejection of a row that the verdicts do not contain.
 #[derive(Debug)]
 pub(crate) struct Rejection {
     /// The place of the row in the batch.
     pub(crate) place: usize,
     pub(crate) row: Row,
-    /// The index of the predicate among those evaluated.
+    /// The index of the predicate among the evaluated ones.
     pub(crate) predicate: usize,
     pub(crate) failure: Failure,
 }
 
 impl PredicateVerdict {
-    /// Why a row fails, by its place in the batch and its row.
+    /// The failure of a row, given its place in the batch and its row number; `None` where it fits.
     pub(crate) fn failure(&self, place: usize, row: Row) -> Option<&Failure> {
         self.verdict.failure_at(match self.scope {
             Scope::AllRows => row.index(),
@@ -78,14 +79,14 @@ impl PredicateVerdict {
         })
     }
 
-    /// Whether codes reject some row of the batch.
+    /// Whether the codes reject some row of the batch.
     pub(crate) fn rejects_some(&self, batch: &Batch) -> bool {
         let mut rejects = false;
         self.for_each_chunk(batch, |codes| rejects = rejects || codes.iter().any(|code| *code != 0));
         rejects
     }
 
-    /// Calls with the codes of the batch's rows, chunk by chunk, in their order; never where all rows have the same.
+    /// Calls `call` with the codes of the batch's rows, chunk by chunk in order. Not called for verdicts without codes.
     pub(super) fn for_each_chunk(&self, batch: &Batch, mut call: impl FnMut(&[u16])) {
         let Verdict::ByRow(by_row) = &*self.verdict else { return };
         match self.selected_codes(batch) {
@@ -94,7 +95,7 @@ impl PredicateVerdict {
         }
     }
 
-    /// The codes of the batch's rows, where the verdict is over all rows and the batch is not.
+    /// The codes of the batch's rows, copied from a verdict over all rows; `None` where the batch is the verdict's own.
     fn selected_codes(&self, batch: &Batch) -> Option<Vec<u16>> {
         match (batch, self.scope, &*self.verdict) {
             (Batch::Rows(rows), Scope::AllRows, Verdict::ByRow(by_row)) => {
@@ -120,12 +121,12 @@ impl Conjunction {
         conjunction
     }
 
-    /// In policy order.
+    /// The verdicts, in policy order.
     pub(crate) fn verdicts(&self) -> &[PredicateVerdict] {
         &self.verdicts
     }
 
-    /// Rows of the batch.
+    /// Number of rows of the batch.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -135,7 +136,7 @@ impl Conjunction {
         &self.feasible
     }
 
-    /// Rows that some predicate rejects, grouped.
+    /// Rows that some predicate rejects, grouped by predicate, code and reasons.
     pub(crate) fn failures(&self) -> &Arc<[FailureGroup]> {
         &self.failures
     }
@@ -145,7 +146,7 @@ impl Conjunction {
         self.cycle
     }
 
-    /// kube-scheduler's message; only where no row is feasible.
+    /// kube-scheduler's message; `None` where some row is feasible.
     pub(crate) fn message(&self) -> Option<&Arc<str>> {
         self.message.as_ref()
     }
@@ -155,12 +156,12 @@ impl Conjunction {
         self.rows == nodes && self.verdicts.iter().zip(verdicts).all(|(own, other)| Arc::ptr_eq(&own.verdict, other))
     }
 
-    /// The index of the first predicate that rejects a row, and why.
+    /// The index of the first predicate that rejects a row, and its failure.
     pub(crate) fn first_failure(&self, place: usize, row: Row) -> Option<(usize, &Failure)> {
         first_failure(&self.verdicts, place, row)
     }
 
-    /// Groups rows predicate by predicate; rows that one rejects are not looked at again.
+    /// Groups rows predicate by predicate. Rows that one predicate rejects are not read for the next.
     fn group_rows(&mut self, batch: &Batch, nodes: usize) {
         let mut open = OpenPlaces::all(self.rows);
         let mut groups = Vec::new();
@@ -186,7 +187,7 @@ impl Conjunction {
         });
     }
 
-    /// The conjunction of other verdicts of the same predicates over every row; none where too many rows differ.
+    /// The conjunction of newer verdicts of the same predicates over every row; `None` where too many rows differ.
     pub(crate) fn patched(&self, verdicts: &[PredicateVerdict], nodes: usize) -> Option<Self> {
         if self.rows != nodes || self.verdicts.len() != verdicts.len() {
             return None;
@@ -253,7 +254,7 @@ impl Conjunction {
         }
     }
 
-    /// The conjunction over some of the rows of one over every row.
+    /// Restricts a conjunction over every row to some rows.
     pub(crate) fn over(&self, rows: &Arc<[Row]>) -> Self {
         let nodes = self.rows;
         let mut words = vec![0_u64; nodes.div_ceil(WORD)];
@@ -274,7 +275,7 @@ impl Conjunction {
         conjunction
     }
 
-    /// Failures, cycle and message, which follow from the verdicts and the groups.
+    /// Computes failures, cycle and message from the verdicts and the groups.
     fn finish(&mut self, batch: &Batch) {
         let failures = |group: &Group| {
             let predicate = self.verdicts.get(group.predicate).map(|verdict| Arc::clone(&verdict.predicate));
@@ -287,7 +288,7 @@ impl Conjunction {
         };
         self.failures = self.groups.iter().map(failures).collect();
         let pod_level = PodLevel::of(&self.verdicts, batch);
-        // A rejection that no verdict contains may be an error too.
+        // Rejections that no verdict contains may be errors too.
         let aborts = self.groups.iter().any(|group| group.failure.code == Code::Error);
         self.cycle = if aborts { pod_level.cycle().max(Cycle::Aborted) } else { pod_level.cycle() };
         if self.feasible.is_empty() {
@@ -295,7 +296,7 @@ impl Conjunction {
         }
     }
 
-    /// Bytes that the conjunction keeps alive, verdicts included: a verdict that has been patched since is held here alone.
+    /// Bytes of the conjunction and of everything it holds. Its verdicts count, since after a patch only it still holds them.
     pub(crate) fn bytes(&self) -> usize {
         let rows = |rows: &RowSet| SHARED + size_of::<RowSet>() + rows.bytes();
         let verdicts = self.verdicts.iter().map(|of_predicate| of_predicate.verdict.heap());
@@ -320,7 +321,7 @@ fn rows_at(places: Places, batch: &Batch, nodes: usize) -> RowSet {
         (Batch::Rows(rows), places) => {
             let mut found = Vec::new();
             places.for_each(|place| found.extend(rows.get(place)));
-            // The rows of a subset are in the order of node names.
+            // A subset is ordered by node name, not by row.
             found.sort_unstable();
             RowSet::of(found, nodes)
         }
@@ -336,7 +337,7 @@ fn first_failure(verdicts: &[PredicateVerdict], place: usize, row: Row) -> Optio
     verdicts.iter().enumerate().find_map(|(at, verdict)| verdict.failure(place, row).map(|failure| (at, failure)))
 }
 
-/// Adds the rows on which two verdicts over every row differ; none where they cannot be compared by rows.
+/// Adds the rows on which two verdicts over every row differ; `None` where they cannot be compared row by row.
 fn differing_rows(known: &Arc<Verdict>, other: &Arc<Verdict>, nodes: usize, rows: &mut Vec<Row>) -> Option<()> {
     if Arc::ptr_eq(known, other) {
         return Some(());

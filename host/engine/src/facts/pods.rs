@@ -1,5 +1,5 @@
-//! Facts about other pods: spread constraints and affinity terms of the pod, counts of pods that match selectors, terms
-//! that pods on nodes hold against it.
+//! Facts about other pods: the pod's spread constraints and affinity terms, counts of pods that match selectors, required
+//! anti-affinity terms of pods on nodes that match the pod.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use nodesift_object::selector::{LabelSelector, Operator};
 use nodesift_object::{self as object, Kind};
 use nodesift_sandbox::wire;
 
-/// Per row of the cluster how many pods match all selectors; none where an operator is unknown.
+/// The number of pods per row of the snapshot that match all selectors; `None` where an operator is unknown.
 pub(super) fn matching(context: &Context, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
     let key = Context::count_key(selectors, terminating)?;
     Some(context.column(&context.snapshot.count(&key)))
@@ -25,13 +25,13 @@ pub(super) fn is_matched_by(context: &Context, selectors: &[PodSelector]) -> boo
     selectors.iter().all(|selector| selector.matches(&pod.namespace, &pod.labels, labels_of))
 }
 
-/// The topology keys of the terms that match the context's pod.
+/// The topology keys of the anti-affinity terms on nodes that match the context's pod.
 pub(super) fn anti_affinity_keys(context: &Context) -> Vec<Arc<str>> {
     let keys: BTreeSet<&Arc<str>> = context.matched_terms().iter().map(|(key, _)| key).collect();
     keys.into_iter().cloned().collect()
 }
 
-/// Per row of the cluster how many terms with this key match the context's pod.
+/// The number of anti-affinity terms per row of the snapshot that have this topology key and match the context's pod.
 pub(super) fn anti_affinity_terms(context: &Context, topology_key: &str) -> Arc<[u32]> {
     let mut terms = vec![0_u32; context.snapshot.node_count()];
     for (_, rows) in context.matched_terms().iter().filter(|(key, _)| **key == *topology_key) {
@@ -72,8 +72,8 @@ pub(super) fn term(term: &PodAffinityTerm) -> wire::AffinityTerm {
     }
 }
 
-/// The selectors of the services that select the context's pod, merged, and of the controller that made it; none where
-/// there is neither. Source: `DefaultSelector` in pkg/scheduler/framework/plugins/helper/spread.go.
+/// The merged selectors of the services that select the context's pod and of its controller; `None` where there is neither.
+/// Source: `DefaultSelector` in pkg/scheduler/framework/plugins/helper/spread.go.
 pub(super) fn default_selector(context: &Context) -> Option<wire::LabelSelector> {
     let (workloads, pod) = (context.snapshot.workloads(), &context.pod);
     let selects = |selector: &&LabelSelector| {
@@ -92,7 +92,7 @@ pub(super) fn default_selector(context: &Context) -> Option<wire::LabelSelector>
         if *kind == Kind::ReplicationController {
             labels.extend(selector.match_labels);
         } else {
-            // Added to what services select, not merged with it.
+            // Added as expressions: unlike labels, they do not replace the labels of the services.
             expressions.extend(selector.match_labels.into_iter().map(|(key, value)| wire::LabelRequirement {
                 key: key.to_string(),
                 operator: wire::LabelOperator::In,
@@ -108,7 +108,7 @@ pub(super) fn default_selector(context: &Context) -> Option<wire::LabelSelector>
     Some(wire::LabelSelector { match_labels: labels.into_iter().collect(), match_expressions: expressions })
 }
 
-/// A label selector as written.
+/// Converts a label selector, unevaluated, to the contract's type.
 pub(super) fn label_selector(selector: &LabelSelector) -> wire::LabelSelector {
     wire::LabelSelector {
         match_labels: pairs(&selector.match_labels),
@@ -131,7 +131,7 @@ pub(super) fn label_selector(selector: &LabelSelector) -> wire::LabelSelector {
     }
 }
 
-/// Labels as a guest is given them.
+/// Converts labels to (key, value) pairs.
 pub(super) fn pairs(labels: &object::Labels) -> Vec<(Arc<str>, Arc<str>)> {
     labels.iter().map(|(key, value)| (Arc::from(key), Arc::from(value.as_str()))).collect()
 }
@@ -148,7 +148,8 @@ fn inclusion(policy: NodeInclusionPolicy) -> wire::Inclusion {
     }
 }
 
-/// Selectors of a guest in their fixed order, so that equal questions are one count.
+/// Compiles the selectors of a guest and sorts them, so that equal selectors share one cached count. `None` where an operator
+/// is unknown.
 pub(super) fn compile(selectors: &[wire::PodSelector]) -> Option<Vec<PodSelector>> {
     let mut compiled: Vec<PodSelector> = selectors.iter().map(pod_selector).collect::<Option<_>>()?;
     compiled.sort_unstable();

@@ -1,6 +1,6 @@
-//! The label values that a pointwise predicate has looked up, each with whether some node has it. `node-labels.code` has no
-//! code for a value that no node of the cluster has. So it is a fact about all nodes, whatever the batch is: a predicate may
-//! decide by it, and its verdict is valid only while these lookups have the same result. Start at [`LabelLookups`].
+//! The label values that a pointwise predicate has looked up, each with whether some node has it. `node-labels.code` returns
+//! no code for a value that no node of the cluster has, so its result depends on all nodes, not only on the batch. A verdict
+//! is valid only while its lookups have the same results. Start at [`LabelLookups`].
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::size::{SHARED, Size as _};
 use nodesift_cache::Snapshot;
 
-/// Values that one call has looked up so far, by label key.
+/// The values that one call has looked up so far, by label key.
 #[derive(Debug, Default)]
 pub(super) struct LabelLookups(FxHashMap<Arc<str>, FxHashMap<Arc<str>, bool>>);
 
@@ -19,7 +19,7 @@ impl LabelLookups {
         self.0.get(key).is_some_and(|values| values.contains_key(value))
     }
 
-    /// Bytes that one more takes.
+    /// Bytes that recording this lookup takes.
     pub(super) fn bytes_of(&self, key: &str, value: &str) -> usize {
         let key = if self.0.contains_key(key) { 0 } else { key.len() + SHARED };
         size_of::<LabelLookup>() + key + value.len() + SHARED
@@ -34,7 +34,7 @@ impl LabelLookups {
     }
 }
 
-/// One value of one label key.
+/// One looked up value of one label key, and whether some node has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct LabelLookup {
     key: Arc<str>,
@@ -65,7 +65,7 @@ impl From<LabelLookups> for RecordedLookups {
 }
 
 impl RecordedLookups {
-    /// Whether all have the same result in a snapshot.
+    /// Whether all lookups have the same result in a snapshot.
     pub(super) fn hold(&self, snapshot: &Snapshot) -> bool {
         self.0.chunk_by(|a, b| a.key == b.key).all(|values| {
             let column = values.first().and_then(|first| snapshot.label_column(&first.key));
@@ -74,7 +74,7 @@ impl RecordedLookups {
         })
     }
 
-    /// These and others made in the same snapshot.
+    /// The union with lookups made in the same snapshot.
     pub(super) fn with(&self, others: &Self) -> Self {
         let is_new = |other: &&LabelLookup| self.0.binary_search_by(|known| known.name().cmp(&other.name())).is_err();
         let new: Vec<&LabelLookup> = others.0.iter().filter(is_new).collect();
@@ -91,7 +91,7 @@ impl RecordedLookups {
         Arc::ptr_eq(&self.0, &others.0)
     }
 
-    /// Bytes that they take.
+    /// Bytes of all lookups.
     pub(super) fn bytes(&self) -> usize {
         let keys = self.0.chunk_by(|a, b| a.key == b.key).filter_map(<[LabelLookup]>::first);
         size_of_val(&*self.0)
