@@ -1,4 +1,4 @@
-//! What the engine answers: per pod the feasible rows, the failures grouped, the message, the faults.
+//! Answers: per pod the feasible rows, the grouped failures, kube-scheduler's message, the faults.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use nodesift_sandbox::fault::Fault;
 /// Answers for all pods of a query, from one snapshot and one policy.
 #[derive(Debug)]
 pub struct Answer {
-    /// The snapshot that all answers were computed from; it names the rows.
+    /// The snapshot from which all answers were computed. Row numbers refer to it.
     pub snapshot: Arc<Snapshot>,
     /// The generation of the policy that all answers were computed with.
     pub policy_generation: u64,
-    /// One per pod of the query, in its order.
+    /// One entry per pod of the query, in its order.
     pub pods: Vec<PodAnswer>,
 }
 
@@ -24,41 +24,40 @@ pub struct Answer {
 pub struct PodAnswer {
     /// `namespace/name`.
     pub pod: String,
-    /// How many nodes were asked about.
+    /// The number of evaluated nodes.
     pub nodes: usize,
     /// Rows that every predicate fits.
     pub feasible: Arc<RowSet>,
-    /// Rows that some predicate rejects, each row under the first predicate that rejects it; in policy order, those of one
-    /// predicate by code, then reasons.
+    /// Rejected rows, each under the first predicate that rejects it. Sorted by policy order of the predicates, then by code,
+    /// then by reasons.
     pub failures: Arc<[FailureGroup]>,
-    /// Every predicate alone, in policy order; only where the question asked for each.
+    /// Each predicate alone, in policy order; empty unless the query has [`Depth::Each`](crate::Depth::Each).
     pub predicates: Vec<PredicateAnswer>,
-    /// kube-scheduler's message; only where nothing is feasible.
+    /// kube-scheduler's message; only where no node is feasible.
     pub message: Option<Arc<str>>,
-    /// How kube-scheduler's own cycle ends for the pod.
+    /// How far kube-scheduler's scheduling cycle gets with the pod.
     pub cycle: Cycle,
-    /// Predicates that failed to answer, and what their failure policy did.
+    /// Predicates whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
-    /// Where the question asked for enough nodes: the row after the last one judged, at which the next such question goes
-    /// on.
+    /// For a query with a limit, the row after the last evaluated one: the start row of the next such query.
     pub next: Option<Row>,
 }
 
-/// How far kube-scheduler's own cycle gets with a pod.
+/// How far kube-scheduler's scheduling cycle gets with a pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cycle {
-    /// Its filters look at each node.
+    /// The filters run on each node.
     #[default]
     EachNode,
-    /// Its filters look at the nodes that the pod names, and at no others.
+    /// The filters run only on the nodes that the pod names.
     NamedNodes,
-    /// The pod as a whole is rejected before any node is looked at.
+    /// The pod as a whole is rejected before the filters run on any node.
     Rejected,
-    /// A broken object ends the cycle with an error.
+    /// A malformed object ends the cycle with an error.
     Aborted,
 }
 
-/// One predicate alone over all rows asked about.
+/// One predicate alone over all rows of the query.
 #[derive(Debug)]
 pub struct PredicateAnswer {
     /// The predicate's name in the policy.
@@ -67,7 +66,7 @@ pub struct PredicateAnswer {
     pub failures: Vec<FailureGroup>,
 }
 
-/// Rows that fail in one way.
+/// Rows that one predicate rejects with the same code and reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureGroup {
     /// The predicate that rejects the rows.
@@ -80,23 +79,23 @@ pub struct FailureGroup {
     pub rows: Arc<RowSet>,
 }
 
-/// A predicate that failed to answer for a pod.
+/// A predicate whose call failed for a pod.
 #[derive(Debug, Clone)]
 pub struct FaultReport {
     /// The predicate's name in the policy.
     pub predicate: Arc<str>,
     /// What failed.
     pub fault: Fault,
-    /// What the failure policy did about it.
+    /// The effect of the failure policy.
     pub effect: FaultEffect,
 }
 
-/// What a failure policy did about a fault.
+/// The effect of a failure policy on a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultEffect {
-    /// Every node asked about counts as rejected by the predicate.
+    /// Every node of the query counts as rejected by the predicate.
     Rejected,
-    /// As if the predicate fitted every node.
+    /// Every node of the query counts as feasible for the predicate.
     Ignored,
 }
 

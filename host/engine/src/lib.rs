@@ -1,16 +1,16 @@
-//! The engine: a query about pods and nodes in, an answer from one snapshot and one policy out. No I/O, no waiting.
+//! The engine: evaluates a query about pods and nodes against one snapshot and one policy. It does no I/O and never waits.
 //!
 //! ```text
-//! query       what is asked                     answer      what is answered
-//! policy      the predicates that run           metrics     what is counted        limits    every limit
-//! facts       one pod, one batch, one snapshot: what predicates read
-//! evaluate    predicates called or reused, verdicts combined; one pod
+//! query       pods, nodes, phase, depth         answer      feasible rows, failures, faults
+//! policy      the predicates that run           metrics     counters and gauges    limits    every limit
+//! facts       what predicates read: one pod, one batch of rows, one snapshot
+//! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
 //! scenarios   nominated pods, limits on nodes, overlays, preemption
 //! ```
 //!
-//! Start with [`Engine::answer`]. Every query takes the same way, pod by pod: evaluate, evaluate again where nodes have
-//! nominated pods, cut by limit.
+//! Start with [`Engine::answer`]. Every query takes the same path, pod by pod: evaluate all rows, evaluate the nominated rows
+//! again, cut by limit.
 
 mod answer;
 mod evaluate;
@@ -53,27 +53,27 @@ pub enum Error {
     /// The pod is not in the cache.
     #[error("pod {pod} is not in the cache: name a pod that exists, or send the whole pod")]
     UnknownPod {
-        /// As the query names it.
+        /// The UID or `namespace/name`, as in the query.
         pod: String,
     },
     /// A node of the subset is not in the cache.
-    #[error("node {node:?} is not in the cache")]
+    #[error("node {node:?} is not in the cache: name a node that exists")]
     UnknownNode {
-        /// As the query names it.
+        /// The name, as in the query.
         node: String,
     },
     /// The overlay does not fit the cluster.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
-    /// There are more nodes with nominated pods than one query may evaluate again.
+    /// There are more nominated rows than one query may evaluate again.
     #[error(
-        "pod {pod}: nodes with nominated pods have to be evaluated again with these, which takes more than {limit} rows \
-         in this request: ask about fewer pods or nodes at once"
+        "pod {pod}: evaluating the nodes with nominated pods again takes more than {limit} rows in this request: send \
+         fewer pods or nodes per request"
     )]
     TooManyNominated {
         /// `namespace/name`.
         pod: String,
-        /// [`limits::NOMINATED_ROWS`].
+        /// [`limits::NOMINATED_ROWS`], in rows.
         limit: usize,
     },
     /// A part of the overlay names a pod or node that does not exist.
@@ -81,14 +81,17 @@ pub enum Error {
     OverlayPart {
         /// Which part.
         part: OverlayPart,
-        /// What does not exist.
+        /// The error of the lookup.
         error: Box<Error>,
     },
-    /// A preemption query is about the cluster without an overlay: its victims are looked up where they are.
-    #[error("preemption can only be evaluated without an overlay")]
+    /// A preemption query was given a snapshot with an overlay. Its victims are looked up in the cluster as it is.
+    #[error("preemption cannot be combined with an overlay: remove the overlay from the request")]
     PreemptionWithOverlay,
-    /// A cached verdict differs from a fresh one: a defect of this program. Compared only with [`Reuse::Verified`].
-    #[error("pod {pod}: a cached verdict differs from a fresh one: {difference}")]
+    /// A cached verdict differs from a fresh one, which is a bug in nodesift. Compared only with [`Reuse::Verified`].
+    #[error(
+        "pod {pod}: a cached verdict differs from a fresh one: {difference}: this is a bug in nodesift, please report it; \
+         without --verify-reuse the sidecar does not compare"
+    )]
     ReuseMismatch {
         /// `namespace/name`.
         pod: String,
@@ -100,16 +103,16 @@ pub enum Error {
 /// Whether verdicts are reused between queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reuse {
-    /// For as long as they are valid.
+    /// Cached verdicts are used while they are valid.
     #[default]
     On,
-    /// Every query is evaluated afresh.
+    /// Every query calls all predicates.
     Off,
-    /// Every query is evaluated both ways and compared; the first difference is an error.
+    /// Every query is evaluated with and without cached verdicts; the first difference is an error.
     Verified,
 }
 
-/// Answers queries; safe to call from many threads at once.
+/// Answers queries. All methods may be called from many threads at once.
 #[derive(Debug)]
 pub struct Engine {
     cache: Reader,
@@ -121,7 +124,7 @@ pub struct Engine {
     _runtime: Runtime,
 }
 
-/// A policy and the cached verdicts of it.
+/// The active policy and its cached verdicts.
 #[derive(Debug)]
 struct Running {
     policy: Arc<ActivePolicy>,
@@ -152,20 +155,20 @@ struct Subject {
 }
 
 impl Subject {
-    /// The pod against some rows of a snapshot.
+    /// The facts about the pod and a batch of rows of a snapshot.
     fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
         Context::new(snapshot, facts, self.node_name.clone(), batch).named(&self.pod, &self.uid)
     }
 }
 
-/// One pod evaluated, over the rows of the query or those up to its limit.
+/// The evaluation of one pod over the rows of the query, or over those up to its limit.
 #[derive(Debug)]
 struct PodEvaluation {
     evaluation: Evaluation,
-    /// Over the rows evaluated.
+    /// The facts about the evaluated rows.
     context: Arc<Context>,
-    /// The row after the last one evaluated; only where the query has a limit.
+    /// The row after the last evaluated one; `None` where the query has no limit.
     next: Option<Row>,
 }
 
@@ -184,7 +187,7 @@ impl PodEvaluation {
 }
 
 impl Engine {
-    /// An engine over a cache, with its first policy and the runtime that loaded it.
+    /// Creates an engine over a cache, with its first policy and the runtime that loaded it.
     pub fn new(cache: Reader, policy: ActivePolicy, runtime: Runtime) -> Self {
         let metrics = Metrics::default();
         let store_bytes = REUSE_BYTES;
@@ -204,7 +207,7 @@ impl Engine {
         Self { metrics, ..self }.with_empty_store()
     }
 
-    /// Sets the size of the store of cached verdicts in bytes. Cached verdicts are dropped.
+    /// Sets the upper bound of the store of cached verdicts, in bytes. Cached verdicts are dropped.
     #[must_use]
     pub fn keeping_at_most(self, bytes: usize) -> Self {
         Self { store_bytes: bytes, ..self }.with_empty_store()
@@ -234,7 +237,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Where a pod or node is unknown, or too many nodes have nominated pods.
+    /// [`Error::UnknownPod`] or [`Error::UnknownNode`] where a pod or node is not in the cache, [`Error::TooManyNominated`] where
+    /// too many nodes have nominated pods, [`Error::ReuseMismatch`] with [`Reuse::Verified`].
     pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
         self.answer_on(&self.snapshot(), query)
     }
@@ -247,8 +251,8 @@ impl Engine {
     pub fn answer_on(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
         let running = self.running.load();
         let batch = batch(snapshot, &query.nodes)?;
-        // Cached verdicts are valid for generations of the cache. An overlay has the generation of the snapshot below it and
-        // other rows: it neither uses the store nor fills it.
+        // Cached verdicts are valid for generations of the cache. A snapshot with an overlay has the generation of its base but
+        // different rows, so it neither uses the store nor fills it.
         let may_reuse = self.reuse != Reuse::Off && snapshot.overlaid_rows().is_none();
         let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
         let mut budget = RowBudget::default();
@@ -270,7 +274,7 @@ impl Engine {
         Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
     }
 
-    /// Evaluates with and without the store, and compares.
+    /// Evaluates with and without the store, and compares the results.
     fn evaluate_verified(
         &self,
         evaluator: Evaluator<'_>,
@@ -284,7 +288,7 @@ impl Engine {
             let evaluated = evaluate_pod(evaluator, query, context, nominated, budget);
             evaluated.map_err(|BudgetExhausted| too_many_nominated(subject))
         };
-        // Looked up first: afterwards every verdict is cached.
+        // Looked up first: the evaluation below caches every verdict.
         let is_plain = query.nodes == Nodes::All && nominated.is_empty();
         let cached = if is_plain { evaluator.cached(context) } else { None };
         let mut fresh_budget = budget.clone();
@@ -299,15 +303,15 @@ impl Engine {
         Ok(reused)
     }
 
-    /// Counts and logs that a cached verdict differs from a fresh one.
+    /// Counts and logs a cached verdict that differs from a fresh one.
     fn mismatch(&self, pod: String, difference: String) -> Error {
         self.metrics.contradicted.inc();
         tracing::error!(%pod, %difference, "a cached verdict differs from a fresh one");
         Error::ReuseMismatch { pod, difference }
     }
 
-    /// The answer, where all of it is cached and valid: some microseconds per pod, no predicate is called. None in every other
-    /// case, errors included.
+    /// The answer, where all verdicts are cached and valid. Takes some microseconds per pod and calls no predicate. `None` in
+    /// every other case, errors included.
     pub fn answer_cached(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Option<Answer> {
         let every_row = query.nodes == Nodes::All && snapshot.overlaid_rows().is_none();
         if self.reuse != Reuse::On || !every_row || query.depth != Depth::FirstFailure {
@@ -328,12 +332,12 @@ impl Engine {
         Some(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
     }
 
-    /// Answers about every node of the newest snapshot with a stand-in for the predicates and no reuse. Everything else is as
-    /// in [`Self::answer`], so that the sandbox can be measured against the same code without it.
+    /// Answers about every node of the newest snapshot, with a native function in place of the wasm predicates and without
+    /// reuse. Everything else is as in [`Self::answer`]: benchmarks measure the cost of the sandbox by the difference.
     ///
     /// # Errors
     ///
-    /// Where a pod is unknown.
+    /// [`Error::UnknownPod`] where a pod is not in the cache.
     pub fn answer_with(&self, stand_in: &StandIn<'_>, query: &Query) -> Result<Answer, Error> {
         let (snapshot, running) = (self.snapshot(), self.running.load());
         let evaluator = Evaluator::new(&running.policy, query.phase, None);
@@ -371,7 +375,7 @@ impl Engine {
     }
 }
 
-/// One pod: evaluate, evaluate again where nodes have nominated pods, cut by limit.
+/// Evaluates one pod: all rows, then the nominated rows again, then cut by limit.
 fn evaluate_pod(
     evaluator: Evaluator<'_>,
     query: &Query,
@@ -396,7 +400,7 @@ fn too_many_nominated(subject: &Subject) -> Error {
     Error::TooManyNominated { pod: subject.name.clone(), limit: NOMINATED_ROWS }
 }
 
-/// The rows of the query; named ones each once, in the order of names. A limit selects among every row.
+/// The rows of the query. Named nodes are deduplicated and sorted by name. A limit selects among all rows.
 fn batch(snapshot: &Snapshot, nodes: &Nodes) -> Result<Batch, Error> {
     let Nodes::Named(names) = nodes else { return Ok(Batch::All) };
     let row = |name: &String| snapshot.node_row(name).ok_or_else(|| Error::UnknownNode { node: name.clone() });

@@ -1,4 +1,4 @@
-//! What the engine counts.
+//! Metrics of the engine: how verdicts were obtained, and the size of the store of cached verdicts.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -10,17 +10,17 @@ use prometheus_client::registry::{Registry, Unit};
 #[derive(Debug, Clone)]
 pub struct Metrics {
     verdicts: Family<Source, Counter>,
-    /// Verdicts that stood as they were kept.
+    /// Cached verdicts that were valid for every row.
     pub(super) kept: Counter,
-    /// Verdicts of which some rows were judged again.
+    /// Cached verdicts whose stale rows were evaluated again.
     pub(super) patched: Counter,
-    /// Verdicts for which every row was judged.
+    /// Verdicts for which every row was evaluated.
     pub(super) evaluated: Counter,
-    /// Kept verdicts that made room for others.
+    /// Cached verdicts and conjunctions evicted from a full store.
     pub(super) evicted: Counter,
-    /// Bytes of kept verdicts and answers.
+    /// Bytes of cached verdicts and conjunctions.
     pub(super) kept_bytes: Gauge,
-    /// Reused verdicts that a fresh evaluation contradicted.
+    /// Cached verdicts that differ from a fresh evaluation.
     pub(super) contradicted: Counter,
 }
 
@@ -47,24 +47,29 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counters that a registry shows.
+    /// Creates the metrics and adds them to a registry.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register(
             "nodesift_verdicts",
-            "Verdicts of one predicate about one pod, by whether they were kept, patched or evaluated",
+            "Verdicts of one predicate about one pod, by source: kept (cached and valid), patched (stale rows evaluated \
+             again) or evaluated (all rows evaluated)",
             metrics.verdicts.clone(),
         );
-        registry.register("nodesift_verdicts_evicted", "Kept verdicts that made room", metrics.evicted.clone());
+        registry.register(
+            "nodesift_verdicts_evicted",
+            "Cached verdicts and conjunctions evicted because the store was full",
+            metrics.evicted.clone(),
+        );
         registry.register_with_unit(
             "nodesift_verdicts_kept",
-            "Kept verdicts and answers, at most",
+            "Upper bound of the memory of cached verdicts and conjunctions",
             Unit::Bytes,
             metrics.kept_bytes.clone(),
         );
         registry.register(
             "nodesift_verdicts_contradicted",
-            "Reused verdicts that a fresh evaluation contradicted; counted only while both are compared",
+            "Cached verdicts that differ from a fresh evaluation; counted only while the comparison is enabled",
             metrics.contradicted.clone(),
         );
         metrics

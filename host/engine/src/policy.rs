@@ -1,6 +1,6 @@
-//! The policy that runs: every predicate loaded, linked and configured, in evaluation order.
+//! The active policy: every predicate loaded, linked and configured, in evaluation order.
 //!
-//! Documents, and what makes one of these of them, are the crate above. Start at [`ActivePolicy`].
+//! Policy documents and their loading are in `host/policy`. Start at [`ActivePolicy`].
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use nodesift_sandbox::Module;
 /// A loaded policy.
 #[derive(Debug)]
 pub struct ActivePolicy {
-    /// Counts policies of this process; only ever rises.
+    /// Number of this policy in the process; each reload increments it.
     pub generation: u64,
-    /// Pods of any other scheduler are foreign.
+    /// The `spec.schedulerName` values of the pods that are ours. Pods of every other scheduler are foreign.
     pub scheduler_names: Vec<String>,
     /// In evaluation order.
     pub predicates: Vec<ActivePredicate>,
@@ -24,47 +24,47 @@ pub struct ActivePolicy {
 pub struct ActivePredicate {
     /// The name in the policy.
     pub name: Arc<str>,
-    /// When it runs.
+    /// The phases in which it runs.
     pub phases: Phases,
-    /// What stands in for its verdict when it fails.
+    /// The failure policy.
     pub on_error: OnError,
-    /// The module itself.
+    /// The loaded wasm component.
     pub module: Module,
 }
 
-/// What stands in for the verdict of a predicate that fails.
+/// Failure policy: the verdict used in place of that of a predicate whose call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
-    /// No node fits: fail closed.
+    /// No node fits (fail closed).
     #[default]
     Reject,
-    /// The predicate has no say.
+    /// Every node fits (fail open).
     Ignore,
 }
 
-/// Which part of a policy runs.
+/// The phase of scheduling for which a query is made. It selects the predicates that run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// All predicates that may place a pod.
+    /// The core looks for a node for a pod.
     Allocate,
-    /// The subset that matters when a core only reserves a node.
+    /// The core only reserves a node for a pod.
     Reserve,
 }
 
 /// The phases in which a predicate runs; at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phases {
-    /// [`Phase::Allocate`].
+    /// Whether it runs in [`Phase::Allocate`].
     pub allocate: bool,
-    /// [`Phase::Reserve`].
+    /// Whether it runs in [`Phase::Reserve`].
     pub reserve: bool,
 }
 
 impl Phases {
-    /// Both.
+    /// Both phases.
     pub const ALL: Self = Self { allocate: true, reserve: true };
 
-    /// Whether a phase is among them.
+    /// Whether the predicate runs in a phase.
     pub fn contains(self, phase: Phase) -> bool {
         match phase {
             Phase::Allocate => self.allocate,

@@ -1,4 +1,4 @@
-//! What the engine is asked: pods, nodes, phase, depth.
+//! Queries: pods, nodes, phase, depth.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use crate::policy::Phase;
 use nodesift_cache::metadata::PodRecord;
 use nodesift_object::Pod;
 
-/// Pods to judge against one snapshot.
+/// Pods to evaluate against one snapshot.
 #[derive(Debug)]
 pub struct Query {
-    /// Each gets an answer of its own, in this order.
+    /// The pods. The answer has one entry per pod, in this order.
     pub pods: Vec<PodRef>,
-    /// The nodes asked about.
+    /// The nodes to evaluate.
     pub nodes: Nodes,
-    /// Which part of the policy runs.
+    /// The phase whose predicates run.
     pub phase: Phase,
-    /// How much is evaluation.
+    /// Whether the answer also has each predicate alone.
     pub depth: Depth,
 }
 
-/// A pod to judge.
+/// A pod to evaluate.
 #[derive(Debug)]
 pub enum PodRef {
     /// A pod in the cache, by `metadata.uid`.
@@ -33,48 +33,48 @@ pub enum PodRef {
         /// `metadata.name`.
         name: String,
     },
-    /// A pod as the cache had it when it was looked up; it may be gone since.
+    /// The cache's record of a pod. It may have been removed from the cache since the lookup.
     Known(Arc<PodRecord>),
-    /// A pod given whole; it need not be in the cache.
+    /// A whole pod object, which need not be in the cache.
     Whole(Box<Pod>),
 }
 
-/// The nodes asked about.
+/// The nodes to evaluate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nodes {
     /// Every node of the snapshot.
     All,
-    /// Nodes by name; repeated names count once, an unknown name is an error.
+    /// Nodes by name. Repeated names count once; an unknown name is an error.
     Named(Vec<String>),
-    /// Nodes of the snapshot, row after row, until enough fit.
+    /// Nodes of the snapshot in row order, until enough fit.
     Enough(Sample),
 }
 
-/// As many nodes as are enough, as kube-scheduler samples them: every pod of the question begins at the same row, goes on
-/// behind the last row at the first, and ends with the row that makes it enough. The answer is that of a question about just
-/// the rows that were judged; where they are not enough, these are all.
+/// A limit on feasible nodes, as kube-scheduler samples nodes. Each pod of the query starts at the same row, wraps around after
+/// the last row, and stops at the row that reaches the limit. The answer is that of a query about just the evaluated rows; if
+/// the limit is not reached, these are all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// The row to begin at; the first one where there is no such row.
+    /// The row to start at; row 0 if there is no such row.
     pub start: usize,
-    /// How many nodes are enough.
+    /// The number of feasible nodes at which evaluation stops.
     pub limit: NonZero<usize>,
-    /// How many rows are judged at once, to begin with.
+    /// Rows in the first range; each further range is twice as long.
     pub step: usize,
 }
 
 impl Sample {
-    /// From a row on, until so many fit.
+    /// A sample that starts at row `start` and stops once `limit` nodes fit.
     pub fn new(start: usize, limit: NonZero<usize>) -> Self {
         Self { start, limit, step: SAMPLE_ROWS }
     }
 }
 
-/// How much is evaluation.
+/// How much the answer contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// The first predicate that rejects a node ends that node, as in a scheduling cycle.
+    /// Per node the first predicate that rejects it, as in a scheduling cycle.
     FirstFailure,
-    /// Every predicate alone over every node, and the conjunction.
+    /// The same, and the verdict of each predicate alone over all nodes of the query.
     Each,
 }

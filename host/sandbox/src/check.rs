@@ -1,4 +1,4 @@
-//! Checks what a guest returned, and makes the host's [`Verdict`] of it. Start at [`verdict`].
+//! Checks the value that a guest returned and converts it to the host's [`Verdict`]. Start at [`verdict`].
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::limits::{FAILURE_REASONS, REASON_BYTES, VERDICT_FAILURES};
 use crate::verdict::{Code, Failure, RowVerdict, Verdict};
 use crate::wire::{self, Status};
 
-/// The verdict that a guest returned for a batch of `rows` rows.
+/// Checks the verdict that a guest returned for a batch of `rows` rows.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ fn checked_rows(outcome: wire::Outcome, rows: u32, named: Option<Vec<u32>>) -> R
     if outcome.failures.len() > VERDICT_FAILURES {
         return too_large(format!("{} failures, at most {VERDICT_FAILURES}", outcome.failures.len()));
     }
-    // A fold over saturating differences vectorises on every target; a maximum does not.
+    // A fold over saturating differences is vectorised on every target; a search for the maximum is not.
     let known = u16::try_from(outcome.failures.len()).unwrap_or(u16::MAX);
     if outcome.codes.iter().fold(0, |unknown, code| unknown | code.saturating_sub(known)) > 0 {
         let highest = outcome.codes.iter().copied().max().unwrap_or(0);
@@ -71,8 +71,7 @@ fn checked_failure(failure: wire::Failure) -> Result<Failure, Fault> {
     Ok(Failure { code, reasons: reasons.into() })
 }
 
-/// A guest's text for a terminal or a log: control characters as escapes, so that it can neither move a cursor nor
-/// forge a line.
+/// Escapes control characters in a guest's text, so that it can neither move the cursor of a terminal nor forge a log line.
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);

@@ -1,6 +1,6 @@
-//! The clock of all deadlines: an OS thread of its own that ticks the engines' epochs.
+//! The epoch clock of all deadlines: a dedicated OS thread that increments the epochs of the engines.
 //!
-//! A thread and not a task: a worker that is busy evaluating must not be able to hold the clock.
+//! It is a thread and not an async task, so that busy worker threads cannot delay it.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -10,7 +10,7 @@ use wasmtime::Engine;
 
 use crate::limits::EPOCH_TICK;
 
-/// Ticks until it is dropped.
+/// Increments the epochs every [`EPOCH_TICK`] until it is dropped.
 #[derive(Debug)]
 pub(super) struct Clock {
     stop: Option<Sender<()>>,
@@ -34,13 +34,14 @@ impl Drop for Clock {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // The thread runs nothing that can panic; if it did, there is nobody left to tell.
+            // The thread runs nothing that can panic.
             let _ = thread.join();
         }
     }
 }
 
-/// The number of ticks after which at least `time` has passed: the running tick may end at once.
+/// The number of ticks after which at least `time` has passed. One more than the quotient, since the current tick may be almost
+/// over.
 pub(super) fn ticks(time: Duration) -> u64 {
     let ticks = time.as_nanos().div_ceil(EPOCH_TICK.as_nanos());
     u64::try_from(ticks).unwrap_or(u64::MAX / 2) + 1

@@ -1,11 +1,11 @@
-//! The codes of a verdict in chunks, so that verdicts that differ in few rows share the rest. Start at [`Codes`].
+//! The codes of a verdict in shared chunks: verdicts that differ in few rows share the other chunks. Start at [`Codes`].
 
 use std::sync::Arc;
 
 use crate::limits::VERDICT_CHUNK_ROWS;
 
-/// One code per row of the batch: 0 fits, k fails with the k-th failure of the verdict. A changed copy shares all chunks
-/// but those of the changed places.
+/// One code per row of the batch: 0 fits, k fails with `failures[k - 1]` of the verdict. A changed copy shares all chunks
+/// except those of the changed places.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Codes {
     chunks: Vec<Arc<[u16]>>,
@@ -18,7 +18,7 @@ impl From<Vec<u16>> for Codes {
 }
 
 impl Codes {
-    /// Zeros: every place fits.
+    /// `len` zeros: every place fits.
     pub fn zeros(len: usize) -> Self {
         let full: Arc<[u16]> = vec![0; VERDICT_CHUNK_ROWS.min(len)].into();
         let mut chunks = vec![full; len / VERDICT_CHUNK_ROWS];
@@ -29,24 +29,24 @@ impl Codes {
         Self { chunks }
     }
 
-    /// How many places there are.
+    /// The number of places.
     pub fn len(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.len()).sum()
     }
 
-    /// The code of a place; past the end it fits.
+    /// The code of a place; 0 past the end.
     pub fn get(&self, place: usize) -> u16 {
         let chunk = self.chunks.get(place / VERDICT_CHUNK_ROWS);
         chunk.and_then(|chunk| chunk.get(place % VERDICT_CHUNK_ROWS)).copied().unwrap_or(0)
     }
 
-    /// The codes piece by piece, in order; every piece but the last has [`VERDICT_CHUNK_ROWS`].
+    /// The chunks of codes, in order. Every chunk but the last has [`VERDICT_CHUNK_ROWS`] codes.
     pub fn chunks(&self) -> impl Iterator<Item = &[u16]> {
         self.chunks.iter().map(|chunk| &**chunk)
     }
 
-    /// A copy of length `len` with some codes changed; `changes` are (place, code), sorted by place. Places beyond the old
-    /// length fit unless they are among the changes.
+    /// A copy of length `len` with some codes changed. `changes` are (place, code), sorted by place. Places beyond the old
+    /// length are 0 unless they are among the changes.
     #[must_use]
     pub fn with(&self, len: usize, changes: &[(usize, u16)]) -> Self {
         let mut codes = Self { chunks: self.chunks.clone() };
@@ -77,8 +77,8 @@ impl Codes {
         self.chunks.extend(Self::from(rest).chunks);
     }
 
-    /// Calls with every place at which the codes differ from those of a copy of the same length. Chunks that both share cost
-    /// one comparison.
+    /// Calls `call` with every place at which the codes differ from those of another verdict of the same length. A shared chunk
+    /// costs one pointer comparison.
     pub fn for_each_difference(&self, other: &Self, mut call: impl FnMut(usize)) {
         for (at, (a, b)) in self.chunks.iter().zip(&other.chunks).enumerate() {
             if Arc::ptr_eq(a, b) || a == b {
@@ -89,7 +89,7 @@ impl Codes {
         }
     }
 
-    /// Bytes that the codes take, as if no chunk were shared.
+    /// Heap bytes of the codes; shared chunks count in full.
     pub fn bytes(&self) -> usize {
         const COUNTERS: usize = 2 * size_of::<usize>();
         self.chunks.capacity() * size_of::<Arc<[u16]>>() + self.chunks.len() * COUNTERS + self.len() * size_of::<u16>()

@@ -1,8 +1,7 @@
-//! The deadline of one call: so much processor time of the calling thread, and a bound on wall-clock time far beyond it.
+//! The deadline of one call: a budget of processor time of the calling thread, and a much larger bound on wall-clock time.
 //!
-//! The clock's ticks are wall-clock time, and on a busy machine a healthy guest may not run for many of them. So a tick
-//! that finds a guest running only looks: whoever has used up its processor time is interrupted, whoever was kept
-//! waiting goes on.
+//! The epoch clock ticks in wall-clock time, but on a busy machine a guest may wait for a processor during many ticks. So a
+//! tick only triggers a check: the guest is interrupted if it has used its processor time, else it continues.
 
 use std::time::{Duration, Instant};
 
@@ -15,30 +14,30 @@ use crate::limits::{EPOCH_TICK, HOST_TIME_FACTOR, STARVED_FACTOR};
 #[derive(Debug)]
 pub(super) struct Deadline {
     budget: Duration,
-    /// Wall-clock time that the call may take.
+    /// Bound on the wall-clock time of the call.
     most: Duration,
-    /// When the first tick found the call running, in processor time of the thread and by the wall clock; a call that ends
-    /// before it looks at no clock.
+    /// Processor time of the thread and wall-clock time at the first tick during the call. `None` before: a call shorter than
+    /// one tick reads no clock.
     since: Option<(Duration, Instant)>,
-    /// What the host may still take off the clock for its own work.
+    /// Host time that may still be added to the budget.
     host_time: Duration,
 }
 
 impl Deadline {
-    /// A call that begins now and may use `budget`.
+    /// The deadline of a call that starts now and may use `budget` of processor time.
     pub(super) fn new(budget: Duration) -> Self {
         Self { budget, most: budget * STARVED_FACTOR, since: None, host_time: budget * HOST_TIME_FACTOR }
     }
 
-    /// The ticks after which to look for the first time.
+    /// Ticks until the first check.
     pub(super) fn first_look() -> u64 {
         ticks(EPOCH_TICK)
     }
 
-    /// What the host took to answer is not the guest's time, within bounds: else a guest could ask without end.
+    /// Adds the time of a host function to the budget, up to [`HOST_TIME_FACTOR`] times the original budget.
     pub(super) fn extend(&mut self, by: Duration) {
         if self.since.is_none() {
-            // Nothing has been counted yet that could be given back.
+            // Time is counted from the first tick on.
             return;
         }
         let granted = by.min(self.host_time);
@@ -47,11 +46,11 @@ impl Deadline {
         self.most += granted;
     }
 
-    /// The ticks after which to look again; none where the time is up.
+    /// Checks the deadline. Returns the ticks until the next check; `None` where the time is up.
     pub(super) fn look(&mut self) -> Option<u64> {
         let (processor, wall) = (ThreadTime::now().as_duration(), Instant::now());
         let (processor_since, wall_since) = *self.since.get_or_insert((processor, wall));
-        // What ran of the guest before the first look is about a tick.
+        // The guest ran for about one tick before the first check.
         let used = processor.saturating_sub(processor_since) + EPOCH_TICK;
         let taken = wall.saturating_duration_since(wall_since) + EPOCH_TICK;
         let left = self.budget.saturating_sub(used);

@@ -1,16 +1,16 @@
-//! Faults: the closed list of ways in which a predicate can fail to answer. A leaf that every room may use.
+//! Faults: the closed list of ways in which the call of a predicate can fail.
 //!
-//! A fault is never a plain "no" and never a plain "yes": it travels in the answer beside what the failure policy
-//! did about it. Start at [`FaultKind`].
+//! An answer reports every fault together with the effect of the failure policy, so that a fault is never mistaken for a
+//! verdict. Start at [`FaultKind`].
 
 use std::fmt;
 
-/// What kind of failure it was. The names are the same everywhere: answers, logs, metrics, status.
+/// The kind of a fault. Its name is the same in answers, logs, metrics and statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultKind {
-    /// The call ran out of its time.
+    /// The call exceeded its processor time budget, or the bound on its wall-clock time.
     Deadline,
-    /// The module wanted more memory than its limit and gave up.
+    /// The call failed after the memory limit had refused growth.
     Memory,
     /// The guest's stack overflowed.
     StackOverflow,
@@ -20,16 +20,16 @@ pub enum FaultKind {
     OutputTooLarge,
     /// The verdict contradicts the contract: wrong length, a code without a failure, a text that is not UTF-8.
     MalformedVerdict,
-    /// `describe` or `configure` refused, or answered nonsense.
+    /// `describe` or `configure` returned an error or a malformed result.
     Configure,
     /// The predicate failed too often and is not called for now.
     Quarantined,
-    /// No instance became free in time.
+    /// All [`GUEST_SLOTS`](crate::limits::GUEST_SLOTS) instances are in use.
     Overloaded,
 }
 
 impl FaultKind {
-    /// The name under which the fault is known everywhere.
+    /// The name in answers, logs, metrics and statuses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Deadline => "Deadline",
@@ -45,12 +45,13 @@ impl FaultKind {
     }
 }
 
-/// One failure of a predicate, with what happened in words.
+/// One failed call of a predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Which of the closed list.
+    /// The kind.
     pub kind: FaultKind,
-    /// What happened, for people; one line, control characters escaped, bounded in length.
+    /// Description for operators: one line, control characters escaped, at most
+    /// [`FAULT_DETAIL_BYTES`](crate::limits::FAULT_DETAIL_BYTES) bytes plus an ellipsis.
     pub detail: String,
 }
 

@@ -1,4 +1,4 @@
-//! One instance of a component in a store of its own, and how its failures become faults.
+//! One instance of a component with its own store, and the conversion of wasmtime errors to faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::{Facts, check};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{FAULT_DETAIL_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES};
 
-/// What the host keeps beside an instance: the facts of the running call, and the memory it may have.
+/// The host state of an instance: facts, deadline and memory budget of the running call.
 pub(super) struct Frame {
     facts: Option<Arc<dyn Facts>>,
     deadline: Deadline,
@@ -27,18 +27,22 @@ impl Frame {
         &mut self.deadline
     }
 
-    /// The facts of the running `filter` call. Outside of one there are none, and asking for them traps.
+    /// The facts of the running `filter` call.
+    ///
+    /// # Errors
+    ///
+    /// [`NoFacts`] outside a `filter` call; the error traps the guest.
     pub(super) fn facts(&self) -> wasmtime::Result<&dyn Facts> {
         self.facts.as_deref().ok_or_else(|| NoFacts.into())
     }
 }
 
-/// A guest asked for a fact outside of `filter`.
+/// A guest called a fact function outside `filter`.
 #[derive(Debug, thiserror::Error)]
-#[error("facts exist only while filter runs")]
+#[error("fact functions can only be called while `filter` runs")]
 struct NoFacts;
 
-/// Where a component's exports are.
+/// Indices of a component's exported functions.
 #[derive(Debug, Clone)]
 pub(super) struct Exports {
     pub(super) describe: ComponentExportIndex,
@@ -46,12 +50,12 @@ pub(super) struct Exports {
     pub(super) filter: ComponentExportIndex,
 }
 
-/// Why there is no instance.
+/// Why a component cannot be instantiated.
 #[derive(Debug)]
 pub(super) enum NewError {
-    /// The exports are not of the contract's types.
+    /// The exports do not have the contract's types.
     Contract(String),
-    /// Instantiating failed.
+    /// Instantiation failed.
     Fault(Fault),
 }
 
@@ -61,7 +65,7 @@ impl From<Fault> for NewError {
     }
 }
 
-/// A running predicate. After a fault it is to be thrown away.
+/// An instance of a predicate. It must be dropped after a fault.
 pub(super) struct Instance {
     store: Store<Frame>,
     instance: wasmtime::component::Instance,
@@ -91,7 +95,7 @@ impl Instance {
         Ok(Self { store, instance, filter })
     }
 
-    /// Looks whether `describe` and `configure` have the contract's types; [`Self::new`] has looked at `filter`.
+    /// Checks that `describe` and `configure` have the contract's types; [`Self::new`] checks `filter`.
     pub(super) fn check_types(&mut self, exports: &Exports) -> Result<(), String> {
         let (instance, store) = (&self.instance, &mut self.store);
         instance
@@ -114,7 +118,7 @@ impl Instance {
         described.map(|(descriptor,)| descriptor).map_err(|error| as_configure(fault(store, &error)))
     }
 
-    /// Calls `configure`. A refusal by the predicate is the fault `Configure`, with the predicate's words.
+    /// Calls `configure`. An error that the predicate returns is the fault `Configure` with the predicate's text.
     pub(super) fn configure(&mut self, exports: &Exports, args: &str) -> Result<(), Fault> {
         begin(&mut self.store, INSTANTIATE_TIME);
         let store = &mut self.store;
@@ -129,11 +133,11 @@ impl Instance {
         }
     }
 
-    /// Calls `filter` for a batch of `rows` rows, within `time`.
+    /// Calls `filter` for a batch of `rows` rows, with a processor time budget of `time`.
     pub(super) fn filter(&mut self, facts: Arc<dyn Facts>, rows: u32, time: Duration) -> Result<Verdict, Fault> {
         let store = &mut self.store;
         store.data_mut().facts = Some(facts);
-        // What an earlier call was refused is no reason of a failure in this one.
+        // Reset: a refusal in an earlier call must not be reported as the cause of a failure in this one.
         store.data_mut().memory.take_refused();
         store.set_hostcall_fuel(OUTPUT_BYTES + rows as usize * size_of::<u16>());
         begin(store, time);
@@ -146,13 +150,13 @@ impl Instance {
     }
 }
 
-/// Starts the time of a call.
+/// Starts the deadline of a call.
 fn begin(store: &mut Store<Frame>, budget: Duration) {
     store.data_mut().deadline = Deadline::new(budget);
     store.set_epoch_deadline(Deadline::first_look());
 }
 
-/// Which fault an error of wasmtime is.
+/// Converts an error of wasmtime to a fault.
 fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
     let refused_memory = store.data_mut().memory.take_refused();
     let detail = shorten(&format!("{error:#}"));
@@ -164,7 +168,7 @@ fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
         None if error.is::<NoFacts>() => FaultKind::Trap,
         None if error.is::<PoolConcurrencyLimitError>() => FaultKind::Overloaded,
         None if detail.contains("fuel allocated for hostcalls") => FaultKind::OutputTooLarge,
-        // What is left is a value that the component model's rules reject, in a result or in an argument.
+        // All other errors: a result or an argument that violates the component model's canonical ABI.
         None => FaultKind::MalformedVerdict,
     };
     let detail = match error.downcast_ref::<Trap>() {
@@ -174,7 +178,7 @@ fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
     Fault { kind, detail }
 }
 
-/// Before `filter` there is no verdict to be malformed: nonsense from `describe` or `configure` is theirs.
+/// The fault of a `describe` or `configure` call: these return no verdict, so a malformed result is `Configure`.
 fn as_configure(fault: Fault) -> Fault {
     match fault.kind {
         FaultKind::MalformedVerdict => Fault { kind: FaultKind::Configure, ..fault },
@@ -182,7 +186,7 @@ fn as_configure(fault: Fault) -> Fault {
     }
 }
 
-/// One line of bounded length.
+/// One line of at most [`FAULT_DETAIL_BYTES`] bytes (plus an ellipsis), with control characters escaped.
 pub(super) fn shorten(text: &str) -> String {
     let mut text = check::escape_controls(text).into_owned();
     if text.len() > FAULT_DETAIL_BYTES {

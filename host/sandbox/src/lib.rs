@@ -1,20 +1,20 @@
-//! The sandbox: wasm components compiled, linked to the facts that they may read, called within limits, their verdicts
-//! checked. It knows wasmtime and the text of the contract, and nothing of Kubernetes or of any predicate.
+//! The sandbox: compiles wasm components, links them to the facts that they may read, calls them within limits, and checks
+//! their verdicts. It depends on wasmtime and the contract, not on Kubernetes or on any predicate.
 //!
 //! ```text
 //! runtime     engines, the cache of compiled code, the epoch clock; bytes → Module
 //! module      one loaded predicate: imports checked, linked, described, configured; idle instances
-//! instance    one instance in a store of its own; errors of wasmtime → Fault
+//! instance    one instance with its own store; wasmtime errors → Fault
 //!   deadline · clock · memory     the limits of a call
-//! interface   the fact interfaces that a guest can import: the whole surface that it can touch
-//! wire        types as they cross the boundary
-//! check       what a guest returned → Verdict, or a Fault
+//! interface   the fact interfaces that a guest can import, and nothing else
+//! wire        types of the contract at the component boundary
+//! check       the value that a guest returned → Verdict or Fault
 //! verdict · codes     the checked verdict
 //! fault       the closed list of failures
-//! limits      every limit with its reason
+//! limits      every limit with its unit and reason
 //! ```
 //!
-//! Start with [`Runtime`], then [`Module::filter`]. Whatever a guest does ends in a checked [`Verdict`] or a named
+//! Start with [`Runtime`], then [`Module::filter`]. Every call of a guest ends with a checked [`Verdict`] or a
 //! [`Fault`](fault::Fault).
 
 mod check;

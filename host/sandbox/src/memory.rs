@@ -1,15 +1,16 @@
-//! The memory limit of an instance, summed over all of its memories; wasmtime's own store limits count each alone.
+//! The memory limit of an instance, in bytes, summed over all of its linear memories. wasmtime's `StoreLimits` apply to each
+//! memory alone.
 
 use wasmtime::ResourceLimiter;
 
 use crate::limits::{GUEST_INSTANCES, GUEST_MEMORIES, GUEST_TABLE_ELEMENTS, GUEST_TABLES};
 
-/// Counts what an instance has and refuses what is over its limit.
+/// Counts the memory of an instance and refuses growth over its limit.
 #[derive(Debug)]
 pub(super) struct MemoryBudget {
     limit_bytes: usize,
     used_bytes: usize,
-    /// Whether anything was refused since the last look.
+    /// Whether growth was refused since the last call of `take_refused`.
     refused: bool,
 }
 
@@ -18,7 +19,7 @@ impl MemoryBudget {
         Self { limit_bytes, used_bytes: 0, refused: false }
     }
 
-    /// Whether growth was refused since the last call of this.
+    /// Whether growth was refused since the last call of this method.
     pub(super) fn take_refused(&mut self) -> bool {
         std::mem::take(&mut self.refused)
     }

@@ -1,5 +1,5 @@
-//! A loaded predicate: compiled, linked to what it imports and may import, described, configured, with idle instances
-//! at hand.
+//! A loaded predicate: a compiled component, linked to its allowed imports, described and configured, with a pool of idle
+//! instances.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,70 +15,70 @@ use super::wire::Descriptor;
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, IDLE_INSTANCES};
 
-/// Why a component is refused.
+/// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Larger than a component may be.
+    /// The module is larger than [`COMPONENT_BYTES`](crate::limits::COMPONENT_BYTES).
     #[error("the module has {bytes} bytes, at most {limit} are allowed")]
     Size {
-        /// What it has.
+        /// Its size in bytes.
         bytes: usize,
-        /// What it may have.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// Not a component at all.
+    /// The bytes are not a component. The text says what they are.
     #[error("{0}")]
     NotAComponent(&'static str),
     /// The bytes do not compile.
     #[error("the component does not compile: {0}")]
     Compile(String),
-    /// Compiling took too long.
+    /// Compilation took longer than [`COMPILE_TIME`](crate::limits::COMPILE_TIME).
     #[error("the component did not compile within {0:?}")]
     CompileTime(Duration),
-    /// It imports what no host has.
+    /// It imports functions that the host does not provide.
     #[error("the component imports what nodesift does not offer: {}; it offers {PACKAGE} {VERSION}: {}", .0.join(", "), Interface::ALL.map(Interface::name).join(", "))]
     UnknownImports(Vec<String>),
-    /// It imports what the policy does not allow.
+    /// It imports interfaces that the policy does not allow.
     #[error("the component imports {}, which `allow` does not list", .0.join(", "))]
     ForbiddenImports(Vec<&'static str>),
-    /// Its imports or exports are not of the contract's types.
+    /// Its imports or exports do not have the contract's types.
     #[error("the component does not fit the contract {PACKAGE} {VERSION}: {0}")]
     Contract(String),
-    /// It failed while it was instantiated, described or configured.
+    /// Instantiation, `describe` or `configure` failed.
     #[error("{step}: {fault}")]
     Step {
         /// `instantiate`, `describe` or `configure`.
         step: &'static str,
-        /// What happened.
+        /// The fault.
         fault: Fault,
     },
 }
 
-/// How long an instance lives.
+/// Whether instances are reused between calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
-    /// A fresh one for every call: nothing can leak from one pod to the next.
+    /// A new instance for every call: no state can leak from one pod to the next.
     PerCall,
-    /// Used again until it faults.
+    /// Instances are reused until a call faults.
     Reused,
 }
 
-/// What a policy says about a module.
+/// The permissions, limits and arguments that a policy gives a module.
 #[derive(Debug, Clone)]
 pub struct Grants {
-    /// The most it may import; none: whatever it asks for.
+    /// The interfaces that it may import; `None` allows all.
     pub allow: Option<Vec<Interface>>,
-    /// Arguments, a JSON object as text.
+    /// The arguments for `configure`: a JSON object as text.
     pub args: String,
     /// Linear memory of one instance in bytes.
     pub memory_bytes: usize,
-    /// Time of one call; none: by the number of rows.
+    /// Processor time budget of one `filter` call; `None` derives it from the number of rows.
     pub time_per_call: Option<Duration>,
-    /// How long an instance lives.
+    /// Whether instances are reused.
     pub lifetime: Lifetime,
 }
 
-/// A predicate ready to be called from any thread.
+/// A loaded predicate. It can be called from many threads at once.
 pub struct Module {
     pre: InstancePre<Frame>,
     exports: Exports,
@@ -121,29 +121,34 @@ impl Module {
         Ok(Self { pre, exports, grants, imports, descriptor, idle: Mutex::new(idle) })
     }
 
-    /// The interfaces of which the component imports a function: all that it can read.
+    /// The interfaces of which the component imports at least one function. It can read nothing else.
     pub fn imports(&self) -> &[Interface] {
         &self.imports
     }
 
-    /// Whether it imports a `cluster-*` interface, so that it is always asked about every row.
+    /// Whether it imports a `cluster-*` interface. Such a predicate is always called with every row.
     pub fn is_cluster_wide(&self) -> bool {
         self.imports.iter().any(|interface| interface.is_cluster_wide())
     }
 
-    /// How the predicate introduces itself.
+    /// The result of the predicate's `describe`.
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
 
-    /// Judges one pod against a batch of `rows` rows.
+    /// Evaluates one pod against a batch of `rows` rows. The verdict has one code per row of the batch.
+    ///
+    /// # Errors
+    ///
+    /// The fault of the call: a limit was exceeded, the guest trapped, or its result contradicts the contract. The instance is
+    /// then dropped.
     pub fn filter(&self, facts: Arc<dyn Facts>, rows: u32) -> Result<Verdict, Fault> {
         let mut instance = match self.take_idle() {
             Some(instance) => instance,
             None => {
                 let mut instance =
                     Instance::new(&self.pre, &self.exports, self.grants.memory_bytes).map_err(|error| match error {
-                        // Loading has looked at the types.
+                        // Cannot happen: loading has checked the types.
                         NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
                         NewError::Fault(fault) => fault,
                     })?;
@@ -180,7 +185,8 @@ impl fmt::Debug for Module {
     }
 }
 
-/// The fact interfaces of which a component imports at least one function. An import of types alone reads nothing.
+/// The fact interfaces of which a component imports at least one function. An interface imported only for its types is not
+/// listed.
 fn imports_of(component: &Component) -> Result<Vec<Interface>, LoadError> {
     let engine = component.engine();
     let mut known = Vec::new();
@@ -205,13 +211,13 @@ fn imports_of(component: &Component) -> Result<Vec<Interface>, LoadError> {
     if unknown.is_empty() { Ok(known) } else { Err(LoadError::UnknownImports(unknown)) }
 }
 
-/// The interface behind an import's full name, where this host's version of the contract serves it.
+/// The interface with an import's full name, if its version is compatible with the host's.
 fn fact_interface(import: &str) -> Option<Interface> {
     let (name, version) = import.strip_prefix(PACKAGE)?.strip_prefix('/')?.split_once('@')?;
     is_served(version).then(|| Interface::from_name(name)).flatten()
 }
 
-/// Whether a component written against `version` of the contract can run here: the same 0.minor.
+/// Whether a component built for `version` of the contract can run: major and minor must equal the host's.
 fn is_served(version: &str) -> bool {
     let minor = |version: &str| version.rsplit_once('.').map(|(minor, _)| minor.to_owned());
     minor(version).is_some() && minor(version) == minor(VERSION)

@@ -1,6 +1,6 @@
-//! The wasm run time: engines, compiled code on disk, the clock. One per process.
+//! The wasm runtime: engines, compiled code on disk, the epoch clock. One per process.
 //!
-//! Start with [`Runtime::load`], which makes a [`Module`] of bytes.
+//! Start with [`Runtime::load`], which makes a [`Module`] from the bytes of a component.
 
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -18,13 +18,13 @@ use crate::limits::{
     GUEST_TABLE_ELEMENTS, GUEST_TABLES,
 };
 
-/// Why there is no run time.
+/// Why the runtime does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The engines do not start.
+    /// wasmtime rejects the configuration of an engine.
     #[error("the wasm engine does not start: {0:#}")]
     Engine(wasmtime::Error),
-    /// The clock does not start; without it no guest could be interrupted.
+    /// The epoch clock does not start. Without it, guests cannot be interrupted.
     #[error("the clock thread does not start: {0}")]
     Clock(std::io::Error),
 }
@@ -32,23 +32,30 @@ pub enum StartError {
 /// Compiles and runs components.
 #[derive(Debug)]
 pub struct Runtime {
-    /// For the usual small modules: instances from a pool, so that a fresh one costs microseconds.
+    /// Pooling allocator, for modules whose memory fits a slot: instantiation takes microseconds.
     pooled: Engine,
-    /// For modules that the policy grants more memory than a slot of the pool has.
+    /// On-demand allocator, for modules that the policy grants more memory than a slot of the pool has.
     on_demand: Engine,
     _clock: Clock,
 }
 
 impl Runtime {
-    /// Starts the engines and the clock. Compiled code is kept below `cache_folder`, keyed by the module's bytes and by
-    /// version and settings of the engine; the folder must belong to this user alone, for its content is run.
+    /// Starts the engines and the epoch clock. Compiled code is cached in `cache_folder`, by the bytes of the module and the
+    /// version and settings of the engine. The folder must be writable by this user only: its content is executed. If the
+    /// folder cannot be used, the runtime starts without the cache and logs a warning.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError::Engine`] where wasmtime rejects the configuration, [`StartError::Clock`] where no thread can be spawned.
     pub fn start(cache_folder: Option<&Path>) -> Result<Self, StartError> {
         let cache = cache_folder.and_then(|folder| {
             let mut config = CacheConfig::new();
             config.with_directory(folder);
-            // A cache that cannot be had costs time and nothing else.
+            // Without the cache, modules load more slowly; nothing else changes.
             Cache::new(config)
-                .inspect_err(|error| tracing::warn!(folder = %folder.display(), %error, "no cache of compiled modules"))
+                .inspect_err(
+                    |error| tracing::warn!(folder = %folder.display(), %error, "compiled modules are not cached"),
+                )
                 .ok()
         });
         let engine = |strategy| {
@@ -62,14 +69,18 @@ impl Runtime {
         Ok(Self { pooled, on_demand, _clock: clock })
     }
 
-    /// Compiles, links, describes and configures a component.
+    /// Compiles a component, links it, and calls its `describe` and `configure`.
+    ///
+    /// # Errors
+    ///
+    /// One variant of [`LoadError`] per step that can fail.
     pub fn load(&self, bytes: &[u8], grants: Grants) -> Result<Module, LoadError> {
         let engine = if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { &self.pooled };
         Module::prepare(&compile(engine, bytes)?, grants)
     }
 }
 
-/// Compiles within [`COMPILE_TIME`]. A compilation that takes longer is given up and ends by itself.
+/// Compiles within [`COMPILE_TIME`]. A longer compilation is abandoned: its thread ends once it is done.
 fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     if bytes.len() > COMPONENT_BYTES {
         return Err(LoadError::Size { bytes: bytes.len(), limit: COMPONENT_BYTES });
@@ -78,7 +89,7 @@ fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     let (done, result) = channel();
     let (engine, bytes) = (engine.clone(), bytes.to_vec());
     let compile = move || {
-        // The receiver is gone when the time is up: the result is not wanted any more.
+        // Sending fails once the time is up and the receiver is dropped.
         let _ = done.send(Component::from_binary(&engine, &bytes));
     };
     thread::Builder::new()
@@ -91,8 +102,7 @@ fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     }
 }
 
-/// Tells components from everything else by their first eight bytes. Machine code that some engine compiled before
-/// never gets further than this.
+/// Accepts only bytes with the preamble of a component (8 bytes). In particular, precompiled machine code is never loaded.
 fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
     const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
     const CORE_MODULE: &[u8] = b"\0asm\x01\0\0\0";
@@ -101,13 +111,13 @@ fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(LoadError::NotAComponent(if bytes.is_empty() {
-        "the module is empty"
+        "the module is empty: give a wasm component"
     } else if bytes.starts_with(CORE_MODULE) {
-        "this is a core wasm module; make a component of it, for example with `wasm-tools component new`"
+        "this is a core wasm module, not a component: convert it, for example with `wasm-tools component new`"
     } else if bytes.starts_with(ELF) {
-        "this is compiled machine code, which is never run; give the component itself"
+        "this is precompiled machine code, which is not accepted: give the wasm component instead"
     } else {
-        "this is no WebAssembly component"
+        "this is not a WebAssembly component"
     }))
 }
 
@@ -121,7 +131,7 @@ fn config() -> Config {
         .epoch_interruption(true)
         .max_wasm_stack(GUEST_STACK_BYTES)
         .wasm_memory64(false)
-        // Faults are told by kind; a guest's stack would only cost time to collect.
+        // A fault has a kind, not a backtrace; collecting one takes time.
         .wasm_backtrace_max_frames(None);
     config
 }
@@ -138,8 +148,8 @@ fn pool() -> PoolingAllocationConfig {
         .max_tables_per_component(per_component(GUEST_TABLES))
         .table_elements(GUEST_TABLE_ELEMENTS)
         .max_memory_size(GUEST_MEMORY_BYTES)
-        // Pages that a guest has touched stay with the slot: faulting them in again costs more than clearing them, and
-        // a loop of bulk copies over cold pages would overrun its deadline.
+        // Pages that a guest has touched stay resident in the slot: page faults cost more than clearing the pages, and a loop
+        // of bulk copies over cold pages would exceed its deadline.
         .linear_memory_keep_resident(GUEST_MEMORY_BYTES)
         .table_keep_resident(GUEST_TABLE_ELEMENTS * size_of::<usize>())
         .pagemap_scan(Enabled::Auto);

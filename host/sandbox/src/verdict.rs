@@ -1,5 +1,5 @@
-//! The verdict of one predicate about one pod and one batch of rows, checked: the only form in which the host sees what a
-//! guest returned. Start at [`Verdict`].
+//! The checked verdict of one predicate about one pod and one batch of rows. The host uses the result of a guest in this form
+//! only. Start at [`Verdict`].
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub enum Verdict {
     FitsAll,
     /// The pod as a whole is rejected: no row fits.
     FitsNone(Failure),
-    /// Rows differ.
+    /// The verdict differs from row to row.
     ByRow(RowVerdict),
 }
 
@@ -25,16 +25,16 @@ pub struct RowVerdict {
     aborts: bool,
 }
 
-/// One way in which rows fail. Ordered by code, then reasons.
+/// A rejection: code and reasons. Ordered by code, then reasons.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Failure {
     /// kube-scheduler's status code.
     pub code: Code,
-    /// At least one reason; sorted, control characters escaped.
+    /// At least one reason, sorted, with control characters escaped.
     pub reasons: Arc<[String]>,
 }
 
-/// kube-scheduler's status code of a rejection. The order is that of the names, in which failures are sorted.
+/// kube-scheduler's status code of a rejection. Ordered by name; failures are sorted in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     /// No verdict is possible because an object is malformed.
@@ -57,7 +57,7 @@ impl Code {
 }
 
 impl Verdict {
-    /// The failure of the row at a place of the batch; none where it fits.
+    /// The failure of the row at a place of the batch; `None` where it fits.
     pub fn failure_at(&self, place: usize) -> Option<&Failure> {
         match self {
             Self::FitsAll => None,
@@ -68,10 +68,10 @@ impl Verdict {
 }
 
 impl RowVerdict {
-    /// A verdict of one code per row of the batch: 0 fits, k fails with `failures[k - 1]`. `named` are the places of the nodes
-    /// that the pod names, where it names any.
+    /// A verdict with one code per row of the batch: 0 fits, k fails with `failures[k - 1]`. `named` are the sorted places of
+    /// the nodes that the pod names; `None` if it names no nodes.
     pub fn new(codes: Codes, failures: Arc<[Failure]>, named: Option<Arc<[u32]>>) -> Self {
-        // Verdicts with errors are rare: rows are searched only where some failure is an error.
+        // The codes are searched only if some failure is an error, which is rare.
         let is_error = |code: u16| {
             let failure = usize::from(code).checked_sub(1).and_then(|at| failures.get(at));
             failure.is_some_and(|failure| failure.code == Code::Error)
@@ -91,7 +91,7 @@ impl RowVerdict {
         &self.failures
     }
 
-    /// Where the pod names the nodes that it can run on: their places in the batch, sorted.
+    /// The sorted places of the nodes that the pod names, if it names the nodes that it can run on.
     pub fn named(&self) -> Option<&Arc<[u32]>> {
         self.named.as_ref()
     }
@@ -101,7 +101,7 @@ impl RowVerdict {
         self.aborts
     }
 
-    /// The failure of a code; none for 0.
+    /// The failure of a code; `None` for 0.
     pub fn failure(&self, code: u16) -> Option<&Failure> {
         self.failures.get(usize::from(code).checked_sub(1)?)
     }

@@ -1,5 +1,5 @@
-//! The contract's types as they cross the boundary. Names follow `sdk/predicate/wit`; nothing else of the contract is
-//! known to the host. What a guest returns is here; what it is given is in `pod`, `selectors` and `storage`.
+//! The contract's types at the component boundary, named as in `sdk/predicate/wit`. The types that a guest returns are here;
+//! those that it reads are in `pod`, `selectors` and `storage`.
 
 mod pod;
 mod selectors;
@@ -11,7 +11,7 @@ pub use pod::*;
 pub use selectors::*;
 pub use storage::*;
 
-/// `predicate.descriptor`: how a predicate introduces itself.
+/// `predicate.descriptor`: name, version and summary of a predicate.
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(record)]
 pub struct Descriptor {
@@ -19,7 +19,7 @@ pub struct Descriptor {
     pub name: String,
     /// The author's version.
     pub version: String,
-    /// One line for people.
+    /// One line of text for operators.
     pub summary: String,
 }
 
@@ -34,7 +34,7 @@ pub enum Status {
     /// Preemption cannot help.
     #[component(name = "unschedulable-and-unresolvable")]
     UnschedulableAndUnresolvable,
-    /// No answer because an object is broken.
+    /// No verdict is possible because an object is malformed.
     #[component(name = "error")]
     Error,
 }
@@ -59,7 +59,7 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
 }
 
-/// `predicate.verdict`, as a guest returned it, unchecked.
+/// `predicate.verdict` as returned by a guest, unchecked.
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(variant)]
 pub enum Verdict {
@@ -69,10 +69,10 @@ pub enum Verdict {
     /// No row fits.
     #[component(name = "fits-none")]
     FitsNone(Failure),
-    /// Rows differ.
+    /// The verdict differs from row to row.
     #[component(name = "by-row")]
     ByRow(Outcome),
-    /// Rows differ, and the pod names some.
+    /// As `ByRow`, with the rows of the nodes that the pod names.
     #[component(name = "named")]
     Named((Outcome, Vec<u32>)),
 }

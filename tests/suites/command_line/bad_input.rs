@@ -67,7 +67,11 @@ fn what_is_wrong_is_said_in_these_words() {
             DATA,
             "pod default/nobody is not in the cache: name a pod that exists, or send the whole pod",
         ),
-        (&["--cluster", "cluster.json", "--node", "n9"], DATA, "node \"n9\" is not in the cache"),
+        (
+            &["--cluster", "cluster.json", "--node", "n9"],
+            DATA,
+            "node \"n9\" is not in the cache: name a node that exists",
+        ),
         (
             &["--server", "unix:/nonexistent/s.sock"],
             UNAVAILABLE,

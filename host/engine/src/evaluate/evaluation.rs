@@ -1,4 +1,4 @@
-//! One pod evaluated: the conjunction of all verdicts, the faults, and how both become a part of the answer.
+//! The evaluation of one pod: the conjunction of all verdicts and the faults, and their conversion to an answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::facts::{Batch, Context};
 use crate::policy::{ActivePredicate, OnError};
 use crate::query::Depth;
 
-/// One pod evaluated over a batch of rows.
+/// The evaluation of one pod over a batch of rows.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
     pub(crate) conjunction: Arc<Conjunction>,
     faults: Vec<FaultReport>,
-    /// Per predicate, by its index, and row: the failure with nominated pods on the node, where there is one. Only where the
-    /// query wants each predicate alone.
+    /// The failures with nominated pods on the node, by index of the predicate and row. Empty unless the query has
+    /// [`Depth::Each`].
     with_nominated: BTreeMap<(usize, Row), Failure>,
 }
 
@@ -40,19 +40,19 @@ impl Evaluation {
         !self.faults.is_empty()
     }
 
-    /// Reports a fault. Returns the verdict over so many rows that the failure policy puts in the place of the missing one.
+    /// Reports a fault. Returns the verdict of the failure policy over `rows` rows.
     pub(crate) fn fail(&mut self, predicate: &ActivePredicate, fault: Fault, rows: usize) -> Verdict {
         let (verdict, effect) = verdict_on_fault(predicate, &fault, rows);
         self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
         verdict
     }
 
-    /// Records why a predicate, by its index, rejects a row with nominated pods on the node.
+    /// Records the failure of a row with nominated pods on the node, under the predicate with this index.
     pub(crate) fn fail_with_nominated(&mut self, predicate: usize, row: Row, failure: Failure) {
         self.with_nominated.insert((predicate, row), failure);
     }
 
-    /// The answer for the pod of this name, in the detail that the query wants.
+    /// Converts the evaluation to the answer for the pod with this name.
     pub(crate) fn into_answer(self, depth: Depth, pod: String, context: &Context) -> PodAnswer {
         let conjunction = &self.conjunction;
         let predicates = match depth {
@@ -75,8 +75,8 @@ impl Evaluation {
         }
     }
 
-    /// One predicate by itself: equal failures together, sorted. A row with nominated pods fails where the predicate rejects
-    /// it with them on the node, or else without.
+    /// One predicate alone, with equal failures merged and sorted. A row with nominated pods has the failure with them on the
+    /// node, if any, else the failure without them.
     fn predicate_alone(&self, index: usize, verdict: &PredicateVerdict, context: &Context) -> PredicateAnswer {
         let mut groups: BTreeMap<&Failure, Vec<Row>> = BTreeMap::new();
         context.for_each_row(|place, row| {
@@ -99,8 +99,8 @@ impl Evaluation {
         PredicateAnswer { predicate: Arc::clone(&verdict.predicate), failures }
     }
 
-    /// The first difference from another evaluation of the same pod on the same snapshot. Predicates that have failed in
-    /// either are left out.
+    /// The first difference from another evaluation of the same pod on the same snapshot. Predicates with a fault in either
+    /// evaluation are not compared.
     pub(crate) fn difference(&self, other: &Self, context: &Context) -> Option<String> {
         let is_faulty = |name: &Arc<str>| {
             self.faults.iter().chain(&other.faults).any(|report| Arc::ptr_eq(&report.predicate, name))
@@ -135,7 +135,7 @@ impl Evaluation {
         (!any_fault && own != other).then(|| format!("conjunction: {own:?}, fresh {other:?}"))
     }
 
-    /// What [`Self::difference`] compares of the conjunction.
+    /// The parts of the conjunction that [`Self::difference`] compares.
     fn combined(&self) -> impl PartialEq + std::fmt::Debug + use<> {
         let conjunction = &self.conjunction;
         (
@@ -149,14 +149,14 @@ impl Evaluation {
     }
 }
 
-/// The verdict that the failure policy puts in the place of that of a predicate whose call has failed.
+/// The verdict that the failure policy gives for a failed call, over `rows` rows.
 pub(crate) fn verdict_on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Verdict, FaultEffect) {
     match predicate.on_error {
         OnError::Ignore => (Verdict::FitsAll, FaultEffect::Ignored),
         OnError::Reject => {
             let reason = format!("predicate {:?} failed: {}", predicate.name, fault.kind.name());
             let failure = Failure { code: Code::Unschedulable, reasons: [reason].into() };
-            // By row: kube-scheduler would not have rejected the pod as a whole.
+            // `ByRow` and not `FitsNone`: a fault does not make kube-scheduler reject the pod as a whole.
             let codes = Codes::from(vec![1; rows]);
             (Verdict::ByRow(RowVerdict::new(codes, [failure].into(), None)), FaultEffect::Rejected)
         }

@@ -1,7 +1,7 @@
 //! Calls the predicates of a phase in policy order, or takes their verdicts from the store, and combines them.
 //!
-//! The first predicate that rejects a row gives the reason, as in a scheduling cycle. A query that wants each predicate alone
-//! gets both from the same verdicts. Start at [`Evaluator::evaluate`].
+//! The first predicate that rejects a row gives the reason, as in a scheduling cycle. The results of each predicate alone come
+//! from the same verdicts. Start at [`Evaluator::evaluate`].
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::facts::{Batch, Context};
 use crate::policy::{ActivePolicy, ActivePredicate, Phase};
 use crate::reuse::{CachedVerdict, Lineage, Store};
 
-/// Evaluates in the place of the policy's predicates: the predicate of this name, over the rows of a context.
+/// A native function in place of the policy's wasm predicates. Its arguments are the name of the predicate and the facts.
 pub type StandIn<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
 
-/// The predicates of one phase of a policy, with or without the store of their cached verdicts.
+/// The predicates of one phase of a policy, and the store of their cached verdicts, if it may be used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evaluator<'a> {
     policy: &'a ActivePolicy,
@@ -28,7 +28,7 @@ pub(crate) struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Without a store nothing cached is used, and nothing is cached.
+    /// Without a store, cached verdicts are neither used nor made.
     pub(crate) fn new(policy: &'a ActivePolicy, phase: Phase, store: Option<&'a Store>) -> Self {
         Self { policy, phase, store }
     }
@@ -43,7 +43,7 @@ impl<'a> Evaluator<'a> {
         self.store
     }
 
-    /// The predicates of the phase, in policy order, each with its place in the policy.
+    /// The predicates of the phase in policy order, each with its index in the policy.
     pub(crate) fn predicates(self) -> impl Iterator<Item = (usize, &'a ActivePredicate)> {
         let phase = self.phase;
         self.policy.predicates.iter().enumerate().filter(move |(_, predicate)| predicate.phases.contains(phase))
@@ -76,7 +76,8 @@ impl<'a> Evaluator<'a> {
         Evaluation::new(conjunction, faults)
     }
 
-    /// The evaluation over every row, where all of it is cached and valid. Nothing is evaluated or combined.
+    /// The evaluation over every row, if all verdicts and their conjunction are cached and valid; else `None`. No predicate is
+    /// called.
     pub(crate) fn cached(self, context: &Context) -> Option<Evaluation> {
         let store = self.store?;
         let (mut verdicts, mut lineages) = (Vec::new(), Vec::new());
@@ -90,7 +91,7 @@ impl<'a> Evaluator<'a> {
         Some(Evaluation::new(conjunction, Vec::new()))
     }
 
-    /// Evaluates one pod over the context's batch, which is every row, with a stand-in for the predicates.
+    /// Evaluates one pod over the context's batch, which must be every row, with a stand-in for the predicates.
     pub(crate) fn evaluate_with(self, stand_in: &StandIn<'_>, context: &Arc<Context>) -> Evaluation {
         let mut faults = Vec::new();
         let evaluate = |(_, predicate): (usize, &ActivePredicate)| {
@@ -107,18 +108,18 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// A verdict with the name of its predicate.
+/// Adds the name of the predicate to a verdict.
 pub(crate) fn of_predicate(predicate: &ActivePredicate, verdict: Verdict, scope: Scope) -> PredicateVerdict {
     PredicateVerdict { predicate: Arc::clone(&predicate.name), verdict: Arc::new(verdict), scope }
 }
 
-/// A cached verdict with the name of its predicate.
+/// Adds the name of the predicate to a cached verdict.
 pub(crate) fn of_cached(predicate: &ActivePredicate, cached: &CachedVerdict) -> PredicateVerdict {
     let verdict = Arc::clone(cached.verdict());
     PredicateVerdict { predicate: Arc::clone(&predicate.name), verdict, scope: Scope::AllRows }
 }
 
-/// The cached verdict, or one that is evaluated and cached; with its lineage.
+/// The cached verdict and its lineage. If there is none, the predicate is called and its verdict is cached.
 fn reuse_or_call(
     store: &Store,
     place: usize,
@@ -134,7 +135,7 @@ fn reuse_or_call(
     if predicate.module.is_cluster_wide() {
         return store.verdict(place, predicate, &whole).map(|cached| found(&cached));
     }
-    // A few rows cost less than all rows; a cached verdict costs less still.
+    // For a subset of rows a cached verdict over all rows is used, but none is made: calling for a few rows is cheaper.
     match store.cached(place, predicate, &whole) {
         Some(cached) => Ok(found(&cached)),
         None => call(predicate, context, all_rows).map(|verdict| (verdict, Lineage::NONE)),
@@ -160,7 +161,7 @@ pub(crate) fn call(
         return Ok(of_predicate(predicate, verdict, Scope::AllRows));
     }
     let verdict = match filter(context)? {
-        // The guest names places of the batch; from here on they are rows of the snapshot.
+        // The guest names places of the batch. The host uses rows of the snapshot.
         Verdict::ByRow(by_row) if by_row.named().is_some() => {
             let row = |place: &u32| rows.get(*place as usize).map(|row| row.0);
             let mut named: Vec<u32> =
@@ -173,7 +174,7 @@ pub(crate) fn call(
     Ok(of_predicate(predicate, verdict, Scope::Batch))
 }
 
-/// The facts about every row, made when the first predicate needs them.
+/// The facts about every row, built when the first predicate needs them.
 fn over_all_rows<'a>(context: &Context, all_rows: &'a mut Option<Arc<Context>>) -> &'a Arc<Context> {
     all_rows.get_or_insert_with(|| Arc::new(context.over(Batch::All)))
 }

@@ -1,5 +1,5 @@
-//! What the verdicts say about the pod as a whole: how far kube-scheduler's scheduling cycle gets, and its message for a pod
-//! that fits no node. Start at [`PodLevel::of`].
+//! Results for the pod as a whole: how far kube-scheduler's scheduling cycle gets, and its message for a pod that fits no
+//! node. Start at [`PodLevel::of`].
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use super::row_set::RowSet;
 use crate::answer::{Cycle, FailureGroup};
 use crate::facts::Batch;
 
-/// kube-scheduler's message where there is no node at all.
+/// kube-scheduler's message for a cluster without nodes.
 const NO_NODES: &str = "no nodes available to schedule pods";
 
-/// What verdicts say about the pod rather than about rows.
+/// The parts of the verdicts that concern the pod rather than single rows.
 pub(super) struct PodLevel<'a> {
     cycle: Cycle,
-    /// Why the pod as a whole is rejected, by the first predicate that does so.
+    /// The failure of the first predicate that rejects the pod as a whole.
     rejection: Option<&'a Failure>,
-    /// Predicates by which the pod names nodes, and the rows that all of these name.
+    /// Predicates for which the pod names nodes, and the rows that the pod names for all of them.
     naming: Option<(Vec<&'a str>, Vec<u32>)>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> PodLevel<'a> {
                     if aborts {
                         pod_level.cycle = pod_level.cycle.max(Cycle::Aborted);
                     }
-                    // Where it rejects no row of the batch, the verdict is the same as one that fits every row.
+                    // A verdict that rejects no row of the batch equals `FitsAll`.
                     if let Some(named) = by_row.named().filter(|_| of_predicate.rejects_some(batch)) {
                         pod_level.name(&of_predicate.predicate, named);
                     }
@@ -66,9 +66,9 @@ impl<'a> PodLevel<'a> {
         rows.retain(|row| named.binary_search(row).is_ok());
     }
 
-    /// kube-scheduler's message for a pod that fits no node: what rejects the pod as a whole; else how many nodes each
-    /// reason applies to, each node counted under all reasons of the first predicate that rejects it. Nodes that the pod
-    /// does not name are not evaluated, and counted under one reason. Source: `FitError.Error` in
+    /// kube-scheduler's message for a pod that fits no node. If a predicate rejects the pod as a whole, its reasons. Else the
+    /// number of nodes per reason; each node counts under all reasons of the first predicate that rejects it. kube-scheduler
+    /// does not filter nodes that the pod does not name: these count under one reason. Source: `FitError.Error` in
     /// pkg/scheduler/framework, `findNodesThatFitPod` in pkg/scheduler/schedule_one.go.
     pub(super) fn message(&self, nodes: usize, failures: &[FailureGroup]) -> String {
         if nodes == 0 {
@@ -95,7 +95,7 @@ impl<'a> PodLevel<'a> {
             && others > 0
         {
             let unnamed = format!("node(s) didn't satisfy plugin(s) [{}]", predicates.join(" "));
-            // A predicate may give the same reason.
+            // A predicate may give the same reason: merge both counts.
             others += counts.get(unnamed.as_str()).copied().unwrap_or(0);
             parts.retain(|part| part.split_once(' ').is_none_or(|(_, reason)| reason != unnamed));
             parts.push(format!("{others} {unnamed}"));

@@ -1,8 +1,8 @@
-//! Sets of rows, as answers share them: a list while they are few, a bitmap where that is smaller.
+//! Sets of rows: a sorted list, or a bitmap where that takes fewer bytes.
 
 use nodesift_cache::{Row, Snapshot};
 
-/// Rows of one snapshot, each once.
+/// A set of rows of one snapshot.
 #[derive(Debug, Clone, Default)]
 pub struct RowSet {
     form: Form,
@@ -10,9 +10,9 @@ pub struct RowSet {
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// In order.
+    /// Sorted.
     Few(Vec<Row>),
-    /// Bit `row % 64` of word `row / 64`; and how many bits are set.
+    /// Bit `row % 64` of word `row / 64`, and the number of bits that are set.
     Many(Vec<u64>, usize),
 }
 
@@ -22,13 +22,13 @@ impl Default for Form {
     }
 }
 
-/// Rows in one word of a bitmap.
+/// Rows per word of a bitmap.
 pub(super) const WORD: usize = u64::BITS as usize;
 
-/// Below one row in so many nodes, sorting the rows by name is cheaper than walking the names of all nodes.
+/// If fewer than one node in `SORT_BELOW` is in the set, sorting its rows by name is cheaper than filtering all names.
 const SORT_BELOW: usize = 16;
 
-/// A bitmap in which the first bits are set.
+/// A bitmap whose first `bits` bits are set.
 pub(super) fn all_bits(bits: usize) -> Vec<u64> {
     let mut words = vec![u64::MAX; bits / WORD];
     if !bits.is_multiple_of(WORD) {
@@ -43,7 +43,7 @@ impl RowSet {
         Self { form: Form::Many(all_bits(rows), rows) }
     }
 
-    /// The rows of a list in order, out of `all` rows.
+    /// The rows of a sorted list, out of `all` rows.
     pub(crate) fn of(rows: Vec<Row>, all: usize) -> Self {
         let mut set = Self { form: Form::Few(rows) };
         set.widen(all);
@@ -56,7 +56,7 @@ impl RowSet {
         Self { form: Form::Many(words, len) }
     }
 
-    /// The rows of a bitmap out of `all` rows, which may lack words at its end.
+    /// The rows of a bitmap out of `all` rows. Missing words at its end count as zero.
     pub(super) fn of_bits(mut words: Vec<u64>, all: usize) -> Self {
         let len: usize = words.iter().map(|word| word.count_ones() as usize).sum();
         let size = all.div_ceil(WORD);
@@ -71,7 +71,7 @@ impl RowSet {
         Self { form: Form::Many(words, len) }
     }
 
-    /// Becomes a bitmap over `all` rows where that is smaller.
+    /// Converts a list to a bitmap over `all` rows where that takes fewer bytes.
     fn widen(&mut self, all: usize) {
         if let Form::Few(rows) = &self.form
             && size_of_val(rows.as_slice()) > all.div_ceil(WORD) * size_of::<u64>()
@@ -82,7 +82,7 @@ impl RowSet {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows in the set.
     pub fn len(&self) -> usize {
         match &self.form {
             Form::Few(rows) => rows.len(),
@@ -90,12 +90,12 @@ impl RowSet {
         }
     }
 
-    /// Whether there is no row.
+    /// Whether the set has no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether a row is among them.
+    /// Whether a row is in the set.
     pub fn contains(&self, row: Row) -> bool {
         match &self.form {
             Form::Few(rows) => rows.binary_search(&row).is_ok(),
@@ -105,12 +105,12 @@ impl RowSet {
         }
     }
 
-    /// All rows, in order.
+    /// All rows, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Row> {
         self.iter_from(Row(0))
     }
 
-    /// The rows from one on, in order.
+    /// The rows from `first` on, in ascending order.
     pub(crate) fn iter_from(&self, first: Row) -> impl Iterator<Item = Row> {
         let (few, many): (&[Row], &[u64]) = match &self.form {
             Form::Few(rows) => (rows, &[]),
@@ -125,7 +125,7 @@ impl RowSet {
         few.iter().copied().chain(words.flatten())
     }
 
-    /// Those of the rows that are among others, out of `all` rows.
+    /// The intersection with another set, out of `all` rows.
     pub(super) fn among(&self, others: &Self, all: usize) -> Self {
         match &self.form {
             Form::Few(rows) => {
@@ -139,7 +139,7 @@ impl RowSet {
         }
     }
 
-    /// All rows, by node name.
+    /// All rows, sorted by node name.
     pub fn by_name(&self, snapshot: &Snapshot) -> Vec<Row> {
         if self.len() * SORT_BELOW < snapshot.node_count() {
             let mut rows: Vec<Row> = self.iter().collect();
@@ -162,7 +162,7 @@ impl RowSet {
         words
     }
 
-    /// A bitmap in bytes: bit `row % 8`, from the lowest, of byte `row / 8`; without bytes at the end in which none is set.
+    /// A bitmap in bytes: bit `row % 8`, from the lowest, of byte `row / 8`. Zero bytes at the end are omitted.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = match &self.form {
             Form::Few(rows) => {
@@ -180,7 +180,7 @@ impl RowSet {
         bytes
     }
 
-    /// Bytes that the set takes.
+    /// Heap bytes of the set.
     pub(crate) fn bytes(&self) -> usize {
         match &self.form {
             Form::Few(rows) => rows.capacity() * size_of::<Row>(),
@@ -208,7 +208,7 @@ impl RowSet {
         self.widen(all);
     }
 
-    /// Takes a row out.
+    /// Removes a row.
     pub(super) fn remove(&mut self, row: Row) {
         match &mut self.form {
             Form::Few(rows) => {
@@ -227,7 +227,7 @@ impl RowSet {
     }
 }
 
-/// Sets the bit of a row that the bitmap has room for.
+/// Sets the bit of a row; rows beyond the bitmap are ignored.
 pub(super) fn set_bit(words: &mut [u64], row: Row) {
     if let Some(word) = words.get_mut(row.index() / WORD) {
         *word |= 1 << (row.index() % WORD);
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_changes_agree_with_a_set_whatever_the_form() {
+    fn random_changes_agree_with_a_btree_set_in_both_forms() {
         let seed = fastrand::u64(..);
         println!("seed {seed}");
         let mut random = fastrand::Rng::with_seed(seed);
@@ -319,7 +319,7 @@ mod tests {
             let bytes = set.to_bytes();
             let is_set = |row: usize| bytes.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1);
             assert!((0..all.max(bytes.len() * 8)).all(|row| is_set(row) == model.contains(&Row(row as u32))));
-            assert_ne!(bytes.last(), Some(&0), "nothing is sent that says nothing");
+            assert_ne!(bytes.last(), Some(&0), "a zero byte at the end");
             // A list may have room for as many again as it holds, and for four at least.
             assert!(set.bytes() <= 2 * (all.div_ceil(WORD) * size_of::<u64>()).max(4 * size_of::<Row>()));
         }

@@ -1,7 +1,7 @@
 //! Groups the places of a batch by the first failure that rejects them, sixty-four places at a time.
 //!
-//! Most predicates reject few rows, and with few failures: which of sixty-four codes are not 0, or which are equal, is
-//! computed without a branch per code. Start at [`OpenPlaces::take`].
+//! Most predicates reject few rows with few distinct failures. So 64 codes are compared to 0, or to each other, without a
+//! branch per code. Start at [`OpenPlaces::take`].
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use nodesift_sandbox::limits::VERDICT_CHUNK_ROWS;
 
 use super::row_set::{Bits, WORD, all_bits};
 
-/// Up to so many failures of one predicate have a bitmap each; with more, places are listed.
+/// Up to this many failures of one predicate have a bitmap each; beyond it, each has a list of places.
 const FEW_FAILURES: usize = 16;
 
-// A chunk of codes ends where a word does.
+// Chunks of codes are whole words.
 const _: () = assert!(VERDICT_CHUNK_ROWS.is_multiple_of(WORD));
 
 /// The places that no predicate has rejected so far.
@@ -25,14 +25,14 @@ pub(super) struct OpenPlaces {
 /// Places under one failure.
 #[derive(Debug, Clone)]
 pub(super) enum Places {
-    /// Bit `place % 64` of word `place / 64`; words at the end in which none is set may be missing.
+    /// Bit `place % 64` of word `place / 64`. Zero words at the end may be missing.
     Bitmap(Vec<u64>),
     /// Sorted once complete.
     List(Vec<u32>),
 }
 
 impl OpenPlaces {
-    /// All of a batch's places.
+    /// All places of a batch.
     pub(super) fn all(places: usize) -> Self {
         Self { words: all_bits(places) }
     }
@@ -49,8 +49,8 @@ impl OpenPlaces {
         Places::Bitmap(all)
     }
 
-    /// Takes the places that a predicate rejects. `chunks` are its codes in order, all but the last of whole words; codes of
-    /// places that are taken already are ignored. Equal failures are merged, in their order.
+    /// Takes the places that a predicate rejects, by failure. `chunks` are its codes in order; every chunk but the last is a
+    /// multiple of 64 codes. Codes of places that are already taken are ignored. Equal failures are merged.
     pub(super) fn take<'a, 'r>(
         &mut self,
         chunks: impl Iterator<Item = &'a [u16]>,
@@ -79,7 +79,7 @@ impl OpenPlaces {
         for (failure, places) in failures.iter().zip(found.places).filter(|(_, places)| !places.is_empty()) {
             sorted.entry(failure).and_modify(|known| known.join(&places)).or_insert(places);
         }
-        // Once per merged failure.
+        // Merging appends unsorted places, so each list is sorted once at the end.
         sorted.values_mut().for_each(Places::sort);
         sorted
     }
@@ -104,7 +104,7 @@ impl PlacesByFailure {
         while rejected != 0 {
             let code = codes.get(rejected.trailing_zeros() as usize).copied().unwrap_or(0);
             let same = if is_only { rejected } else { rejected & !differing_bits(code, codes) };
-            // A code without a failure does not pass the sandbox; here its places would be in no group.
+            // The sandbox rejects verdicts that have a code without a failure.
             if let Some(places) = usize::from(code).checked_sub(1).and_then(|at| self.places.get_mut(at)) {
                 places.add(same, base, self.words);
             }
@@ -133,7 +133,7 @@ impl Places {
         }
     }
 
-    /// Appends the places of a word behind all others; a bitmap may grow to `size` words.
+    /// Appends the places of a word, which are greater than all others. A bitmap grows to at most `size` words.
     fn add(&mut self, word: u64, base: u32, size: usize) {
         match self {
             Self::Bitmap(words) => {
@@ -165,7 +165,7 @@ impl Places {
     }
 }
 
-/// One bit per place of a word, set where the code differs.
+/// One bit per place of a word, set where the place's code differs from `code`.
 fn differing_bits(code: u16, codes: &[u16; WORD]) -> u64 {
     let mut differs = [0_u8; WORD];
     for (differs, known) in differs.iter_mut().zip(codes) {

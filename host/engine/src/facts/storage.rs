@@ -1,6 +1,7 @@
 //! Facts about volumes: the pod's own, those in use on nodes, and the storage objects behind them.
 //!
-//! Interfaces named `cluster-*` are asked about every row only, so columns here are over the rows of the snapshot.
+//! Predicates that import a `cluster-*` interface are always evaluated over every row, so columns here have one entry per row
+//! of the snapshot.
 
 use std::sync::Arc;
 
@@ -126,7 +127,7 @@ impl Context {
         self.snapshot.names().iter().map(|name| u8::from(is_migrated(name))).collect()
     }
 
-    /// A column over every row from the rows that differ from the rest.
+    /// A dense column with one entry per row of the snapshot: the listed values, and `rest` for all other rows.
     fn spread(&self, rows: &[(Row, i64)], rest: i64) -> Arc<[i64]> {
         let mut column = vec![rest; self.snapshot.node_count()];
         for (row, value) in rows {

@@ -1,8 +1,8 @@
-//! How many bytes a value keeps alive. The store of cached verdicts is bounded by bytes, and a guest chooses much of what is
-//! in it, so every text, list and column is counted.
+//! Heap sizes of values, in bytes. The store of cached verdicts is bounded in bytes, and guests choose much of its content, so
+//! every text, list and column is counted.
 //!
-//! Everything counts as if it were not shared. Fields are named one by one and without `..`, so that a new field does not
-//! compile until it is counted.
+//! Shared values count in full at each holder. Fields are listed without `..`, so that a new field does not compile until it is
+//! counted.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{LabelSelector, NodeSelector, NodeSelectorTerm, Requirement};
 use nodesift_sandbox::{Failure, Verdict, wire};
 
-/// Bytes of the counters beside what an `Arc` holds.
+/// Bytes of the reference counters of an `Arc`.
 pub(crate) const SHARED: usize = 2 * size_of::<usize>();
 
-/// What a value keeps alive.
+/// The heap size of a value.
 pub(crate) trait Size {
-    /// Bytes beyond those of the value itself.
+    /// Heap bytes that the value holds, without `size_of` the value itself.
     fn heap(&self) -> usize;
 }
 
 impl<T: Clone + Size> Size for Column<T> {
-    /// Its chunks, the form in which they are joined, and what the values keep alive.
+    /// The chunks, the contiguous copy that a guest reads, and the heap sizes of the values.
     fn heap(&self) -> usize {
         let values = SHARED + size_of::<Self>() + self.len() * size_of::<T>();
         2 * values + self.iter().map(Size::heap).sum::<usize>()
@@ -168,7 +168,7 @@ impl Size for wire::Obstacle {
     }
 }
 
-/// Values that keep nothing alive.
+/// Types without heap memory.
 macro_rules! flat {
     ($($type:ty),* $(,)?) => {
         $(impl Size for $type {
@@ -185,7 +185,7 @@ flat! {
     nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::LabelOperator, wire::Operator,
 }
 
-/// Values that keep alive what their fields do.
+/// Structs whose heap size is the sum of that of their fields.
 macro_rules! records {
     ($($($path:ident)::+ { $($field:ident),* $(,)? })*) => {
         $(impl Size for $($path)::+ {

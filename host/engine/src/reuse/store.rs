@@ -1,8 +1,8 @@
-//! The store of cached verdicts of one policy: found by what they have read about the pod, bounded by bytes, least recently
-//! used first out.
+//! The store of cached verdicts of one policy. A verdict is found by the facts that it has read about the pod. The store is
+//! bounded in bytes and evicts the least recently used entries.
 //!
-//! Start with [`Store::verdict`]. The conjunction of the verdicts of all predicates is cached too, by their lineages. A call
-//! that fails leaves nothing behind.
+//! Start with [`Store::verdict`]. The conjunction of the verdicts of all predicates is cached too, by their lineages. A failed
+//! call is not cached.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
@@ -27,15 +27,15 @@ use crate::policy::ActivePredicate;
 /// The cached verdicts of one policy.
 #[derive(Debug)]
 pub(crate) struct Store {
-    /// One per predicate of the policy.
+    /// One tree per predicate of the policy.
     trees: Vec<RwLock<Tree>>,
     /// By the lineages of the verdicts that they combine.
     conjunctions: RwLock<FxHashMap<Box<[Lineage]>, Arc<CachedConjunction>>>,
-    /// Counts uses.
+    /// Logical time: incremented at each use of an entry.
     clock: AtomicU64,
-    /// The last lineage given out.
+    /// The last assigned lineage.
     lineages: AtomicU64,
-    /// An estimate, corrected by each eviction. Concurrent removals may take it below zero.
+    /// Estimated bytes of all entries, corrected by each eviction. Concurrent removals may make it negative for a moment.
     bytes: AtomicIsize,
     limit_bytes: usize,
     metrics: Metrics,
@@ -51,12 +51,12 @@ struct CachedConjunction {
 /// The result of a lookup.
 enum Lookup {
     Valid(Arc<CachedVerdict>),
-    /// No valid verdict. A new one continues this lineage, if any.
+    /// There is no valid verdict. A new one continues this lineage, if any.
     Missing(Option<Lineage>),
 }
 
 impl Store {
-    /// An empty store for a policy of so many predicates, with room for so many bytes.
+    /// Creates an empty store for a policy of `predicates` predicates, bounded by `limit_bytes` bytes.
     pub(crate) fn new(predicates: usize, limit_bytes: usize, metrics: Metrics) -> Self {
         Self {
             trees: (0..predicates).map(|_| RwLock::default()).collect(),
@@ -69,11 +69,11 @@ impl Store {
         }
     }
 
-    /// The verdict of the predicate at a place of the policy over every row of the context, cached or evaluated.
+    /// The verdict of the predicate with index `place` in the policy over every row of the context, cached or evaluated.
     ///
     /// # Errors
     ///
-    /// The fault of the call, where the predicate had to be called.
+    /// The fault of the call, if the predicate was called and failed.
     pub(crate) fn verdict(
         &self,
         place: usize,
@@ -86,7 +86,7 @@ impl Store {
         }
     }
 
-    /// The cached verdict, if any. Stale rows are evaluated again, but never all rows.
+    /// The cached verdict, if any. Stale rows are evaluated again; the predicate is never called for all rows.
     pub(crate) fn cached(
         &self,
         place: usize,
@@ -99,8 +99,7 @@ impl Store {
         }
     }
 
-    /// The cached verdict, if it has read nothing that pods on nodes change through one of these interfaces. If it has, no row
-    /// is evaluated.
+    /// The cached verdict, if it has read none of these interfaces. If it has, no row is evaluated.
     pub(crate) fn cached_without(
         &self,
         place: usize,
@@ -110,12 +109,13 @@ impl Store {
     ) -> Option<Arc<CachedVerdict>> {
         let slot = self.trees.get(place)?.read().find(context).map(Arc::clone)?;
         let newest = slot.verdicts().into_iter().flatten().next()?;
-        // A patched verdict has read no less.
+        // A patched verdict has read at least the same facts.
         let cached = if newest.has_read(changed) { None } else { self.cached(place, predicate, context) };
         cached.filter(|cached| !cached.has_read(changed))
     }
 
-    /// The cached verdict, if it is valid for every row. Nothing is evaluated. [`Self::count_hits`] counts it.
+    /// The cached verdict, if it is valid for every row. No predicate is called. The caller counts it with
+    /// [`Self::count_hits`].
     pub(crate) fn valid(
         &self,
         place: usize,
@@ -247,7 +247,7 @@ impl Store {
         self.clock.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Counts an entry that has become larger or smaller, and evicts where the store is full.
+    /// Accounts for a changed entry of `before` and `after` bytes, and evicts if the store is full.
     fn resize(&self, before: usize, after: usize) {
         let change = after.cast_signed() - before.cast_signed();
         let bytes = usize::try_from(self.bytes.fetch_add(change, Ordering::Relaxed) + change).unwrap_or(0);
@@ -257,8 +257,8 @@ impl Store {
         }
     }
 
-    /// Evicts the least recently used entries until a quarter of the store is free: finding them costs more than dropping
-    /// them.
+    /// Evicts the least recently used entries until a quarter of the store is free. Finding them takes a scan of the whole
+    /// store, so many are evicted at once.
     fn evict(&self) {
         let mut uses = self.uses();
         uses.sort_unstable_by(|a, b| b.cmp(a));
@@ -286,7 +286,7 @@ impl Store {
         self.metrics.kept_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    /// When each entry was last used, and its bytes.
+    /// The time of last use and the bytes of each entry.
     fn uses(&self) -> Vec<(u64, usize)> {
         let mut uses: Vec<(u64, usize)> = Vec::new();
         for tree in &self.trees {
@@ -299,7 +299,7 @@ impl Store {
 }
 
 impl CachedConjunction {
-    /// Bytes of the conjunction and of its entry: a key of one lineage per predicate, in a hash table that may be half empty.
+    /// Bytes of the conjunction and of its entry: a key with one lineage per predicate, in a hash table that may be half empty.
     fn bytes(&self) -> usize {
         let conjunction = self.conjunction.lock();
         let entry =
@@ -308,8 +308,8 @@ impl CachedConjunction {
     }
 }
 
-/// The verdict with its stale rows evaluated again. None where that is no less work than to evaluate all rows, where the
-/// results do not combine, or where the call fails: a predicate that fails for these rows may answer for all of them.
+/// The verdict with its stale rows evaluated again. `None` where evaluating all rows is no more work, where the results do not
+/// combine, or where the call fails: a call for all rows may still succeed.
 fn patch(
     predicate: &ActivePredicate,
     context: &Arc<Context>,

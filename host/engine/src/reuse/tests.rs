@@ -1,4 +1,4 @@
-//! Cached verdicts against fresh ones, by random changes; lookups by what was read about the pod.
+//! Cached verdicts compared with fresh ones after random changes; lookups by the facts read about the pod.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -36,7 +36,7 @@ fn context(snapshot: &Arc<Snapshot>, labels: &str) -> Arc<Context> {
     Arc::new(Context::new(Arc::clone(snapshot), pod(labels), None, Batch::All))
 }
 
-/// A cluster of two nodes, of which one has a label.
+/// A cluster of two nodes; one of them has a label.
 fn cluster() -> Arc<Snapshot> {
     let (mut writer, reader) = nodesift_cache::new();
     writer.apply_node(&node("n1", r#"{"zone":"a"}"#));
@@ -45,7 +45,7 @@ fn cluster() -> Arc<Snapshot> {
     reader.snapshot()
 }
 
-/// Codes, each with its failure, however the verdict numbers them.
+/// The failure of each row, independent of how the verdict numbers its failures.
 fn failures(verdict: &Verdict, rows: usize) -> Vec<Option<Failure>> {
     (0..rows).map(|row| verdict.failure_at(row).cloned()).collect()
 }
@@ -70,7 +70,7 @@ fn patched_verdicts_equal_fresh_ones() {
         }
         let mut cached = CachedVerdict::new(Lineage(1), start, rows.len(), Trace::default(), Generation(1));
         for generation in 2..8 {
-            // Rows come, go and change.
+            // Rows are added, removed and changed.
             let len = (rows.len() + random.usize(..3)).saturating_sub(random.usize(..3));
             let mut changed: Vec<Row> = (rows.len()..len).map(|row| Row(row as u32)).collect();
             rows.resize(len, None);
@@ -144,7 +144,7 @@ fn a_column_of_a_pointwise_predicate_is_valid_but_for_changed_rows() {
         Validity::StaleRows(rows) => assert_eq!(rows, [row]),
         other => panic!("{other:?}"),
     }
-    assert!(matches!(cached.validity(&context(&before, "{}"), false), Validity::Valid), "still that of the older one");
+    assert!(matches!(cached.validity(&context(&before, "{}"), false), Validity::Valid), "valid for the older snapshot");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! How cached verdicts are found. What a predicate reads about a pod decides what it reads next. So its verdicts are the
-//! leaves of a decision tree: an inner node names a fact about the pod, its branches are the values of that fact.
+//! The index of cached verdicts: a decision tree. The value that a predicate reads about a pod determines what it reads next.
+//! So an inner node is a fact about the pod, its branches are the values of that fact, and the leaves hold verdicts.
 //!
-//! A lookup reads just what the predicate itself would read. Branches are found by the hash of a value and compared by the
-//! value itself. Start at [`Tree::find`].
+//! A lookup reads the same facts about the pod that the predicate would read. Branches are found by the hash of the value and
+//! then compared by the value. Start at [`Tree::find`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,11 +16,11 @@ use super::size::{SHARED, Size as _};
 use crate::Context;
 use crate::limits::REUSE_VARIANTS;
 
-/// Branches whose values have the same hash; almost always one.
+/// Branches whose values have the same hash; usually one.
 type SameHash = Vec<(Arc<FactRead>, Tree)>;
 
-/// Bytes of an inner node with one branch: the node, a hash table of the least size, the list of one branch. A node of many
-/// branches takes less for each.
+/// Bytes of an inner node with one branch: the node, the smallest hash table, the list of one branch. A node with many branches
+/// takes less per branch.
 const NODE_BYTES: usize =
     size_of::<Tree>() + 4 * (size_of::<(u64, SameHash)>() + 1) + 16 + size_of::<(Arc<FactRead>, Tree)>();
 
@@ -29,7 +29,7 @@ const NODE_BYTES: usize =
 pub(super) enum Tree {
     #[default]
     Empty,
-    /// Branches by the hash of the answer.
+    /// A fact about the pod, and the branches by the hash of its value.
     Fact(FactKey, FxHashMap<u64, SameHash>),
     Leaf(Arc<Slot>),
 }
@@ -50,12 +50,12 @@ impl Tree {
         }
     }
 
-    /// The leaf for a verdict with these reads about the context's pod.
+    /// The leaf for a verdict with these reads about the context's pod; inserted if it is missing.
     pub(super) fn place<'a>(&mut self, reads: impl Iterator<Item = &'a Arc<FactRead>>, context: &Context) -> Arc<Slot> {
         let mut tree = self;
         let mut path_bytes = 0;
         for read in reads {
-            // Another key in this place can only be one that depended on the cluster as it was then.
+            // A different key here comes from a read that depended on an older state of the cluster: its branch is replaced.
             if !matches!(tree, Self::Fact(key, _) if *key == read.key) {
                 *tree = Self::Fact(read.key.clone(), FxHashMap::default());
             }
@@ -78,7 +78,7 @@ impl Tree {
         slot
     }
 
-    /// Retains the leaves that `is_wanted`; whether any is left.
+    /// Retains the leaves for which `is_wanted` is true. Returns whether any is left.
     pub(super) fn retain(&mut self, is_wanted: &impl Fn(&Slot) -> bool) -> bool {
         match self {
             Self::Empty => false,
@@ -93,7 +93,7 @@ impl Tree {
         }
     }
 
-    /// Calls with every leaf.
+    /// Calls `call` with every leaf.
     pub(super) fn for_each(&self, call: &mut impl FnMut(&Slot)) {
         match self {
             Self::Empty => {}
@@ -107,14 +107,14 @@ impl Tree {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     verdicts: Mutex<Vec<Arc<CachedVerdict>>>,
-    /// When it was last used, by the store's clock.
+    /// Time of last use, in ticks of the store's logical clock.
     used: AtomicU64,
-    /// Bytes of the inner nodes that lead here, as if they led nowhere else.
+    /// Bytes of the inner nodes on the path to this leaf. Shared inner nodes count in full at each leaf.
     path_bytes: usize,
 }
 
 impl Slot {
-    /// The newest verdicts first.
+    /// The verdicts, newest first.
     pub(super) fn verdicts(&self) -> [Option<Arc<CachedVerdict>>; REUSE_VARIANTS] {
         let verdicts = self.verdicts.lock();
         std::array::from_fn(|at| verdicts.get(at).map(Arc::clone))
@@ -128,8 +128,8 @@ impl Slot {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Inserts a verdict, or replaces the one of its lineage unless that is of a later snapshot. Beyond `REUSE_VARIANTS` the
-    /// oldest goes. Returns the bytes of all before and after.
+    /// Inserts a verdict, or replaces the one of its lineage unless that is valid at a later generation. Beyond
+    /// `REUSE_VARIANTS` the oldest is dropped. Returns the bytes of the leaf before and after.
     pub(super) fn insert(&self, cached: &Arc<CachedVerdict>) -> (usize, usize) {
         let mut verdicts = self.verdicts.lock();
         let before = if verdicts.is_empty() { 0 } else { self.bytes_of(&verdicts) };
@@ -144,7 +144,7 @@ impl Slot {
         (before, self.bytes_of(&verdicts))
     }
 
-    /// Bytes of all verdicts, at most.
+    /// Upper bound of the bytes of the leaf and its path.
     pub(super) fn bytes(&self) -> usize {
         self.bytes_of(&self.verdicts.lock())
     }

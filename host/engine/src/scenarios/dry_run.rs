@@ -1,11 +1,13 @@
-//! The dry run of preemption on one node: how many of its pods have to go until every predicate fits it.
+//! The dry run of preemption on one node: how many victims must be removed until every predicate fits the node.
 //!
-//! Start with [`PreemptionDryRun::first_fit`]. Most predicates are evaluated once: one that reads nothing that the victims
-//! change has the same verdict with and without them, and that verdict may be cached. What a predicate imports says what it
-//! can read; a cached verdict says what it has read, which is less. Pointwise predicates are evaluated over a strip: one row
-//! per index, with one victim fewer each. Cluster-wide ones that the victims can change come last, about the cluster without
-//! the first victims, and only for those indices that everything else fits: spread and affinity come out as if the pods were
-//! gone.
+//! Start with [`PreemptionDryRun::first_fit`]. Predicates are evaluated in order of cost:
+//!
+//! 1. A predicate that reads nothing that the victims change is evaluated once; its verdict may be cached. Its imports bound
+//!    what it can read, and a cached verdict records what it has read, which may be less.
+//! 2. A pointwise predicate that the victims can change is called once over a strip: a batch in which row k is the node without
+//!    `victims[..=start + k]`.
+//! 3. A cluster-wide predicate that the victims can change is called once per index that fits all others, on a snapshot without
+//!    the first victims, so that spread and affinity are those without these pods.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -22,22 +24,22 @@ use crate::facts::{Batch, Context};
 use crate::policy::{ActivePolicy, ActivePredicate, OnError, Phase};
 use crate::reuse::{CachedVerdict, Store};
 
-/// One pod against one snapshot.
+/// The dry run of one pod against one snapshot.
 pub(super) struct PreemptionDryRun<'a> {
-    /// Those of the allocate phase, in policy order.
+    /// The predicates of the allocate phase, in policy order.
     predicates: Vec<PredicateState<'a>>,
     /// Cached verdicts about the unchanged cluster, if they may be used.
     store: Option<&'a Store>,
     snapshot: Arc<Snapshot>,
     subject: Subject,
-    /// The pod against every row of the unchanged cluster.
+    /// The facts about the pod and every row of the unchanged cluster.
     all_rows: Arc<Context>,
     faults: Vec<FaultReport>,
 }
 
 /// A predicate and its verdict about the unchanged cluster.
 struct PredicateState<'a> {
-    /// Its place in the policy.
+    /// Its index in the policy.
     place: usize,
     predicate: &'a ActivePredicate,
     unchanged: UnchangedVerdict,
@@ -50,15 +52,15 @@ enum UnchangedVerdict {
     NotLookedUp,
     /// Not cached; one row costs less to evaluate than all rows.
     NotCached,
-    /// Cached, with what was read for it.
+    /// Cached, with the facts that were read for it.
     Cached(Arc<CachedVerdict>),
-    /// Evaluated and not cached, or put in its place by the failure policy.
+    /// Evaluated and not cached, or given by the failure policy.
     Evaluated(Arc<Verdict>),
-    /// The call has failed, and the failure policy rejects.
+    /// The call failed, and the failure policy rejects.
     Failed,
 }
 
-/// A verdict; none where the call has failed and the failure policy rejects.
+/// A verdict; `None` where the call failed and the failure policy rejects.
 type CallResult = Option<Verdict>;
 
 impl<'a> PreemptionDryRun<'a> {
@@ -76,13 +78,13 @@ impl<'a> PreemptionDryRun<'a> {
         Self { predicates, store, snapshot, subject, all_rows, faults: Vec::new() }
     }
 
-    /// Calls that have failed.
+    /// The calls that failed.
     pub(super) fn into_faults(self) -> Vec<FaultReport> {
         self.faults
     }
 
-    /// The first index from `start` on for which every predicate fits the node without `victims[..=index]`, both with the pods
-    /// that are nominated for the node and without them.
+    /// The first index from `start` on for which every predicate fits the node without `victims[..=index]`, both with and
+    /// without the pods that are nominated for the node. `None` in `victims` is a victim whose removal changes nothing.
     pub(super) fn first_fit(&mut self, row: Row, victims: &[Option<Arc<PodRecord>>], start: usize) -> Option<usize> {
         let tries = victims.len().checked_sub(start).filter(|tries| *tries > 0)?;
         let gone: Vec<&PodRecord> = victims.iter().flatten().map(|pod| &**pod).collect();
@@ -95,7 +97,7 @@ impl<'a> PreemptionDryRun<'a> {
         let (mut row_by_row, mut in_one_call): (Vec<usize>, Vec<usize>) =
             changing.into_iter().partition(|at| self.needs_cluster(*at));
 
-        // The cheapest first: a predicate that victims cannot change decides for every index.
+        // Cheapest first: a predicate that victims cannot change has one result for all indices.
         if !constant.iter().all(|at| self.is_cluster_wide(*at) || self.fits_unchanged(*at, &unchanged)) {
             return None;
         }
@@ -133,7 +135,7 @@ impl<'a> PreemptionDryRun<'a> {
             if let Some(victim) = victim {
                 overlays.iter_mut().for_each(|overlay| overlay.remove(row, victim));
             }
-            // Without a victim nothing differs from the index before.
+            // Without a victim the result is that of the index before.
             let is_try = index == start || (index > start && victim.is_some());
             if !is_try || fits.get(index - start) != Some(&true) {
                 continue;
@@ -149,8 +151,8 @@ impl<'a> PreemptionDryRun<'a> {
         None
     }
 
-    /// Removes the predicates whose cached verdict has read nothing that victims or nominated pods change: it holds for every
-    /// index. False where one of these rejects the node.
+    /// Removes the predicates whose cached verdict has read nothing that victims or nominated pods change, since it is valid
+    /// for every index. False where one of them rejects the node.
     fn remove_unchanged(
         &mut self,
         places: &mut Vec<usize>,
@@ -172,7 +174,7 @@ impl<'a> PreemptionDryRun<'a> {
         fits
     }
 
-    /// Looks up a cached verdict that none of these interfaces can change. Nothing is evaluated for the lookup.
+    /// Looks up a cached verdict that has read none of these interfaces. The lookup calls no predicate.
     fn look_up_unchanged_by(&mut self, at: usize, changed: &[Interface]) {
         let (Some(state), Some(store)) = (self.predicates.get_mut(at), self.store) else { return };
         if matches!(state.unchanged, UnchangedVerdict::NotLookedUp)
@@ -197,8 +199,8 @@ impl<'a> PreemptionDryRun<'a> {
         has_read && self.imports(at, changed)
     }
 
-    /// The cluster with the nominated pods on a node that the pod must leave room for, and the interfaces that they change;
-    /// none where there are no such pods.
+    /// The cluster with the nominated pods that take precedence on a node, and the interfaces that they change; `None` where
+    /// there are no such pods.
     fn with_nominated(&self, row: Row) -> Option<(NodeView, Vec<Interface>)> {
         let pods = self.subject.nominated_ahead(&self.snapshot, self.snapshot.node_name(row));
         if pods.is_empty() {
@@ -211,8 +213,8 @@ impl<'a> PreemptionDryRun<'a> {
         Some((NodeView::of(&Arc::new(overlay.snapshot()), row), changed))
     }
 
-    /// Per index from `start` on, whether every one of these pointwise predicates fits the node without the first victims. One
-    /// call per predicate: row k of the batch is the node without its first victims up to `start + k`.
+    /// Per index from `start` on, whether all of these pointwise predicates fit the node without its first victims. One call
+    /// per predicate: row k of the batch is the node without `victims[..=start + k]`.
     fn strip(
         &mut self,
         places: &[usize],
@@ -241,15 +243,15 @@ impl<'a> PreemptionDryRun<'a> {
         self.predicates.get(at).is_some_and(|state| state.predicate.module.is_cluster_wide())
     }
 
-    /// Whether a predicate cannot be evaluated over a strip: it reads the cluster, or looks up nodes by name, of which a strip
-    /// has only one.
+    /// Whether a predicate cannot be evaluated over a strip: it is cluster-wide, or it looks up nodes by name, and all rows of
+    /// a strip have the same name.
     fn needs_cluster(&self, at: usize) -> bool {
         let looks_up = |state: &PredicateState<'_>| state.predicate.module.imports().contains(&Interface::NodeIdentity);
         self.is_cluster_wide(at) || self.predicates.get(at).is_some_and(looks_up)
     }
 
-    /// Looks up the verdict about the unchanged cluster. A cluster-wide predicate is evaluated and cached; a pointwise one is not,
-    /// since one row costs less than all rows.
+    /// Looks up the verdict about the unchanged cluster. If it is not cached, a cluster-wide predicate is evaluated and cached;
+    /// a pointwise one is not, since one row costs less to evaluate than all rows.
     fn look_up(&mut self, at: usize) {
         let (Some(state), Some(store)) = (self.predicates.get(at), self.store) else { return };
         if !matches!(state.unchanged, UnchangedVerdict::NotLookedUp) {
@@ -321,7 +323,7 @@ impl UnchangedVerdict {
     }
 }
 
-/// One node in a snapshot of the cluster, unchanged or overlaid, with the facts that all predicates share.
+/// One node in a snapshot, unchanged or with an overlay, and the facts that all predicates share.
 struct NodeView {
     snapshot: Arc<Snapshot>,
     row: Row,
@@ -335,7 +337,7 @@ impl NodeView {
     }
 }
 
-/// What the failure policy puts in the place of the verdict. A fault is reported once per predicate.
+/// The verdict of the failure policy. A fault is reported once per predicate.
 fn on_fault(faults: &mut Vec<FaultReport>, predicate: &ActivePredicate, fault: Fault) -> CallResult {
     let (verdict, effect) = match predicate.on_error {
         OnError::Ignore => (Some(Verdict::FitsAll), FaultEffect::Ignored),

@@ -1,10 +1,10 @@
-//! Queries beyond "evaluate these pods on these nodes".
+//! Queries beyond a plain evaluation of pods on nodes.
 //!
 //! ```text
-//! nominated     rows with nominated pods are evaluated again with these on the node
-//! sample        a limit: rows are evaluated until enough nodes fit
-//! overlay       the cluster with hypothetical changes, as a snapshot of its own
-//! preemption    how many victims must go until a pod fits; dry_run tries one node
+//! nominated     nominated rows are evaluated again with their nominated pods on the node
+//! sample        a limit on feasible nodes: rows are evaluated until enough fit
+//! overlay       the cluster with hypothetical changes, as a separate snapshot
+//! preemption    how many victims must be removed until a pod fits; dry_run evaluates one node
 //! ```
 
 mod dry_run;

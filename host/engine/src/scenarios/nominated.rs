@@ -1,13 +1,13 @@
-//! Nominated pods: preemption makes room for them on a node, and pods of the same or lower priority must leave it to them.
+//! Nominated pods: `status.nominatedNodeName` reserves room for them on a node, against pods of the same or lower priority.
 //!
-//! A row with such pods is evaluated twice, as kube-scheduler does: with them on the node, then without. Both must fit, since
-//! they may yet be bound elsewhere; the first failure is the reason. They count on their own node alone: for another node they
-//! are still pending. Pods of every scheduler count. Source: `RunFilterPluginsWithNominatedPods` in
+//! A nominated row is evaluated twice, as kube-scheduler does: with the nominated pods on the node, then without. Both must
+//! fit, since the nominated pods may yet be bound elsewhere; the first failure is the reason. Nominated pods count on their
+//! own node only, whatever their scheduler is. Source: `RunFilterPluginsWithNominatedPods` in
 //! pkg/scheduler/framework/runtime/framework.go.
 //!
 //! The verdicts without them are those of the evaluator, cached ones included. [`nominated_rows`] finds the rows to evaluate
-//! again, [`evaluate_again`] evaluates them: pointwise predicates once for all rows, cluster-wide ones row by row, and no
-//! predicate that pods on nodes cannot change. None of this is cached.
+//! again. [`evaluate_again`] calls pointwise predicates once for all nominated rows and cluster-wide ones once per nominated
+//! row; predicates that read nothing that pods on nodes change are not called. None of these verdicts is cached.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::limits::NOMINATED_ROWS;
 use crate::policy::ActivePredicate;
 use crate::query::Depth;
 
-/// A row with the nominated pods that the pod must leave room for.
+/// A nominated row: a row and its nominated pods that take precedence over the pod of the query.
 #[derive(Debug, Clone)]
 pub(crate) struct NominatedRow {
     /// The place of the row in the batch.
@@ -34,7 +34,7 @@ pub(crate) struct NominatedRow {
     pods: Vec<Arc<PodRecord>>,
 }
 
-/// Rows that cluster-wide predicates may still be evaluated over for nominated pods, in one query.
+/// The rest of [`NOMINATED_ROWS`] in one query, in rows.
 #[derive(Debug, Clone)]
 pub(crate) struct RowBudget(usize);
 
@@ -56,7 +56,7 @@ impl RowBudget {
 }
 
 impl Subject {
-    /// Whether a nominated pod takes precedence: its priority is at least that of this pod, and it is another pod.
+    /// Whether a nominated pod takes precedence: it is a different pod, and its priority is at least that of this pod.
     fn yields_to(&self, nominated: &PodRecord) -> bool {
         let is_itself = match &*self.uid {
             "" => nominated.namespace == self.facts.namespace && nominated.name == self.pod,
@@ -71,7 +71,7 @@ impl Subject {
     }
 }
 
-/// The rows of a batch that have to be evaluated again. One comparison where no nominated pod has enough priority.
+/// The nominated rows of a batch. Costs one comparison if no nominated pod has enough priority.
 pub(crate) fn nominated_rows(snapshot: &Snapshot, batch: &Batch, subject: &Subject) -> Vec<NominatedRow> {
     if snapshot.highest_nominated().is_none_or(|highest| highest < subject.priority) {
         return Vec::new();
@@ -91,21 +91,21 @@ pub(crate) fn nominated_rows(snapshot: &Snapshot, batch: &Batch, subject: &Subje
     }
 }
 
-/// How a predicate is evaluated for rows with the nominated pods on them.
+/// How a predicate is evaluated for nominated rows.
 enum Method {
-    /// The verdict is that without them: the predicate reads nothing that pods on nodes change, or has failed already.
+    /// The verdict without nominated pods is used: the predicate reads nothing that pods on nodes change, or has failed.
     Unchanged,
-    /// One call for all rows. The verdict has one code per nominated row.
+    /// One call for all nominated rows. The verdict has one code per nominated row.
     AllRows(Verdict),
-    /// One call per row, about the whole cluster with the nominated pods of that row.
+    /// One call per nominated row, over all rows of the cluster with the nominated pods of that row.
     RowByRow,
 }
 
-/// Adds to an evaluation without nominated pods the rejections with them. `context` is that of the evaluation.
+/// Adds the rejections with nominated pods to an evaluation without them. `context` is that of the evaluation.
 ///
 /// # Errors
 ///
-/// Where the budget of rows is exhausted.
+/// [`BudgetExhausted`] where cluster-wide predicates would be evaluated over more rows than the budget has.
 pub(crate) fn evaluate_again(
     mut evaluation: Evaluation,
     evaluator: Evaluator<'_>,
@@ -140,7 +140,7 @@ pub(crate) fn evaluate_again(
                         Err(fault) => {
                             let verdict = evaluation.fail(predicate, fault, nominated.len());
                             let failure = verdict.failure_at(at).cloned();
-                            // Not called again: every further row could cost its whole deadline.
+                            // Not called for the other rows: each of these calls could take the whole deadline.
                             *method = Method::AllRows(verdict);
                             failure
                         }
@@ -170,7 +170,7 @@ pub(crate) fn evaluate_again(
     Ok(evaluation)
 }
 
-/// The method for each predicate; those that take one call for all rows are called.
+/// Selects the method for each predicate. The predicates with one call for all nominated rows are called here.
 fn methods(
     evaluation: &mut Evaluation,
     predicates: &[&ActivePredicate],
@@ -198,7 +198,7 @@ fn methods(
     predicates.iter().map(&mut method).collect()
 }
 
-/// The facts about a batch with the nominated pods of some rows on their nodes.
+/// The facts about a batch, with the nominated pods of these rows on their nodes.
 fn with_pods(context: &Context, nominated: &[NominatedRow], batch: Batch) -> Context {
     let mut overlay = OverlayBuilder::new(context.snapshot());
     for row in nominated {

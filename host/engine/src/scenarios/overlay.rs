@@ -1,6 +1,6 @@
-//! What-if: a question about the cluster as it is not.
+//! Overlays: queries about the cluster with hypothetical changes.
 //!
-//! [`Engine::overlay_snapshot`] makes the snapshot that would be, which [`Engine::answer_on`] answers from like from any other.
+//! [`Engine::overlay_snapshot`] makes a snapshot with the changes. [`Engine::answer_on`] answers from it as from any other.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use nodesift_cache::{Overlay, OverlayError, Snapshot};
 use nodesift_object::Node;
 use nodesift_sandbox::Interface;
 
-/// What is supposed for one query.
+/// The hypothetical changes of one query, applied to the newest snapshot.
 #[derive(Debug, Default)]
 pub struct OverlaySpec {
-    /// Nodes that are there, or are different from what they are.
+    /// Nodes that are added, or replace the node of the same name.
     pub nodes: Vec<Node>,
-    /// Pods that are gone.
+    /// Pods that are removed from their nodes.
     pub removed: Vec<PodRef>,
-    /// Pods that are on the node of this name.
+    /// Pods that are added, each with the name of its node.
     pub added: Vec<(PodRef, String)>,
 }
 
-/// The part of a [`OverlaySpec`] that names what is not there, by its place in its list.
+/// The part of an [`OverlaySpec`] that names an unknown pod or node, by its index in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverlayPart {
     /// A pod of `removed`.
@@ -45,19 +45,19 @@ impl fmt::Display for OverlayPart {
 }
 
 impl OverlaySpec {
-    /// Whether nothing is supposed.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.removed.is_empty() && self.added.is_empty()
     }
 }
 
 impl Engine {
-    /// The newest snapshot as it would be. Nothing else ever sees it.
+    /// The newest snapshot with the changes applied. It is not published.
     ///
     /// # Errors
     ///
-    /// Where something that is named is not in the cache; [`OverlayError::Unsettled`] where the cache knows more of a pod than
-    /// the newest snapshot shows: try again after the next publication.
+    /// [`Error::OverlayPart`] where a named pod or node is not in the cache. [`OverlayError::Unsettled`] where the cache has a
+    /// newer state of a pod than the newest snapshot: try again after the next publication.
     pub fn overlay_snapshot(&self, spec: &OverlaySpec) -> Result<Arc<Snapshot>, Error> {
         if spec.is_empty() {
             return Ok(self.snapshot());
@@ -70,7 +70,7 @@ impl Engine {
         snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
     }
 
-    /// Looks up what is named.
+    /// Looks up the named pods.
     fn overlay(&self, spec: &OverlaySpec, nodes: Vec<NodeFacts>) -> Result<Overlay, Error> {
         let removed = spec.removed.iter().enumerate().map(|(at, pod)| match pod {
             PodRef::Uid(uid) => Ok(Arc::from(uid.as_str())),
@@ -93,9 +93,13 @@ impl Engine {
         })
     }
 
-    /// What the cache keeps of a pod, or would keep of one that is given whole.
+    /// The cache's record of a pod; for a whole pod object, the record that the cache would make of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownPod`] where the pod is not in the cache.
     pub(crate) fn record(&self, pod: &PodRef) -> Result<Arc<PodRecord>, Error> {
-        let (record, asked) = match pod {
+        let (record, name) = match pod {
             PodRef::Whole(pod) => {
                 let policy = self.policy();
                 let record =
@@ -108,12 +112,12 @@ impl Engine {
                 (self.cache.pods().by_name(namespace, name), format!("{namespace}/{name}"))
             }
         };
-        record.ok_or(Error::UnknownPod { pod: asked })
+        record.ok_or(Error::UnknownPod { pod: name })
     }
 }
 
-/// The interfaces that tell a pod something else about a cluster when some of these pods come to a node or leave it. Of
-/// the anti-affinity of pods on nodes a pod is told what keeps it away itself, and nothing else.
+/// The interfaces whose values for `pod` change when any of `pods` is added to a node or removed from it. `cluster-affinity`
+/// has only the anti-affinity terms that match `pod`, so it changes only with those.
 pub(crate) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapshot) -> Vec<Interface> {
     let some = |changes: fn(&PodRecord) -> bool| pods.iter().any(|pod| changes(pod));
     let is_changed = |interface: &Interface| match interface {
@@ -125,7 +129,7 @@ pub(crate) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapsho
     Interface::ALL.into_iter().filter(|interface| interface.depends_on_pods_on_nodes()).filter(is_changed).collect()
 }
 
-/// Says which part of the overlay does not fit.
+/// Adds the part of the overlay that the error is about, if it is about one part.
 fn placed(error: OverlayError, overlay: &Overlay) -> Error {
     let place = match &error {
         OverlayError::UnknownPod { uid } => {

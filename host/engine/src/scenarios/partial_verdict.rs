@@ -1,15 +1,15 @@
-//! The verdicts of one predicate on successive ranges of rows, combined into one. Start at [`PartialVerdict::append`].
+//! One verdict from the verdicts of a predicate on successive ranges of rows. Start at [`PartialVerdict::append`].
 
 use std::sync::Arc;
 
 use nodesift_sandbox::{Codes, Failure, RowVerdict, Verdict};
 
-/// The verdict of a predicate on the ranges so far.
+/// The verdict of a predicate on the ranges evaluated so far.
 #[derive(Debug, Default)]
 pub(super) enum PartialVerdict {
     #[default]
     Empty,
-    /// This many rows, all of which fit.
+    /// All of this number of rows fit.
     FitsAll(usize),
     FitsNone(Failure),
     ByRow {
@@ -20,8 +20,8 @@ pub(super) enum PartialVerdict {
 }
 
 impl PartialVerdict {
-    /// Appends the verdict on the next rows. False where the two are not parts of one verdict: the predicate then has to be
-    /// evaluated over all rows at once.
+    /// Appends the verdict on the next rows. False where the two do not combine: the predicate must then be evaluated over all
+    /// rows in one call.
     pub(super) fn append(&mut self, verdict: &Verdict, rows: usize) -> bool {
         match (&mut *self, verdict) {
             (Self::Empty, Verdict::FitsAll) => *self = Self::FitsAll(rows),

@@ -1,7 +1,7 @@
-//! Preemption: how many of a node's pods have to go until a pod fits there.
+//! Preemption: how many victims must be removed from a node until a pod fits there.
 //!
-//! Start with [`Engine::preempt`]; `dry_run` tries one node. Where pods are nominated for the node that are at least
-//! as important, the pod has to fit with them there, and without, as it does in kube-scheduler's own dry run.
+//! Start with [`Engine::preempt`]; `dry_run` evaluates one node. Nominated pods of the same or higher priority count as in
+//! kube-scheduler's dry run: the pod must fit both with and without them.
 
 use std::sync::Arc;
 
@@ -15,59 +15,57 @@ use crate::{Engine, Error, Reuse};
 use nodesift_cache::metadata::{Ownership, PodRecord};
 use nodesift_cache::{OverlayError, Row, Snapshot};
 
-/// How many pods must go for one pod, on some nodes.
+/// A preemption query: one pod and its candidate nodes.
 #[derive(Debug)]
 pub struct Preemption {
-    /// The pod that wants to be somewhere.
+    /// The preemptor.
     pub pod: PodRef,
-    /// The nodes, each by itself, in any order.
+    /// The candidate nodes, in any order. Each is evaluated alone.
     pub candidates: Vec<Candidate>,
 }
 
-/// A node on which pods could go.
+/// A candidate node and its victims.
 #[derive(Debug)]
 pub struct Candidate {
     /// The node's name.
     pub node: String,
-    /// UIDs of pods on the node, in the order in which they would go. A UID that the cache does not have on this node takes
-    /// part in the count but leaves nothing. So does a static pod: the kubelet would start it again, so that the room it
-    /// takes is never there.
+    /// UIDs of pods on the node, in the order of their removal. A UID that the cache does not have on this node takes an index,
+    /// but its removal frees nothing. The same holds for a static pod, because the kubelet would start it again.
     pub victims: Vec<String>,
-    /// How many of them go in any case.
+    /// The least index to return: `victims[..=start]` are removed in any case.
     pub start: usize,
 }
 
-/// How many pods must go, from one snapshot and one policy.
+/// The answer to a preemption query, from one snapshot and one policy.
 #[derive(Debug)]
 pub struct PreemptionAnswer {
     /// The snapshot that the answer was computed from.
     pub snapshot: Arc<Snapshot>,
-    /// The generation of the policy that it was computed with.
+    /// The generation of the policy with which it was computed.
     pub policy_generation: u64,
-    /// One per candidate of the query, in its order.
+    /// One entry per candidate of the query, in its order.
     pub outcomes: Vec<PreemptionOutcome>,
-    /// Predicates that failed to answer, and what their failure policy did.
+    /// Predicates whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
 }
 
-/// How many pods must go from one node.
+/// The result of the dry run on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreemptionOutcome {
-    /// The pod fits once `victims[..=index]` are gone, and there is no such index between `start` and this; none where it
-    /// does not fit with all of them gone.
+    /// The least index from `start` on at which the pod fits without `victims[..=index]`; `None` where it does not fit without
+    /// all victims.
     pub index: Option<usize>,
-    /// Which of the victims are static pods, which stay, in order.
+    /// Indices of the victims that are static pods, which cannot be removed; ascending.
     pub stay: Vec<usize>,
 }
 
 impl Engine {
-    /// Answers how many pods must go, from the newest snapshot that shows all that is known of the victims. All predicates
-    /// of the allocate phase are asked.
+    /// Answers a preemption query from the newest snapshot, with all predicates of the allocate phase.
     ///
     /// # Errors
     ///
-    /// Where the pod or a node is not in the cache; [`OverlayError::Unsettled`] where the cache knows more of a victim than the
-    /// newest snapshot shows: try again after the next publication.
+    /// [`Error::UnknownPod`] or [`Error::UnknownNode`] where the pod or a node is not in the cache. [`OverlayError::Unsettled`]
+    /// where the cache has a newer state of a victim than the newest snapshot: try again after the next publication.
     pub fn preempt(&self, query: &Preemption) -> Result<PreemptionAnswer, Error> {
         self.preempt_on(&self.snapshot(), query)
     }
@@ -76,8 +74,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Where the pod or a node is not in the cache, where the snapshot does not show yet what the cache knows of a victim,
-    /// or where it shows the cluster as it is not.
+    /// As for [`Self::preempt`], and [`Error::PreemptionWithOverlay`] where the snapshot has an overlay.
     pub fn preempt_on(&self, snapshot: &Arc<Snapshot>, query: &Preemption) -> Result<PreemptionAnswer, Error> {
         if snapshot.overlaid_rows().is_some() {
             return Err(Error::PreemptionWithOverlay);
@@ -95,7 +92,7 @@ impl Engine {
         if self.reuse == Reuse::Verified {
             let (fresh, fresh_faults) = try_all(None);
             if faults.is_empty() && fresh_faults.is_empty() && indices != fresh {
-                let difference = format!("victims that go: {indices:?}, fresh {fresh:?}");
+                let difference = format!("indices of the last victim: cached {indices:?}, fresh {fresh:?}");
                 return Err(self.mismatch(subject.name, difference));
             }
         }
@@ -104,7 +101,7 @@ impl Engine {
         Ok(PreemptionAnswer { snapshot: Arc::clone(snapshot), policy_generation, outcomes, faults })
     }
 
-    /// Looks up what a candidate names.
+    /// Looks up the node and the victims of a candidate.
     fn node(&self, snapshot: &Snapshot, candidate: &Candidate) -> Result<Node, Error> {
         let unknown = || Error::UnknownNode { node: candidate.node.clone() };
         let row = snapshot.node_row(&candidate.node).ok_or_else(unknown)?;
@@ -112,7 +109,7 @@ impl Engine {
         Ok(Node { row, victims, stay, start: candidate.start })
     }
 
-    /// The victims that leave something when they go, none in the place of each other one; and which of them stay.
+    /// The victims, with `None` for each whose removal frees nothing, and the indices of the static pods.
     fn victims(&self, snapshot: &Snapshot, candidate: &Candidate) -> Result<Victims, OverlayError> {
         let mut victims: Vec<Option<Arc<PodRecord>>> = Vec::with_capacity(candidate.victims.len());
         let mut stay = Vec::new();
@@ -142,5 +139,5 @@ struct Node {
     start: usize,
 }
 
-/// Pods that go, none in the place of each one that leaves nothing, and which ones stay, in order.
+/// Victims, with `None` for each whose removal frees nothing, and the ascending indices of the static pods.
 type Victims = (Vec<Option<Arc<PodRecord>>>, Vec<usize>);

@@ -1,9 +1,9 @@
-//! A limit on nodes: rows are evaluated from a start row on until enough fit, as kube-scheduler samples nodes.
+//! A limit on feasible nodes: rows are evaluated from a start row on until enough fit, as kube-scheduler samples nodes.
 //!
-//! The answer is that of a query about just the rows evaluated. Verdicts that are known for every row (cached ones, and those
-//! of cluster-wide predicates) are used as they are, and where all are known the limit only cuts the conjunction. The other
-//! predicates are called for one range after the other, each twice as long as the one before, and never twice for a row.
-//! Where rows have nominated pods, every row is evaluated first. Start at [`evaluate`].
+//! The answer is that of a query about just the evaluated rows. Verdicts that are known for every row (cached ones, and those
+//! of cluster-wide predicates) are used unchanged; if all are known, the limit only cuts the conjunction. The other predicates
+//! are called for successive ranges of rows, each twice as long as the one before; no row is evaluated twice. If there are
+//! nominated rows, every row is evaluated first. Start at [`evaluate`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use crate::policy::ActivePredicate;
 use crate::query::Sample;
 use crate::reuse::Lineage;
 
-/// Evaluates one pod over as many rows as give enough nodes. `nominated` are the rows with nominated pods;
-/// `with_nominated` evaluates some of these again.
+/// Evaluates one pod over rows until the limit of feasible nodes is reached. `nominated` are the nominated rows;
+/// `with_nominated` evaluates some of them again.
 ///
 /// # Errors
 ///
@@ -77,11 +77,11 @@ impl Order {
         Self { start: if sample.start < nodes { sample.start } else { 0 }, nodes }
     }
 
-    /// The row at a place of the order; after the last place the first row of the order again.
+    /// The row at a place of the order. The place after the last one is the first row again.
     fn row(&self, place: usize) -> Row {
         let row = self.start + place;
         let row = if row >= self.nodes { row - self.nodes } else { row };
-        // No cluster has 2^32 nodes.
+        // Row numbers are `u32`: there are never 2^32 nodes.
         Row(u32::try_from(row.min(self.nodes)).unwrap_or(u32::MAX))
     }
 
@@ -106,7 +106,7 @@ impl Order {
         self.rows(0..places)
     }
 
-    /// How many places there are until `limit` of them are among the rows.
+    /// The number of places up to and including the one that is the `limit`-th of `rows`.
     fn places_until(&self, rows: &RowSet, limit: usize) -> usize {
         let start = self.row(0);
         let found =
@@ -119,28 +119,28 @@ impl Order {
     }
 }
 
-/// What is known of one predicate's verdict.
+/// The known part of one predicate's verdict.
 enum Progress {
     /// The verdict over every row, with its lineage.
     AllRows(PredicateVerdict, Lineage),
-    /// The verdict over the places so far.
+    /// The verdict over the places evaluated so far.
     Partial(PartialVerdict),
 }
 
-/// One pod, while rows are evaluated range by range.
+/// The evaluation of one pod range by range.
 struct SampledRun<'a> {
     evaluator: Evaluator<'a>,
-    /// Over every row.
+    /// The facts about every row.
     context: Arc<Context>,
-    /// Those of the phase, in policy order, each with its place in the policy.
+    /// The predicates of the phase in policy order, each with its index in the policy.
     predicates: Vec<(usize, &'a ActivePredicate)>,
-    /// One per predicate.
+    /// One entry per predicate.
     progress: Vec<Progress>,
     faults: Vec<FaultReport>,
 }
 
 impl<'a> SampledRun<'a> {
-    /// Takes the verdicts that are known for every row.
+    /// Collects the verdicts that are known for every row.
     fn start(evaluator: Evaluator<'a>, context: &Arc<Context>) -> Self {
         let predicates: Vec<_> = evaluator.predicates().collect();
         let progress = Vec::with_capacity(predicates.len());
@@ -152,7 +152,7 @@ impl<'a> SampledRun<'a> {
         run
     }
 
-    /// Evaluates until enough rows fit. Returns the evaluation and how many places it is about.
+    /// Evaluates until enough rows fit. Returns the evaluation and its number of places.
     fn evaluate(mut self, order: &Order, sample: &Sample) -> (Evaluation, usize) {
         let (places, conjunction) = match self.full_conjunction(order.nodes) {
             Some(full) => {
@@ -193,14 +193,14 @@ impl<'a> SampledRun<'a> {
         }
     }
 
-    /// A predicate that fails for some rows has failed for the pod: its failure policy applies to every row.
+    /// Applies the failure policy to every row: a predicate whose call fails for some rows has failed for the pod.
     fn failed(&mut self, predicate: &ActivePredicate, fault: Fault) -> Progress {
         let (verdict, effect) = verdict_on_fault(predicate, &fault, self.context.rows() as usize);
         self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
         Progress::AllRows(of_predicate(predicate, verdict, Scope::AllRows), Lineage::NONE)
     }
 
-    /// The conjunction over every row, where every verdict is known for every row.
+    /// The conjunction over every row; `None` where a verdict is not known for every row.
     fn full_conjunction(&self, nodes: usize) -> Option<Arc<Conjunction>> {
         let full = |progress: &Progress| match progress {
             Progress::AllRows(verdict, lineage) => Some((verdict.clone(), *lineage)),
@@ -214,17 +214,17 @@ impl<'a> SampledRun<'a> {
         })
     }
 
-    /// Evaluates ranges until enough rows fit. Returns how many places that takes.
+    /// Evaluates ranges until enough rows fit. Returns the number of places up to the row that reaches the limit.
     fn evaluate_ranges(&mut self, order: &Order, sample: &Sample) -> usize {
         let limit = sample.limit.get();
         let mut step = sample.step.max(limit);
         let (mut evaluated, mut counted, mut fitting) = (0, 0, 0);
         while evaluated < order.nodes {
-            // Up to the last row, so that the rows of a range are sorted.
+            // A range does not wrap around, so its rows are sorted.
             let to_last = order.nodes - order.row(evaluated).index();
             let end = (evaluated + step.min(to_last)).min(order.nodes);
             if self.evaluate_range(order.rows(evaluated..end)) {
-                // Rows that fitted may be rejected now.
+                // Rows that fitted before may be rejected now: count again.
                 (counted, fitting) = (0, 0);
             }
             evaluated = end;
@@ -249,7 +249,7 @@ impl<'a> SampledRun<'a> {
             let Some(Progress::Partial(partial)) = self.progress.get_mut(at) else { continue };
             let replacement = match call(predicate, &range, &mut None) {
                 Ok(verdict) if partial.append(&verdict.verdict, range.rows() as usize) => continue,
-                // The verdicts over two ranges are not parts of one verdict.
+                // The verdicts over the two ranges do not combine.
                 Ok(_) => self.over_all_rows(place, predicate),
                 Err(fault) => self.failed(predicate, fault),
             };

@@ -1,5 +1,4 @@
-//! What a guest is given about the pod and about nodes: types of the `pod-*` and `node-*` interfaces. Meanings are in the
-//! contract, under the same names.
+//! Types of the `pod-*` and `node-*` interfaces. The contract documents them under the same names.
 #![allow(missing_docs, reason = "documented in the contract, under the same names")]
 
 use std::sync::Arc;

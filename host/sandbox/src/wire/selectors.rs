@@ -1,5 +1,5 @@
-//! Label selectors, given to a guest as written and taken from it to count pods. Meanings are in the contract, under the
-//! same names.
+//! Label selectors: those of the pod, which a guest reads unevaluated, and those that a guest passes to count pods. The
+//! contract documents the types under the same names.
 #![allow(missing_docs, reason = "documented in the contract, under the same names")]
 
 use std::sync::Arc;

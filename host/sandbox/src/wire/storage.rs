@@ -1,4 +1,4 @@
-//! Storage objects as a guest is given them. Meanings are in the contract, under the same names.
+//! Storage objects as a guest reads them. The contract documents the types under the same names.
 #![allow(missing_docs, reason = "documented in the contract, under the same names")]
 
 use std::sync::Arc;

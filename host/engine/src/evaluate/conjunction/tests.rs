@@ -1,4 +1,4 @@
-//! The conjunction against a slow model: row by row, the first predicate in policy order that rejects it.
+//! The conjunction compared with a slow model: per row, a loop over the predicates in policy order.
 #![allow(clippy::indexing_slicing, clippy::print_stdout, clippy::cast_possible_truncation)]
 
 use nodesift_sandbox::{Codes, RowVerdict};
@@ -6,7 +6,7 @@ use nodesift_sandbox::{Codes, RowVerdict};
 use super::super::predicate_verdict::Scope;
 use super::*;
 
-/// Rows per conjunction: more than one chunk of codes at times.
+/// Rows per conjunction. The largest has more than one chunk of codes.
 const ROWS: [usize; 5] = [0, 1, 63, 200, 1100];
 
 fn failure(random: &mut fastrand::Rng) -> Failure {
@@ -45,7 +45,7 @@ fn verdicts(random: &mut fastrand::Rng, rows: usize) -> Vec<PredicateVerdict> {
     (0..random.usize(1..5)).map(|at| verdict(at, self::verdict(random, rows))).collect()
 }
 
-/// Some rows changed in one predicate.
+/// The verdicts with some codes of one predicate changed.
 fn changed(random: &mut fastrand::Rng, verdicts: &[PredicateVerdict], rows: usize) -> Vec<PredicateVerdict> {
     let mut changed = verdicts.to_vec();
     let at = random.usize(..changed.len());
@@ -63,7 +63,7 @@ fn changed(random: &mut fastrand::Rng, verdicts: &[PredicateVerdict], rows: usiz
     changed
 }
 
-/// Per row of the batch the predicate and failure that reject it.
+/// Per row of the batch, the predicate that rejects it and its failure.
 type Model = Vec<(Row, Option<(Arc<str>, Code, Vec<String>)>)>;
 
 fn model(verdicts: &[PredicateVerdict], batch: &[Row]) -> Model {
@@ -88,7 +88,7 @@ fn shown(conjunction: &Conjunction) -> Model {
     rows
 }
 
-/// What does not follow from the rows alone.
+/// The parts of the conjunction that depend on more than the rows.
 fn summary(conjunction: &Conjunction) -> (usize, Cycle, Option<String>, Vec<FailureGroup>) {
     let message = conjunction.message().map(|message| message.to_string());
     (conjunction.rows(), conjunction.cycle(), message, conjunction.failures().to_vec())
