@@ -1,4 +1,4 @@
-//! Victims of preemption questions that are not as the newest snapshot shows them, and very many of them.
+//! Preemption queries with victims that the newest snapshot does not show yet, and with very many victims.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use serde_json::json;
 
 use crate::default_policy;
 
-/// As many as one question may name.
+/// The largest number of victims in one query.
 const VICTIMS: usize = nodesift_api::limits::REQUEST_VICTIMS;
 
-/// Far more than it takes, far less than to compare every victim with every other one.
+/// Limit on the time: far above a linear algorithm's, far below that of comparing all pairs of victims.
 const VICTIMS_TIME: Duration = Duration::from_secs(5);
 
 fn engine(reader: Reader) -> Engine {
@@ -25,7 +25,7 @@ fn engine(reader: Reader) -> Engine {
     Engine::new(reader, active, runtime)
 }
 
-/// A cache with one node, on which there is room for one pod.
+/// A cache with one node that has room for one pod.
 fn cluster() -> (Writer, Reader) {
     let (mut writer, reader) = cache::new();
     let node = json!({
@@ -69,7 +69,7 @@ fn a_victim_that_changes_this_moment_is_looked_at_again_and_not_taken_for_nobody
     writer.publish();
     assert_eq!(engine.preempt(&question).unwrap().outcomes[0].index, Some(0), "the next publication shows it");
 
-    // One that is gone already still takes its room in the newest snapshot.
+    // A removed pod still takes resources in the newest snapshot.
     writer.remove_pod("victim");
     assert!(is_unsettled(engine.preempt(&question).unwrap_err()));
     writer.publish();
