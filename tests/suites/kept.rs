@@ -75,8 +75,8 @@ fn metric(registry: &Registry, name: &str) -> usize {
 
 fn ask(engine: &Engine, pod: Pod) {
     let pods = vec![PodRef::Whole(Box::new(pod))];
-    let question = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
-    let answer = engine.answer(&question).unwrap();
+    let query = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
+    let answer = engine.answer(&query).unwrap();
     assert!(answer.pods[0].faults.is_empty(), "{:?}", answer.pods[0].faults);
 }
 

@@ -28,14 +28,14 @@ fn main() {
         let (mut writer, reader) = cluster(shape);
         let engines = [Reuse::Off, Reuse::On].map(|reuse| engine(&reader).reusing(reuse));
         for (name, json) in PENDING {
-            let question = question(json);
+            let query = question(json);
             let [cold, warm] = engines.each_ref().map(|engine| {
                 (0..WARM_UP).for_each(|_| {
-                    engine.answer(&question).unwrap();
+                    engine.answer(&query).unwrap();
                     // The writer maintains the columns that readers have requested from its next publication on.
                     writer.publish();
                 });
-                once(engine, &question)
+                once(engine, &query)
             });
             println!(
                 "{nodes:>8}  {name:<4} {:>18} {:>18} {:>18} {:>18}",
@@ -45,8 +45,8 @@ fn main() {
     }
 }
 
-fn once(engine: &Engine, question: &Query) -> AllocationInfo {
-    measure(|| drop(std::hint::black_box(engine.answer(question).unwrap())))
+fn once(engine: &Engine, query: &Query) -> AllocationInfo {
+    measure(|| drop(std::hint::black_box(engine.answer(query).unwrap())))
 }
 
 fn cluster(shape: Shape) -> (Writer, Reader) {

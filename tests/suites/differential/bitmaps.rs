@@ -45,7 +45,7 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
             snapshots.push(engine.snapshot());
             for _ in 0..PODS {
                 let pod = history.asked_pod();
-                let question = Query {
+                let query = Query {
                     pods: vec![PodRef::Whole(Box::new(mirror::pod(&pod)))],
                     nodes: Nodes::All,
                     phase: Phase::Allocate,
@@ -56,8 +56,8 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
                 let snapshot = &snapshots[snapshots.len() - 1 - age];
                 let client = &mut clients[random.usize(0..CLIENTS)];
                 let known = client.known();
-                let named = ask(&engine, snapshot, &question, None);
-                let mapped = ask(&engine, snapshot, &question, Some(known));
+                let named = ask(&engine, snapshot, &query, None);
+                let mapped = ask(&engine, snapshot, &query, Some(known));
                 let told = mapped.rows.as_ref().expect("bitmaps come with a node index");
                 whole += u64::from(told.whole);
                 parts += u64::from(!told.whole && !told.changes.is_empty());
@@ -74,8 +74,8 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
     assert!(count < CLUSTERS || [feasible, whole, parts, back].iter().all(|times| *times > 0), "a case does not occur");
 }
 
-fn ask(engine: &Engine, snapshot: &Arc<Snapshot>, question: &Query, bitmaps: Option<Bitmaps>) -> FilterResponse {
-    let answer = engine.answer_on(snapshot, question).expect("an answer");
+fn ask(engine: &Engine, snapshot: &Arc<Snapshot>, query: &Query, bitmaps: Option<Bitmaps>) -> FilterResponse {
+    let answer = engine.answer_on(snapshot, query).expect("an answer");
     response::filter(&answer, Age::default(), Detail::Nodes, bitmaps.as_ref())
 }
 

@@ -180,8 +180,8 @@ fn ask_and_compare(
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {
         let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
-        let question = Query { pods: vec![pod], nodes, phase, depth };
-        Answered::new(&engine.answer(&question).expect("an answer"))
+        let query = Query { pods: vec![pod], nodes, phase, depth };
+        Answered::new(&engine.answer(&query).expect("an answer"))
     };
     let mut differences = Vec::new();
     differences.extend(comparison::differences(&ask(Nodes::All, Depth::Each), explanation, &names, Depth::Each));

@@ -131,14 +131,14 @@ fn an_overlay_waits_for_what_is_changing_this_moment() {
 }
 
 fn ask(engine: &Engine, what_if: &OverlaySpec, pod: &Value, depth: Depth) -> Answered {
-    let question = Query {
+    let query = Query {
         pods: vec![PodRef::Whole(Box::new(mirror::pod(pod)))],
         nodes: Nodes::All,
         phase: Phase::Allocate,
         depth,
     };
     let snapshot = engine.overlay_snapshot(what_if).expect("an overlay of existing objects");
-    Answered::new(&engine.answer_on(&snapshot, &question).expect("an answer"))
+    Answered::new(&engine.answer_on(&snapshot, &query).expect("an answer"))
 }
 
 /// Whether a pod is neither bound nor terminated.

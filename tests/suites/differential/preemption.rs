@@ -237,8 +237,8 @@ struct Case<'a> {
 impl Case<'_> {
     fn ask(&self, engine: &Engine) -> Option<usize> {
         let candidate = Candidate { node: self.node.to_owned(), victims: self.victims.to_vec(), start: self.start };
-        let question = Preemption { pod: PodRef::Whole(Box::new(mirror::pod(self.pod))), candidates: vec![candidate] };
-        let answer = engine.preempt(&question).expect("an answer");
+        let query = Preemption { pod: PodRef::Whole(Box::new(mirror::pod(self.pod))), candidates: vec![candidate] };
+        let answer = engine.preempt(&query).expect("an answer");
         assert!(answer.faults.is_empty(), "{:?}", answer.faults);
         answer.outcomes[0].index
     }

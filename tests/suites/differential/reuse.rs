@@ -63,7 +63,7 @@ struct Done {
     /// Of the events: pods assumed or forgotten; services and controllers added, changed or removed.
     assumed: u64,
     workloads: u64,
-    questions: u64,
+    queries: u64,
     /// Of the queries: those about a pod over which a nominated pod takes precedence.
     yielding: u64,
     counted: Counted,
@@ -75,7 +75,7 @@ impl Done {
         self.events += other.events;
         self.assumed += other.assumed;
         self.workloads += other.workloads;
-        self.questions += other.questions;
+        self.queries += other.queries;
         self.yielding += other.yielding;
         self.counted.add(other.counted);
     }
@@ -89,12 +89,12 @@ fn follow(seed: u64, events: u64) -> Done {
     while world.events < events {
         world.advance();
         for _ in 0..ASKED {
-            let question = world.question();
-            done.yielding += u64::from(yields(&engine, &question));
-            if let Err(error) = engine.answer(&question) {
-                panic!("seed {seed}, event {}: {error}\n  {question:?}", world.events);
+            let query = world.question();
+            done.yielding += u64::from(yields(&engine, &query));
+            if let Err(error) = engine.answer(&query) {
+                panic!("seed {seed}, event {}: {error}\n  {query:?}", world.events);
             }
-            done.questions += 1;
+            done.queries += 1;
         }
     }
     let (assumed, workloads, events) = (world.assumed, world.workloads, world.events);
@@ -102,8 +102,8 @@ fn follow(seed: u64, events: u64) -> Done {
 }
 
 /// Whether a nominated pod takes precedence over the pod of the query.
-fn yields(engine: &Engine, question: &Query) -> bool {
-    let priority = match &question.pods[0] {
+fn yields(engine: &Engine, query: &Query) -> bool {
+    let priority = match &query.pods[0] {
         PodRef::Whole(pod) => pod.spec.priority.unwrap_or(0),
         _ => return false,
     };

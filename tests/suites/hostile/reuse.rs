@@ -269,9 +269,9 @@ fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
 #[test]
 fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
     let mut world = World::of_silver(&Guest::asking(1 << 20, 20));
-    for question in 1..=3 {
+    for query in 1..=3 {
         assert_eq!(world.fits().len(), NODES);
-        assert_eq!(world.evaluated(), question);
+        assert_eq!(world.evaluated(), query);
     }
     world.writer.publish();
     let kept = world.counted("nodesift_verdicts_kept_bytes");

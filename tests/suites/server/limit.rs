@@ -18,9 +18,9 @@ fn walks_of_any_length_make_up_the_whole_answer() {
     for (number, pod) in whole["pods"].as_array().unwrap().iter().enumerate() {
         let feasible = pod["feasible"].as_array().unwrap();
         for limit in [1, 3, 50, nodes + 1] {
-            let (mut start, mut judged, mut found) = (0, 0, Vec::new());
+            let (mut start, mut covered, mut found) = (0, 0, Vec::new());
             // Requests until all rows are covered. The last one wraps around past the first start row.
-            while judged < nodes {
+            while covered < nodes {
                 let mut asked = request(&pods[number..=number]);
                 asked["limit"] = json!(limit);
                 asked["start"] = json!(start);
@@ -37,7 +37,7 @@ fn walks_of_any_length_make_up_the_whole_answer() {
                     "a message only where nothing fits, over all nodes"
                 );
                 start = (start + seen) % nodes;
-                judged += seen;
+                covered += seen;
             }
             found.sort_by_key(|name| name.as_str().unwrap().to_owned());
             found.dedup();

@@ -56,14 +56,14 @@ fn main() -> anyhow::Result<()> {
         Testbed::of_files(writer, &own, &args.cluster, &args.pods)?.0
     };
     for template in testbed.templates() {
-        let question = pods::question(template);
-        let feasible = pods::settle(&testbed, &engine, &question)?;
-        let natively = || engine.answer_with(&native::judge, &question);
-        check(&engine.answer(&question)?, &natively()?).with_context(|| format!("pod {}", template.name()))?;
+        let query = pods::question(template);
+        let feasible = pods::settle(&testbed, &engine, &query)?;
+        let natively = || engine.answer_with(&native::judge, &query);
+        check(&engine.answer(&query)?, &natively()?).with_context(|| format!("pod {}", template.name()))?;
         let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
         for _ in 0..args.rounds {
             let started = Instant::now();
-            drop(black_box(engine.answer(&question)?));
+            drop(black_box(engine.answer(&query)?));
             sandboxed_times.push(started.elapsed());
             let started = Instant::now();
             drop(black_box(natively()?));

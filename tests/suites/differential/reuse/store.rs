@@ -40,9 +40,9 @@ fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
             while world.events < EVENTS {
                 world.advance();
                 for _ in 0..ASKED {
-                    let question = world.question();
-                    if let Err(error) = engine.answer(&question) {
-                        panic!("limit {limit}, seed {seed}, event {}: {error}\n  {question:?}", world.events);
+                    let query = world.question();
+                    if let Err(error) = engine.answer(&query) {
+                        panic!("limit {limit}, seed {seed}, event {}: {error}\n  {query:?}", world.events);
                     }
                     // Bytes that a query adds are counted at once, and evictions happen before the answer.
                     let bytes = Counted::of(&registry).bytes;
@@ -66,7 +66,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
     let mut world = World::new(seed);
     let (engine, registry) = world.engine(&policy(seed), Some(200_000));
     let done = AtomicBool::new(false);
-    let (questions, failures): (u64, Vec<String>) = std::thread::scope(|scope| {
+    let (queries, failures): (u64, Vec<String>) = std::thread::scope(|scope| {
         let mut asked = Vec::new();
         let workers: Vec<_> = (0..THREADS)
             .map(|number| {
@@ -76,19 +76,19 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
                 scope.spawn(move || {
                     let mut random = fastrand::Rng::with_seed(number as u64);
                     let (mut count, mut failures) = (0, Vec::new());
-                    let mut questions = receiver.recv().unwrap_or_default();
-                    while !done.load(Ordering::Relaxed) && !questions.is_empty() {
+                    let mut queries = receiver.recv().unwrap_or_default();
+                    while !done.load(Ordering::Relaxed) && !queries.is_empty() {
                         if let Ok(more) = receiver.try_recv() {
-                            questions = more;
+                            queries = more;
                         }
-                        let question = &questions[random.usize(0..questions.len())];
-                        match engine.answer(question) {
+                        let query = &queries[random.usize(0..queries.len())];
+                        match engine.answer(query) {
                             Ok(_) => count += 1,
                             // The snapshot changed before the query ran.
                             Err(
                                 nodesift_engine::Error::UnknownNode { .. } | nodesift_engine::Error::UnknownPod { .. },
                             ) => {}
-                            Err(error) => failures.push(format!("{error}\n  {question:?}")),
+                            Err(error) => failures.push(format!("{error}\n  {query:?}")),
                         }
                     }
                     (count, failures)
@@ -99,9 +99,9 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
         while Instant::now() < until {
             world.advance();
             // All threads get the same pods, so that they use the same cached verdicts.
-            let questions: Vec<Query> = (0..BATCH).map(|_| world.question()).collect();
+            let queries: Vec<Query> = (0..BATCH).map(|_| world.question()).collect();
             for sender in &asked {
-                let again = questions.iter().map(again).collect();
+                let again = queries.iter().map(again).collect();
                 let _full = sender.try_send(again);
             }
         }
@@ -116,19 +116,19 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
         all
     });
     let counted = Counted::of(&registry);
-    println!("{questions} queries while {} events were published: {counted:?}", world.events);
+    println!("{queries} queries while {} events were published: {counted:?}", world.events);
     assert!(failures.is_empty(), "seed {seed}: {} answers differ, the first: {}", failures.len(), failures[0]);
     assert!(counted.kept > 0 && counted.patched > 0 && counted.evaluated > 0, "{counted:?}");
 }
 
 /// A copy of a query.
-fn again(question: &Query) -> Query {
+fn again(query: &Query) -> Query {
     use nodesift_engine::PodRef;
-    let pod = match &question.pods[0] {
+    let pod = match &query.pods[0] {
         PodRef::Uid(uid) => PodRef::Uid(uid.clone()),
         PodRef::Known(pod) => PodRef::Known(pod.clone()),
         PodRef::Whole(pod) => PodRef::Whole(pod.clone()),
         PodRef::Name { namespace, name } => PodRef::Name { namespace: namespace.clone(), name: name.clone() },
     };
-    Query { pods: vec![pod], nodes: question.nodes.clone(), phase: question.phase, depth: question.depth }
+    Query { pods: vec![pod], nodes: query.nodes.clone(), phase: query.phase, depth: query.depth }
 }
