@@ -15,7 +15,7 @@ RELEASE ?= --features jemalloc
 LOCKED ?=
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Build and start the sidecar, on a sample cluster unless ARGS names one
 	@exec $(CARGO) run --quiet --bin nodesift -- serve $(ARGS)

@@ -1,5 +1,5 @@
-//! Clusters with the verdicts that kube-scheduler 1.36.2's own plugins gave for them, node by node, in the format of
-//! `nodesift explain -o jsonl`; and the cluster that the sidecar starts with by default.
+//! Clusters with the verdicts of kube-scheduler 1.36.2's own plugins, node by node, in the format of
+//! `nodesift explain -o jsonl`; and the default cluster of the sidecar.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
 
-/// One cluster, pods to judge against it, and the expected verdicts.
+/// One cluster, the pods to evaluate, and the expected verdicts.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The number in the files' names.
@@ -21,12 +21,12 @@ impl Document {
         self.file("cluster.json.gz")
     }
 
-    /// A v1 List of the pods to judge.
+    /// A v1 List of the pods to evaluate.
     pub fn pods(&self) -> PathBuf {
         self.file("pods.json.gz")
     }
 
-    /// The lines that `explain -o jsonl` must print, of all of kube-scheduler's filters.
+    /// The lines that `explain -o jsonl` must print for all of kube-scheduler's filters.
     pub fn expected(&self) -> String {
         read_gzip(&self.file("expected.jsonl.gz"))
     }
@@ -57,7 +57,7 @@ pub fn sample_cluster() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/nodesift/assets/sample-cluster.json.gz")
 }
 
-/// The text in a gzip file.
+/// The content of a gzip file as text.
 pub fn read_gzip(path: &Path) -> String {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
@@ -65,7 +65,7 @@ pub fn read_gzip(path: &Path) -> String {
     text
 }
 
-/// The digest of a module, as policies name it.
+/// The digest of a module in the form that policies use.
 pub fn digest(module: &[u8]) -> String {
     let digest: String = Sha256::digest(module).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{digest}")

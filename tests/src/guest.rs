@@ -1,8 +1,8 @@
-//! Predicates in WebAssembly text, for what no compiler would emit. Start with [`Guest::healthy`], replace the part that
-//! is to misbehave, and take the [`Guest::component`].
+//! Predicates in WebAssembly text, including code that no compiler emits. Start with [`Guest::healthy`], replace the part
+//! that misbehaves, and build the [`Guest::component`].
 //!
 //! The parts follow the canonical ABI of the contract's world `guest`: `filter` gets the number of rows and returns the
-//! address of a verdict. The template's own functions write verdicts, so that a part says only what is odd about it:
+//! address of a verdict. The template's functions write verdicts, so that a test contains only the part it replaces:
 //!
 //! | function | writes |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | `$fits_none (status reasons count)` | `fits-none` with the list of reasons at that address |
 //! | `$by_row (codes count failures count)` | `by-row` with these two lists |
 //! | `$named (codes count failures count rows count)` | `named` with these three lists |
-//! | `$failure (at status reasons count)` | a failure, 12 bytes, to be listed |
-//! | `$text (at text bytes)` | a text, 8 bytes, to be listed |
-//! | `$reject_odd (rows codes)` | what the healthy guest answers, its codes at the given address |
+//! | `$failure (at status reasons count)` | a failure, 12 bytes, for a list |
+//! | `$text (at text bytes)` | a text, 8 bytes, for a list |
+//! | `$reject_odd (rows codes)` | the healthy guest's verdict, with its codes at the given address |
 
 use std::sync::LazyLock;
 
@@ -22,11 +22,11 @@ use wit_parser::{Resolve, WorldId};
 /// The only reason of the healthy guest.
 pub const ODD_ROW: &str = "the row is odd";
 
-/// Where the healthy guest writes its codes and [`Guest::filter`] bodies may write what they like, up to the end of the
-/// first page.
+/// The address where the healthy guest writes its codes. [`Guest::filter`] bodies may use the memory from here to the end of
+/// the first page.
 pub const SCRATCH: u32 = 4096;
 
-/// Where `cabi_realloc` begins to hand out memory.
+/// The address where `cabi_realloc` starts to allocate.
 const HEAP: u32 = 65_536;
 
 /// The contract, parsed once.
@@ -64,7 +64,7 @@ impl Guest {
         }
     }
 
-    /// A predicate that asks for so many labels of the pod, with keys of so many bytes each.
+    /// A predicate that reads `labels` labels of the pod, with keys of `bytes` bytes each.
     pub fn asking(bytes: u32, labels: u32) -> Self {
         Self::healthy()
             .imports(r#"(import "nodesift:predicate/pod-labels@0.1.1" "label" (func $label (param i32 i32 i32)))"#)
@@ -85,7 +85,7 @@ impl Guest {
         self
     }
 
-    /// The memories; the first one must be exported as `memory` and have two pages.
+    /// The memories. The first one must be exported as `memory` and have at least two pages.
     pub fn memory(mut self, memory: impl Into<String>) -> Self {
         self.memory = memory.into();
         self
@@ -97,7 +97,7 @@ impl Guest {
         self
     }
 
-    /// The body of `cabi_realloc`, with `$bytes` and `$align`; the host calls it for every list that it hands over.
+    /// The body of `cabi_realloc`, with `$bytes` and `$align`; the host calls it for every list that it passes.
     pub fn realloc(mut self, body: impl Into<String>) -> Self {
         self.realloc = body.into();
         self
@@ -109,8 +109,8 @@ impl Guest {
         self
     }
 
-    /// The body of `configure`, with `$args` and `$args_bytes`, which returns the address of a `result`. The healthy
-    /// one lies at 48; [`Self::refusal`] makes one that refuses.
+    /// The body of `configure`, with `$args` and `$args_bytes`, which returns the address of a `result`. That of the healthy
+    /// guest is at 48; [`Self::refusal`] makes one that returns an error.
     pub fn configure(mut self, body: impl Into<String>) -> Self {
         self.configure = body.into();
         self
@@ -122,7 +122,7 @@ impl Guest {
         self
     }
 
-    /// A `configure` that refuses with the given text.
+    /// A `configure` that returns this error text.
     pub fn refusal(self, text: &str) -> Self {
         let configure = format!(
             "(i32.store8 (i32.const 48) (i32.const 1))
@@ -214,7 +214,7 @@ impl Guest {
         let (resolve, world) = &*CONTRACT;
         embed_component_metadata(&mut module, resolve, *world, StringEncoding::UTF8)
             .expect("the contract can be embedded");
-        // What is odd about a guest is the host's to refuse, not the encoder's.
+        // Invalid parts must be refused by the host, not by the encoder.
         let mut encoder = ComponentEncoder::default();
         encoder.validate(false);
         let encoded = encoder.module(&module).and_then(ComponentEncoder::encode);

@@ -1,8 +1,8 @@
 //! Requests to a running sidecar, over TCP or its Unix socket.
 //!
-//! Written by hand over plain sockets: a sidecar may refuse a body while it is still being sent, and the answer to that is
-//! what tests want to see; clients from libraries report the broken write instead. Each request has a connection of its
-//! own, but for those of a [`Client`].
+//! Written over plain sockets: a sidecar may refuse a body while it is still being sent, and tests have to read that answer,
+//! where client libraries report the broken write instead. Each request opens a new connection, except those of a
+//! [`Client`].
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,7 +22,7 @@ pub enum Endpoint {
     Unix(PathBuf),
 }
 
-/// An answer, whole.
+/// A complete answer.
 #[derive(Debug)]
 pub struct Response {
     /// The status code.
@@ -42,16 +42,16 @@ impl Response {
 ///
 /// # Errors
 ///
-/// Where the connection is refused or the connection breaks before there is an answer.
+/// If the connection is refused, or breaks before there is an answer.
 pub fn get(endpoint: &Endpoint, path: &str) -> Result<Response, String> {
     send(endpoint, "GET", path, b"")
 }
 
-/// Sends a POST request with a body that claims to be JSON.
+/// Sends a POST request with a JSON content type.
 ///
 /// # Errors
 ///
-/// Where the connection is refused or the connection breaks before there is an answer.
+/// If the connection is refused, or breaks before there is an answer.
 pub fn post(endpoint: &Endpoint, path: &str, body: impl AsRef<[u8]>) -> Result<Response, String> {
     send(endpoint, "POST", path, body.as_ref())
 }
@@ -63,7 +63,7 @@ pub fn ask(endpoint: &Endpoint, path: &str, request: &Value) -> Value {
     response.json()
 }
 
-/// Somebody who keeps a connection, as a scheduler core does.
+/// A client with a persistent connection, like a scheduler core.
 pub struct Client(Connection);
 
 impl Client {
@@ -71,16 +71,16 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Where the connection is refused.
+    /// If the connection is refused.
     pub fn connect(endpoint: &Endpoint) -> Result<Self, String> {
         connect(endpoint).map(Self).map_err(|error| error.to_string())
     }
 
-    /// Sends a POST request with a body that claims to be JSON, and reads until its answer is whole.
+    /// Sends a POST request with a JSON content type, and reads the complete answer.
     ///
     /// # Errors
     ///
-    /// Where the connection breaks before there is an answer.
+    /// If the connection breaks before there is an answer.
     pub fn post(&mut self, path: &str, body: &[u8]) -> Result<Response, String> {
         let (reader, writer) = &mut self.0;
         let request = [head("POST", path, "keep-alive", body.len()).as_bytes(), body].concat();
@@ -99,11 +99,11 @@ impl Client {
     }
 }
 
-/// Follows an answer that does not end: its lines, as they come.
+/// Reads an endless answer line by line.
 ///
 /// # Errors
 ///
-/// Where the connection is refused or the status is not 200.
+/// If the connection is refused or the status is not 200.
 pub fn follow(endpoint: &Endpoint, path: &str) -> Result<Lines, String> {
     let (reader, mut writer) = connect(endpoint).map_err(|error| error.to_string())?;
     let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -114,10 +114,10 @@ pub fn follow(endpoint: &Endpoint, path: &str) -> Result<Lines, String> {
     if status.contains(" 200 ") { Ok(lines) } else { Err(status) }
 }
 
-/// Lines of an answer in chunks.
+/// Lines of a chunked answer.
 pub struct Lines {
     stream: BufReader<Box<dyn Read + Send>>,
-    /// The connection stays open while this is.
+    /// Held so that the connection stays open.
     _writer: Box<dyn Write + Send>,
     text: Vec<u8>,
 }
@@ -129,7 +129,7 @@ impl Lines {
         Ok(line.trim_end().to_owned())
     }
 
-    /// The next chunk into the text; false at the end of the answer or where it breaks.
+    /// Appends the next chunk to the text; false at the end of the answer, or if the connection breaks.
     fn read_chunk(&mut self) -> bool {
         let Ok(size) = self.line_of_head() else { return false };
         let Ok(size @ 1..) = usize::from_str_radix(&size, 16) else { return false };
@@ -143,7 +143,7 @@ impl Lines {
 impl Iterator for Lines {
     type Item = String;
 
-    /// Waits for the next line; none once the answer has ended.
+    /// Waits for the next line; `None` once the answer has ended.
     fn next(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
@@ -190,7 +190,7 @@ fn exchange(
     body: &[u8],
 ) -> Result<Response, String> {
     let head = head(method, path, "close", body.len());
-    // A write that breaks is no verdict: the answer may be on its way all the same.
+    // A failed write is not the result: the sidecar may have answered already.
     let written = writer.write_all(head.as_bytes()).and_then(|()| writer.write_all(body));
     let mut answer = Vec::new();
     let read = reader.read_to_end(&mut answer);
@@ -204,7 +204,7 @@ fn head(method: &str, path: &str, connection: &str, length: usize) -> String {
     )
 }
 
-/// An answer, if it is whole: as long as it says, or with its last chunk.
+/// The answer, if it is complete by its length or its last chunk.
 fn response(answer: &[u8]) -> Option<Response> {
     const END_OF_HEAD: &[u8] = b"\r\n\r\n";
     let end = answer.windows(END_OF_HEAD.len()).position(|window| window == END_OF_HEAD)?;
@@ -225,7 +225,7 @@ fn response(answer: &[u8]) -> Option<Response> {
     Some(Response { status, body: String::from_utf8(body).ok()? })
 }
 
-/// A body that comes in chunks, if the last one is there.
+/// The body of a chunked answer, if the last chunk has been received.
 fn unchunked(mut chunks: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {

@@ -1,14 +1,14 @@
-//! What the black-box tests are made of. The tests themselves are in `suites/`, declared by the `nodesift` package, for
-//! only a package's own tests are handed its binary.
+//! Library of the black-box tests. The tests themselves are in `suites/` and declared by the package `nodesift`, because only
+//! the tests of a package get the path of its binary.
 //!
-//! - [`guest`]: predicates written in WebAssembly text, healthy but for the part that a test replaces.
-//! - [`sidecar`]: the real binary, started on sockets of its own and stopped when the test is over.
-//! - [`http`]: requests to it; [`wire`]: the same byte by byte, for what no client would send.
-//! - [`process`]: what the system knows of it.
-//! - [`apiserver`]: an API server that fails as a script wants it to.
-//! - [`timeout`]: how long tests wait.
-//! - [`data`]: clusters with the verdicts that the real kube-scheduler gave.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! - [`guest`]: predicates written in WebAssembly text, correct except for the part that a test replaces.
+//! - [`sidecar`]: the real binary, started on new sockets and stopped at the end of the test.
+//! - [`http`]: requests to it; [`wire`]: raw connections, for requests that no client sends.
+//! - [`process`]: memory, files, threads and processor time of a process.
+//! - [`apiserver`]: an API server with scripted faults.
+//! - [`timeout`]: timeouts and polling.
+//! - [`data`]: clusters with the real kube-scheduler's verdicts.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
 
 pub mod apiserver;
 pub mod data;

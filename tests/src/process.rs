@@ -1,38 +1,38 @@
-//! What the system knows of another process: memory, open files, threads, processor time.
+//! Measurements of another process from `/proc`: memory, open files, threads, processor time.
 
 use std::fs;
 use std::time::Duration;
 
-/// The most memory that a process has held at once since it began or [`forget_peak`] was called.
+/// The peak of the resident set in bytes, since the start of the process or the last call of [`forget_peak`].
 pub fn peak_resident_bytes(id: u32) -> u64 {
     field(id, "VmHWM:") * 1024
 }
 
-/// Has the peak start again from what the process holds now.
+/// Resets the peak of the resident set to its current value.
 pub fn forget_peak(id: u32) {
-    fs::write(format!("/proc/{id}/clear_refs"), "5").expect("the peak can be forgotten");
+    fs::write(format!("/proc/{id}/clear_refs"), "5").expect("the peak can be reset");
 }
 
-/// Memory that a process holds.
+/// The resident set of a process in bytes.
 pub fn resident_bytes(id: u32) -> u64 {
     field(id, "VmRSS:") * 1024
 }
 
-/// Threads of a process.
+/// The number of threads of a process.
 pub fn threads(id: u32) -> u64 {
     field(id, "Threads:")
 }
 
-/// Files and sockets that a process has open.
+/// The number of open files and sockets of a process.
 pub fn open_files(id: u32) -> usize {
-    fs::read_dir(format!("/proc/{id}/fd")).expect("the process is there").count()
+    fs::read_dir(format!("/proc/{id}/fd")).expect("the process exists").count()
 }
 
-/// Processor time that the threads of a process have used which are there now. That of a thread which is just running may
-/// lag behind by some milliseconds.
+/// The processor time used by the current threads of a process. That of a running thread may lag behind by some
+/// milliseconds.
 pub fn processor_time(id: u32) -> Duration {
-    let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("the process is there");
-    // A thread may end between the two looks.
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("the process exists");
+    // A thread may end in between.
     let times = tasks.filter_map(|task| nanoseconds(&fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?));
     Duration::from_nanos(times.sum())
 }
@@ -42,8 +42,8 @@ fn nanoseconds(schedstat: &str) -> Option<u64> {
 }
 
 fn field(id: u32, name: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).expect("the process is there");
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the line is there");
+    let status = fs::read_to_string(format!("/proc/{id}/status")).expect("the process exists");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the line exists");
     line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
@@ -67,7 +67,7 @@ mod tests {
         let own = std::process::id();
         let before = processor_time(own);
         let mut sum = 0_u64;
-        // The system brings the time of a running thread up to date at its own pace.
+        // The kernel updates the time of a running thread at intervals.
         while processor_time(own) < before + Duration::from_millis(5) {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }

@@ -12,18 +12,18 @@ use tempfile::TempDir;
 use crate::http::{self, Endpoint};
 use crate::timeout;
 
-/// What a run of the binary left behind.
+/// The result of a run of the binary.
 #[derive(Debug)]
 pub struct Output {
-    /// The exit code; none after a signal.
+    /// The exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// What it printed.
+    /// stdout.
     pub stdout: String,
-    /// What it said beside that.
+    /// stderr.
     pub stderr: String,
 }
 
-/// The binary at `binary`, with nothing of this process's settings, and compiled predicates kept in `cache`.
+/// A command for the binary at `binary`, without this process's environment, with compiled predicates cached in `cache`.
 pub fn command(binary: &Path, cache: &Path) -> Command {
     let mut command = Command::new(binary);
     for (name, _) in std::env::vars_os() {
@@ -46,9 +46,9 @@ pub fn run(command: &mut Command) -> Output {
 #[derive(Debug)]
 pub struct Sidecar {
     child: Child,
-    /// Its Unix socket.
+    /// The path of its Unix socket.
     pub socket: PathBuf,
-    /// Where it listens on loopback.
+    /// Its loopback address.
     pub address: SocketAddr,
     output: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
@@ -56,14 +56,14 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// Starts `<command> serve <arguments>` on a socket and a port of its own, and waits until it is ready.
+    /// Starts `<command> serve <arguments>` on a new socket and port, and waits until it is ready.
     pub fn start(command: Command, arguments: &[&str]) -> Self {
         let sidecar = Self::launch(command, arguments);
         sidecar.wait_until_ready();
         sidecar
     }
 
-    /// Starts it and waits until it listens; it may have nothing to answer from yet.
+    /// Starts it and waits until it listens. It may not be ready yet.
     pub fn launch(mut command: Command, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let socket = folder.path().join("nodesift.sock");
@@ -83,22 +83,22 @@ impl Sidecar {
 
     /// Waits until it is ready.
     pub fn wait_until_ready(&self) {
-        // Over the socket, which speaks plain HTTP whatever TCP speaks.
+        // Over the Unix socket, which always has plain HTTP.
         let ready = || http::get(&self.unix(), "/readyz").is_ok_and(|response| response.status == 200);
         timeout::until(|| ready().then_some(()))
-            .unwrap_or_else(|| panic!("the sidecar is never ready:\n{}", self.output()));
+            .unwrap_or_else(|| panic!("the sidecar does not become ready:\n{}", self.output()));
     }
 
-    /// Ends it as if the machine had lost it: SIGKILL.
+    /// Kills it with SIGKILL.
     pub fn kill(mut self) {
         self.child.kill().expect("the process can be killed");
         self.child.wait().expect("the process can be waited for");
     }
 
-    /// Bytes of memory that it holds: the resident set.
+    /// The resident set in bytes.
     pub fn resident_bytes(&self) -> u64 {
         let path = format!("/proc/{}/status", self.id());
-        let status = std::fs::read_to_string(path).expect("the process is there");
+        let status = std::fs::read_to_string(path).expect("the process exists");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
         let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number of kilobytes");
         kilobytes * 1024
@@ -114,12 +114,12 @@ impl Sidecar {
         Endpoint::Unix(self.socket.clone())
     }
 
-    /// Everything that it has printed so far, on both streams.
+    /// Everything that it has printed so far on both streams.
     pub fn output(&self) -> String {
         self.output.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Its process.
+    /// Its process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -130,7 +130,7 @@ impl Sidecar {
         assert!(sent.is_ok_and(|status| status.success()), "SIG{name} could not be sent");
     }
 
-    /// Waits until it has ended, and returns how, and all that it printed.
+    /// Waits until it has ended. Returns its status and everything that it printed.
     pub fn wait(mut self) -> (ExitStatus, String) {
         let status = timeout::until(|| self.child.try_wait().expect("the process can be waited for"))
             .unwrap_or_else(|| panic!("the sidecar does not end:\n{}", self.output()));
@@ -150,14 +150,14 @@ impl Sidecar {
         match found {
             Some(Ok(address)) => address,
             Some(Err(status)) => panic!("the sidecar ended with {status}:\n{}", self.output()),
-            None => panic!("the sidecar never says where it listens:\n{}", self.output()),
+            None => panic!("the sidecar prints no address:\n{}", self.output()),
         }
     }
 }
 
 impl Drop for Sidecar {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to kill.
+        // Fails if it has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {

@@ -1,11 +1,11 @@
-//! How long tests wait. A test waits for a condition; the timeout only says when it gives up.
+//! Timeouts of tests. Tests wait for conditions; a timeout only limits the wait.
 
 use std::time::{Duration, Instant};
 
 /// Multiplies every timeout; set it on a slow machine.
 pub const FACTOR: &str = "NODESIFT_TIMEOUT_FACTOR";
 
-/// The default timeout: a start of the binary with cold caches compiles every predicate.
+/// The default timeout. With cold caches, a start of the binary compiles every predicate.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The time between two checks of a condition.
@@ -25,7 +25,7 @@ fn factor() -> u32 {
     std::env::var(FACTOR).ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)
 }
 
-/// Checks the condition until it gives a value; none after the default timeout.
+/// Checks the condition until it gives a value; `None` after the default timeout.
 pub fn until<T>(mut condition: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     loop {

@@ -1,7 +1,7 @@
-//! One connection, byte by byte: for requests that no client would send, and for many of them in a row.
+//! One connection as raw bytes, for requests that no client library sends, and for many requests in a row.
 //!
-//! [`http`](crate::http) opens a connection for each request; a [`Wire`] stays open, so that tests can send half a
-//! request, two at once, or ten thousand quickly, and see what comes back and when the other side has had enough.
+//! [`http`](crate::http) opens a connection per request. A [`Wire`] stays open, so that tests can send half a request, two at
+//! once, or ten thousand quickly, and can see the answers and when the sidecar closes the connection.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::http::Endpoint;
 use crate::timeout;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const READ_BYTES: usize = 64 * 1024;
 
 /// An answer with its head.
@@ -19,14 +19,14 @@ const READ_BYTES: usize = 64 * 1024;
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// Status line and headers, as they came.
+    /// Status line and headers as received.
     pub head: String,
     /// The body, without its framing.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// The value of a header, in small letters or not.
+    /// The value of a header, whose name is matched without case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.split("\r\n").find_map(|line| {
             let (found, value) = line.split_once(':')?;
@@ -49,7 +49,7 @@ impl Answer {
 #[derive(Debug)]
 pub struct Wire {
     stream: Stream,
-    /// What has come and was not taken yet.
+    /// Bytes received and not yet consumed.
     came: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// Where the connection is refused.
+    /// If the connection is refused.
     pub fn open(endpoint: &Endpoint) -> io::Result<Self> {
         let stream = match endpoint {
             Endpoint::Tcp(address) => {
@@ -79,11 +79,11 @@ impl Wire {
         Ok(wire)
     }
 
-    /// The same connection once more, for sending and receiving at the same time. What has come and was not taken stays here.
+    /// A second handle of the connection, for sending and receiving concurrently. Received bytes stay with the first handle.
     ///
     /// # Errors
     ///
-    /// Where the connection is gone.
+    /// If the connection is closed.
     pub fn try_clone(&self) -> io::Result<Self> {
         let stream = match &self.stream {
             Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
@@ -92,11 +92,11 @@ impl Wire {
         Ok(Self { stream, came: Vec::new() })
     }
 
-    /// Bounds each wait for the other side from now on.
+    /// Sets the timeout of reads and writes.
     ///
     /// # Errors
     ///
-    /// Where the connection is gone.
+    /// If the connection is closed.
     pub fn wait_at_most(&self, time: Duration) -> io::Result<()> {
         match &self.stream {
             Stream::Tcp(stream) => stream.set_read_timeout(Some(time)).and(stream.set_write_timeout(Some(time))),
@@ -104,11 +104,11 @@ impl Wire {
         }
     }
 
-    /// How long a read may take from now on; a write may take as long as before.
+    /// Sets the timeout of reads; that of writes is unchanged.
     ///
     /// # Errors
     ///
-    /// Where the connection is gone.
+    /// If the connection is closed.
     pub fn read_at_most(&self, time: Duration) -> io::Result<()> {
         match &self.stream {
             Stream::Tcp(stream) => stream.set_read_timeout(Some(time)),
@@ -116,11 +116,11 @@ impl Wire {
         }
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes.
     ///
     /// # Errors
     ///
-    /// Where the other side has closed, or does not read in time.
+    /// If the other side has closed, or does not read within the timeout.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         match &mut self.stream {
             Stream::Tcp(stream) => stream.write_all(bytes.as_ref()),
@@ -128,11 +128,11 @@ impl Wire {
         }
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending direction.
     ///
     /// # Errors
     ///
-    /// Where the connection is gone.
+    /// If the connection is closed.
     pub fn finish(&self) -> io::Result<()> {
         match &self.stream {
             Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
@@ -140,11 +140,11 @@ impl Wire {
         }
     }
 
-    /// Waits for the next bytes, whatever they are; none once the other side has closed.
+    /// Waits for the next bytes; empty once the other side has closed.
     ///
     /// # Errors
     ///
-    /// Where the connection breaks or nothing comes in time.
+    /// If the connection breaks or nothing is received within the timeout.
     pub fn receive(&mut self) -> io::Result<Vec<u8>> {
         if self.came.is_empty() {
             self.fill()?;
@@ -152,11 +152,11 @@ impl Wire {
         Ok(std::mem::take(&mut self.came))
     }
 
-    /// Waits for the next bytes, a few of them at most; reads no more than these from the connection.
+    /// Waits for the next bytes, at most `most` of them. Reads no more than these from the connection.
     ///
     /// # Errors
     ///
-    /// Where the connection breaks or nothing comes in time.
+    /// If the connection breaks or nothing is received within the timeout.
     pub fn receive_some(&mut self, most: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; most];
         let read = match &mut self.stream {
@@ -167,11 +167,11 @@ impl Wire {
         Ok(bytes)
     }
 
-    /// Waits for so many bytes.
+    /// Waits for exactly `count` bytes.
     ///
     /// # Errors
     ///
-    /// Where the connection ends before they are there.
+    /// If the connection ends before that.
     pub fn receive_exactly(&mut self, count: usize) -> io::Result<Vec<u8>> {
         while self.came.len() < count {
             if self.fill()? == 0 {
@@ -182,11 +182,11 @@ impl Wire {
         Ok(std::mem::replace(&mut self.came, rest))
     }
 
-    /// Waits for the head of the next answer, and no more: for answers to HEAD, which have no body whatever they say.
+    /// Waits for the head of the next answer and leaves its body: for answers to HEAD, which have none despite their length.
     ///
     /// # Errors
     ///
-    /// Where the connection ends before it is whole.
+    /// If the connection ends before the head is complete.
     pub fn head(&mut self) -> io::Result<Answer> {
         let head = self.until(b"\r\n\r\n")?;
         let head = String::from_utf8(head).map_err(|error| io::Error::other(error.to_string()))?;
@@ -199,7 +199,7 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// Where the connection ends before it is whole.
+    /// If the connection ends before the answer is complete.
     pub fn answer(&mut self) -> io::Result<Answer> {
         let mut answer = self.head()?;
         if let Some(length) = answer.header("content-length") {
@@ -221,11 +221,11 @@ impl Wire {
         Ok(answer)
     }
 
-    /// Sends a POST request whose body claims to be JSON, and waits for the answer; the connection stays.
+    /// Sends a POST request with a JSON content type and waits for the answer. The connection stays open.
     ///
     /// # Errors
     ///
-    /// Where the connection ends before the answer is whole.
+    /// If the connection ends before the answer is complete.
     pub fn post(&mut self, path: &str, body: impl AsRef<[u8]>) -> io::Result<Answer> {
         let body = body.as_ref();
         let mut request = format!(
@@ -234,22 +234,22 @@ impl Wire {
         )
         .into_bytes();
         request.extend_from_slice(body);
-        // A write that breaks is no verdict: the answer may be on its way all the same.
+        // A failed write is not the result: the sidecar may have answered already.
         let written = self.send(request);
         self.answer().map_err(|error| io::Error::other(format!("{error} after writing: {written:?}")))
     }
 
-    /// Sends a GET request and waits for the answer; the connection stays.
+    /// Sends a GET request and waits for the answer. The connection stays open.
     ///
     /// # Errors
     ///
-    /// Where the connection ends before the answer is whole.
+    /// If the connection ends before the answer is complete.
     pub fn get(&mut self, path: &str) -> io::Result<Answer> {
         self.send(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n"))?;
         self.answer()
     }
 
-    /// Reads what still comes until the other side closes; false where it does not in the time to wait.
+    /// Reads until the other side closes; false if it does not within the timeout.
     pub fn is_closed(&mut self) -> bool {
         loop {
             match self.fill() {
@@ -260,7 +260,7 @@ impl Wire {
         }
     }
 
-    /// The bytes up to and without a mark, which is taken too.
+    /// The bytes before a delimiter; both are consumed.
     fn until(&mut self, mark: &[u8]) -> io::Result<Vec<u8>> {
         let mut looked = 0;
         loop {

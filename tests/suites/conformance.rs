@@ -15,7 +15,7 @@ use nodesift_tests::sidecar::{Output, command, run};
 use nodesift_tests::timeout;
 use serde::Deserialize;
 
-/// Documents in `tests/data`, and pods in all of them: neither may go missing unnoticed.
+/// Documents in `tests/data`, and pods in all of them. Both are asserted, so that no case is lost unnoticed.
 const DOCUMENTS: usize = 28;
 const PODS: usize = 1732;
 
@@ -84,7 +84,7 @@ fn policy() -> Vec<String> {
 fn explain(document: &Document) -> Output {
     let mut command = command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
     command.args(["explain", "-o", "jsonl", "--cluster"]).arg(document.cluster()).arg("--pods").arg(document.pods());
-    // On a machine that is away for a while a predicate runs out of its time; the answer says so, and is none.
+    // On a busy machine a predicate may exceed its deadline; an answer with a fault does not count.
     let in_time = |output: &Output| !output.stdout.contains("\"Deadline\"");
     let output = timeout::until(|| Some(run(&mut command)).filter(in_time)).expect("an answer in time");
     assert_eq!(output.code, Some(0), "document {}: {}", document.name, output.stderr);
@@ -95,7 +95,7 @@ fn parse(line: &str) -> Line {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
-/// The lines to expect: kube-scheduler's own, as far as the policy goes.
+/// The expected lines: kube-scheduler's own, for the predicates of the policy.
 fn expected_lines(document: &Document, names: &[String]) -> Vec<String> {
     let nodes = nodes(document);
     let mut expected = Vec::new();
@@ -121,7 +121,7 @@ fn nodes(document: &Document) -> BTreeSet<String> {
     nodes.map(|node| node["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The slow model of the conjunction: node by node, the first predicate that rejects it names the reasons.
+/// The slow model of the conjunction: per node, the reasons of the first predicate that rejects it.
 fn together(pod: &str, names: &[String], alone: &BTreeMap<String, Line>, nodes: &BTreeSet<String>) -> String {
     let reasons_of = |node: &String| {
         let failures = names.iter().flat_map(|name| &alone.get(name).unwrap().failures);

@@ -1,12 +1,12 @@
-//! The memory of kept verdicts, by a counting allocator: the bytes that are freed when all of them are dropped. Columns that a
-//! snapshot shares are not among them, so it is never more than what is counted.
+//! The memory of cached verdicts, measured with a counting allocator: the bytes that are freed when all of them are dropped.
+//! Columns that a snapshot shares are not freed, so the measured bytes are never more than the counted ones.
 //!
-//! A suite of its own, of one test, because the allocator counts for the whole process.
+//! This is a separate suite with few tests, because the allocator counts for the whole process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 #[path = "differential/mirror.rs"]
-#[allow(dead_code, reason = "no overlay is asked about")]
+#[allow(dead_code, reason = "overlays are not used")]
 mod mirror;
 
 use std::alloc::System;
@@ -38,13 +38,13 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 const HISTORIES: u64 = 6;
 const ROUNDS: usize = 60;
 
-/// Pods asked about in a round.
+/// Pods per round of queries.
 const ASKED: usize = 6;
 
-/// Time per call, in place of the policy's: what is judged here is memory, and a busy machine takes long.
+/// Time per call, in place of the policy's: this suite measures memory, and a busy machine is slow.
 const CALL_TIME: Duration = Duration::from_secs(30);
 
-/// Bytes of verdicts that may be kept: less than a history leaves.
+/// Limit of the store in bytes: less than the verdicts of a history take.
 const LIMIT: usize = 512 << 10;
 
 #[test]
@@ -55,7 +55,7 @@ fn kept_verdicts_take_what_they_are_counted_as_and_no_more_than_they_may() {
     what_a_template_takes_is_said();
 }
 
-/// Forgets what an engine keeps: the bytes that come free, and those that were counted.
+/// Drops the cached verdicts of an engine. Returns the freed bytes and the counted bytes.
 fn forget(engine: Engine, registry: &Registry) -> (usize, usize) {
     let counted = metric(registry, "nodesift_verdicts_kept_bytes ");
     let others = Metrics::default();
@@ -75,8 +75,8 @@ fn metric(registry: &Registry, name: &str) -> usize {
 
 fn ask(engine: &Engine, pod: Pod) {
     let pods = vec![PodRef::Whole(Box::new(pod))];
-    let question = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
-    let answer = engine.answer(&question).unwrap();
+    let query = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
+    let answer = engine.answer(&query).unwrap();
     assert!(answer.pods[0].faults.is_empty(), "{:?}", answer.pods[0].faults);
 }
 
@@ -109,17 +109,17 @@ fn random_histories_stay_within_the_limit() {
             for pod in pool.iter().rev().take(ASKED) {
                 ask(&engine, pod.clone());
                 let counted = metric(&registry, "nodesift_verdicts_kept_bytes ");
-                assert!(counted <= LIMIT, "seed {seed}: {counted} bytes are counted, {LIMIT} may be");
+                assert!(counted <= LIMIT, "seed {seed}: {counted} bytes are counted, the limit is {LIMIT}");
             }
         }
         evicted += metric(&registry, "nodesift_verdicts_evicted_total ");
         let (freed, counted) = forget(engine, &registry);
         println!("seed {seed}: {freed} bytes freed, {counted} counted");
-        assert!(freed <= 2 * LIMIT, "seed {seed}: {freed} bytes were kept, {LIMIT} may be");
-        assert!(freed <= counted, "seed {seed}: {freed} bytes were kept, {counted} counted");
-        assert!(counted > LIMIT / 4, "seed {seed}: {counted} bytes are nothing to be bounded");
+        assert!(freed <= 2 * LIMIT, "seed {seed}: {freed} bytes were cached, the limit is {LIMIT}");
+        assert!(freed <= counted, "seed {seed}: {freed} bytes were cached, {counted} counted");
+        assert!(counted > LIMIT / 4, "seed {seed}: {counted} bytes are too few to test the limit");
     }
-    assert!(evicted > 0, "nothing made room");
+    assert!(evicted > 0, "nothing was evicted");
 }
 
 fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
@@ -148,7 +148,7 @@ fn pod() -> Pod {
 }
 
 fn texts_that_guests_ask_by_are_counted() {
-    // 100 keys of a megabyte, of which nothing is kept; 60 of a kilobyte, which are kept and counted.
+    // 100 keys of a megabyte, whose verdicts are not cached; 60 of a kilobyte, whose verdicts are cached and counted.
     for (bytes, labels, least, most) in [(1 << 20, 100, 0, 16 << 10), (1 << 10, 60, 60 << 10, 256 << 10)] {
         let (mut writer, reader) = cache::new();
         writer.publish();
@@ -157,13 +157,13 @@ fn texts_that_guests_ask_by_are_counted() {
         ask(&engine, pod());
         let (freed, counted) = forget(engine, &registry);
         println!("{labels} keys of {bytes} bytes: {freed} bytes freed, {counted} counted");
-        assert!((least..=most).contains(&freed), "{freed} bytes were kept");
-        assert!(freed <= counted && counted <= most, "{freed} bytes were kept, {counted} counted");
+        assert!((least..=most).contains(&freed), "{freed} bytes were cached");
+        assert!(freed <= counted && counted <= most, "{freed} bytes were cached, {counted} counted");
     }
 }
 
 fn dictionaries_of_columns_are_counted() {
-    // Reads a label column whose texts all differ, as a cluster-wide predicate does.
+    // The guest reads a label column with distinct values, as a cluster-wide predicate.
     let guest = Guest::healthy()
         .imports(
             r#"(import "nodesift:predicate/node-labels@0.1.1" "column" (func $column (param i32 i32 i32)))
@@ -187,17 +187,17 @@ fn dictionaries_of_columns_are_counted() {
     let mut registry = Registry::default();
     let engine = engine_of(&guest, reader, &mut registry);
     ask(&engine, pod());
-    // The cluster goes on: what is kept is from now on the only one to hold the column as it was.
+    // The cluster changes: from now on only the cached verdict holds the old column.
     (0..5_000).for_each(|number| writer.apply_node(&node(number, format!("another-one-{number}"))));
     writer.publish();
     let (freed, counted) = forget(engine, &registry);
     println!("a column of 5000 texts: {freed} bytes freed, {counted} counted");
-    // The texts themselves are pooled, and not freed at once.
-    assert!(freed > 5_000 * 60, "only {freed} bytes were kept");
-    assert!(freed <= counted, "{freed} bytes were kept, {counted} counted");
+    // The strings themselves are interned and not freed at once.
+    assert!(freed > 5_000 * 60, "only {freed} bytes were cached");
+    assert!(freed <= counted, "{freed} bytes were cached, {counted} counted");
 }
 
-/// Prints what the limit's own documentation says: how much is counted for one template.
+/// Prints the counted bytes of one template, which the documentation of the limit states.
 fn what_a_template_takes_is_said() {
     for nodes in [5_000, 100_000] {
         let (mut writer, reader) = cache::new();
@@ -222,6 +222,6 @@ fn what_a_template_takes_is_said() {
         ask(&engine, serde_json::from_value(pod).unwrap());
         let (freed, counted) = forget(engine, &registry);
         println!("a template over {nodes} nodes: {freed} bytes freed, {counted} counted");
-        assert!(freed <= counted && counted > 2 * nodes as usize, "{freed} bytes were kept, {counted} counted");
+        assert!(freed <= counted && counted > 2 * nodes as usize, "{freed} bytes were cached, {counted} counted");
     }
 }

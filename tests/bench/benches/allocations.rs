@@ -1,5 +1,5 @@
-//! What an answer allocates: how often, and how many bytes, for pods a–d over the default policy; cold (nothing kept,
-//! counts and label columns there), and warm (everything kept). Two sizes, so that what grows with the rows is seen.
+//! Allocations per answer: number and bytes, for pods a–d with the default policy; cold (no cached verdicts, but counts and
+//! label columns exist) and warm (all verdicts cached). Two sizes show what grows with the number of rows.
 //!
 //! `cargo bench --workspace --bench allocations`
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
@@ -15,11 +15,11 @@ use nodesift_object::{Node, Pod};
 use nodesift_policy::Policy;
 use nodesift_sandbox::Runtime;
 
-/// Questions asked before one is measured: guests grow their memory, columns and counts are built.
+/// Queries before the measured one: guests grow their memory, columns and counts are built.
 const WARM_UP: usize = 5;
 
 fn main() {
-    // Without `--bench` cargo only wants to see it run.
+    // Without `--bench` this is a smoke test.
     let is_measured = std::env::args().any(|argument| argument == "--bench");
     let sizes: &[u32] = if is_measured { &[1_000, 5_000] } else { &[100] };
     println!("{:>8}  {:<4} {:>18} {:>18} {:>18} {:>18}", "nodes", "pod", "cold", "cold bytes", "warm", "warm bytes");
@@ -28,14 +28,14 @@ fn main() {
         let (mut writer, reader) = cluster(shape);
         let engines = [Reuse::Off, Reuse::On].map(|reuse| engine(&reader).reusing(reuse));
         for (name, json) in PENDING {
-            let question = question(json);
+            let query = question(json);
             let [cold, warm] = engines.each_ref().map(|engine| {
                 (0..WARM_UP).for_each(|_| {
-                    engine.answer(&question).unwrap();
-                    // The writer takes over what readers asked for.
+                    engine.answer(&query).unwrap();
+                    // The writer maintains the columns that readers have requested from its next publication on.
                     writer.publish();
                 });
-                once(engine, &question)
+                once(engine, &query)
             });
             println!(
                 "{nodes:>8}  {name:<4} {:>18} {:>18} {:>18} {:>18}",
@@ -45,8 +45,8 @@ fn main() {
     }
 }
 
-fn once(engine: &Engine, question: &Query) -> AllocationInfo {
-    measure(|| drop(std::hint::black_box(engine.answer(question).unwrap())))
+fn once(engine: &Engine, query: &Query) -> AllocationInfo {
+    measure(|| drop(std::hint::black_box(engine.answer(query).unwrap())))
 }
 
 fn cluster(shape: Shape) -> (Writer, Reader) {

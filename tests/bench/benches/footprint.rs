@@ -1,9 +1,9 @@
-//! Memory: what is kept of a node and of a pod, whether churn leaves anything behind, how high relists go.
+//! Memory: bytes per node and per pod, growth under churn, peak during relists.
 //!
-//! Every row is measured in a process of its own: bytes that the program has allocated and not freed, the most it had at
-//! once, and what the system says of the process. Prints JSON lines, then a table. Start at [`ROWS`].
+//! Every row is measured in a separate process: bytes that the program has allocated and not freed, their peak, and the
+//! resident set of the process. Prints JSON lines, then a table. Start at [`ROWS`].
 //!
-//! `cargo bench --workspace --bench footprint` measures everything, a word after `--` only the rows of that name.
+//! `cargo bench --workspace --bench footprint` measures everything; with a word after `--`, only the rows of that name.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a benchmark")]
 
 #[cfg(not(feature = "jemalloc"))]
@@ -27,7 +27,7 @@ static ALLOCATOR: Cap<Jemalloc> = Cap::new(Jemalloc, usize::MAX);
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// What is measured: its name, how, and the most that it may come to.
+/// A measurement: its name, its function, and its upper limit.
 type Row = (&'static str, fn(Size) -> Measured, f64);
 
 const ROWS: [Row; 7] = [
@@ -40,7 +40,7 @@ const ROWS: [Row; 7] = [
     ("peak of relists, over steady", relists, 2.2),
 ];
 
-/// How large what is measured is.
+/// The size of a measurement.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     nodes: u32,
@@ -50,10 +50,10 @@ struct Size {
 }
 
 const FULL: Size = Size { nodes: 5_000, pods: 150_000, churn: 1_000_000, relists: 200 };
-/// Shows that it runs; what is fixed weighs too much to measure anything.
+/// A smoke test; constant overhead dominates its figures.
 const SMOKE: Size = Size { nodes: 50, pods: 1_500, churn: 6_000, relists: 3 };
 
-/// A figure by allocated bytes, and the same by the resident memory that the system sees.
+/// A figure from allocated bytes, and the same from the resident set.
 #[derive(Debug, Default)]
 struct Measured {
     allocated: f64,
@@ -95,7 +95,7 @@ fn main() {
     }
 }
 
-/// Names the row that a child measures.
+/// The variable with the name of the row that a child process measures.
 const ROW: &str = "NODESIFT_FOOTPRINT_ROW";
 
 fn nodes(size: Size) -> Measured {
@@ -115,9 +115,9 @@ fn pods(size: Size, daemons: u32, replicas: u32) -> Measured {
     before.growth_per(size.pods)
 }
 
-/// Pods come and go, always as many at once; names, UIDs and versions are ever new, of every tenth a label's value too. What
-/// is no longer used is swept out from time to time, so that memory rises and falls: compared is the most that there was in
-/// the first fifth, while all that is bounded fills, and in the last.
+/// Pods are created and deleted at a constant number; names, UIDs and versions are always new, and for every tenth pod a label
+/// value as well. Unused values are freed periodically, so that memory rises and falls: the peak of the first fifth, in which
+/// all bounded stores fill, is compared with that of the last.
 fn churn(size: Size) -> Measured {
     let generator = generator(size, 0, 30);
     let alive = size.pods / 5;
@@ -149,12 +149,12 @@ fn churn(size: Size) -> Measured {
     Measured { allocated: after.allocated / warm.allocated, resident: after.resident / warm.resident }
 }
 
-/// Whole lists, one after the other, each compiled in full before it replaces what is known.
+/// Complete lists one after the other; each is compiled as a whole before it replaces the state.
 fn relists(size: Size) -> Measured {
     let before = Now::read();
     let mut cluster = Cluster::with_nodes(generator(size, 5, 30));
     let compile = |relist: u32, compiler: &Compiler| -> Vec<Compiled> {
-        // What is not decoded only takes time; a few lists have it, since a page of those weighs most.
+        // Fields that are not decoded only take time. A few lists have them, since their pages are the largest.
         let generator = ApiObjects { bare: relist > 2, ..generator(size, 5, 30) };
         let pods = (0..size.pods).step_by(PAGE as usize);
         let pages = pods.map(|from| generator.pod_page(from..(from + PAGE).min(size.pods), Stage::Running(relist)));
@@ -194,7 +194,7 @@ impl Cluster {
     }
 }
 
-/// Bytes at one moment.
+/// Bytes at one time.
 #[derive(Debug, Clone, Copy)]
 struct Now {
     allocated: usize,

@@ -1,8 +1,8 @@
-//! Speed of taking objects in: a whole cluster as an API server lists it, and a stream of pod events.
+//! Ingestion speed: a whole cluster as an API server lists it, and a stream of pod events.
 //!
-//! Prints JSON lines. Wall time is what one waits for; processor time is what it costs on a machine that does other things
-//! as well. `cargo bench --workspace --bench ingest`; `-- events` leaves the
-//! lists out.
+//! Prints JSON lines: wall time is the latency, processor time the cost on a machine with other work.
+//! `cargo bench --workspace --bench ingest`; `-- events` omits the
+//! lists.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a benchmark")]
 
 use std::sync::Arc;
@@ -26,15 +26,15 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// Threads that decode pages.
 const DECODERS: usize = 2;
 
-/// Pods whose lives are measured together, so that an event seldom finds its pod in the processor's caches.
+/// Pods whose events are measured together: many, so that an event rarely finds its pod in the processor caches.
 const GROUP: u32 = 20_000;
 
-/// Objects that are decoded and then compiled: few enough that compiling finds them where decoding has just left them, as
-/// a source does that compiles each line of a watch at once.
+/// Objects that are decoded and then compiled: few, so that compilation finds them in the processor caches, like a source that
+/// compiles each line of a watch at once.
 const HOT: u32 = 50;
 
 fn main() {
-    // Without `--bench` cargo only wants to see it run.
+    // Without `--bench` this is a smoke test.
     let is_measured = std::env::args().any(|argument| argument == "--bench");
     let (nodes, pods, group, rounds) = if is_measured { (5_000, 150_000, GROUP, 5) } else { (50, 1_500, 200, 1) };
     let generator = ApiObjects { nodes, daemons: 5, replicas: 30, bare: false };
@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-/// From all bytes to the published cluster.
+/// From the bytes to the published cluster.
 fn list(generator: ApiObjects, pods: u32) {
     let nodes = generator.node_pages(PAGE).map(|page| (Kind::Node, page));
     let pages: Vec<(Kind, Vec<u8>)> =
@@ -84,8 +84,8 @@ fn list(generator: ApiObjects, pods: u32) {
     }
 }
 
-/// Whole lives of pods on top of a full cluster. An event is a decoded object; it is compiled and applied on one thread,
-/// and published with others.
+/// Complete pod lifetimes in a full cluster. An event is a decoded object; it is compiled and applied on one thread, and
+/// published in a batch.
 fn events(generator: ApiObjects, pods: u32, group: u32, rounds: u32, counts: u32) {
     let compiler = Compiler::new(&["default-scheduler".to_owned()]);
     let (mut writer, reader) = cache::new();
@@ -93,7 +93,7 @@ fn events(generator: ApiObjects, pods: u32, group: u32, rounds: u32, counts: u32
     let bare = ApiObjects { bare: true, ..generator };
     load(Kind::Pod, bare.pod_pages(pods, PAGE), &compiler, &mut writer);
     ask_for_counts(&reader, counts, pods / generator.replicas);
-    // The writer takes over what readers asked for, some with each publication.
+    // The writer takes over some of the requested counts with each publication.
     (0..(counts as usize).div_ceil(COUNTS_PER_PUBLICATION)).for_each(|_| writer.publish());
     let mut best = [Cost::MAX; STAGES.len() + 1];
     let mut sum_best = Cost::MAX;
@@ -142,10 +142,10 @@ fn events(generator: ApiObjects, pods: u32, group: u32, rounds: u32, counts: u32
     sum_best.print("all", counts, group * u32::try_from(best.len()).unwrap());
 }
 
-/// What a pod goes through before it is deleted; the last two change nothing that is kept but its version.
+/// The stages of a pod before its deletion; the last two change only its version.
 const STAGES: [Stage; 5] = [Stage::Pending, Stage::Bound, Stage::Running(0), Stage::Running(1), Stage::Running(2)];
 
-/// Counts of the pods of every third app that is about to come, as topology spread asks for them.
+/// Requests counts for every third app, as topology spread does.
 fn ask_for_counts(reader: &Reader, counts: u32, first: u32) {
     for app in (first..).step_by(3).take(counts as usize) {
         let requirement = LabelRequirement::new("app", Operator::In, [Arc::from(format!("app-{app}"))]).unwrap();

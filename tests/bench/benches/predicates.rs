@@ -1,8 +1,8 @@
-//! Each built-in predicate, cold, over 1,000, 5,000 and 100,000 nodes: through the sandbox, and the same code compiled
-//! natively over the same columns. Prints a table of medians and their ratio at the end.
+//! Each built-in predicate, cold, over 1,000, 5,000 and 100,000 nodes: in the sandbox, and the same code compiled natively over
+//! the same columns. Prints a table of medians and their ratios at the end.
 //!
-//! Start at [`CASES`]. `cargo bench --workspace --features jemalloc --bench predicates -- --quick` gives a rough answer
-//! fast; a word after `--` chooses cases by name.
+//! Start at [`CASES`]. `cargo bench --workspace --features jemalloc --bench predicates -- --quick` gives rough figures
+//! quickly; a word after `--` selects cases by name.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::cell::LazyCell;
@@ -23,15 +23,15 @@ use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Grants, Lifetime, Module, Runtime};
 use nodesift_sdk::native;
 
-// As in the binary that runs in earnest: what a verdict is made of is allocated on either side.
+// The allocator of the production binary: both variants allocate their verdicts with it.
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Nodes, and pods on each, as busy clusters of that size have them.
+/// Numbers of nodes, and of pods per node as in busy clusters of that size.
 const SIZES: [(u32, u32); 3] = [(1_000, 30), (5_000, 30), (100_000, 10)];
 
-/// A predicate, and the name of the pod it judges.
+/// A predicate, and the name of the pod that it evaluates.
 struct Case {
     predicate: &'static str,
     pod: &'static str,
@@ -41,9 +41,9 @@ const fn case(predicate: &'static str, pod: &'static str) -> Case {
     Case { predicate, pod }
 }
 
-/// Pod `b` asks for resources, a node selector, node affinity and has a toleration; `port` asks for a host port that
-/// half the nodes have in use, `name` for one node by name. `c` is spread over zones and nodes, `d` also keeps away
-/// from its like.
+/// Pod `b` has requests, a node selector, node affinity and a toleration; `port` requests a host port that half the nodes
+/// have in use, `name` names one node. `c` has spread constraints over zones and nodes, `d` also has anti-affinity to its own
+/// app.
 const CASES: [Case; 8] = [
     case("NodeUnschedulable", "b"),
     case("NodeName", "name"),
@@ -59,7 +59,7 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
     for (nodes, pods_per_node) in SIZES {
-        // Of what the arguments leave out nothing is built.
+        // Built lazily, for the selected cases only.
         let snapshot = LazyCell::new(|| cluster(nodes, pods_per_node));
         let mut group = criterion.benchmark_group(nodes.to_string());
         for case in &CASES {
@@ -89,7 +89,7 @@ fn load(runtime: &Runtime, predicate: &str) -> Module {
         allow: None,
         args: "{}".to_owned(),
         memory_bytes: GUEST_MEMORY_BYTES,
-        // A benchmark must not be cut short because the machine is busy with something else.
+        // A large time budget: the machine's other work must not interrupt the benchmark.
         time_per_call: Some(Duration::from_secs(1)),
         lifetime: Lifetime::Reused,
     };
@@ -132,7 +132,7 @@ fn pod(name: &str) -> Pod {
     pod
 }
 
-/// Medians as criterion left them, and what the sandbox costs over native code.
+/// Prints criterion's medians and the overhead of the sandbox over native code.
 fn print_table() {
     let root = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);

@@ -1,6 +1,6 @@
-//! How long a preemption question takes in process, on one thread: the default policy, a full node with 30 victims, in a
-//! cluster of 5,000 nodes and 150,000 pods, after a filter request for the same pod; for each pod, and for one, half and all
-//! of the victims tried. Prints medians.
+//! The time of a preemption query in process, on one thread: the default policy and a full node with 30 victims in a cluster of
+//! 5,000 nodes and 150,000 pods, after a filter query for the same pod; for each pod, and for one, half and all of the
+//! victims removed. Prints medians.
 //!
 //! `cargo bench --workspace --features jemalloc --bench preemption`
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
@@ -23,7 +23,7 @@ use nodesift_fixtures::synthetic::Shape;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() {
-    // Without `--bench` cargo only wants to see it run.
+    // Without `--bench` this is a smoke test.
     let smoke = std::env::args().all(|argument| argument != "--bench");
     let (nodes, rounds) = if smoke { (100, 2) } else { (5_000, 2_000) };
     let shape = Shape { nodes, pods_per_node: 30, seed: 1 };
@@ -34,7 +34,7 @@ fn main() {
 
     println!("{} nodes, {} pods; victims {VICTIMS}", testbed.nodes(), testbed.pods());
     for template in testbed.templates() {
-        // As a core does, which finds out first that there is no room; most predicates have said all then.
+        // As a core does, which filters first; afterwards most verdicts are cached.
         engine.answer(&question(template)).unwrap();
         for start in [0, VICTIMS / 2, VICTIMS - 1] {
             let (taken, index) = full.measure(&engine, template, start, rounds).unwrap();

@@ -1,5 +1,4 @@
-//! The host's facts for a predicate that is compiled natively: the same columns, read by the same code, without a
-//! sandbox in between.
+//! The host's facts for a natively compiled predicate: the same columns, read by the same code, without a sandbox.
 
 pub mod load;
 pub mod native;
@@ -15,7 +14,7 @@ use nodesift_sdk::columns::{
 };
 use nodesift_sdk::native::Facts;
 
-/// A host's evaluation as the facts of the SDK.
+/// An evaluation's context as the facts of the SDK.
 #[derive(Debug)]
 pub struct Bridge(pub Arc<Context>);
 
@@ -386,7 +385,7 @@ impl Facts for Bridge {
     fn cluster_pods_matching(&self, selectors: &[cluster_pods::PodSelector], terminating: bool) -> Vec<u32> {
         match self.0.matching_pods(&host_selectors(selectors), terminating) {
             Some(counts) => counts.to_vec(),
-            None => panic!("a selector has an operator that is unknown"),
+            None => panic!("a selector has an unknown operator"),
         }
     }
 
@@ -394,7 +393,7 @@ impl Facts for Bridge {
     fn cluster_pods_matches_this_pod(&self, selectors: &[cluster_pods::PodSelector]) -> bool {
         match self.0.matches_this_pod(&host_selectors(selectors)) {
             Some(matches) => matches,
-            None => panic!("a selector has an operator that is unknown"),
+            None => panic!("a selector has an unknown operator"),
         }
     }
 

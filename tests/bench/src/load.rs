@@ -1,18 +1,18 @@
-//! Loads lists of nodes and pods into a cache as a source does: page by page, compiled as they are decoded.
+//! Loads lists of nodes and pods into a cache as a source does: page by page, compiled while they are decoded.
 
 use nodesift_cache::Writer;
 use nodesift_object::Kind;
 use nodesift_source::change::{Compiled, Compiler, Record};
 use nodesift_source::kube::decode;
 
-/// Events between two publications, about as many as gather while one is made on a busy cluster.
+/// Events per publication, about as many as accumulate during one on a busy cluster.
 pub const BATCH: usize = 1_000;
 
-/// Items of a page, as client-go asks for them.
+/// Items per page, as client-go requests them.
 pub const PAGE: u32 = 500;
 
-/// Decodes and compiles one page, every object of which must be readable.
-#[allow(clippy::expect_used, reason = "what is measured must be right")]
+/// Decodes and compiles one page. Panics if an object is invalid.
+#[allow(clippy::expect_used, reason = "invalid input would make the measurement wrong")]
 pub fn compile_page(kind: Kind, page: &[u8], compiler: &Compiler) -> Vec<Compiled> {
     let page = decode::page(kind, page, compiler).expect("a page is a list");
     assert!(page.unreadable.is_empty(), "{:?}", page.unreadable.first());
@@ -24,7 +24,7 @@ pub fn apply(writer: &mut Writer, object: Compiled) {
     match object.record {
         Record::Node(node) => writer.apply_node(&node),
         Record::Pod(pod) => writer.apply_pod(pod),
-        _ => unreachable!("there are nodes and pods only"),
+        _ => unreachable!("only nodes and pods are generated"),
     }
 }
 
@@ -39,7 +39,7 @@ pub fn apply_all(writer: &mut Writer, objects: Vec<Compiled>) {
     writer.publish();
 }
 
-/// Brings pages in one by one: none outlives the next.
+/// Loads pages one by one; each is freed before the next.
 pub fn load(kind: Kind, pages: impl Iterator<Item = Vec<u8>>, compiler: &Compiler, writer: &mut Writer) {
     for page in pages {
         let objects = compile_page(kind, &page, compiler);

@@ -1,4 +1,4 @@
-//! The built-in predicates compiled natively, by name, and whole answers made of them: what the sandbox is measured against.
+//! The built-in predicates compiled natively, by name, and whole answers from them: the baseline for the sandbox.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use nodesift_sdk::native;
 
 use crate::Bridge;
 
-/// Judges a batch of so many rows with the facts of the running [`native::with_facts`].
+/// Evaluates a batch with this number of rows, with the facts of the running [`native::with_facts`].
 pub type Filter = fn(usize) -> nodesift_sdk::Verdict;
 
-/// Makes a predicate of its type, without arguments, once a thread.
+/// Makes a predicate of this type without arguments, once per thread.
 macro_rules! filter {
     ($predicate:path) => {
         |rows: usize| {
@@ -26,7 +26,7 @@ macro_rules! filter {
     };
 }
 
-/// The predicate of this name; none where it is not built in.
+/// The built-in predicate of this name, if any.
 #[allow(clippy::expect_used, reason = "every built-in predicate runs without arguments")]
 pub fn filter(name: &str) -> Option<Filter> {
     let filter: Filter = match name {
@@ -47,12 +47,12 @@ pub fn filter(name: &str) -> Option<Filter> {
     Some(filter)
 }
 
-/// Judges in the place of the predicate of this name, as [`nodesift_engine::Engine::answer_with`] wants it. A
-/// predicate that is not built in is a fault.
+/// Evaluates with the native predicate of this name, as a [`nodesift_engine::StandIn`]. A predicate that is not built in is a
+/// fault.
 ///
 /// # Errors
 ///
-/// Where there is no such predicate.
+/// If there is no built-in predicate of this name.
 pub fn judge(name: &str, context: &Arc<Context>) -> Result<sandbox::Verdict, Fault> {
     let missing = || Fault { kind: FaultKind::Configure, detail: format!("{name} is not built in") };
     let filter = filter(name).ok_or_else(missing)?;
@@ -61,7 +61,7 @@ pub fn judge(name: &str, context: &Arc<Context>) -> Result<sandbox::Verdict, Fau
     Ok(as_checked(verdict))
 }
 
-/// The verdict in the form in which the host has it once it has been checked.
+/// Converts the verdict to the host's checked form.
 fn as_checked(verdict: nodesift_sdk::Verdict) -> sandbox::Verdict {
     let by_row = |outcome: nodesift_sdk::Outcome, named: Option<Vec<u32>>| {
         let failures = outcome.failures.into_iter().map(failure).collect();

@@ -1,6 +1,6 @@
-//! The API server as an administrator uses it: requests with JSON in and out, lists page by page, as kubectl asks for them.
+//! A client of the API server with administrator rights: JSON requests, and lists page by page like kubectl.
 //!
-//! Of kube-rs only the connection is used. What an object is, and whether an answer is an error, is for the caller to say.
+//! Only the connection of kube-rs is used; callers interpret objects and errors.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,40 +13,40 @@ use kube::{Client, Config};
 use nodesift_fixtures::json::{list, text};
 use serde_json::{Value, json};
 
-/// Objects of a page, as kubectl has it.
+/// Objects per page, as in kubectl.
 const PAGE: u32 = 500;
 
-/// After this a request has failed: a server that was killed does not hold the run up.
+/// Timeout of a request, for example to a killed server.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A client with an administrator's rights.
+/// The client.
 #[derive(Clone)]
 pub(crate) struct Api {
     client: Client,
 }
 
-/// What came back.
+/// A reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     /// The status code.
     pub(crate) status: u16,
-    /// The body; text where it is no JSON.
+    /// The body; a string where it is not JSON.
     pub(crate) body: Value,
 }
 
 impl Reply {
-    /// Whether the server did it.
+    /// Whether the request succeeded.
     pub(crate) fn is_done(&self) -> bool {
         (200..300).contains(&self.status)
     }
 }
 
-/// A request that changes something.
+/// A write request.
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
     /// POST, PATCH (a merge patch) or DELETE.
     pub(crate) method: Method,
-    /// The object's path, or that of its collection.
+    /// The path of the object, or of its collection.
     pub(crate) path: String,
     /// The object, the patch, or the options.
     pub(crate) body: Value,
@@ -63,7 +63,7 @@ impl Write {
         Self { method: Method::PATCH, path: path.into(), body: patch }
     }
 
-    /// Deletes an object; without a grace period in its own time.
+    /// Deletes an object; `None` means its own grace period.
     pub(crate) fn delete(path: impl Into<String>, grace_seconds: Option<u32>) -> Self {
         let mut options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
         if let Some(grace) = grace_seconds {
@@ -92,19 +92,19 @@ impl Api {
         Ok(Self { client: Client::try_from(config)? })
     }
 
-    /// Reads something.
+    /// Sends a GET request.
     pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Reply> {
         self.send(Request::get(path).body(Body::empty())?).await
     }
 
-    /// Changes something.
+    /// Sends a write request.
     pub(crate) async fn write(&self, write: &Write) -> anyhow::Result<Reply> {
         let kind = if write.method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = Request::builder().method(&write.method).uri(&write.path).header("content-type", kind);
         self.send(request.body(Body::from(write.body.to_string().into_bytes()))?).await
     }
 
-    /// Changes something that the server must not refuse.
+    /// Sends a write request that must succeed.
     pub(crate) async fn done(&self, write: &Write) -> anyhow::Result<Value> {
         let reply = self.write(write).await?;
         ensure!(reply.is_done(), "{} {}: {} {}", write.method, write.path, reply.status, text(&reply.body, "message"));
@@ -122,7 +122,7 @@ impl Api {
             let kind = text(&reply.body, "kind").strip_suffix("List").context("not a list")?.to_owned();
             for item in list(&reply.body, "items") {
                 let mut item = item.clone();
-                // The items of a list do not say what they are.
+                // The items of a list lack `apiVersion` and `kind`.
                 item["apiVersion"] = json!(version);
                 item["kind"] = json!(kind);
                 items.push(item);
@@ -134,8 +134,8 @@ impl Api {
         }
     }
 
-    /// What the server says to who watches a collection from a version on: the status code, and the first event's type
-    /// and code where it is an error.
+    /// The reply to a watch of a collection from a version: the status code, and the type and code of the first event where it
+    /// is an error.
     pub(crate) async fn watch_refusal(&self, collection: &str, version: &str) -> anyhow::Result<Option<u64>> {
         let path = format!("{collection}?watch=true&resourceVersion={version}&timeoutSeconds=1");
         let reply = self.get(&path).await?;

@@ -1,5 +1,5 @@
-//! Requests to the sidecar in a loop during the whole run. It records every answer that is missing, that is not about the
-//! whole cluster, or that is older than the one before.
+//! Requests to the sidecar in a loop during the whole run. Reports every missing answer, every answer that is not about the
+//! whole cluster, and every answer that is older than the one before.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,43 +11,43 @@ use nodesift_fixtures::json::{at, list, text};
 use nodesift_tests::http::{self, Endpoint};
 use serde_json::{Value, json};
 
-/// Between two questions: the machine has other things to do as well.
+/// Time between two requests: the machine has other work.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Complaints that are kept.
+/// Maximum number of reported errors.
 const KEPT: usize = 10;
 
-/// The asker, until it is told to stop.
+/// The request loop, until it is stopped.
 #[derive(Debug)]
 pub(crate) struct Asker {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Report>,
 }
 
-/// What it has seen.
+/// Its results.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// Questions.
+    /// Number of requests.
     pub(crate) asked: usize,
-    /// The longest that an answer took.
+    /// The longest answer time.
     pub(crate) slowest: Duration,
     complaints: Vec<String>,
 }
 
-/// What an answer was computed from.
+/// The versions from which an answer was computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     /// The generation of the cache.
     pub(crate) generation: u64,
-    /// The newest Node's version.
+    /// The newest resource version of nodes.
     pub(crate) nodes: u64,
-    /// The newest Pod's version.
+    /// The newest resource version of pods.
     pub(crate) pods: u64,
 }
 
 impl Version {
     fn of(answer: &Value) -> Self {
-        // 64-bit numbers travel as text.
+        // 64-bit numbers are strings in protobuf JSON.
         let number = |field| text(at(answer, "version"), field).parse().unwrap_or(0);
         Self {
             generation: number("generation"),
@@ -62,7 +62,7 @@ impl Version {
 }
 
 impl Asker {
-    /// Begins to ask. No answer may ever be about fewer nodes than `nodes_at_least`.
+    /// Starts the loop. No answer may be about fewer than `nodes_at_least` nodes.
     pub(crate) fn start(sidecar: Endpoint, nodes_at_least: usize) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
@@ -87,13 +87,13 @@ impl Asker {
         Self { stop, thread }
     }
 
-    /// Stops asking; an error where an answer was not as it must be.
+    /// Stops the loop; an error if any answer was wrong.
     pub(crate) fn stop(self) -> anyhow::Result<Report> {
         self.stop.store(true, Ordering::Relaxed);
-        let Ok(report) = self.thread.join() else { bail!("the asker panicked") };
+        let Ok(report) = self.thread.join() else { bail!("the request loop panicked") };
         ensure!(
             report.complaints.is_empty(),
-            "{} questions were asked, and wrong were: {}",
+            "{} requests were sent; errors: {}",
             report.asked,
             report.complaints.join("; ")
         );
@@ -120,7 +120,7 @@ fn ask(sidecar: &Endpoint, nodes_at_least: usize) -> anyhow::Result<Version> {
     Ok(Version::of(&answer))
 }
 
-/// The version that the sidecar answers from now.
+/// The version that the sidecar's answers have now.
 pub(crate) fn version(sidecar: &Endpoint) -> anyhow::Result<Version> {
     ask(sidecar, 0)
 }

@@ -1,5 +1,5 @@
-//! Random changes of the cluster: steps chosen at random, several at a time on different objects, counted by kind and by
-//! the server's reply.
+//! Random changes of the cluster: random steps, several concurrently on different objects, counted by kind and by the server's
+//! reply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ use crate::kinds::collection;
 use crate::steps::{self, Effect, STEPS, Scene, Step};
 use crate::world::{SENTINEL, World};
 
-/// Requests that are under way at a time.
+/// Concurrent requests.
 const AT_ONCE: usize = 8;
 
-/// How many pods there may be, in percent of those of the start.
+/// Maximum number of pods, in percent of the initial number.
 const PODS_AT_MOST: usize = 110;
 
-/// How many pods of the start are on a node, in percent.
+/// Initial pods that are bound, in percent.
 const BOUND_AT_FIRST: usize = 80;
 
 /// Results of the steps of one kind.
@@ -31,7 +31,7 @@ const BOUND_AT_FIRST: usize = 80;
 pub(crate) struct Count {
     done: usize,
     refused: usize,
-    /// What the server said first.
+    /// The server's first refusal.
     refusal: String,
 }
 
@@ -39,9 +39,9 @@ pub(crate) struct Count {
 pub(crate) struct History {
     api: Api,
     rng: Rng,
-    /// What there is now.
+    /// The current objects.
     pub(crate) world: World,
-    /// How many pods there are at the start.
+    /// Initial number of pods.
     pods: usize,
     next_pod: usize,
     counts: BTreeMap<&'static str, Count>,
@@ -56,19 +56,19 @@ impl History {
         Self { api, rng, world: World::default(), pods, next_pod: 0, counts: BTreeMap::new(), done }
     }
 
-    /// How many steps are done, to be waited for.
+    /// The number of completed steps, to wait on.
     pub(crate) fn done(&self) -> watch::Receiver<usize> {
         self.done.subscribe()
     }
 
-    /// Makes what is there when the sidecar starts: nodes, and pods, most of them on nodes.
+    /// Creates the initial objects: nodes, and pods, most of them bound.
     pub(crate) async fn begin(&mut self, nodes: usize) -> anyhow::Result<()> {
         let mut first = live::foundation(&mut self.rng);
         first.extend(storage::objects(&mut self.rng, nodes / 2));
         let names = (0..nodes).map(nodes::name).chain([SENTINEL.to_owned()]);
         let made: Vec<(Value, Value)> =
             names.map(|name| (nodes::node(&mut self.rng, &name), nodes::status(&mut self.rng))).collect();
-        // Namespaces come before what is in them.
+        // Namespaces before the objects in them.
         let (namespaces, rest) = first.into_iter().partition(|object| text(object, "kind") == "Namespace");
         self.create(namespaces).await?;
         self.create(rest).await?;
@@ -115,12 +115,12 @@ impl History {
         Ok(())
     }
 
-    /// Goes on for some steps. Fails where the server does not answer; what the server refuses is counted.
+    /// Performs some steps. Fails if the server does not answer; refusals are counted.
     pub(crate) async fn go_on(&mut self, steps: usize) -> anyhow::Result<()> {
         let mut left = steps;
         while left > 0 {
             let batch = self.batch(left.min(AT_ONCE));
-            ensure!(!batch.is_empty(), "there is nothing left to do");
+            ensure!(!batch.is_empty(), "no step is possible");
             left -= batch.len();
             let api = &self.api;
             let outcomes: Vec<_> =
@@ -135,7 +135,7 @@ impl History {
 
     /// Steps on different objects.
     fn batch(&mut self, size: usize) -> Vec<Step> {
-        /// A choice may have nothing to do, or meet an object that is chosen already.
+        /// A choice may have no possible step, or an object that is already chosen.
         const TRIES_PER_STEP: usize = 20;
         let mut targets = BTreeSet::new();
         let mut batch = Vec::new();
@@ -193,17 +193,17 @@ impl History {
         }
     }
 
-    /// Reads again what there is, after something may have happened or not.
+    /// Reads all objects again after requests with an unknown result.
     pub(crate) async fn reload(&mut self) -> anyhow::Result<()> {
         self.world.refresh(&self.api).await
     }
 
-    /// Puts things in another order, by the same seed as everything else.
+    /// Shuffles a list, with the run's seed.
     pub(crate) fn shuffle<T>(&mut self, things: &mut [T]) {
         self.rng.shuffle(things);
     }
 
-    /// Updates the sentinels and returns the versions of the node and of the pod: a client that has seen them has seen every
+    /// Updates the sentinels and returns the versions of the node and of the pod. A client that has seen both has seen every
     /// earlier change.
     pub(crate) async fn mark(&mut self) -> anyhow::Result<(u64, u64)> {
         let note = json!({"metadata": {"annotations": {"example.com/mark": self.rng.number().to_string()}}});
@@ -212,15 +212,15 @@ impl History {
         let paths = [format!("/api/v1/nodes/{SENTINEL}"), format!("/api/v1/namespaces/{namespace}/pods/{SENTINEL}")];
         for (version, path) in versions.iter_mut().zip(paths) {
             let marked = self.api.done(&Write::patch(path, note.clone())).await?;
-            *version = text(&marked, "metadata.resourceVersion").parse().context("a version that is no number")?;
+            *version = text(&marked, "metadata.resourceVersion").parse().context("a version is not a number")?;
         }
         Ok(versions.into())
     }
 
-    /// What happened so far, a line for each kind of step. An error where a kind of step never came about, or where the
-    /// server refused so much that this is another history than the one intended.
+    /// Counts per kind of step, one line each. An error if a kind of step never occurred, or if the server refused so many steps
+    /// that this is not the intended history.
     pub(crate) fn account(&self) -> anyhow::Result<Vec<String>> {
-        /// In percent. A few come from intended races.
+        /// In percent. Some refusals come from intended races.
         const REFUSED_AT_MOST: usize = 5;
         let (mut lines, mut wrong) = (Vec::new(), Vec::new());
         for (name, _, _) in STEPS {
@@ -232,12 +232,12 @@ impl History {
             }
             lines.push(line);
         }
-        ensure!(wrong.is_empty(), "not the history that was intended: {}", wrong.join("; "));
+        ensure!(wrong.is_empty(), "not the intended history: {}", wrong.join("; "));
         Ok(lines)
     }
 }
 
-/// Sends what a step consists of; a refusal ends it.
+/// Sends the writes of a step; a refusal ends it.
 async fn perform(api: &Api, step: Step) -> anyhow::Result<(Step, Reply)> {
     let mut last = None;
     for write in &step.writes {

@@ -1,5 +1,5 @@
-//! Compares the sidecar with the API server: waits until it has seen the newest version, then compares its state of every
-//! node with a recount, and its verdicts with those over a dump of the same cluster.
+//! Compares the sidecar with the API server: waits until it has seen the newest versions, then compares its state of every node
+//! with a recount, and its verdicts with those on a dump of the same cluster.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,21 +18,21 @@ use crate::run::Stage;
 use crate::state;
 use crate::world::is_pending;
 
-/// Pending pods that are explained each time, chosen at random.
+/// Random pending pods that are explained each time.
 const EXPLAINED: usize = 150;
 
-/// Differences that are shown, and how much of each.
+/// Maximum number of differences shown, and of characters of each.
 const SHOWN: usize = 10;
 const SHOWN_CHARS: usize = 500;
 
-/// Waits until the sidecar has seen everything, and compares.
+/// Waits until the sidecar has seen all changes, and compares.
 pub(crate) async fn settled(stage: &mut Stage<'_>, when: &str) -> anyhow::Result<()> {
     let agreed = compare(stage).await.with_context(|| format!("when {when}"))?;
     stage.progress.say(format!("{when}: {agreed}"));
     Ok(())
 }
 
-/// Says what agrees.
+/// Returns a summary of the comparison.
 async fn compare(stage: &mut Stage<'_>) -> anyhow::Result<String> {
     let started = Instant::now();
     let (nodes, pods) = stage.history.mark().await?;
@@ -41,7 +41,7 @@ async fn compare(stage: &mut Stage<'_>) -> anyhow::Result<String> {
         timeout::until(|| asker::version(&sidecar).ok().filter(|seen| seen.nodes >= nodes && seen.pods >= pods))
     });
     let Some(seen) = seen else {
-        bail!("the sidecar never sees versions {nodes} and {pods}; it is at {:?}", asker::version(&sidecar));
+        bail!("the sidecar does not reach versions {nodes} and {pods}; it is at {:?}", asker::version(&sidecar));
     };
     let seen_after = started.elapsed();
 
@@ -60,7 +60,7 @@ async fn compare(stage: &mut Stage<'_>) -> anyhow::Result<String> {
     ))
 }
 
-/// Everything the sidecar reads, as the API server lists it, kept as `cluster.json`.
+/// Everything that the sidecar reads, listed from the API server and written to `cluster.json`.
 async fn dump(stage: &Stage<'_>) -> anyhow::Result<Vec<(&'static str, Vec<Value>)>> {
     let mut dump = Vec::new();
     for collection in COLLECTIONS {
@@ -72,7 +72,7 @@ async fn dump(stage: &Stage<'_>) -> anyhow::Result<Vec<(&'static str, Vec<Value>
     Ok(dump)
 }
 
-/// Explains pending pods from the live sidecar and from the dump; how many lines agree.
+/// Compares `explain` of pending pods by the live sidecar and on the dump. Returns the number of equal lines.
 fn agreement(stage: &mut Stage<'_>, pods: &[Value]) -> anyhow::Result<usize> {
     let mut pending: Vec<String> = pods.iter().filter(|pod| is_pending(pod)).map(key).collect();
     stage.history.shuffle(&mut pending);
@@ -82,7 +82,7 @@ fn agreement(stage: &mut Stage<'_>, pods: &[Value]) -> anyhow::Result<usize> {
     let offline = explain(["--cluster", cluster.to_str().context("a path that is not UTF-8")?])?;
     let url = format!("http://{}", stage.sidecar.address);
     let mut live = String::new();
-    // Of kinds other than nodes and pods an answer names no version; what they hold comes soon or never.
+    // Answers name no version for kinds other than nodes and pods, so the comparison is repeated until a timeout.
     let agreed = tokio::task::block_in_place(|| {
         timeout::until(|| {
             live = explain(["--server", &url]).unwrap_or_else(|error| error.to_string());
@@ -95,7 +95,7 @@ fn agreement(stage: &mut Stage<'_>, pods: &[Value]) -> anyhow::Result<usize> {
         }
         let lines = |text: &str| text.lines().map(str::to_owned).collect();
         differ("the dump explained", &lines(&offline), "the live sidecar", &lines(&live))?;
-        bail!("explanations come in another order");
+        bail!("explanations are in a different order");
     }
     let count = offline.lines().count();
     ensure!(count > 0, "no pod is pending: nothing was compared");
@@ -109,7 +109,7 @@ fn explain(stage: &Stage<'_>, of: &[&str], pods: &[String]) -> anyhow::Result<St
     Ok(output.stdout)
 }
 
-/// Fails where two sets of lines are not the same, and shows where.
+/// Fails if two sets of lines differ, and shows the differences.
 fn differ(left: &str, lines: &recount::Facts, right: &str, others: &recount::Facts) -> anyhow::Result<()> {
     let mut text = String::new();
     for (name, here, there) in [(left, lines, others), (right, others, lines)] {

@@ -1,9 +1,9 @@
-//! The kinds that the sidecar reads, and where the API server has them.
+//! The kinds that the sidecar reads, and their API paths.
 
 use nodesift_fixtures::json::{name, namespace};
 use serde_json::Value;
 
-/// Collections over all namespaces, in the order in which they are dumped.
+/// Collections over all namespaces, in the order of the dump.
 pub(crate) const COLLECTIONS: [&str; 15] = [
     NODES,
     PODS,
@@ -33,7 +33,7 @@ pub(crate) fn collection(object: &Value) -> String {
     let version = object["apiVersion"].as_str().unwrap_or_default();
     let root = if version.contains('/') { "/apis" } else { "/api" };
     let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
-    // English has two plurals here.
+    // Plurals that are not formed by adding an s.
     let plural = match kind.strip_suffix('y') {
         Some(stem) => format!("{stem}ies"),
         None if kind.ends_with("ss") => format!("{kind}es"),

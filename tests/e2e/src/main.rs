@@ -1,12 +1,12 @@
 //! The sidecar beside a real etcd and a real kube-apiserver: `make e2e`.
 //!
 //! A cluster of some hundred nodes and some thousand pods changes at random while faults are injected: the API server is
-//! killed, connections are cut or stall, etcd compacts versions that the sidecar has missed. After each part the sidecar's
+//! killed, connections are cut or stall, etcd compacts versions that the sidecar has not seen. After each part the sidecar's
 //! state must equal a recount from the API server's lists, and its verdicts those over a dump of the cluster.
 //!
-//! Start at [`run`], the order of events. [`history`] chooses changes from [`steps`]; their objects come from
-//! [`nodesift_fixtures::live`]. [`judge`] compares, by [`recount`] and [`state`]; [`asker`] asks all the time. [`programs`]
-//! holds the servers, [`wire`] is what lies between them and the sidecar, [`api`] a client.
+//! Start at [`run`], which has the parts in order. [`history`] chooses changes from [`steps`]; their objects come from
+//! [`nodesift_fixtures::live`]. [`judge`] compares, with [`recount`] and [`state`]; [`asker`] sends requests all the time.
+//! [`programs`] starts the servers, [`wire`] is the proxy between them and the sidecar, [`api`] a client.
 
 mod api;
 mod asker;
@@ -46,13 +46,13 @@ pub(crate) struct Args {
     /// Seed of the random changes
     #[arg(long, env = "NODESIFT_SEED", default_value_t = fastrand::u64(..))]
     pub(crate) seed: u64,
-    /// How many nodes there are at first
+    /// Initial number of nodes
     #[arg(long, default_value_t = 300)]
     pub(crate) nodes: usize,
-    /// How many pods there are at first
+    /// Initial number of pods
     #[arg(long, default_value_t = 2000)]
     pub(crate) pods: usize,
-    /// Keep the folder of logs and dumps when all went well, too
+    /// Keep the folder of logs and dumps after a successful run, too
     #[arg(long)]
     keep: bool,
 }
@@ -70,16 +70,16 @@ impl Args {
         self.sidecar.clone().map_or_else(|| built("nodesift"), Ok)
     }
 
-    /// Where compiled predicates are kept between runs.
+    /// The cache of compiled predicates between runs.
     fn cache(&self) -> anyhow::Result<PathBuf> {
         built("../e2e/cache")
     }
 }
 
-/// A path from the folder of this program.
+/// A path relative to the folder of this program.
 fn built(path: &str) -> anyhow::Result<PathBuf> {
-    let program = std::env::current_exe().context("this program is nowhere")?;
-    Ok(program.parent().context("this program is nowhere")?.join(path))
+    let program = std::env::current_exe().context("the path of this program is unknown")?;
+    Ok(program.parent().context("the path of this program is unknown")?.join(path))
 }
 
 #[tokio::main]
@@ -99,12 +99,12 @@ async fn main() -> ExitCode {
     }
     match outcome {
         Ok(()) => {
-            progress.say("the sidecar knew everything that the API server had");
+            progress.say("the sidecar's state and verdicts equal those of the API server's objects");
             ExitCode::SUCCESS
         }
         Err(error) => {
             progress.say(format!("failed: {error:#}"));
-            progress.say(format!("to repeat the history: NODESIFT_SEED={} make e2e", args.seed));
+            progress.say(format!("to reproduce the history: NODESIFT_SEED={} make e2e", args.seed));
             ExitCode::FAILURE
         }
     }

@@ -1,7 +1,7 @@
-//! etcd and kube-apiserver as processes of this run: where they are found, how they are started, and that they end with it.
+//! etcd and kube-apiserver as child processes: their paths and flags, start, and stop at the end of the run.
 //!
-//! Their flags are those of Kubernetes' own integration tests: a store that does not wait for the disk, certificates made
-//! at the first start, users from a file of tokens, and no admission that waits for a controller which is not there.
+//! The flags are those of Kubernetes' own integration tests: no fsync, certificates generated at the first start, users from a
+//! token file, and no admission plugin that needs a controller.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -15,17 +15,17 @@ use serde_json::json;
 
 use crate::api::Api;
 
-/// The administrator's token: the run's own.
+/// The administrator's token of this run.
 pub(crate) const ADMIN_TOKEN: &str = "administrator";
 
 /// The sidecar's token.
 pub(crate) const SIDECAR_TOKEN: &str = "sidecar";
 
-/// Who the sidecar is: the service account that the manifests of deploy/ give rights to.
+/// The sidecar's user: the service account to which the manifests of deploy/ grant rights.
 const SIDECAR_USER: &str = "system:serviceaccount:kube-system:nodesift";
 
-/// Admission that expects controllers: one that makes service accounts, one that takes the taint of new nodes away, one
-/// that takes finalizers away.
+/// Admission plugins that need controllers: one that creates service accounts, one whose taint of new nodes a controller
+/// removes, one whose finalizers a controller removes.
 const ADMISSION_LEFT_OUT: &str = "ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection";
 
 /// A program that runs until it is dropped.
@@ -37,10 +37,10 @@ struct Program {
 }
 
 impl Program {
-    /// Starts it; both its streams are appended to `<name>.log`.
+    /// Starts it; both output streams are appended to `<name>.log`.
     fn start(name: &'static str, binary: &Path, arguments: &[String], folder: &Path) -> anyhow::Result<Self> {
         let path = folder.join(format!("{name}.log"));
-        let log = File::options().create(true).append(true).open(&path).context("a log cannot be opened")?;
+        let log = File::options().create(true).append(true).open(&path).context("the log cannot be opened")?;
         let mut command = Command::new(binary);
         command.args(arguments).current_dir(folder).stdin(Stdio::null());
         command.stdout(log.try_clone()?).stderr(log);
@@ -48,7 +48,7 @@ impl Program {
         Ok(Self { name, child, log: path })
     }
 
-    /// Waits until `is_ready`; an end before that is an error.
+    /// Waits until `is_ready`. It is an error if the program ends before that.
     fn wait(&mut self, mut is_ready: impl FnMut() -> bool) -> anyhow::Result<()> {
         let child = &mut self.child;
         let outcome = timeout::until(|| {
@@ -60,20 +60,20 @@ impl Program {
         match outcome {
             Some(None) => Ok(()),
             Some(Some(status)) => bail!("{} ended with {status}; see {}", self.name, self.log.display()),
-            None => bail!("{} is not ready in time; see {}", self.name, self.log.display()),
+            None => bail!("{} is not ready within the timeout; see {}", self.name, self.log.display()),
         }
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // Fails if it has already ended.
         let _ended = self.child.kill();
         let _status = self.child.wait();
     }
 }
 
-/// etcd, its data in memory as far as the machine lets it.
+/// etcd, with its data in memory if possible.
 #[derive(Debug)]
 pub(crate) struct Etcd {
     address: SocketAddr,
@@ -100,7 +100,7 @@ impl Etcd {
         Ok(Self { address: clients, _program: program })
     }
 
-    /// Forgets every state before a revision, as etcd is told to every few minutes in a real cluster.
+    /// Compacts all revisions before this one, as happens every few minutes in a real cluster.
     pub(crate) fn compact(&self, revision: u64) -> anyhow::Result<()> {
         let request = json!({"revision": revision.to_string(), "physical": true}).to_string();
         let answer =
@@ -110,12 +110,12 @@ impl Etcd {
     }
 }
 
-/// kube-apiserver, to be killed and started again on the same port with the same certificates.
+/// kube-apiserver. It can be killed and restarted on the same port with the same certificates.
 #[derive(Debug)]
 pub(crate) struct ApiServer {
-    /// Where it listens.
+    /// Its address.
     pub(crate) address: SocketAddr,
-    /// The certificate file by which clients trust it.
+    /// The certificate authority file for clients.
     pub(crate) authority: PathBuf,
     binary: PathBuf,
     folder: PathBuf,
@@ -124,7 +124,7 @@ pub(crate) struct ApiServer {
 }
 
 impl ApiServer {
-    /// Starts it; [`Self::wait`] before anything is asked of it.
+    /// Starts it. [`Self::wait`] must be called before any request.
     pub(crate) fn start(binary: &Path, folder: &Path, etcd: &Etcd) -> anyhow::Result<Self> {
         let tokens = folder.join("tokens.csv");
         let users = format!(
@@ -132,7 +132,7 @@ impl ApiServer {
         );
         std::fs::write(&tokens, users).context("the tokens cannot be written")?;
         let certificates = folder.join("certificates");
-        // It makes this key at its first start, before it reads it.
+        // It generates this key at its first start, before it reads it.
         let key = certificates.join("apiserver.key");
         let address = free_port()?;
         let arguments = vec![
@@ -148,9 +148,9 @@ impl ApiServer {
             "--authorization-mode=RBAC".to_owned(),
             "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
             format!("--disable-admission-plugins={ADMISSION_LEFT_OUT}"),
-            // The run compacts when it wants to.
+            // The run compacts explicitly.
             "--etcd-compaction-interval=0".to_owned(),
-            // Its changes come from one client, much faster than any client of a real cluster's.
+            // All changes come from one client, much faster than in a real cluster.
             "--max-mutating-requests-inflight=1000".to_owned(),
         ];
         let mut server = Self {
@@ -171,7 +171,7 @@ impl ApiServer {
         Ok(())
     }
 
-    /// Ends it with SIGKILL: open connections break off where they are.
+    /// Kills it with SIGKILL: open connections are cut.
     pub(crate) fn kill(&mut self) {
         self.program = None;
     }
@@ -182,7 +182,7 @@ impl ApiServer {
         self.program.as_mut().context("it was killed")?.wait(|| authority.exists())
     }
 
-    /// Waits until it is ready, its hooks after the start included.
+    /// Waits until it is ready, including its post-start hooks.
     pub(crate) async fn wait(&mut self, api: &Api) -> anyhow::Result<()> {
         let program = self.program.as_mut().context("it was killed")?;
         let handle = tokio::runtime::Handle::current();
@@ -192,7 +192,7 @@ impl ApiServer {
     }
 }
 
-/// A port that is free at the moment.
+/// A port that is currently free.
 pub(crate) fn free_port() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port")?;
     Ok(listener.local_addr()?)

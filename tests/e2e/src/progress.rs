@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-/// The clock of a run, and its voice.
+/// The start time of a run, for its progress messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
     start: Instant,
@@ -15,13 +15,13 @@ impl Progress {
         Self { start: Instant::now() }
     }
 
-    /// Says one line. Nobody reading it is no failure.
+    /// Prints one line. Errors of stdout are ignored.
     pub(crate) fn say(&self, text: impl AsRef<str>) {
         let _unread = writeln!(std::io::stdout(), "[{:6.1} s] {}", self.start.elapsed().as_secs_f64(), text.as_ref());
     }
 }
 
-/// A duration as people read it.
+/// A duration as text.
 pub(crate) fn seconds(duration: Duration) -> String {
     match duration.as_millis() {
         millis @ 0..=999 => format!("{millis} ms"),

@@ -1,5 +1,5 @@
-//! The expected state of every node and pod, counted from what the API server lists, with the reference implementation's
-//! reading of requests. One line per fact, so that a difference names the fact.
+//! The expected state of every node and pod, computed from the API server's lists, with the reference implementation of
+//! requests. One line per fact, so that a difference names the fact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,22 @@ use nodesift_fixtures::json::{at, entries, flag, is_set, list, name, namespace, 
 use nodesift_reference::requests::{self, Rounded};
 use serde_json::Value;
 
-/// Facts, one a line.
+/// Facts, one per line.
 pub(crate) type Facts = BTreeSet<String>;
 
-/// The schedulers whose pods are the sidecar's own; what any other has bound is foreign.
+/// The schedulers whose pods are the sidecar's own; pods of all others are foreign.
 const OWN_SCHEDULERS: [&str; 1] = ["default-scheduler"];
 
-/// A node, as both sides tell it.
+/// A node, with the fields of both sides.
 #[derive(Debug, Default)]
 pub(crate) struct NodeFacts {
     pub(crate) name: String,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) is_schedulable: bool,
     pub(crate) given: Rounded,
-    /// What all its pods take.
+    /// Requested by all of its pods.
     pub(crate) taken: Rounded,
-    /// What foreign pods take of that.
+    /// Requested by its foreign pods.
     pub(crate) foreign: Rounded,
     pub(crate) pods: u64,
     pub(crate) foreign_pods: u64,
@@ -41,7 +41,7 @@ impl NodeFacts {
     }
 }
 
-/// A pod, as both sides tell it.
+/// A pod, with the fields of both sides.
 #[derive(Debug)]
 pub(crate) struct PodFacts {
     pub(crate) namespace: String,
@@ -62,21 +62,21 @@ impl PodFacts {
         }
     }
 
-    /// The line about a pod and where it is.
+    /// The line of a pod and its place.
     pub(crate) fn line(&self, place: &str) -> String {
         let Self { namespace, name, uid, priority, .. } = self;
         format!("pod {namespace}/{name} ({uid}) of priority {priority}: {place}, {}", amounts(&self.amounts))
     }
 }
 
-/// Where a pod is that takes room: on a node that is there or on one that is not.
+/// The place of a pod that has a node, existing or not.
 pub(crate) fn place(node: &str, is_there: bool, whose: &str, is_terminating: bool) -> String {
     let node = if is_there { format!("on {node}") } else { format!("on {node}, which is not there") };
     let leaving = if is_terminating { ", leaving" } else { "" };
     format!("{node}, {whose}{leaving}")
 }
 
-/// Where a pod is that waits.
+/// The place of a pending pod.
 pub(crate) fn waiting(nominated: &str) -> String {
     if nominated.is_empty() { "waits".to_owned() } else { format!("waits for room on {nominated}") }
 }
@@ -131,7 +131,7 @@ fn written(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Own, foreign, or foreign and never to be moved: a pod that its node's kubelet has placed.
+/// Own, foreign, or foreign and static: a pod of the node's kubelet.
 fn whose(pod: &Value) -> &'static str {
     let is_static = list(pod, "metadata.ownerReferences").iter().any(|owner| text(owner, "kind") == "Node");
     match OWN_SCHEDULERS.contains(&text(pod, "spec.schedulerName")) {

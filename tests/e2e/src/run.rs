@@ -1,5 +1,5 @@
-//! The run: a cluster is created, the sidecar starts, and the cluster changes while one fault after the other is injected.
-//! After each part the sidecar must know exactly what the API server has.
+//! The run: a cluster is created, the sidecar starts, and the cluster changes while faults are injected one after the other.
+//! After each part the sidecar's state must equal the API server's.
 //!
 //! Start at [`run`], which has the parts in order.
 
@@ -22,20 +22,20 @@ use crate::progress::{Progress, seconds};
 use crate::steps::GONE_NODES;
 use crate::wire::{State, Wire};
 
-/// Steps while the sidecar watches undisturbed.
+/// Steps without faults.
 const STEPS_UNDISTURBED: usize = 1500;
 
-/// Steps around the death of the API server, and how many of them are done when it is killed.
+/// Steps around the kill of the API server, and how many of them are done before it.
 const STEPS_AROUND_DEATH: usize = 400;
 const STEPS_BEFORE_DEATH: usize = 100;
 
-/// Steps that the sidecar misses while its wire is cut.
+/// Steps while the proxy is cut.
 const STEPS_MISSED: usize = 300;
 
-/// Steps after each disturbance.
+/// Steps after each fault.
 const STEPS_AFTER: usize = 200;
 
-/// Everything that takes part.
+/// The participants.
 pub(crate) struct Stage<'a> {
     pub(crate) args: &'a Args,
     pub(crate) folder: &'a Path,
@@ -71,7 +71,7 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     progress.say(format!("the sidecar is ready after {}", seconds(started.elapsed())));
     let mut stage = Stage { args, folder, progress, api, history, sidecar };
     let outcome = scenario(&mut stage, &etcd, &mut server, &wire).await;
-    // What it logged is wanted most where something went wrong.
+    // The log matters most after a failure.
     std::fs::write(folder.join("sidecar.log"), stage.sidecar.output())
         .context("the sidecar's log cannot be written")?;
     outcome?;
@@ -85,16 +85,16 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     Ok(())
 }
 
-/// What happens once the sidecar is there.
+/// The parts, once the sidecar runs.
 async fn scenario(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wire: &Wire) -> anyhow::Result<()> {
-    judge::settled(stage, "the sidecar has joined a cluster that was there before").await?;
+    judge::settled(stage, "the sidecar has listed an existing cluster").await?;
     let asker = Asker::start(stage.sidecar.tcp(), stage.args.nodes.saturating_sub(GONE_NODES));
     let outcome = disturbances(stage, etcd, server, wire).await;
     let report = asker.stop();
     outcome?;
     let report = report?;
     stage.progress.say(format!(
-        "{} questions meanwhile, all answered; the slowest answer took {}",
+        "{} requests during the run, all answered; the slowest took {}",
         report.asked,
         seconds(report.slowest)
     ));
@@ -103,7 +103,7 @@ async fn scenario(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wi
 
 async fn disturbances(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wire: &Wire) -> anyhow::Result<()> {
     stage.history.go_on(STEPS_UNDISTURBED).await?;
-    judge::settled(stage, "it has watched undisturbed").await?;
+    judge::settled(stage, "after a watch without faults").await?;
 
     let mut done = stage.history.done();
     let kill_at = *done.borrow() + STEPS_BEFORE_DEATH;
@@ -112,24 +112,24 @@ async fn disturbances(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer
             server.kill();
         }
     });
-    ensure!(interrupted.is_err(), "the API server was killed and its client did not notice");
+    ensure!(interrupted.is_err(), "requests to the killed API server succeed");
     server.start_again()?;
     server.wait(&stage.api).await?;
     stage.history.reload().await?;
     stage.history.go_on(STEPS_AFTER).await?;
-    judge::settled(stage, "the API server was killed and started again").await?;
+    judge::settled(stage, "after a restart of the killed API server").await?;
 
     wire.set(State::Cut);
     stage.history.go_on(STEPS_AFTER).await?;
     wire.set(State::Whole);
-    judge::settled(stage, "the connection was cut for a while").await?;
+    judge::settled(stage, "after cut connections").await?;
 
     let before = stage.api.list(PODS).await?.version;
     wire.set(State::Cut);
     stage.history.go_on(STEPS_MISSED).await?;
     let now = stage.api.list(PODS).await?.version;
-    etcd.compact(now.parse().context("a version that is no number")?)?;
-    // With it goes what the API server remembered of the time before.
+    etcd.compact(now.parse().context("a version is not a number")?)?;
+    // The restart also clears the API server's watch cache.
     server.kill();
     server.start_again()?;
     server.wait(&stage.api).await?;
@@ -137,13 +137,13 @@ async fn disturbances(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer
     ensure!(refusal == Some(410), "a watch from version {before} is answered {refusal:?}, not 410");
     wire.set(State::Whole);
     stage.history.go_on(STEPS_AFTER).await?;
-    judge::settled(stage, "what was missed was compacted away (410)").await?;
+    judge::settled(stage, "after a compaction of missed versions (410)").await?;
 
     wire.set(State::Silent);
     stage.history.go_on(STEPS_AFTER).await?;
-    // Connections that are open now stay silent; new ones are carried.
+    // Open connections stay silent; new ones are forwarded.
     wire.set(State::Whole);
-    judge::settled(stage, "open connections fell silent").await
+    judge::settled(stage, "after silent connections").await
 }
 
 /// A kubeconfig for one user.
@@ -155,7 +155,7 @@ fn kubeconfig(
     token: &str,
 ) -> anyhow::Result<std::path::PathBuf> {
     let path = folder.join(format!("{user}.kubeconfig"));
-    // JSON is YAML.
+    // JSON is valid YAML.
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "e2e",
         "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user}}],
@@ -168,7 +168,7 @@ fn kubeconfig(
     Ok(path)
 }
 
-/// Gives the sidecar the rights that its manifests give it, and no others.
+/// Grants the sidecar exactly the rights of its manifests.
 async fn grant(api: &Api) -> anyhow::Result<()> {
     let manifests: Vec<Value> =
         serde_saphyr::from_str_multiple(include_str!("../../../deploy/rbac.yaml")).context("deploy/rbac.yaml")?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::recount::{Facts, NodeFacts, PodFacts, place, waiting};
 
-/// The facts of its state.
+/// The facts of the sidecar's state.
 pub(crate) fn facts(sidecar: &Endpoint) -> anyhow::Result<Facts> {
     let response = http::get(sidecar, "/v1/state").map_err(anyhow::Error::msg)?;
     ensure!(response.status == 200, "/v1/state: {} {}", response.status, response.body);
@@ -49,7 +49,7 @@ fn placed(pod: &Value, is_there: bool) -> String {
         tag => tag,
     };
     let place = place(text(pod, "nodeID"), is_there, whose, flag(pod, "terminating"));
-    // The run assumes nothing.
+    // This run makes no assumptions, so an assumed pod is a difference.
     if flag(pod, "assumed") { format!("{place}, assumed") } else { place }
 }
 
@@ -65,6 +65,6 @@ fn pod_facts(pod: &Value) -> PodFacts {
 
 fn amounts(object: &Value, field: &str) -> Rounded {
     let amounts = at(object, field).as_object().into_iter().flatten();
-    // What is no number cannot be right.
+    // An invalid amount becomes one that is never equal.
     amounts.map(|(resource, amount)| (resource.clone(), amount.as_i64().unwrap_or(i64::MIN))).collect()
 }

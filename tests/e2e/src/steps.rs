@@ -1,6 +1,6 @@
-//! The steps of a random history: each is a few writes to one object, chosen from what exists.
+//! The steps of a random history: each is a few writes to one object, chosen from the existing ones.
 //!
-//! Start at [`STEPS`], which says how often each is chosen.
+//! Start at [`STEPS`], which has the weight of each.
 
 use nodesift_fixtures::Rng;
 use nodesift_fixtures::json::{at, is_set, key, list, name, text};
@@ -11,26 +11,26 @@ use crate::api::Write;
 use crate::kinds::{NODES, path};
 use crate::world::{World, is_pending, is_placed, is_terminating};
 
-/// Nodes that may be missing at a time.
+/// Maximum number of nodes that are deleted at a time.
 pub(crate) const GONE_NODES: usize = 8;
 
 /// One step.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// What it is called where steps are counted.
+    /// Its name in the counts.
     pub(crate) name: &'static str,
-    /// The object that it changes: no two steps at a time change one object.
+    /// The object that it changes. Concurrent steps change different objects.
     pub(crate) target: String,
-    /// What is sent, one after the other.
+    /// The writes, in order.
     pub(crate) writes: Vec<Write>,
-    /// What is known afterwards.
+    /// The change of the run's record.
     pub(crate) effect: Effect,
 }
 
-/// What is known after a step that the server has done.
+/// The change of the run's record after a successful step.
 #[derive(Debug, Clone)]
 pub(crate) enum Effect {
-    /// The pod or node that came back is there.
+    /// The pod or node exists again.
     There,
     /// The pod is bound to this node.
     Bound(String),
@@ -40,21 +40,21 @@ pub(crate) enum Effect {
     NodeGone,
     /// The claim is bound.
     ClaimBound,
-    /// Nothing that steps are chosen by.
+    /// No change that matters for choosing steps.
     Nothing,
 }
 
-/// What a step may look at.
+/// The input of a choice.
 pub(crate) struct Scene<'a> {
-    /// What is there.
+    /// The existing objects.
     pub(crate) world: &'a World,
-    /// How many pods there are to be at most.
+    /// Maximum number of pods.
     pub(crate) pods: usize,
     /// The number of the next new pod.
     pub(crate) next_pod: usize,
 }
 
-/// Name, weight, and what makes one where there is something to do.
+/// Name, weight, and a function that makes a step where one is possible.
 type Entry = (&'static str, usize, fn(&mut Rng, &Scene<'_>) -> Option<(String, Vec<Write>, Effect)>);
 
 /// All steps.
@@ -84,7 +84,7 @@ pub(crate) const STEPS: [Entry; 23] = [
     ("node tainted and relabelled at once", 1, taint_and_relabel),
 ];
 
-/// A step at random; none where the one chosen has nothing to do.
+/// A random step; `None` where the chosen kind is not possible.
 pub(crate) fn choose(rng: &mut Rng, scene: &Scene<'_>) -> Option<Step> {
     let weights: usize = STEPS.iter().map(|(_, weight, _)| weight).sum();
     let mut at = rng.below(weights);
@@ -116,7 +116,7 @@ fn create_placed_pod(rng: &mut Rng, scene: &Scene<'_>) -> Made {
 
 fn bind(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     let pod = scene.world.some_pod(rng, is_pending)?;
-    // A scheduler may lose the race with a node that goes.
+    // A scheduler may bind to a node that is being deleted.
     let late = rng.chance(5).then(|| rng.choose(&scene.world.gone).cloned()).flatten();
     let node = late.or_else(|| scene.world.some_node(rng).map(|node| name(node).to_owned()))?;
     Some((key(pod), vec![binding(pod, &node)], Effect::Bound(node)))
@@ -156,14 +156,14 @@ fn run(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     patch(pod, "/status", pods::running(pod))
 }
 
-/// Whether a pod may be resized in place: it runs, no kubelet owns it, and its containers are all it asks for.
+/// Whether a pod can be resized in place: it runs, no kubelet owns it, and it has no pod-level requests.
 fn is_resizable(pod: &Value) -> bool {
     let is_static = list(pod, "metadata.ownerReferences").iter().any(|owner| text(owner, "kind") == "Node");
     is_placed(pod) && text(pod, "status.phase") == "Running" && !is_static && !is_set(pod, "spec.resources")
 }
 
 fn resize(rng: &mut Rng, scene: &Scene<'_>) -> Made {
-    // The server asks whether the pod's node has that much.
+    // The server checks the pod's node for the new amounts.
     let has_node = |pod: &Value| scene.world.nodes.contains_key(text(pod, "spec.nodeName"));
     let pod = scene.world.some_pod(rng, |pod| is_resizable(pod) && has_node(pod))?;
     patch(pod, "/resize", pods::resized(rng, pod))
@@ -190,7 +190,7 @@ fn remove_pod(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     Some((key(pod), vec![Write::delete(path(pod), Some(0))], Effect::PodGone))
 }
 
-/// The same name with another UID: at once, as a StatefulSet does it.
+/// The same name with another UID, immediately, like a StatefulSet.
 fn replace_pod(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     let pod = scene.world.some_pod(rng, |_| true)?;
     let mut next = pods::pending(rng, 0);

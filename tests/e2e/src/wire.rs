@@ -1,5 +1,5 @@
-//! A TCP proxy between the sidecar and the API server. It can close connections, and it can stop forwarding as a network
-//! does that drops packets.
+//! A TCP proxy between the sidecar and the API server. It can close connections, and it can stop forwarding like a network that
+//! drops packets.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What the wire does with what is sent through it.
+/// The proxy's mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Carries it.
+    /// Forwards everything.
     Whole,
-    /// Ends every connection, old and new.
+    /// Closes every connection, old and new.
     Cut,
-    /// Keeps connections open and carries nothing, either way, ever again on those that were open.
+    /// Keeps connections open and forwards nothing. Connections open at that time never forward again.
     Silent,
 }
 
 /// The proxy.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    /// Where the sidecar connects to.
+    /// The address for the sidecar.
     pub(crate) address: SocketAddr,
     state: Arc<watch::Sender<State>>,
 }
 
 impl Wire {
-    /// Listens on a port of its own for whoever wants to reach `server`.
+    /// Listens on a new port and forwards to `server`.
     pub(crate) async fn to(server: SocketAddr) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("no free port")?;
         let address = listener.local_addr()?;
@@ -44,18 +44,18 @@ impl Wire {
         Ok(Self { address, state })
     }
 
-    /// Changes what it does, to open connections too.
+    /// Changes the mode, for open connections as well.
     pub(crate) fn set(&self, state: State) {
         self.state.send_replace(state);
     }
 }
 
-/// Carries one connection until an end closes it or the wire is cut.
+/// Forwards one connection until an end closes it or the mode is `Cut`.
 async fn connection(client: TcpStream, server: SocketAddr, mut state: watch::Receiver<State>) {
     if *state.borrow_and_update() == State::Cut {
         return;
     }
-    // Nobody listening at the other end: the client sees its connection closed.
+    // The server does not listen: the client's connection is closed.
     let Ok(server) = TcpStream::connect(server).await else { return };
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
     tokio::select! {
@@ -65,7 +65,7 @@ async fn connection(client: TcpStream, server: SocketAddr, mut state: watch::Rec
     }
 }
 
-/// Carries one direction. Once the wire has been silent it stays so for this connection, as for one whose other end is gone.
+/// Forwards one direction. After `Silent` the connection never forwards again, as if the other end were gone.
 async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut state: watch::Receiver<State>) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -85,10 +85,10 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut state: watch
     }
 }
 
-/// Waits until the wire is in a state.
+/// Waits until the proxy is in a mode.
 async fn reached(state: &mut watch::Receiver<State>, wanted: State) {
     if state.wait_for(|state| *state == wanted).await.is_err() {
-        // The run is over.
+        // The run has ended.
         std::future::pending().await
     }
 }

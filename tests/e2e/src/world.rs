@@ -1,5 +1,5 @@
-//! The objects that the run believes to exist, from which it chooses the next change. It is not compared with anything: the
-//! expected state is read from the API server.
+//! The run's own record of the objects, used only to choose the next change. It is never compared with anything: the expected
+//! state is read from the API server.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::api::Api;
 use crate::kinds::{NODES, PODS};
 
-/// A node and a pod that only the run's own marks touch.
+/// The name of a node and a pod that only [`mark`](crate::history::History::mark) changes.
 pub(crate) const SENTINEL: &str = "sentinel";
 
 /// Objects by `namespace/name` or name.
@@ -22,14 +22,14 @@ pub(crate) struct World {
     pub(crate) pods: BTreeMap<String, Value>,
     /// Nodes.
     pub(crate) nodes: BTreeMap<String, Value>,
-    /// Names of nodes that were deleted, to come again.
+    /// Names of deleted nodes, which may be created again.
     pub(crate) gone: Vec<String>,
-    /// Claims that are bound to no volume.
+    /// Unbound claims.
     pub(crate) claims: BTreeMap<String, Value>,
 }
 
 impl World {
-    /// Reads again what is there.
+    /// Reads all objects again.
     pub(crate) async fn refresh(&mut self, api: &Api) -> anyhow::Result<()> {
         let named = |objects: Vec<Value>| objects.into_iter().map(|object| (key(&object), object));
         let ours = |object: &Value| name(object) != SENTINEL;
@@ -45,13 +45,13 @@ impl World {
         Ok(())
     }
 
-    /// Any pod of which `is_wanted` holds.
+    /// A random pod for which `is_wanted` is true.
     pub(crate) fn some_pod(&self, rng: &mut Rng, is_wanted: impl Fn(&Value) -> bool) -> Option<&Value> {
         let wanted: Vec<&Value> = self.pods.values().filter(|pod| is_wanted(pod)).collect();
         rng.choose(&wanted).copied()
     }
 
-    /// Any node.
+    /// A random node.
     pub(crate) fn some_node(&self, rng: &mut Rng) -> Option<&Value> {
         let nodes: Vec<&Value> = self.nodes.values().collect();
         rng.choose(&nodes).copied()
@@ -62,23 +62,23 @@ impl World {
         self.nodes.keys().cloned().collect()
     }
 
-    /// Any namespace.
+    /// A random namespace.
     pub(crate) fn some_namespace(rng: &mut Rng) -> &'static str {
         rng.word(&NAMESPACES)
     }
 }
 
-/// Whether a pod waits for a scheduler.
+/// Whether a pod is pending.
 pub(crate) fn is_pending(pod: &Value) -> bool {
     text(pod, "spec.nodeName").is_empty() && !is_over(pod) && !is_terminating(pod)
 }
 
-/// Whether a pod takes room on a node and will go on doing so.
+/// Whether a pod is on a node and not terminating.
 pub(crate) fn is_placed(pod: &Value) -> bool {
     !text(pod, "spec.nodeName").is_empty() && !is_over(pod) && !is_terminating(pod)
 }
 
-/// Whether a pod is on its way out.
+/// Whether a pod is terminating.
 pub(crate) fn is_terminating(pod: &Value) -> bool {
     is_set(pod, "metadata.deletionTimestamp")
 }

@@ -1,14 +1,14 @@
 //! The reference implementation of all predicates: kube-scheduler 1.36's filters over plain Kubernetes objects, slow and
-//! obvious.
+//! simple.
 //!
-//! Nested loops over JSON values, written from kube-scheduler's sources. It shares no code with the host, so a mistake must
-//! be made twice to go unnoticed. Its own test compares it with the verdicts of the real kube-scheduler; the suite
+//! Nested loops over JSON values, written from kube-scheduler's sources. It shares no code with the host, so that a bug in
+//! one of them shows as a difference. Its own test compares it with the verdicts of the real kube-scheduler; the suite
 //! `differential` compares the engine with it on random clusters.
 //!
-//! Start with [`explain`], which judges one pod against a [`Cluster`] of plain objects. [`filters`] has one function per
-//! filter, in kube-scheduler's order. They are written with [`quantity`], [`selector`], [`tolerations`] and [`volumes`], and
-//! read fields by [`nodesift_fixtures::json`]. [`nominated`] says for which pods a node must have room as well. Clusters come
-//! from elsewhere: from `tests/data`, or from [`nodesift_fixtures::random`].
+//! Start with [`explain`], which evaluates one pod on a [`Cluster`] of plain objects. [`filters`] has one function per filter,
+//! in kube-scheduler's order. They use [`quantity`], [`selector`], [`tolerations`] and [`volumes`], and read fields with
+//! [`nodesift_fixtures::json`]. [`nominated`] adds nominated pods to their nodes. Clusters come from `tests/data` or from
+//! [`nodesift_fixtures::random`].
 
 pub mod filters;
 pub mod nominated;
@@ -25,8 +25,8 @@ use serde_json::Value;
 pub use filters::{FILTERS, Filter};
 pub use outcome::{Code, Conjunction, Cycle, Explanation, Failure, Outcome};
 
-/// Judges one pod against every node of the cluster: each of the `filters` alone, and all of them together. A node for
-/// which other pods are nominated is judged in a cluster in which they are on it, and then as it is.
+/// Evaluates one pod on every node of the cluster: each of the `filters` alone, and their conjunction. A node with nominated
+/// pods is evaluated with these pods on it, and then without them.
 pub fn explain(cluster: &Cluster, pod: &Value, filters: &[Filter]) -> Explanation {
     let judge = |cluster: &Cluster| -> Vec<(&'static str, Outcome)> {
         filters.iter().map(|filter| (filter.name, (filter.judge)(cluster, pod))).collect()

@@ -1,11 +1,11 @@
-//! Nominated pods: a pod that is at least as important as the one that is judged has been promised a node, and is still
-//! pending. Source: `addGENominatedPods` in pkg/scheduler/framework/runtime/framework.go.
+//! Nominated pods: pending pods with a nominated node, and with at least the priority of the evaluated pod, count on that
+//! node. Source: `addGENominatedPods` in pkg/scheduler/framework/runtime/framework.go.
 
 use nodesift_fixtures::cluster::{Cluster, is_over};
 use nodesift_fixtures::json::{at, key, name, text};
 use serde_json::{Value, json};
 
-/// The cluster in which the pods that are nominated for a node, and go before `pod`, are on it; none where there are none.
+/// The cluster with the nominated pods that take precedence over `pod` bound to the node; `None` where there are none.
 pub fn bound(cluster: &Cluster, pod: &Value, node: &Value) -> Option<Cluster> {
     let pending = cluster.all("Pod").filter(|other| text(other, "spec.nodeName").is_empty() && !is_over(other));
     let nominated = pending.filter(|other| text(other, "status.nominatedNodeName") == name(node));

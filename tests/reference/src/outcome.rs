@@ -1,4 +1,4 @@
-//! What filters answer, and the lines of `explain -o jsonl` that show it.
+//! Results of filters, and their lines in `explain -o jsonl`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// kube-scheduler's status codes of a rejection, in the order of their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
-    /// The question has no answer.
+    /// A malformed object makes a verdict impossible.
     Error,
     /// Preemption may help.
     Unschedulable,
@@ -42,30 +42,30 @@ impl Failure {
     }
 }
 
-/// How a filter takes part in the scheduling cycle of a pod, beside rejecting single nodes.
+/// The effect of a filter on the scheduling cycle of a pod, besides rejecting single nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cycle {
-    /// It looks at every node.
+    /// It filters every node.
     EachNode,
-    /// It names the nodes that are looked at: the others are not filtered at all.
+    /// It names nodes: all others are not filtered.
     NamedNodes,
     /// Its PreFilter rejects the pod: no node is filtered.
     Rejected,
-    /// It has no answer somewhere: the cycle is given up.
+    /// It returns an error: the cycle is aborted.
     Aborted,
 }
 
-/// One filter alone.
+/// The result of one filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The rejected nodes.
     pub failures: BTreeMap<String, Failure>,
-    /// What it means for the cycle.
+    /// Its effect on the cycle.
     pub cycle: Cycle,
 }
 
 impl Outcome {
-    /// Every node judged by itself.
+    /// The result of evaluating every node by itself.
     pub fn each_node<'a>(nodes: impl Iterator<Item = &'a Value>, judge: impl Fn(&Value) -> Option<Failure>) -> Self {
         let failures: BTreeMap<String, Failure> =
             nodes.filter_map(|node| Some((nodesift_fixtures::json::name(node).to_owned(), judge(node)?))).collect();
@@ -78,44 +78,44 @@ impl Outcome {
         Self { failures: BTreeMap::new(), cycle: Cycle::EachNode }
     }
 
-    /// PreFilter rejects the pod, and so every node.
+    /// PreFilter rejects the pod, and thereby every node.
     pub fn rejected<'a>(nodes: impl Iterator<Item = &'a Value>, failure: &Failure) -> Self {
         let cycle = if failure.code == Code::Error { Cycle::Aborted } else { Cycle::Rejected };
         Self { cycle, ..Self::each_node(nodes, |_| Some(failure.clone())) }
     }
 }
 
-/// All filters together.
+/// The conjunction of all filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conjunction {
     /// Nodes that no filter rejects.
     pub feasible: Vec<String>,
-    /// Each other node under the first filter that rejects it.
+    /// Every other node, with the first filter that rejects it.
     pub first: BTreeMap<String, (&'static str, Failure)>,
-    /// How many nodes each reason counts for, each node under all reasons of the first filter that rejects it; only
-    /// where nothing is feasible.
+    /// kube-scheduler's message: the number of nodes per reason, each node counted under all reasons of the first filter that
+    /// rejects it; only where no node is feasible.
     pub message: Option<String>,
-    /// How kube-scheduler's cycle ends: it has this very message only where every filter looks at each node.
+    /// How kube-scheduler's cycle ends. Its message equals this one only where every filter runs on each node.
     pub cycle: Cycle,
 }
 
-/// A pod judged.
+/// The evaluation of a pod.
 #[derive(Debug, Clone)]
 pub struct Explanation {
     /// `namespace/name`.
     pub pod: String,
     /// Each filter alone, in order.
     pub alone: Vec<(&'static str, Outcome)>,
-    /// All together.
+    /// The conjunction.
     pub together: Conjunction,
 }
 
-/// By node with nominated pods, what each filter says with them on it.
+/// By node with nominated pods: per filter, the failure with these pods on the node.
 pub type WithNominated = BTreeMap<String, Vec<Option<Failure>>>;
 
 impl Explanation {
-    /// Puts the filters' outcomes together. A node with nominated pods must fit with them and without, and fails for what
-    /// is found first, with them; so it is for each filter alone, and for all of them, each time in their order.
+    /// Combines the results of the filters. A node with nominated pods must fit with and without them, and the failure with
+    /// them comes first; this holds for each filter alone and for the conjunction, in the order of the filters.
     pub fn new<'a>(
         pod: String,
         nodes: impl Iterator<Item = &'a str>,
@@ -161,7 +161,7 @@ impl Explanation {
         Self { pod, alone, together }
     }
 
-    /// The lines of `explain -o jsonl`. The message is left out where kube-scheduler's own would be another.
+    /// The lines of `explain -o jsonl`. The message is omitted where kube-scheduler's would differ.
     pub fn lines(&self) -> Vec<String> {
         let alone = self.alone.iter().map(|(filter, outcome)| self.line(filter, outcome));
         let message = self.together.message.as_deref().filter(|_| self.together.cycle == Cycle::EachNode);

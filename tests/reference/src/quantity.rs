@@ -1,13 +1,13 @@
-//! Kubernetes' quantities, exact to the nanounit, with the two number formats that Go's `resource.Quantity` switches
-//! between: a 64-bit integer times a power of ten while that suffices, an unlimited decimal otherwise. They differ where
-//! a reading does not fit 64 bits: the first then reads 0, the second the low 64 bits.
+//! Kubernetes quantities, exact to the nanounit, with the two formats of Go's `resource.Quantity`: a 64-bit integer times a
+//! power of ten while that suffices, otherwise an unlimited decimal. They differ where a value does not fit 64 bits: the
+//! first then returns 0, the second the low 64 bits.
 
 use serde_json::Value;
 
 /// An amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
-    /// In nanounits. A text that is larger than this can hold is cut off.
+    /// In nanounits. Larger texts are clamped to the maximum.
     nanounits: i128,
     /// The power of ten of the 64-bit format, `None` in the unlimited one.
     scale: Option<i32>,
@@ -16,14 +16,14 @@ pub struct Quantity {
 /// Nanounits per unit, as a power of ten.
 const NANO: i32 = 9;
 
-/// Digits that always fit 64 bits: Go counts them to choose the format.
+/// Digits that always fit 64 bits: Go uses this number to choose the format.
 const SAFE_DIGITS: usize = 18;
 
 impl Quantity {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self { nanounits: 0, scale: Some(0) };
 
-    /// Reads a quantity as it is written in an object; `None` where it is none.
+    /// Reads a quantity from an object; `None` where it is invalid.
     pub fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Null => Some(Self::ZERO),
@@ -32,7 +32,7 @@ impl Quantity {
         }
     }
 
-    /// Reads a quantity from its text.
+    /// Parses a quantity.
     pub fn parse(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -53,7 +53,7 @@ impl Quantity {
 
         let amount = unit.amount(whole, fraction);
         let scale = unit.scale(whole, fraction, amount);
-        // Beyond 64 bits only binary suffixes are capped.
+        // Beyond 64 bits only values with binary suffixes are clamped.
         let cap = i128::from(i64::MAX) * power(NANO);
         let amount = if scale.is_none() && matches!(unit, Unit::Binary(_)) { amount.min(cap) } else { amount };
         Some(Self { nanounits: if negative { -amount } else { amount }, scale })
@@ -75,12 +75,12 @@ impl Quantity {
         Self { nanounits, scale }
     }
 
-    /// Whether the one amount is larger than the other.
+    /// Whether this amount is larger than another.
     pub fn exceeds(self, other: Self) -> bool {
         self.nanounits > other.nanounits
     }
 
-    /// How the amounts compare.
+    /// Compares the amounts.
     pub fn compare(self, other: Self) -> std::cmp::Ordering {
         self.nanounits.cmp(&other.nanounits)
     }
@@ -107,7 +107,7 @@ impl Quantity {
     }
 }
 
-/// What a suffix stands for.
+/// The factor of a suffix.
 enum Unit {
     /// A power of two.
     Binary(u32),
@@ -153,12 +153,12 @@ impl Unit {
         digits.div_euclid(unit) + i128::from(digits.rem_euclid(unit) != 0)
     }
 
-    /// The scale in which Go's parser keeps the number in 64 bits, if it does.
+    /// The scale in which Go's parser holds the number in 64 bits, if it does.
     fn scale(&self, whole: &str, fraction: &str, amount: i128) -> Option<i32> {
         let places = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
         let scale = match self {
             Self::Decimal(exponent) if whole.len() + fraction.len() <= SAFE_DIGITS => exponent.saturating_sub(places),
-            // 15 digits, less those written, less those that the suffix stands for.
+            // 15 digits, minus the written ones, minus those of the suffix.
             Self::Binary(bits) if fraction.is_empty() && whole.len() + (*bits as usize * 3 / 10) < 15 => 0,
             _ => return None,
         };
@@ -166,12 +166,12 @@ impl Unit {
     }
 }
 
-/// Whether an amount in nanounits is a 64-bit number of 10^scale.
+/// Whether an amount in nanounits is a 64-bit multiple of 10^scale.
 fn fits(nanounits: i128, scale: i32) -> bool {
     i64::try_from(nanounits / power(NANO.saturating_add(scale))).is_ok()
 }
 
-/// A power of ten, cut off at the largest number.
+/// A power of ten, clamped to the maximum.
 fn power(exponent: i32) -> i128 {
     u32::try_from(exponent).ok().and_then(|exponent| 10_i128.checked_pow(exponent)).unwrap_or(i128::MAX)
 }

@@ -1,4 +1,4 @@
-//! What a pod asks for and takes, and what a node gives.
+//! Requests of pods, resources that pods use on nodes, and allocatable resources of nodes.
 //!
 //! Sources: component-helpers `resource/helpers.go`, pkg/scheduler `framework/types.go`, `util/utils.go`.
 
@@ -10,28 +10,28 @@ use serde_json::Value;
 use crate::quantity::Quantity;
 use crate::selector::label_key_errors;
 
-/// Amounts as they are written and summed, before they are rounded.
+/// Exact amounts, before rounding.
 type Amounts = BTreeMap<String, Quantity>;
 
-/// Rounded amounts: `cpu` in thousandths, everything else in units.
+/// Rounded amounts: `cpu` in millicores, everything else in units.
 pub type Rounded = BTreeMap<String, i64>;
 
-/// What an incoming pod asks for: its spec alone.
+/// The requests of an incoming pod, from its spec alone.
 pub fn asked_by(pod: &Value) -> Rounded {
     rounded(&pod_requests(pod, false))
 }
 
-/// What a pod on a node takes: while it is resized, the largest of what its spec, its containers and its node say.
+/// The resources that a pod on a node uses: during a resize, the largest of spec, container statuses and allocated amounts.
 pub fn taken_by(pod: &Value) -> Rounded {
     rounded(&pod_requests(pod, true))
 }
 
-/// What a node gives; `pods` included.
+/// The allocatable resources of a node, `pods` included.
 pub fn given_by(node: &Value) -> Rounded {
     rounded(&amounts(at(node, "status.allocatable")))
 }
 
-/// Whether kube-scheduler counts a resource of this name, beside the four that it knows by name.
+/// Whether kube-scheduler counts a resource of this name as a scalar resource, besides the four built-in ones.
 fn is_scalar(name: &str) -> bool {
     let native_by_prefix = name.contains("kubernetes.io/");
     let extended = name.contains('/')
@@ -80,7 +80,7 @@ fn pod_requests(pod: &Value, with_status: bool) -> Amounts {
     for container in list(pod, "spec.containers") {
         add(&mut sum, &container_requests(pod, container, with_status));
     }
-    // Init containers run one after the other, each beside the sidecars that were started before it.
+    // Init containers run one after the other, each together with the sidecars started before it.
     let mut sidecars = Amounts::new();
     let mut init = Amounts::new();
     for container in list(pod, "spec.initContainers") {
@@ -134,7 +134,7 @@ fn container_requests(pod: &Value, container: &Value, with_status: bool) -> Amou
     }
 }
 
-/// The largest of three; what the spec says does not count where the resize is infeasible.
+/// The largest of three; the spec is ignored where the resize is infeasible.
 fn effective(pod: &Value, spec: Amounts, actuated: &Amounts, allocated: &Amounts) -> Amounts {
     let pending = list(pod, "status.conditions").iter().find(|condition| text(condition, "type") == "PodResizePending");
     let infeasible = pending.is_some_and(|condition| text(condition, "reason") == "Infeasible");
@@ -161,7 +161,7 @@ pub fn host_ports(pod: &Value) -> Vec<HostPort> {
         .collect()
 }
 
-/// Names of extended resources that a DeviceClass serves.
+/// Names of extended resources for which there is a DeviceClass.
 pub fn served_by_device_classes<'a>(classes: impl Iterator<Item = &'a Value>) -> Vec<String> {
     classes
         .flat_map(|class| {
@@ -172,7 +172,7 @@ pub fn served_by_device_classes<'a>(classes: impl Iterator<Item = &'a Value>) ->
         .collect()
 }
 
-/// The entries of a resource list by name, for callers that need one as it is written.
+/// The exact amount of a resource in a resource list.
 pub fn written(object: &Value, path: &str, resource: &str) -> Option<Quantity> {
     let (_, amount) = entries(object, path).into_iter().find(|(name, _)| *name == resource)?;
     Quantity::read(amount)

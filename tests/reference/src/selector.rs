@@ -1,4 +1,4 @@
-//! Label selectors and node selectors, with the texts in which Kubernetes refuses broken ones.
+//! Label selectors and node selectors, with Kubernetes' error texts for invalid ones.
 //!
 //! Sources: apimachinery `labels.NewRequirement`, `metav1.LabelSelectorAsSelector`, `content.IsLabelKey`;
 //! component-helpers `scheduling/corev1/nodeaffinity`.
@@ -27,14 +27,14 @@ enum Operator {
 /// A selector over labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
-    /// Matches nothing: what a missing selector means.
+    /// Matches nothing: the meaning of an absent selector.
     Nothing,
-    /// Matches where every requirement holds; everything where there are none.
+    /// Matches if every requirement holds; an empty list matches everything.
     All(Vec<Requirement>),
 }
 
 impl Selector {
-    /// The selector that an object's `LabelSelector` means, or the text that refuses it.
+    /// The selector of an object's `LabelSelector`, or its validation error.
     pub fn of(selector: &Value) -> Result<Self, String> {
         if selector.is_null() {
             return Ok(Self::Nothing);
@@ -58,12 +58,12 @@ impl Selector {
         Ok(Self::All(requirements))
     }
 
-    /// Whether it has no requirement and matches everything.
+    /// Whether it has no requirements and matches everything.
     pub fn is_everything(&self) -> bool {
         matches!(self, Self::All(requirements) if requirements.is_empty())
     }
 
-    /// The same selector, with labels that must be there as well.
+    /// The same selector with additional required labels.
     pub fn and_labels(self, labels: &[(String, String)]) -> Self {
         let Self::All(mut requirements) = self else { return self };
         requirements.extend(labels.iter().map(|(key, value)| Requirement {
@@ -74,7 +74,7 @@ impl Selector {
         Self::All(requirements)
     }
 
-    /// Whether it matches labels, a map or `Null`.
+    /// Whether it matches labels, which are a map or `Null`.
     pub fn matches(&self, labels: &Value) -> bool {
         match self {
             Self::Nothing => false,
@@ -110,12 +110,12 @@ pub fn pod_selects_node(pod: &Value, node: &Value) -> bool {
     required.is_null() || node_selector_matches(required, labels, name(node))
 }
 
-/// Whether a `NodeSelector` matches: one of its terms does. Without a node name, requirements about fields hold.
+/// Whether one term of a `NodeSelector` matches. Without a node name, requirements about fields always hold.
 pub fn node_selector_matches(selector: &Value, labels: &Value, node_name: &str) -> bool {
     list(selector, "nodeSelectorTerms").iter().any(|term| term_matches(term, labels, node_name))
 }
 
-/// A term with nothing in it, or with any requirement that is broken, matches nothing.
+/// An empty term, or one with an invalid requirement, matches nothing.
 fn term_matches(term: &Value, labels: &Value, node_name: &str) -> bool {
     let (expressions, fields) = (list(term, "matchExpressions"), list(term, "matchFields"));
     if expressions.is_empty() && fields.is_empty() {
@@ -149,7 +149,7 @@ fn term_matches(term: &Value, labels: &Value, node_name: &str) -> bool {
     matches
 }
 
-/// Whether the terms of `allowedTopologies` match labels; no terms match everything.
+/// Whether a term of `allowedTopologies` matches labels; an empty list matches everything.
 pub fn topology_terms_match(terms: &[Value], labels: &Value) -> bool {
     terms.is_empty() || terms.iter().any(|term| topology_term_matches(term, labels))
 }
@@ -163,14 +163,14 @@ fn topology_term_matches(term: &Value, labels: &Value) -> bool {
         })
 }
 
-/// Names by which required node affinity restricts the nodes that are filtered at all.
+/// The nodes to which required node affinity restricts filtering.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NamedNodes {
-    /// It does not.
+    /// No restriction.
     Unrestricted,
-    /// Every term names nodes, and these are they.
+    /// Every term names nodes; these are they.
     Only(Vec<String>),
-    /// Every term names nodes, and no node satisfies any.
+    /// Every term names nodes, and no node satisfies any term.
     None,
 }
 
@@ -202,7 +202,7 @@ pub fn nodes_named_by(pod: &Value) -> NamedNodes {
     }
 }
 
-/// Parses one requirement; all that is wrong with it is reported.
+/// Parses one requirement, and reports all of its errors.
 fn requirement(key: &str, operator: Operator, values: Vec<String>) -> Result<Requirement, Vec<String>> {
     let mut errors = Vec::new();
     let key_errors = label_key_errors(key);
@@ -241,7 +241,7 @@ fn requirement(key: &str, operator: Operator, values: Vec<String>) -> Result<Req
     }
 }
 
-/// Several errors as one text, each once.
+/// Several errors as one text, without duplicates.
 pub fn aggregate(errors: &[String]) -> String {
     let mut distinct: Vec<&str> = Vec::new();
     for error in errors {
@@ -255,10 +255,10 @@ pub fn aggregate(errors: &[String]) -> String {
     }
 }
 
-/// The longest label value, and the longest name part of a label key, in bytes.
+/// The maximum length of a label value, and of the name part of a label key, in bytes.
 const LONGEST_NAME: usize = 63;
 
-/// The longest prefix of a label key, in bytes.
+/// The maximum length of the prefix of a label key, in bytes.
 const LONGEST_PREFIX: usize = 253;
 
 const NAME_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
@@ -273,7 +273,7 @@ const PREFIX_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower 
     '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// What is wrong with a label key.
+/// The validation errors of a label key.
 pub fn label_key_errors(key: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let name = match &key.split('/').collect::<Vec<_>>()[..] {
@@ -309,7 +309,7 @@ pub fn label_key_errors(key: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with a label value.
+/// The validation errors of a label value.
 fn label_value_errors(value: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.len() > LONGEST_NAME {

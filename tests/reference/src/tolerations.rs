@@ -1,15 +1,15 @@
-//! Tolerations and taints. `Gt` and `Lt` are off in 1.36 and tolerate nothing.
+//! Tolerations and taints. The operators `Gt` and `Lt` are disabled in 1.36 and tolerate nothing.
 
 use nodesift_fixtures::json::{list, text};
 use serde_json::{Value, json};
 
-/// Whether the pod tolerates all taints of the node that keep pods out.
+/// Whether the pod tolerates all NoSchedule and NoExecute taints of the node.
 pub fn tolerates_node(pod: &Value, node: &Value) -> bool {
     let keeps_out = |taint: &&Value| matches!(text(taint, "effect"), "NoSchedule" | "NoExecute");
     list(node, "spec.taints").iter().filter(keeps_out).all(|taint| tolerates(pod, taint))
 }
 
-/// Whether the pod tolerates the taint that an unschedulable node would carry.
+/// Whether the pod tolerates the taint of an unschedulable node.
 pub fn tolerates_unschedulable(pod: &Value) -> bool {
     tolerates(pod, &json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}))
 }

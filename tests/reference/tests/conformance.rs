@@ -1,5 +1,5 @@
-//! The reference implementation against kube-scheduler: for every document in `tests/data` it gives, line by line and byte by byte, what
-//! kube-scheduler 1.36.2's own plugins gave.
+//! The reference implementation compared with kube-scheduler: for every document in `tests/data` its lines equal, byte by byte,
+//! those of kube-scheduler 1.36.2's own plugins.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
@@ -12,11 +12,11 @@ use nodesift_fixtures::{Cluster, json};
 use nodesift_reference::{FILTERS, Filter, explain};
 use serde_json::Value;
 
-/// Documents in `tests/data`, and pods in all of them: neither may go missing unnoticed.
+/// Documents in `tests/data`, and pods in all of them. Both are asserted, so that no case is lost unnoticed.
 const DOCUMENTS: usize = 28;
 const PODS: usize = 1732;
 
-/// The documents were made with the filters of the default profile before features were declared.
+/// The documents were made with the default profile's filters before node-declared features existed.
 const NOT_IN_DOCUMENTS: &str = "NodeDeclaredFeatures";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Answers on the wire, byte by byte: chunks as large as a script wants them, cut where it wants them cut.
+//! Answers as raw bytes, with the chunk sizes and cuts of the script.
 
 use std::io::{self, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -8,11 +8,11 @@ use serde_json::Value;
 /// The body of an answer, sent in chunks.
 pub(super) struct Body<'a> {
     stream: &'a TcpStream,
-    /// Bytes until the connection breaks.
+    /// Bytes until the connection is cut.
     left: Option<usize>,
-    /// Bytes of a chunk.
+    /// Bytes per chunk.
     chunk: usize,
-    /// What waits to be sent in one piece.
+    /// Bytes held back to be sent in one chunk.
     held: Option<Vec<u8>>,
 }
 
@@ -24,12 +24,12 @@ impl<'a> Body<'a> {
         Ok(Self { stream, left: cut, chunk: chunk.unwrap_or(usize::MAX).max(1), held: None })
     }
 
-    /// Holds back what is sent from now on, until it is released as one.
+    /// Holds back everything that is sent until it is released.
     pub(super) fn hold(&mut self) {
         self.held = Some(Vec::new());
     }
 
-    /// Sends what was held back.
+    /// Sends the held bytes in one chunk.
     pub(super) fn release(&mut self) -> io::Result<()> {
         match self.held.take() {
             Some(held) if !held.is_empty() => self.send(&held),
@@ -37,7 +37,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Sends some of the body. An error ends the connection, asked for or not.
+    /// Sends a part of the body. An error ends the connection, scripted or not.
     pub(super) fn send(&mut self, payload: &[u8]) -> io::Result<()> {
         if let Some(held) = &mut self.held {
             held.extend_from_slice(payload);
@@ -57,13 +57,13 @@ impl<'a> Body<'a> {
         Err(io::ErrorKind::ConnectionAborted.into())
     }
 
-    /// Ends the body in order; the connection serves the next request.
+    /// Ends the body normally; the connection serves the next request.
     pub(super) fn end(self) -> io::Result<()> {
         write(self.stream, b"0\r\n\r\n")
     }
 }
 
-/// Sends an answer that is a JSON document, whole.
+/// Sends a complete JSON answer.
 pub(super) fn answer(stream: &TcpStream, code: u16, retry_after: Option<u32>, document: &Value) -> io::Result<()> {
     let text = document.to_string();
     let retry_after = retry_after.map_or(String::new(), |seconds| format!("retry-after: {seconds}\r\n"));

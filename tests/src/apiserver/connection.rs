@@ -1,4 +1,4 @@
-//! One connection: requests are read one after the other, recorded, and answered as the store says and the script wants.
+//! One connection: requests are read one after the other, recorded, and answered from the store, with the script's faults.
 
 use std::io::{self, BufReader};
 use std::net::TcpStream;
@@ -14,16 +14,16 @@ use super::resource::{self, RESOURCES};
 use super::script::{Fault, Verb, status};
 use super::store::{Entry, Event, Stored, Version};
 
-/// How often a watch that has nothing to tell looks whether its client is still there.
+/// How often an idle watch checks whether its client is still connected.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The longest that a watch lasts where the client says nothing.
+/// Duration of a watch for which the client sets no timeout.
 const WATCH_TIME: Duration = Duration::from_secs(300);
 
-/// Entries of the history that are told at once.
+/// Entries of the history that are sent at once.
 const TOLD_AT_ONCE: usize = 1_000;
 
-/// A list as it was when its first page was asked for.
+/// The state of a list when its first page was requested.
 #[derive(Debug)]
 pub(super) struct Listed {
     version: Version,
@@ -34,11 +34,11 @@ pub(super) struct Listed {
 pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     while let Some(request) = request::read(&mut reader)? {
-        // Before it is counted: whoever waits for a watch by its number can end or cut it from then on.
+        // Before the request is counted, so that a test that waits for the watch can end or cut it.
         let watched = request.is_watch().then_some(request.kind).filter(|kind| !kind.is_empty());
         let endings = watched.map_or(0, |kind| shared.store().endings(resource::place(kind)));
         let faults = {
-            // At once: who sees that there is a watch may say what the next one is to meet.
+            // Under the same lock: a test that sees this watch can script the fault of the next one.
             let mut script = shared.script();
             shared.watched(number, watched);
             shared.record(request.clone());
@@ -99,7 +99,7 @@ fn list(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault]
     body.end()
 }
 
-/// One page as its text.
+/// One page as text.
 fn page(shared: &Shared, request: &Request, listed: &Listed, token: Token) -> String {
     let limit = request.parameter("limit").parse().ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let rest = listed.objects.get(token.offset..).unwrap_or_default();
@@ -128,16 +128,16 @@ fn body_of<'a>(stream: &'a TcpStream, faults: &[Fault]) -> io::Result<Body<'a>> 
     Body::begin(stream, cut, chunk)
 }
 
-/// Where a watch stands.
+/// The state of a watch.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// Its connection.
     connection: u64,
-    /// How often watches of its kind had been ended when it was asked for.
+    /// How often watches of its kind had been ended when it was requested.
     endings: usize,
 }
 
-/// Tells what happens until it is time to end, or until watches of the kind are ended.
+/// Sends events until its timeout, or until watches of the kind are ended.
 fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault], here: Place) -> io::Result<()> {
     let place = resource::place(request.kind);
     let mut telling = Telling {
@@ -160,7 +160,7 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
     let asked = request.parameter("timeoutSeconds").parse().map_or(WATCH_TIME, Duration::from_secs);
     let end = Instant::now() + shared.watch_time().map_or(asked, |most| most.min(asked));
 
-    // Nobody may take it for a watch that goes on once its client has seen its end.
+    // Unregistered before its end is sent: a client that has seen the end must not find it open.
     let end_of = |telling: Telling<'_>| {
         shared.watched(here.connection, None);
         telling.body.end()
@@ -227,7 +227,7 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
         }
         let is_ended = shared.store().endings(place) > here.endings;
         if is_ended || Instant::now() >= end {
-            // As a real server does it: the last word of a watch says where the next one begins.
+            // As a real server does: the last bookmark of a watch names the version from which to resume.
             telling.bookmark(position, false)?;
             return end_of(telling);
         }
@@ -237,12 +237,12 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
     }
 }
 
-/// A watch that tells what happened.
+/// A watch that sends events.
 struct Telling<'a> {
     shared: &'a Shared,
     place: usize,
     body: Body<'a>,
-    /// Events so far.
+    /// Number of events sent.
     told: usize,
     silent_after: Option<usize>,
     expired_after: Option<usize>,
@@ -306,7 +306,7 @@ fn line(kind: &str, object: &str) -> String {
     format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
 }
 
-/// Says nothing more, and does not end the connection: until the client gives up, or the server does.
+/// Sends nothing more and does not close, until the client or the server does.
 fn hang(shared: &Shared, stream: &TcpStream) -> io::Result<()> {
     while !shared.is_over() && !body::is_closed(stream) {
         std::thread::park_timeout(LOOK);
@@ -314,7 +314,7 @@ fn hang(shared: &Shared, stream: &TcpStream) -> io::Result<()> {
     Err(io::ErrorKind::ConnectionAborted.into())
 }
 
-/// Waits on purpose: a late answer is the fault that is wanted.
+/// Waits: the fault is a late answer.
 fn pause(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {

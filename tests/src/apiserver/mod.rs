@@ -1,14 +1,14 @@
-//! A scripted API server on loopback: lists with pages and watches with bookmarks over a store that keeps every version,
-//! and faults where a script wants them.
+//! A scripted API server on loopback: lists with pages and watches with bookmarks over a store with all versions, and
+//! scripted faults.
 //!
-//! Written over plain sockets, one thread a connection, because what it is for is what no server library does: to cut a
-//! body at a byte, to fall silent without an end, to go back in time. Nothing in it is shared with the sidecar.
+//! Written over plain sockets with one thread per connection, because no server library can do what it must: cut a body at any
+//! byte, stop sending without closing, go back in time. It shares no code with the sidecar.
 //!
-//! - [`ApiServer`]: start here. It serves until it is dropped, and remembers every request.
-//! - [`store`]: the objects, their history, one counter of versions; what was there at any version.
-//! - [`script`]: which request meets which fault.
-//! - [`request`], [`resource`]: what was asked, and what can be asked for.
-//! - `connection` and `body`: how it is answered.
+//! - [`ApiServer`]: start here. It serves until it is dropped, and records every request.
+//! - [`store`]: the objects, their history, one version counter; the objects at any version.
+//! - [`script`]: which request gets which fault.
+//! - [`request`], [`resource`]: recorded requests, and the kinds that are served.
+//! - `connection` and `body`: the answers.
 
 mod body;
 mod connection;
@@ -36,7 +36,7 @@ use script::Script;
 pub use script::{Fault, Verb};
 use store::{Entry, Store, Version};
 
-/// How many lists are kept for their next pages; a later request for a page is answered with 410.
+/// Number of lists stored for their next pages; a request for a page of an older one is answered with 410.
 const LISTS_KEPT: usize = 64;
 
 /// An API server that serves until it is dropped.
@@ -50,7 +50,7 @@ pub struct ApiServer {
 }
 
 impl ApiServer {
-    /// A server without objects, on a port of its own.
+    /// A server without objects, on a new port.
     pub fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port of loopback");
         let address = listener.local_addr().expect("a bound address");
@@ -70,7 +70,7 @@ impl ApiServer {
         &self.kubeconfig
     }
 
-    /// Changes the store as one step, and wakes the watches.
+    /// Changes the store in one step, and wakes the watches.
     pub fn change<T>(&self, change: impl FnOnce(&mut Store) -> T) -> T {
         let result = change(&mut self.shared.store());
         self.shared.changed.iter().for_each(Condvar::notify_all);
@@ -92,7 +92,7 @@ impl ApiServer {
         version
     }
 
-    /// Looks at the store.
+    /// Reads the store.
     pub fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
         look(&self.shared.store())
     }
@@ -102,22 +102,22 @@ impl ApiServer {
         change(&mut self.shared.script())
     }
 
-    /// The next request of a sort meets a fault.
+    /// The next request of this kind and verb gets a fault.
     pub fn next(&self, kind: &'static str, verb: Verb, fault: Fault) {
         self.script(|script| script.next(kind, verb, fault));
     }
 
-    /// No request meets a fault any more; connections that have met one stay as they are.
+    /// Removes all faults; connections that already have one are unchanged.
     pub fn clear_faults(&self) {
         self.script(Script::clear_faults);
     }
 
-    /// No watch lasts longer than this from now on, whatever its client asks for.
+    /// Limits the duration of watches from now on, whatever their clients request.
     pub fn end_watches_after(&self, time: Duration) {
         *lock(&self.shared.watch_time) = Some(time);
     }
 
-    /// From now on every watch tells a bookmark after each such time without an event; a real server does so once a minute.
+    /// From now on every watch sends a bookmark after this time without an event; a real server does so once a minute.
     pub fn bookmark_every(&self, time: Duration) {
         *lock(&self.shared.bookmark_period) = Some(time);
     }
@@ -127,39 +127,39 @@ impl ApiServer {
         lock(&self.shared.requests).clone()
     }
 
-    /// How many requests there were that are like this.
+    /// The number of requests for which `like` is true.
     pub fn count(&self, like: impl Fn(&Request) -> bool) -> usize {
         lock(&self.shared.requests).iter().filter(|request| like(request)).count()
     }
 
-    /// Whether a watch of a kind is under way.
+    /// Whether a watch of a kind is open.
     pub fn is_watched(&self, kind: &str) -> bool {
         let _script = self.shared.script();
         lock(&self.shared.connections).values().any(|connection| connection.watched == Some(kind))
     }
 
-    /// Breaks all connections.
+    /// Cuts all connections.
     pub fn cut(&self) {
         self.cut_those(|_| true);
     }
 
-    /// Breaks the connections on which a kind is watched.
+    /// Cuts the connections on which a kind is watched.
     pub fn cut_watches(&self, kind: &str) {
         self.cut_those(|connection| connection.watched == Some(kind));
     }
 
     fn cut_those(&self, which: impl Fn(&Connection) -> bool) {
         for connection in lock(&self.shared.connections).values().filter(|connection| which(connection)) {
-            // One that is closed already is cut as well.
+            // Fails if the connection is already closed.
             let _ = connection.stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// Ends the watches of a kind in order, after a bookmark that is newer than all that they have told.
+    /// Ends the watches of a kind normally, after a bookmark that is newer than all of their events.
     pub fn end_watches(&self, kind: &str) {
         let place = resource::place(kind);
         {
-            // Under one lock, so that a watch that sees the end sees the bookmark as well.
+            // Under one lock, so that a watch that sees the end also sees the bookmark.
             let mut store = self.shared.store();
             store.bookmark(kind);
             store.end_watches(place);
@@ -167,16 +167,16 @@ impl ApiServer {
         self.shared.wake(place);
     }
 
-    /// Stops: connections are closed, and the port is no longer listened on.
+    /// Stops: closes all connections and the port.
     pub fn go_down(&self) {
         self.shared.turn(Listening::Ending);
-        // Wakes the one who listens; whether it is still there does not matter.
+        // Wakes the accepting thread, if it still runs.
         let _ = TcpStream::connect(self.address);
         self.shared.wait_for(Listening::No);
         self.cut();
     }
 
-    /// Comes back, at the same address.
+    /// Starts again at the same address.
     pub fn come_up(&self) {
         self.shared.turn(Listening::Beginning);
         self.shared.wait_for(Listening::Yes);
@@ -204,7 +204,7 @@ fn configuration(address: SocketAddr) -> Value {
     })
 }
 
-/// Whether the port is listened on.
+/// Whether the port is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Listening {
     #[default]
@@ -215,19 +215,19 @@ enum Listening {
     Over,
 }
 
-/// A connection that is open.
+/// An open connection.
 #[derive(Debug)]
 struct Connection {
     stream: TcpStream,
-    /// The kind that is watched on it now.
+    /// The kind that is currently watched on it.
     watched: Option<&'static str>,
 }
 
-/// What the connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 struct Shared {
     store: Mutex<Store>,
-    /// By place of the kind: its objects changed.
+    /// By index of the kind: notified when its objects change.
     changed: Vec<Condvar>,
     script: Mutex<Script>,
     requests: Mutex<Vec<Request>>,
@@ -279,7 +279,7 @@ impl Shared {
         *lock(&self.bookmark_period)
     }
 
-    /// Says what is watched on a connection.
+    /// Records what is watched on a connection.
     fn watched(&self, connection: u64, kind: Option<&'static str>) {
         if let Some(connection) = lock(&self.connections).get_mut(&connection) {
             connection.watched = kind;
@@ -292,7 +292,7 @@ impl Shared {
         }
     }
 
-    /// What a watch is told after a version, and the version of the store; waits for something to tell.
+    /// The entries of a watch after a version, and the version of the store; waits until there is an entry.
     fn after(&self, place: usize, version: Version, most: usize, wait: Duration) -> (Vec<Entry>, Version) {
         let store = self.store();
         let entries = store.after(place, version, most);
@@ -329,11 +329,11 @@ impl Shared {
     fn wait_for(&self, wanted: Listening) {
         let waiting = self.turned.wait_timeout_while(lock(&self.listening), timeout::limit(), |now| *now != wanted);
         let (now, _) = waiting.unwrap_or_else(PoisonError::into_inner);
-        assert_eq!(*now, wanted, "the scripted server does not turn");
+        assert_eq!(*now, wanted, "the scripted server does not change its state");
     }
 }
 
-/// Accepts connections, and goes and comes as it is told.
+/// Accepts connections, and closes and opens the port as requested.
 fn accept(shared: &Arc<Shared>, mut listener: TcpListener, address: SocketAddr) {
     loop {
         if let Ok((stream, _)) = listener.accept() {
@@ -364,14 +364,14 @@ fn connect(shared: &Arc<Shared>, stream: TcpStream) {
     lock(&shared.connections).insert(number, Connection { stream: kept, watched: None });
     let shared = Arc::clone(shared);
     std::thread::spawn(move || {
-        // How a connection ends is the client's business, or the script's.
+        // Connections may end with an error, by the client or by the script.
         let _ = connection::serve(&shared, number, &stream);
         lock(&shared.connections).remove(&number);
         let _ = stream.shutdown(Shutdown::Both);
     });
 }
 
-/// A test that failed with a lock held leaves plain values behind.
+/// A poisoned lock is used: a failed test leaves consistent plain values.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! A request as it was received, recorded with its time for tests.
+//! A received request, recorded with its time.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -7,17 +7,17 @@ use std::time::Instant;
 use super::resource;
 use super::script::Verb;
 
-/// The longest line of a head that is read; what is longer is no client of ours.
+/// The longest accepted line of a head, in bytes.
 const LINE_BYTES: usize = 64 * 1024;
 
 /// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// When its head had arrived.
+    /// When its head was complete.
     pub at: Instant,
-    /// The kind that it is about; empty where its path names none.
+    /// The kind in its path; empty where there is none.
     pub kind: &'static str,
-    /// What it asks for.
+    /// Its operation.
     pub verb: Verb,
     /// Its path, without the query.
     pub path: String,
@@ -26,28 +26,28 @@ pub struct Request {
 }
 
 impl Request {
-    /// A parameter; the empty text where it is not given.
+    /// A query parameter; empty where it is absent.
     pub fn parameter(&self, name: &str) -> &str {
         self.query.get(name).map_or("", String::as_str)
     }
 
-    /// Whether a parameter is given as true.
+    /// Whether a query parameter is true.
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.parameter(name), "true" | "1")
     }
 
-    /// Whether it asks for the first page of a list.
+    /// Whether it requests the first page of a list.
     pub fn is_list(&self) -> bool {
         self.verb == Verb::List(1)
     }
 
-    /// Whether it asks for a watch.
+    /// Whether it requests a watch.
     pub fn is_watch(&self) -> bool {
         self.verb == Verb::Watch
     }
 }
 
-/// Reads the head of the next request; none where the connection has ended. Requests have no body here.
+/// Reads the head of the next request; `None` where the connection has ended. Requests have no body.
 pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let Some(first) = line(reader)? else { return Ok(None) };
     while line(reader)?.is_some_and(|line| !line.is_empty()) {}
@@ -73,12 +73,12 @@ pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     Ok(Some(request))
 }
 
-/// Where a list goes on: the value of `continue`.
+/// The continue token of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
-    /// The list, as it was when its first page was asked for.
+    /// The number of the list, whose objects are fixed at its first page.
     pub(super) list: u64,
-    /// The first object of the next page.
+    /// The index of the first object of the next page.
     pub(super) offset: usize,
     /// The number of the next page, from 1.
     pub(super) page: usize,
@@ -118,7 +118,7 @@ fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     }
 }
 
-/// Without percent signs and pluses.
+/// Decodes percent encoding and plus signs.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
@@ -146,7 +146,7 @@ mod tests {
         let request = read(&mut text).unwrap().unwrap();
         assert_eq!((request.kind, request.verb), ("Pod", Verb::Watch));
         assert_eq!((request.parameter("resourceVersion"), request.parameter("a")), ("7", "/b c"));
-        assert_eq!(text, b"GET", "the next request is left");
+        assert_eq!(text, b"GET", "the next request is not consumed");
         assert!(read(&mut text).unwrap().is_none());
     }
 

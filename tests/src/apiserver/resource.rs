@@ -1,17 +1,17 @@
 //! The kinds that the scripted server serves, and their paths.
 
-/// One kind as an API server serves it.
+/// A kind as an API server serves it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// `kind` of its objects.
+    /// The `kind` of its objects.
     pub kind: &'static str,
-    /// `apiVersion` of its objects.
+    /// The `apiVersion` of its objects.
     pub api_version: &'static str,
     /// The last part of its path.
     pub plural: &'static str,
 }
 
-/// Every kind that is served; [`place`] is an index into it.
+/// Every served kind; [`place`] is an index into it.
 pub const RESOURCES: [Resource; 15] = [
     resource("Node", "v1", "nodes"),
     resource("Pod", "v1", "pods"),
@@ -34,13 +34,13 @@ const fn resource(kind: &'static str, api_version: &'static str, plural: &'stati
     Resource { kind, api_version, plural }
 }
 
-/// The place of a kind in [`RESOURCES`].
+/// The index of a kind in [`RESOURCES`].
 pub fn place(kind: &str) -> usize {
     let found = RESOURCES.iter().position(|resource| resource.kind == kind);
-    found.unwrap_or_else(|| panic!("the scripted server serves no {kind}"))
+    found.unwrap_or_else(|| panic!("the scripted server does not serve {kind}"))
 }
 
-/// The resource that a path asks for: `/api/v1/…` of the core group, `/apis/<group>/<version>/…` of any other.
+/// The resource of a path: `/api/v1/…` for the core group, `/apis/<group>/<version>/…` for any other.
 pub fn at_path(path: &str) -> Option<&'static Resource> {
     let (api_version, plural) = match path.strip_prefix("/apis/") {
         Some(rest) => rest.rsplit_once('/')?,

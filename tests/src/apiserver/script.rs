@@ -1,6 +1,6 @@
-//! The fault script: which request meets which fault.
+//! The fault script: which request gets which fault.
 //!
-//! Requests are counted by kind and [`Verb`] from 0; a [`Rule`] says from which on how many of them meet a [`Fault`].
+//! Requests are numbered by kind and [`Verb`] from 0. A [`Rule`] has the range of numbers that get a [`Fault`].
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::store::Version;
 
-/// What is asked for.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// A page of a list, by its number from 1.
@@ -19,10 +19,10 @@ pub enum Verb {
     Watch,
 }
 
-/// What goes wrong with a request.
+/// A fault of a request.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// Answered with a status and a `Status` object, and nothing else.
+    /// Answered only with a status and a `Status` object.
     Status {
         /// The HTTP status.
         code: u16,
@@ -31,33 +31,33 @@ pub enum Fault {
         /// The header `Retry-After`, in seconds.
         retry_after: Option<u32>,
     },
-    /// A watch ends with an event of type ERROR and status 410 after so many events.
+    /// A watch ends with an event of type ERROR and status 410 after this number of events.
     ExpiredAfter(usize),
-    /// A list is answered as it was at an older version.
+    /// A list has the objects of an older version.
     Stale(Version),
-    /// The connection breaks after so many bytes of the body.
+    /// The connection is cut after this number of bytes of the body.
     Cut(usize),
-    /// The body comes in chunks of so many bytes.
+    /// The body is sent in chunks of this number of bytes.
     Chunks(usize),
-    /// A watch tells what happened at once in one chunk.
+    /// A watch sends all pending events in one chunk.
     Together,
-    /// A watch tells every event twice.
+    /// A watch sends every event twice.
     Twice,
-    /// A watch falls silent after so many events: neither a byte nor an end of the connection.
+    /// A watch stops sending after this number of events, without closing the connection.
     SilentAfter(usize),
-    /// No answer at all, and no end of the connection.
+    /// No answer, and the connection is not closed.
     Hang,
-    /// The answer begins so late.
+    /// The answer starts after this time.
     Late(Duration),
 }
 
 impl Fault {
-    /// 410: the version is too old, or the list's pages are.
+    /// 410: the version, or the continue token of a list, has expired.
     pub fn expired() -> Self {
         Self::status(410, "Expired", "The provided continue parameter or resource version is too old")
     }
 
-    /// 429, to be retried after so many seconds.
+    /// 429, to be retried after this number of seconds.
     pub fn too_many_requests(retry_after: u32) -> Self {
         let mut fault = Self::status(429, "TooManyRequests", "too many requests, please try again later");
         if let Self::Status { retry_after: header, .. } = &mut fault {
@@ -81,7 +81,7 @@ impl Fault {
         Self::status(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
     }
 
-    /// 504 with the cause by which clients know that the server's cache lags behind what they ask for.
+    /// 504 with the cause that tells clients that the server's watch cache lags behind the requested version.
     pub fn too_large_version() -> Self {
         let mut fault = Self::status(504, "Timeout", "Timeout: Too large resource version: 99999, current: 1");
         if let Self::Status { status, .. } = &mut fault {
@@ -102,10 +102,10 @@ pub(super) fn status(code: u16, reason: &str, message: &str) -> Value {
            "message": message, "reason": reason, "code": code})
 }
 
-/// Which requests meet a fault.
+/// A fault and the requests that get it.
 #[derive(Debug, Clone)]
 struct Rule {
-    /// Any kind, where there is none.
+    /// `None` means any kind.
     kind: Option<&'static str>,
     verb: Option<Verb>,
     /// Numbers of requests of this kind and verb.
@@ -113,7 +113,7 @@ struct Rule {
     fault: Fault,
 }
 
-/// The rules, and how many requests of each sort there were.
+/// The rules, and the number of requests by kind and verb.
 #[derive(Debug, Default)]
 pub struct Script {
     rules: Vec<Rule>,
@@ -121,33 +121,33 @@ pub struct Script {
 }
 
 impl Script {
-    /// The next request of this sort meets the fault.
+    /// The next request of this kind and verb gets the fault.
     pub fn next(&mut self, kind: &'static str, verb: Verb, fault: Fault) {
         let number = self.count(kind, verb);
         self.at(kind, verb, number..number + 1, fault);
     }
 
-    /// Requests of this sort meet the fault, by number from 0 since the server was started.
+    /// Requests of this kind and verb get the fault, by number from 0 since the start of the server.
     pub fn at(&mut self, kind: &'static str, verb: Verb, numbers: Range<usize>, fault: Fault) {
         self.rules.push(Rule { kind: Some(kind), verb: Some(verb), numbers, fault });
     }
 
-    /// Every request of a sort meets the fault, of any kind or any verb where none is named, until [`Self::clear_faults`].
+    /// Every request of this kind and verb gets the fault until [`Self::clear_faults`]; `None` means any.
     pub fn always(&mut self, kind: Option<&'static str>, verb: Option<Verb>, fault: Fault) {
         self.rules.push(Rule { kind, verb, numbers: 0..usize::MAX, fault });
     }
 
-    /// No request meets a fault any more.
+    /// Removes all faults.
     pub fn clear_faults(&mut self) {
         self.rules.clear();
     }
 
-    /// How many requests of a sort there were.
+    /// The number of requests of this kind and verb.
     pub fn count(&self, kind: &'static str, verb: Verb) -> usize {
         self.counts.get(&(kind, verb)).copied().unwrap_or_default()
     }
 
-    /// Counts a request, and tells what it meets.
+    /// Counts a request, and returns its faults.
     pub(super) fn meet(&mut self, kind: &'static str, verb: Verb) -> Vec<Fault> {
         let count = self.counts.entry((kind, verb)).or_default();
         let number = *count;

@@ -1,7 +1,7 @@
-//! What the scripted server knows: objects, one counter of versions, and the history of everything that ever happened.
+//! The objects of the scripted server, one version counter, and the complete history of changes.
 //!
-//! Tests compare with it, so it is written as simply as possible: every change is an [`Entry`] appended to one list,
-//! and what was there at a version is found by playing that list from its beginning.
+//! Tests compare with it, so it is as simple as possible: every change is an [`Entry`] appended to one list, and the objects
+//! at a version are found by applying the list from its start.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,43 +10,43 @@ use serde_json::{Value, json};
 
 use super::resource::{self, RESOURCES};
 
-/// A version: etcd's counter, raised by every change of any object.
+/// A version: a counter like etcd's revision, incremented by every change of any object.
 pub type Version = u64;
 
 /// An object as it is stored.
 #[derive(Debug)]
 pub struct Stored {
-    /// `namespace/name`, or the name of what is in no namespace.
+    /// `namespace/name`, or the name for objects without a namespace.
     pub key: String,
-    /// Its JSON without `kind` and `apiVersion`, as it stands in a list.
+    /// Its JSON without `kind` and `apiVersion`, as in a list.
     pub text: String,
 }
 
-/// What happened.
+/// A change, or a message to watches.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// An object appeared.
+    /// An object was created.
     Added(Arc<Stored>),
     /// An object changed.
     Modified(Arc<Stored>),
-    /// An object is gone; its last state, with the version of its end.
+    /// An object was deleted: its last state, with the version of the deletion.
     Deleted(Arc<Stored>),
-    /// Nothing: a watch is told how far the counter is.
+    /// No change: watches get a bookmark with the current version.
     Bookmark,
-    /// A line that a watch is sent as it is, whatever it says. It changes nothing.
+    /// A line that is sent to watches unchanged. It changes no object.
     Line(Arc<str>),
 }
 
-/// Something that happened at a version.
+/// An event and its version.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The counter after it.
+    /// The version after it.
     pub version: Version,
-    /// Of which kind: its place in [`RESOURCES`].
+    /// The index of its kind in [`RESOURCES`].
     pub place: usize,
-    /// What.
+    /// The event.
     pub event: Event,
-    /// No watch ever hears of it.
+    /// Whether it is never sent to a watch.
     pub lost: bool,
 }
 
@@ -60,11 +60,11 @@ pub struct Store {
     objects: Vec<Objects>,
     history: Vec<Entry>,
     compacted: Version,
-    /// What stands before the digits of a version; empty in a real API server.
+    /// The prefix of versions as text; empty in a real API server.
     version_prefix: &'static str,
     /// The number in the next UID.
     next_uid: u64,
-    /// By place of the kind: how often its watches were ended.
+    /// By index of the kind: how often its watches were ended.
     endings: Vec<usize>,
 }
 
@@ -82,23 +82,23 @@ impl Store {
         self.version
     }
 
-    /// From here on versions are texts that cannot be compared, as KEP-5504 allows nobody to assume otherwise.
+    /// From now on versions are texts that cannot be compared; KEP-5504 requires clients to handle these.
     pub fn make_versions_opaque(&mut self) {
         self.version_prefix = "opaque-";
     }
 
-    /// How a version is written.
+    /// The text of a version.
     pub fn written(&self, version: Version) -> String {
         format!("{}{version}", self.version_prefix)
     }
 
-    /// A version as it was written.
+    /// The version of a text.
     pub fn read(&self, text: &str) -> Option<Version> {
         text.strip_prefix(self.version_prefix).unwrap_or(text).parse().ok()
     }
 
-    /// Creates or changes an object: its `kind` says where it belongs, its version is the new one, and an object without a
-    /// UID gets one that no other ever has. Returns the version.
+    /// Creates or changes an object of the given `kind`. It gets the new version, and a new UID if it has none. Returns the
+    /// version.
     pub fn apply(&mut self, mut object: Value) -> Version {
         let place = resource::place(object["kind"].as_str().unwrap_or_default());
         let key = key(&object);
@@ -115,12 +115,12 @@ impl Store {
         self.version
     }
 
-    /// Deletes an object, if it is there. Returns the version.
+    /// Deletes an object if it exists. Returns the version.
     pub fn delete(&mut self, kind: &str, key: &str) -> Version {
         self.remove(kind, key, false)
     }
 
-    /// Deletes an object without telling any watch.
+    /// Deletes an object without sending the event to any watch.
     pub fn delete_unheard(&mut self, kind: &str, key: &str) -> Version {
         self.remove(kind, key, true)
     }
@@ -136,14 +136,14 @@ impl Store {
         self.version
     }
 
-    /// Sends every watch of the kind a bookmark. The counter rises as if objects of another kind had changed.
+    /// Sends every watch of the kind a bookmark. The version increases as by a change of another kind.
     pub fn bookmark(&mut self, kind: &str) -> Version {
         self.version += 1;
         self.happened(resource::place(kind), Event::Bookmark, false);
         self.version
     }
 
-    /// Sends every watch of the kind a line as it is. The counter rises, so that no watch is sent it twice.
+    /// Sends every watch of the kind a line unchanged. The version increases, so that no watch gets it twice.
     pub fn say(&mut self, kind: &str, line: &str) -> Version {
         self.version += 1;
         self.happened(resource::place(kind), Event::Line(line.into()), false);
@@ -156,7 +156,7 @@ impl Store {
         }
     }
 
-    /// How often watches of a kind were ended; one that sees more than when it began is over.
+    /// How often watches of a kind were ended. A watch ends when this exceeds the value at its start.
     pub(super) fn endings(&self, place: usize) -> usize {
         self.endings.get(place).copied().unwrap_or_default()
     }
@@ -169,14 +169,14 @@ impl Store {
         let version: Version = version.expect("a recorded version is a number");
         self.version = self.version.max(version);
         let place = resource::place(&kind);
-        // Written as it was recorded, managed fields and all.
+        // As recorded, managed fields included.
         let stored = |object: &mut Value| Arc::new(Stored::new(object.take()));
         let event = match recorded["type"].as_str() {
             Some("ADDED") => Event::Added(stored(&mut object)),
             Some("MODIFIED") => Event::Modified(stored(&mut object)),
             Some("DELETED") => Event::Deleted(stored(&mut object)),
             Some("BOOKMARK") => Event::Bookmark,
-            other => panic!("an event of type {other:?} was recorded"),
+            other => panic!("a recorded event has the unknown type {other:?}"),
         };
         self.happened(place, event, false);
     }
@@ -194,13 +194,13 @@ impl Store {
         format!("00000000-0000-4000-8000-{:012}", self.next_uid)
     }
 
-    /// Forgets how things came to be, as etcd does by and by: a watch cannot begin before this any more.
+    /// Compacts the history like etcd: watches can only start from the current version on.
     pub fn compact(&mut self) {
         self.compacted = self.version;
     }
 
-    /// Forgets how things came to be as they were at a version, and frees the memory; what came later is kept, so that a
-    /// watch which has heard of that version goes on, or begins again, without a gap.
+    /// Compacts the history up to a version, and frees the memory. Later entries are retained, so that a watch at that version
+    /// continues or resumes without a gap.
     pub fn truncate(&mut self, version: Version) {
         self.compacted = self.compacted.max(version);
         let mut history = Vec::new();
@@ -212,22 +212,22 @@ impl Store {
         self.history = history;
     }
 
-    /// The oldest version that a watch can begin at.
+    /// The oldest version from which a watch can start.
     pub fn compacted(&self) -> Version {
         self.compacted
     }
 
-    /// The objects of a kind as they are.
+    /// The current objects of a kind.
     pub fn now(&self, kind: &str) -> &Objects {
         self.of_place(resource::place(kind))
     }
 
-    #[allow(clippy::indexing_slicing, reason = "there is a map for every place")]
+    #[allow(clippy::indexing_slicing, reason = "there is a map for every kind")]
     pub(super) fn of_place(&self, place: usize) -> &Objects {
         &self.objects[place]
     }
 
-    /// The objects of a kind as they were at a version.
+    /// The objects of a kind at a version.
     pub fn at(&self, place: usize, version: Version) -> Objects {
         let mut objects = Objects::new();
         let until = self.history.iter().filter(|entry| entry.place == place && entry.version <= version);
@@ -235,12 +235,12 @@ impl Store {
         objects
     }
 
-    /// The objects of a kind as they were at a version, whole.
+    /// The objects of a kind at a version, with `kind` and `apiVersion`.
     pub fn objects_at(&self, kind: &str, version: Version) -> Vec<Value> {
         self.at(resource::place(kind), version).values().map(|stored| whole(kind, stored)).collect()
     }
 
-    /// All objects of all kinds as they are, whole.
+    /// All current objects, with `kind` and `apiVersion`.
     pub fn objects(&self) -> Vec<Value> {
         let of_kind = |(resource, objects): (&resource::Resource, &Objects)| {
             objects.values().map(|stored| whole(resource.kind, stored)).collect::<Vec<_>>()
@@ -248,7 +248,7 @@ impl Store {
         RESOURCES.iter().zip(&self.objects).flat_map(of_kind).collect()
     }
 
-    /// What a watch of a kind is told after a version, `most` entries at once.
+    /// The entries for a watch of a kind after a version, at most `most`.
     pub(super) fn after(&self, place: usize, version: Version, most: usize) -> Vec<Entry> {
         let start = self.history.partition_point(|entry| entry.version <= version);
         let later = self.history.get(start..).unwrap_or_default().iter();
@@ -256,7 +256,7 @@ impl Store {
     }
 }
 
-/// Brings objects to where they are after an event.
+/// Applies an event to objects.
 fn play(objects: &mut Objects, event: &Event) {
     match event {
         Event::Added(stored) | Event::Modified(stored) => {
@@ -279,7 +279,7 @@ impl Stored {
         Self { key, text: object.to_string() }
     }
 
-    /// With `kind` and `apiVersion`, as it stands in an event.
+    /// With `kind` and `apiVersion`, as in an event.
     pub(super) fn whole(&self, place: usize) -> String {
         let Some(resource) = RESOURCES.get(place) else { return self.text.clone() };
         let fields = self.text.strip_prefix('{').unwrap_or(&self.text);
@@ -288,14 +288,14 @@ impl Stored {
 }
 
 fn value(stored: &Stored) -> Value {
-    serde_json::from_str(&stored.text).expect("what is stored is JSON")
+    serde_json::from_str(&stored.text).expect("stored objects are JSON")
 }
 
 fn whole(kind: &str, stored: &Stored) -> Value {
-    serde_json::from_str(&stored.whole(resource::place(kind))).expect("what is stored is JSON")
+    serde_json::from_str(&stored.whole(resource::place(kind))).expect("stored objects are JSON")
 }
 
-/// `namespace/name`, or the name of what is in no namespace.
+/// `namespace/name`, or the name for objects without a namespace.
 pub fn key(object: &Value) -> String {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     match text("namespace") {
@@ -330,7 +330,7 @@ mod tests {
         );
         assert!(labels(gone).is_empty() && store.now("Pod").is_empty());
         let pods = resource::place("Pod");
-        assert_eq!(store.after(pods, first, 9).len(), 1, "the end of the pod is not told");
+        assert_eq!(store.after(pods, first, 9).len(), 1, "the deletion of the pod is not sent");
         assert_eq!(store.objects()[0]["kind"], "Node");
     }
 

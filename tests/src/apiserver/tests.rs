@@ -1,4 +1,4 @@
-//! The scripted server as a client sees it, byte by byte where that is what counts.
+//! The scripted server from a client's side, as raw bytes where these matter.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ fn pod(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": name}, "spec": {}})
 }
 
-/// Sends a request on a connection of its own.
+/// Sends a request on a new connection.
 fn ask(server: &ApiServer, target: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(timeout::limit())).unwrap();
@@ -20,7 +20,7 @@ fn ask(server: &ApiServer, target: &str) -> BufReader<TcpStream> {
     BufReader::new(stream)
 }
 
-/// The head of an answer, its lines in one text.
+/// The head of an answer as one text.
 fn head(reader: &mut BufReader<TcpStream>) -> String {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -29,7 +29,7 @@ fn head(reader: &mut BufReader<TcpStream>) -> String {
     head
 }
 
-/// The next chunk; none at the end of the body, an error where the connection breaks.
+/// The next chunk; `None` at the end of the body, an error if the connection breaks.
 fn chunk(reader: &mut BufReader<TcpStream>) -> Result<Option<String>, String> {
     let mut length = String::new();
     reader.read_line(&mut length).map_err(|error| error.to_string())?;
@@ -109,7 +109,7 @@ fn a_watch_tells_what_came_after_its_version_and_ends_in_time_with_a_bookmark() 
     is(&event(&mut watch), "MODIFIED", "a");
     is(&event(&mut watch), "DELETED", "before");
     is(&event(&mut watch), "BOOKMARK", "");
-    assert_eq!(chunk(&mut watch), Ok(None), "it ends in order");
+    assert_eq!(chunk(&mut watch), Ok(None), "the watch ends without an error");
 }
 
 #[test]
@@ -141,7 +141,11 @@ fn faults_are_met_by_the_requests_that_they_were_written_for() {
     let mut refused = ask(&server, "/api/v1/pods");
     let head = head(&mut refused);
     assert!(head.starts_with("HTTP/1.1 429 ") && head.contains("retry-after: 7\r\n"), "{head}");
-    assert_eq!(document(&server, "/api/v1/pods")["items"].as_array().unwrap().len(), 1, "the next one meets nothing");
+    assert_eq!(
+        document(&server, "/api/v1/pods")["items"].as_array().unwrap().len(),
+        1,
+        "the next request has no fault"
+    );
 
     server.apply(pod("b"));
     server.next("Pod", Verb::List(1), Fault::Stale(version));
@@ -150,7 +154,7 @@ fn faults_are_met_by_the_requests_that_they_were_written_for() {
     server.next("Pod", Verb::Watch, Fault::Cut(10));
     let mut cut = watch(&server, "resourceVersion=1");
     assert_eq!(chunk(&mut cut).unwrap().unwrap().len(), 10);
-    assert!(chunk(&mut cut).is_err(), "no end in order");
+    assert!(chunk(&mut cut).is_err(), "the body is truncated");
 
     server.next("Pod", Verb::Watch, Fault::Chunks(7));
     let mut chunked = watch(&server, "resourceVersion=1");
@@ -161,7 +165,7 @@ fn faults_are_met_by_the_requests_that_they_were_written_for() {
     is(&event(&mut silent), "ADDED", "a");
     silent.get_ref().set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let began = Instant::now();
-    assert!(silent.read(&mut [0]).is_err(), "neither a byte nor an end");
+    assert!(silent.read(&mut [0]).is_err(), "neither a byte nor a close");
     assert!(began.elapsed() >= Duration::from_millis(200));
     assert_eq!(server.count(Request::is_watch), 3);
 }
@@ -191,5 +195,5 @@ fn a_server_that_is_down_refuses_and_comes_back_where_it_was() {
         server.come_up();
         assert_eq!(document(&server, "/api/v1/pods")["items"].as_array().unwrap().len(), 1);
     }
-    assert!(chunk(&mut watch).is_err(), "its connections broke");
+    assert!(chunk(&mut watch).is_err(), "its connections are closed");
 }

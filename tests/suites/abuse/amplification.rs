@@ -1,8 +1,8 @@
-//! Odd requests cost about what they look like: of a thousand, none takes many times its own bytes in memory, nor many
-//! times its client's work in processor time.
+//! Unusual requests have bounded costs: memory in proportion to their bytes, and processor time in proportion to the client's
+//! own.
 //!
-//! Counted is what a request costs by its own content. That a core can ask about every node with a few bytes is what the
-//! API is for, and bounded by the pairs of pod and node of one request.
+//! The costs measured here are those of a request's content. A request of few bytes about every node is legitimate; it is
+//! bounded by the limit on pairs of pod and node.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use serde_json::{Value, json};
 use crate::arena::{Arena, alone, mib, node_names, pending_objects, random};
 
 const REQUESTS: usize = 1_000;
-/// Bytes of one of them, at most.
+/// Size of a request in bytes, at most.
 const BYTES: usize = 48 * 1024;
-/// Memory that a request may take in any case, and beside that as a multiple of its bytes.
+/// Memory that any request may take, and the allowance beyond it as a multiple of the request's bytes.
 const MEMORY_FREE: u64 = 256 * 1024;
 const MEMORY_FACTOR: u64 = 10;
-/// Processor time that a request may take, as a multiple of its client's.
+/// Limit on the sidecar's processor time, as a multiple of the client's.
 const WORK_FACTOR: u32 = 100;
-/// Least time of a client that counts: the clock of a thread's work is no finer on every machine.
+/// Least processor time of a client that is used: some machines measure thread time no more finely.
 const CLIENT_LEAST: Duration = Duration::from_micros(100);
 
-/// Kinds of odd requests: a name, the call, the memory that a large one may take as a multiple of its bytes, and a body of
-/// about so many. Large ones made of small things take more than others: texts of a few bytes each in a map or a list of
+/// Kinds of unusual requests: name, call, memory limit of a large one as a multiple of its bytes, and a function that makes a
+/// body of about `bytes` bytes. Large requests of many small values take most memory: short strings, each in a map or list.
 /// their own.
 type Kind = (&'static str, &'static str, u64, fn(usize) -> String);
 
@@ -33,10 +33,10 @@ const KINDS: [Kind; 16] = [
     ("zeros in a pod's object", "/v1/filter", 10, |bytes| in_object(&list(bytes, "0"))),
     ("lists in a pod's object", "/v1/filter", 10, |bytes| in_object(&list(bytes, "[]"))),
     ("spaces", "/v1/filter", 10, |bytes| " ".repeat(bytes)),
-    ("pods that nobody knows", "/v1/filter", 10, |bytes| {
+    ("unknown pods", "/v1/filter", 10, |bytes| {
         format!(r#"{{"pods":[{}]}}"#, list(bytes.min(14_000), r#"{"uid":"a"}"#))
     }),
-    ("names that nobody knows", "/extender/filter", 45, |bytes| {
+    ("unknown names", "/extender/filter", 45, |bytes| {
         let names: Vec<String> = (0..bytes / 9).map(|at| format!("n{at:05}")).collect();
         json!({"Pod": {"metadata": {"name": "p"}}, "NodeNames": names}).to_string()
     }),
@@ -96,13 +96,13 @@ fn keys(bytes: usize) -> Value {
     (0..bytes / 14).map(|at| (format!("k{at:05}"), json!("v"))).collect::<serde_json::Map<String, Value>>().into()
 }
 
-/// A request about a pod given as an object, with a field that nobody knows.
+/// A request with a pod as an object that has an unknown field.
 fn in_object(items: &str) -> String {
     let node = first_node();
     format!(r#"{{"pods":[{{"object":{{"metadata":{{"name":"p"}},"x":[{items}]}}}}],"nodes":{{"names":["{node}"]}}}}"#)
 }
 
-/// A request about a pod given as text, judged against a few nodes only.
+/// A request with a pod as text, evaluated on a few nodes only.
 fn in_text(pod: &str) -> String {
     json!({"pods": [{"json": pod}], "nodes": {"names": [first_node()]}, "detail": "DETAIL_FEASIBLE"}).to_string()
 }
@@ -118,13 +118,13 @@ fn first_node() -> &'static str {
     &FIRST
 }
 
-/// What the process may grow by at once without any request being dear: a thread that evaluates for the first time takes
-/// an arena of the allocator and an instance of every predicate.
+/// Growth of the process that is not caused by a single request: a thread that evaluates for the first time takes an arena of
+/// the allocator and an instance of every predicate.
 const JUMP: u64 = 8 << 20;
-/// How often that may be.
+/// How often such growth may occur.
 const JUMPS: usize = 3;
 
-/// What a request took of the sidecar's memory and time, and of its client's time.
+/// The memory and processor time that a request takes in the sidecar, and its client's processor time.
 struct Cost {
     memory: u64,
     work: Duration,
@@ -151,7 +151,7 @@ fn a11_a_thousand_odd_requests_cost_what_they_look_like() {
     let arena = Arena::new(&[]);
     let mut random = random();
     let mut wire = arena.wire();
-    // Threads, buffers and columns that any request would have made are there before the count.
+    // Warm-up: threads, buffers and columns that any request creates exist before the measurement.
     for pod in pending_objects() {
         wire.post("/v1/filter", json!({"pods": [{"object": pod}]}).to_string()).unwrap();
     }
@@ -166,7 +166,7 @@ fn a11_a_thousand_odd_requests_cost_what_they_look_like() {
         let (name, path, _, make) = KINDS[kind];
         let size = random.usize(100..BYTES);
         let (mut bytes, mut spent) = cost(&arena, &mut wire, path, || make(size));
-        // Time that another machine takes from this one counts as work: what is really dear is so each time.
+        // Measured twice: interference by other processes does not repeat, high costs of the request do.
         for _ in 0..2 {
             if spent.work <= WORK_FACTOR * spent.client.max(CLIENT_LEAST) {
                 break;

@@ -1,5 +1,5 @@
-//! What the attacks share: a sidecar on the sample cluster, a question that it must answer alike before and after, turns
-//! on the machine, and random numbers from a seed that is printed.
+//! Shared by the tests: a sidecar on the sample cluster, a request with a known answer before and after the attack, exclusive
+//! use of the machine, and random numbers from a printed seed.
 
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -12,15 +12,15 @@ use nodesift_tests::{data, timeout};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Turns on the machine: tests that measure it take it whole.
+/// Tests that measure the machine lock it exclusively.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// For a test that measures time, memory or files.
+/// Exclusive lock, for a test that measures time, memory or files.
 pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For a test that does not mind others beside it.
+/// Shared lock, for a test that may run beside others.
 pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -33,7 +33,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// A sidecar on the sample cluster, and what it answers before the attack.
+    /// A sidecar on the sample cluster, and its answer before the attack.
     pub(crate) fn new(arguments: &[&str]) -> Self {
         let binary = Path::new(env!("CARGO_BIN_EXE_nodesift"));
         let command = sidecar::command(binary, Path::new(env!("CARGO_TARGET_TMPDIR")));
@@ -43,7 +43,7 @@ impl Arena {
         Self { sidecar, question, answer }
     }
 
-    /// A sidecar on a cluster of these objects and the pending pods of the sample cluster; the folder holds its file.
+    /// A sidecar on a cluster of these objects and the pending pods of the sample cluster. The folder holds the cluster file.
     pub(crate) fn on(mut objects: Vec<Value>) -> (Self, TempDir) {
         let folder = tempfile::tempdir().unwrap();
         objects.extend(pending_objects());
@@ -52,9 +52,9 @@ impl Arena {
         (Self::new(&["--cluster", file.to_str().unwrap()]), folder)
     }
 
-    /// The sidecar answers as it did before, and nothing in it has panicked.
+    /// Asserts that the sidecar answers as before, and that nothing in it has panicked.
     pub(crate) fn goes_on(&self) {
-        // Where many ask at once, or the machine is away, some are told to come again.
+        // On a busy machine some requests are refused and have to be retried.
         let answered = || {
             let answer = http::post(&self.sidecar.unix(), "/v1/filter", self.question.to_string()).unwrap();
             assert!(matches!(answer.status, 200 | 429), "{}: {}", answer.status, answer.body);
@@ -68,15 +68,15 @@ impl Arena {
 
     /// A connection over the Unix socket.
     pub(crate) fn wire(&self) -> Wire {
-        Wire::open(&self.sidecar.unix()).expect("the sidecar listens")
+        Wire::open(&self.sidecar.unix()).expect("the sidecar accepts connections")
     }
 
     /// A connection over TCP.
     pub(crate) fn tcp_wire(&self) -> Wire {
-        Wire::open(&self.sidecar.tcp()).expect("the sidecar listens")
+        Wire::open(&self.sidecar.tcp()).expect("the sidecar accepts connections")
     }
 
-    /// A number that the sidecar shows of itself.
+    /// The value of a metric of the sidecar.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         let text = http::get(&self.sidecar.unix(), "/metrics").expect("the sidecar answers").body;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -89,7 +89,7 @@ impl Arena {
     }
 }
 
-/// Asks again as long as a predicate ran out of its time: on a busy machine a core may be away for all of a call's 10 ms.
+/// Repeats a request while a predicate exceeds its deadline: on a busy machine a thread may not run for 10 ms.
 pub(crate) fn in_time(mut ask: impl FnMut() -> Value) -> Value {
     let answer = timeout::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
     answer.expect("an answer within every predicate's time")
@@ -137,14 +137,14 @@ pub(crate) fn random() -> fastrand::Rng {
     fastrand::Rng::with_seed(seed)
 }
 
-/// The value below which so many of a hundred lie.
+/// The value below which `percent` percent of the times are.
 pub(crate) fn percentile(times: &mut [Duration], percent: usize) -> Duration {
     times.sort_unstable();
     let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
     times.get(at).copied().unwrap_or_default()
 }
 
-/// Bytes as text for people.
+/// Bytes as text.
 pub(crate) fn mib(bytes: u64) -> String {
     format!("{}.{} MiB", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20)
 }

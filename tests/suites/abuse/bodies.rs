@@ -1,4 +1,4 @@
-//! Bodies over the limit, however they come: refused, and not held meanwhile.
+//! Bodies over the limit, in every form: refused, and not buffered.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -19,23 +19,23 @@ use tokio::net::TcpStream;
 use crate::arena::{Arena, alone, beside_others, mib};
 use crate::grpc::block_on;
 
-/// The sidecar's limit unless configured otherwise.
+/// The sidecar's default limit in bytes.
 const LIMIT: usize = nodesift_api::limits::BODY_BYTES;
-/// Clients that come together.
+/// Concurrent clients.
 const AT_ONCE: usize = 100;
-/// What memory may grow by while they are there.
+/// Limit on the growth of memory while the clients are connected, in bytes.
 const GROWTH: u64 = 8 << 20;
-/// What memory grows by while nothing happens.
+/// Growth of memory without any requests, in bytes.
 const NOISE: u64 = 1 << 20;
-/// What is sent of bodies that have no declared end.
+/// Bytes sent of bodies without a declared end.
 const SENT: usize = LIMIT + (1 << 20);
 const PIECE: usize = 64 * 1024;
 
-/// How a client over HTTP/1 sends too much.
+/// How a client over HTTP/1 sends too large a body.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Declared,
-    /// Only the length comes, never the body.
+    /// Only the length is sent, never the body.
     DeclaredAlone,
     Chunked,
     Packed,
@@ -44,7 +44,7 @@ enum Form {
 /// Sends one body and returns the status.
 fn refused(mut wire: Wire, form: Form, packed: &[u8]) -> u16 {
     const HEAD: &str = "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
-    // Writes break once the sidecar has had enough; its answer is there all the same.
+    // Writes fail once the sidecar has closed its side; its answer can still be read.
     match form {
         Form::Declared => {
             let mut written = wire.send(format!("{HEAD}content-length: {SENT}\r\n\r\n"));
@@ -70,7 +70,7 @@ fn refused(mut wire: Wire, form: Form, packed: &[u8]) -> u16 {
     wire.answer().unwrap().status
 }
 
-/// A quarter of a gibibyte of nothing, packed into a quarter of a megabyte.
+/// 256 MiB of zeros, compressed to about 256 KiB.
 fn bomb() -> Vec<u8> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
     for _ in 0..32 {
@@ -79,7 +79,7 @@ fn bomb() -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// How much memory grows while something goes on.
+/// The growth of memory during an attack, in bytes.
 fn growth(arena: &Arena, attack: impl FnOnce()) -> u64 {
     let id = arena.sidecar.id();
     process::forget_peak(id);
@@ -88,7 +88,7 @@ fn growth(arena: &Arena, attack: impl FnOnce()) -> u64 {
     process::peak_resident_bytes(id).saturating_sub(before)
 }
 
-/// Has buffers and threads of ordinary traffic be there before anything is measured.
+/// Warm-up: ordinary requests create buffers and threads before the measurement.
 fn warm_up(arena: &Arena) {
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
@@ -118,7 +118,7 @@ fn a01_a_hundred_bodies_over_the_limit_are_refused_and_not_held() {
                     .collect();
                 for client in clients {
                     let status = client.join().unwrap();
-                    // Large bodies wait for their turn, and not for ever.
+                    // Large bodies wait for admission, for a limited time.
                     let waited = matches!(form, Form::Chunked) && status == 429;
                     assert!(status == expected || waited, "{form:?}: {status}");
                 }
@@ -130,7 +130,7 @@ fn a01_a_hundred_bodies_over_the_limit_are_refused_and_not_held() {
     arena.goes_on();
 }
 
-/// Sends a body over HTTP/2 and returns the status, or gRPC's.
+/// Sends a body over HTTP/2 and returns the HTTP status, or the gRPC status.
 async fn over_http2(
     sender: &mut hyper::client::conn::http2::SendRequest<http_body_util::combinators::UnsyncBoxBody<Bytes, Infallible>>,
     path: &str,
@@ -161,9 +161,9 @@ fn a01_the_same_over_http2_and_grpc() {
             .chain(std::iter::repeat_n(Bytes::from(vec![b' '; PIECE]), SENT / PIECE));
         StreamBody::new(stream::iter(pieces.map(|piece| Ok::<_, Infallible>(Frame::data(piece)))))
     };
-    // A message says how long it is; this one says the truth, and is over the limit from its first bytes.
+    // A gRPC message starts with its length. This one declares its true length, which is over the limit.
     let too_long = [vec![0], u32::try_from(SENT).unwrap().to_be_bytes().to_vec()].concat();
-    // One that says it is just within, sent without end.
+    // This one declares a length just within the limit and is sent without end.
     let endless = [vec![0], u32::try_from(LIMIT).unwrap().to_be_bytes().to_vec()].concat();
     let packed = [vec![1], 100_u32.to_be_bytes().to_vec(), vec![0; 100]].concat();
     let address = arena.sidecar.address;
@@ -193,10 +193,10 @@ fn a01_the_same_over_http2_and_grpc() {
                         } else {
                             over_http2(&mut sender, path, "application/grpc", body).await
                         };
-                        // 8: RESOURCE_EXHAUSTED. A packed message is an error of the protocol: none was agreed on.
-                        let grpc = grpc.expect("a status of gRPC");
+                        // 8: RESOURCE_EXHAUSTED. A compressed message is a protocol error, because no compression was negotiated.
+                        let grpc = grpc.expect("a gRPC status");
                         let right = if packed { matches!(&*grpc, "3" | "12" | "13") } else { grpc == "8" };
-                        assert!(right, "a message: {grpc}, packed: {packed}");
+                        assert!(right, "plain: {grpc}, compressed: {packed}");
                     }
                 });
                 join_all(requests).await;
@@ -246,7 +246,7 @@ fn a01_small_requests_are_answered_while_large_bodies_fill_the_room() {
             wire
         })
         .collect();
-    // All the while, until they are given up.
+    // Sends until the connections are closed.
     let end = Instant::now() + Duration::from_secs(2);
     while Instant::now() < end {
         arena.goes_on();

@@ -1,4 +1,4 @@
-//! Nesting: deep documents and messages are refused at a depth that is known, and none costs the stack.
+//! Nesting: deep documents and messages are refused at a known depth, and none overflows the stack.
 
 use nodesift_api::limits::JSON_DEPTH;
 use nodesift_proto::wkt;
@@ -10,16 +10,16 @@ use crate::arena::{Arena, beside_others, node_names};
 use crate::grpc::wire::bytes;
 use crate::grpc::{Client, block_on};
 
-/// Far beyond any stack: a parser that calls itself for each would need some hundred megabytes.
+/// Deeper than any stack allows: a recursive parser would need some hundred megabytes.
 const BOTTOMLESS: usize = 1_000_000;
-/// Bytes of a document that is opened again and again and never closed.
+/// Bytes of a document that opens nested values and never closes them.
 const OPEN_BYTES: usize = 3_000_000;
-/// Depth of nested messages that is decoded, those inside of the request.
+/// Depth of nested messages that is decoded, not counting the request.
 const MESSAGE_DEPTH: usize = 100;
 
 /// A request whose document is nested to a depth, the request's own object included.
 fn nested(depth: usize) -> String {
-    // Around the lists are: the request, its list of pods, the pod, the object.
+    // The surrounding levels are the request, its list of pods, the pod, and the object.
     format!(r#"{{"pods":[{{"object":{{"metadata":{{"name":"p"}},"unknown":{}}}}}]}}"#, lists(depth - 4))
 }
 
@@ -41,14 +41,14 @@ fn a04_json_is_read_to_its_depth_and_refused_beyond() {
     for depth in [JSON_DEPTH + 1, BOTTOMLESS] {
         let (refused, text) = status(&mut wire, &nested(depth));
         assert!(refused == 400 && text.contains("recursion limit"), "{depth}: {text}");
-        // Never closed, and never a document at all.
+        // Never closed, so never a complete document.
         for open in ["[", "{\"a\":", "{\"pods\":[{\"object\":{\"a\":"] {
             let (refused, text) = status(&mut wire, &open.repeat(depth.min(OPEN_BYTES / open.len())));
             assert_eq!(refused, 400, "{text}");
         }
     }
-    // The text of a pod is a document of its own. What a field cannot be is refused at any depth; a field that nobody
-    // knows is skipped, which takes no stack, so that none is too deep.
+    // The text of a pod is a separate document. A field of the wrong type is refused at any depth. An unknown field is skipped
+    // without recursion, so it may have any depth.
     for depth in [JSON_DEPTH - 2, JSON_DEPTH + 1, BOTTOMLESS] {
         for (spec, expected) in [("spec\":{\"nodeSelector", 400), ("future\":{\"field", 200)] {
             let pod = format!(r#"{{"metadata":{{"name":"p"}},"{spec}":{}}}}}"#, lists(depth));
@@ -83,16 +83,16 @@ fn a04_the_extender_skips_what_is_deep_without_the_stack() {
     arena.goes_on();
 }
 
-/// A request that nests so many messages, itself included.
+/// A request with this number of nested messages, itself included.
 fn messages(depth: usize) -> Vec<u8> {
-    // FilterRequest.pods, Pod.object, Struct.fields, its entry's value, then lists in lists: Value.list_value and
-    // ListValue.values in turn.
+    // FilterRequest.pods, Pod.object, Struct.fields, its entry's value, then nested lists: Value.list_value and
+    // ListValue.values alternate.
     const AROUND: [u64; 4] = [1, 4, 1, 2];
     const LIST: [u64; 2] = [6, 1];
     let fields: Vec<u64> = AROUND.into_iter().chain(LIST.into_iter().cycle()).take(depth - 1).collect();
-    // Beside what is deep the pod has what it needs.
+    // Besides the nested value, the pod has its required fields.
     let metadata: wkt::Struct = serde_json::from_value(json!({"metadata": {"name": "p"}})).unwrap();
-    // From the inside, back to front, so that nothing is copied at each level.
+    // Built from the innermost message outwards and reversed, so that no level is copied.
     let mut reversed: Vec<u8> = Vec::new();
     for (at, field) in fields.into_iter().enumerate().rev() {
         let head = bytes(field, &[]);
@@ -115,8 +115,8 @@ fn a04_messages_are_read_to_their_depth_and_refused_beyond() {
         block_on(async {
             let mut client = Client::connect(&endpoint).await;
             for call in ["Filter", "Explain"] {
-                client.call(call, messages(MESSAGE_DEPTH - 1)).await.expect("a field that nobody knows, and no more");
-                // The request itself is not counted.
+                client.call(call, messages(MESSAGE_DEPTH - 1)).await.expect("an unknown field is skipped");
+                // The request itself does not count.
                 for depth in [MESSAGE_DEPTH + 2, 100_000] {
                     let status = client.call(call, messages(depth)).await.unwrap_err();
                     assert_eq!(status.code(), Code::InvalidArgument, "{depth}: {status}");

@@ -1,6 +1,6 @@
-//! The extender's replies as kube-scheduler's `HTTPExtender` reads them: which status and which fields mean an error, a
-//! node that passes, a node that preemption may look at. The rules are those of pkg/scheduler/extender.go and of Go's
-//! encoding/json, written down here once more; the replies are golden.
+//! The extender's replies as kube-scheduler's `HTTPExtender` interprets them: which status and fields mean an error, a node
+//! that passes, a node that preemption may help. The rules of pkg/scheduler/extender.go and of Go's encoding/json are
+//! reimplemented here; the replies are golden.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 
 use crate::arena::{Arena, beside_others};
 
-/// What kube-scheduler makes of a reply.
+/// kube-scheduler's interpretation of a reply.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// The call failed: so does the pod's cycle, unless the extender may be ignored.
+    /// The call failed, and so does the pod's scheduling cycle unless the extender is ignorable.
     Failed(String),
     Filtered {
         passing: Vec<String>,
         /// Preemption may help.
         unschedulable: BTreeSet<String>,
-        /// Preemption may not.
+        /// Preemption cannot help.
         unresolvable: BTreeSet<String>,
     },
 }
 
-/// A field as encoding/json finds it: by its name, in whatever case; absent and null are the zero value.
+/// A field as encoding/json finds it: by name, ignoring case. Absent and null are the zero value.
 fn field<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     let found = object.as_object()?.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value).filter(|value| !value.is_null())
@@ -33,7 +33,7 @@ fn map(object: &Value, name: &str) -> BTreeMap<String, String> {
     field(object, name).map(|map| serde_json::from_value(map.clone()).unwrap()).unwrap_or_default()
 }
 
-/// `HTTPExtender.Filter`, and what `findNodesThatPassExtenders` does with its results.
+/// `HTTPExtender.Filter`, and the use of its results in `findNodesThatPassExtenders`.
 fn filter(answer: &Answer, sent: &[&str], node_cache_capable: bool) -> Outcome {
     if answer.status != 200 {
         return Outcome::Failed(format!("code {}", answer.status));
@@ -62,7 +62,7 @@ fn filter(answer: &Answer, sent: &[&str], node_cache_capable: bool) -> Outcome {
         }
     }
     let unresolvable: BTreeSet<String> = map(&result, "FailedAndUnresolvableNodes").into_keys().collect();
-    // What is in both maps is unresolvable.
+    // A node in both maps is unresolvable.
     let failed = map(&result, "FailedNodes").into_keys().filter(|node| !unresolvable.contains(node));
     Outcome::Filtered { passing, unschedulable: failed.collect(), unresolvable }
 }
@@ -75,7 +75,7 @@ fn preempt(answer: &Answer, on_node: impl Fn(&str, &str) -> bool) -> Result<BTre
     let result = answer.json();
     let mut nodes = BTreeMap::new();
     for (node, victims) in field(&result, "NodeNameToMetaVictims").and_then(Value::as_object).into_iter().flatten() {
-        // Go follows the pointer without a look: a null here would end kube-scheduler.
+        // Go dereferences the pointer without a nil check: null would make kube-scheduler panic.
         assert!(victims.is_object(), "{node}: {victims}");
         let mut uids = Vec::new();
         for pod in field(victims, "Pods").and_then(Value::as_array).into_iter().flatten() {
@@ -90,7 +90,7 @@ fn preempt(answer: &Answer, on_node: impl Fn(&str, &str) -> bool) -> Result<BTre
     Ok(nodes)
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "a literal reads better")]
+#[allow(clippy::needless_pass_by_value, reason = "callers pass literals")]
 fn node(name: &str, cpu: &str, spec: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
            "spec": spec, "status": {"allocatable": {"cpu": cpu, "pods": "10"}}})
@@ -101,7 +101,7 @@ fn bound(name: &str, node: &str, cpu: &str) -> Value {
            "spec": {"nodeName": node, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}})
 }
 
-/// One node takes the pod, one is full, one will never have it.
+/// One node fits the pod, one is full, one can never fit it.
 fn cluster() -> Vec<Value> {
     vec![
         node("fits", "4", json!({})),
@@ -111,7 +111,7 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// As kube-scheduler writes it: no kind, a null for the time of its creation.
+/// A pod as kube-scheduler serialises it: without kind, with null as creation timestamp.
 fn pod() -> Value {
     json!({"metadata": {"name": "p", "namespace": "ns", "uid": "uid-p", "creationTimestamp": null},
            "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}, "status": {}})
@@ -141,7 +141,7 @@ fn a15_replies_to_names_are_read_as_they_are_meant() {
     };
     assert_eq!(filter(&answer, &all, true), expected);
 
-    // No node passes: the list is there and empty. An absent one would mean the same, and is what an error looks like.
+    // No node passes: the list is present and empty. kube-scheduler treats an absent list the same, but errors look like that.
     for sent in [&all[..3], &[]] {
         let answer = wire.post("/extender/filter", json!({"Pod": pod(), "NodeNames": sent}).to_string()).unwrap();
         assert!(answer.text().starts_with(r#"{"Nodes":null,"NodeNames":[],"FailedNodes":{"#), "{}", answer.text());
@@ -212,7 +212,7 @@ fn a15_what_goes_wrong_is_an_error_and_never_an_empty_list() {
         "{}",
         answer.text()
     );
-    // What is not even read has HTTP's own word, which is an error as well.
+    // A body that is not read gets the HTTP status, which is an error as well.
     let answer = wire.post("/extender/filter", " ".repeat(nodesift_api::limits::BODY_BYTES + 1)).unwrap();
     assert_eq!(filter(&answer, &["fits"], true), Outcome::Failed("code 413".into()));
     arena.goes_on();
@@ -234,7 +234,7 @@ fn a15_preempt_replies_name_victims_that_are_there_and_errors_are_statuses() {
     );
     let expected = BTreeMap::from([("full".to_owned(), vec!["uid-resident".to_owned()])]);
     assert_eq!(preempt(&answer, on_node), Ok(expected.clone()));
-    // The same with whole pods: the reply is by UID all the same.
+    // The same with whole pods: the reply still has UIDs.
     let whole = json!({"full": {"Pods": [bound("resident", "full", "1500m")], "NumPDBViolations": 3}});
     let answer = wire.post("/extender/preempt", json!({"Pod": pod(), "NodeNameToVictims": whole}).to_string()).unwrap();
     assert_eq!(preempt(&answer, on_node), Ok(expected));

@@ -1,4 +1,4 @@
-//! A flood of connections on one listener: it takes as many as it may, and the other listener answers as if nothing were.
+//! A flood of connections on one listener: it accepts up to its limit, and the other listener answers as before.
 
 use std::time::{Duration, Instant};
 
@@ -12,17 +12,17 @@ use crate::arena::{Arena, alone, mib, percentile};
 
 /// Connections of the flood.
 const FLOOD: usize = 4 * CONNECTIONS;
-/// Files that the process may have beside one for each connection.
+/// Files that the process may have open besides the connections.
 const OTHER_FILES: usize = 64;
-/// What memory may grow by.
+/// Limit on the growth of memory, in bytes.
 const GROWTH: u64 = 32 << 20;
-/// Within this the other listener must say that the process lives.
+/// Limit on the time in which the other listener answers `/livez`.
 const LIVE: Duration = Duration::from_millis(100);
-/// How often it is asked.
+/// Number of these requests.
 const QUESTIONS: usize = 300;
 
-/// What a connection of the flood sends before it falls silent: nothing, half a head, half a preface, a connection over
-/// HTTP/2 with nothing in it.
+/// What a connection of the flood sends before it stops sending: nothing, half a head, half a preface, an idle HTTP/2
+/// connection.
 const OPENINGS: [&[u8]; 4] =
     [b"", b"POST /v1/filter HTT", b"PRI * HTTP/2.0\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"];
 
@@ -42,7 +42,7 @@ fn a07_a_flood_of_connections_stays_within_the_cap_and_the_other_listener_answer
         flood.spawn_on(
             async move {
                 let mut stream = TcpStream::connect(address).await.unwrap();
-                // It may have been cut off already.
+                // The sidecar may have closed it already.
                 let _ = stream.write_all(OPENINGS[at % OPENINGS.len()]).await;
                 std::future::pending::<()>().await;
                 drop(stream);
@@ -50,7 +50,8 @@ fn a07_a_flood_of_connections_stays_within_the_cap_and_the_other_listener_answer
             runtime.handle(),
         );
     }
-    timeout::until(|| (process::open_files(id) >= files + CONNECTIONS - 1).then_some(())).expect("the cap is reached");
+    timeout::until(|| (process::open_files(id) >= files + CONNECTIONS - 1).then_some(()))
+        .expect("the limit is reached");
 
     let (mut times, mut most) = (Vec::new(), 0);
     for _ in 0..QUESTIONS {
@@ -67,10 +68,10 @@ fn a07_a_flood_of_connections_stays_within_the_cap_and_the_other_listener_answer
     assert!(most <= CONNECTIONS + OTHER_FILES, "{most} files");
     assert!(grown <= GROWTH, "+{}", mib(grown));
 
-    // Once the flood has gone, there is room again on its listener, and nothing is left of it.
+    // After the flood the listener accepts again, and no file stays open.
     flood.abort_all();
     drop(flood);
     runtime.shutdown_timeout(Duration::from_secs(5));
     assert_eq!(arena.tcp_wire().get("/livez").unwrap().status, 200);
-    timeout::until(|| (process::open_files(id) <= files + 2).then_some(())).expect("files come back");
+    timeout::until(|| (process::open_files(id) <= files + 2).then_some(())).expect("files are closed");
 }

@@ -1,10 +1,10 @@
-//! HTTP/2 frame by frame, written by hand: for what no client would send.
+//! Handwritten HTTP/2 frames, for sequences that no client library sends.
 
 use std::io;
 
 use nodesift_tests::wire::Wire;
 
-/// What every connection begins with, and settings that change nothing.
+/// The connection preface, and an empty SETTINGS frame.
 pub(crate) const OPENING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 pub(crate) const DATA: u8 = 0;
@@ -29,13 +29,13 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// A header as a literal that no table remembers.
+/// A literal header field without indexing.
 pub(crate) fn header(name: &str, value: &str) -> Vec<u8> {
     [vec![0], text(name), text(value)].concat()
 }
 
 fn text(text: &str) -> Vec<u8> {
-    // Seven bits of a length, then groups of seven more.
+    // The length as an integer with a 7-bit prefix, then 7 bits per byte.
     let mut bytes = Vec::new();
     if let Some(mut rest) = text.len().checked_sub(127) {
         bytes.push(127);
@@ -56,18 +56,18 @@ pub(crate) fn request(method: &str, path: &str) -> Vec<u8> {
     pseudo.iter().flat_map(|(name, value)| header(name, value)).collect()
 }
 
-/// A GET request on a stream, whole.
+/// A complete GET request on a stream.
 pub(crate) fn get(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &request("GET", path))
 }
 
-/// A POST request on a stream, whole.
+/// A complete POST request on a stream.
 pub(crate) fn post(stream: u32, path: &str, body: &str) -> Vec<u8> {
     let headers = [request("POST", path), header("content-type", "application/json")].concat();
     [frame(HEADERS, END_HEADERS, stream, &headers), frame(DATA, END_STREAM, stream, body.as_bytes())].concat()
 }
 
-/// A frame that came.
+/// A received frame.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) kind: u8,
@@ -85,7 +85,7 @@ pub(crate) fn receive(wire: &mut Wire) -> io::Result<Frame> {
     Ok(Frame { kind: head[3], flags: head[4], stream, payload })
 }
 
-/// The code of the last GOAWAY among frames, back to back as they came.
+/// The error code of the last GOAWAY among received frames.
 pub(crate) fn goodbye(mut came: &[u8]) -> Option<u32> {
     let mut code = None;
     while let Some((head, rest)) = came.split_at_checked(9) {

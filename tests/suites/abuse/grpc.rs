@@ -1,4 +1,4 @@
-//! gRPC with messages as raw bytes: for those that no client would encode.
+//! gRPC calls with messages as raw bytes, for messages that no encoder writes.
 
 use std::future::Future;
 
@@ -31,12 +31,12 @@ impl Client {
     }
 }
 
-/// Runs a client's work.
+/// Runs a client's future to its end.
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// Bytes as they are.
+/// A codec that passes bytes unchanged.
 #[derive(Debug, Clone, Copy)]
 struct Raw;
 
@@ -75,9 +75,9 @@ impl Decoder for Raw {
     }
 }
 
-/// Protobuf's wire format, written field by field.
+/// Protobuf's wire format, field by field.
 pub(crate) mod wire {
-    /// A number in seven bits a byte.
+    /// A varint: 7 bits per byte.
     pub(crate) fn varint(mut number: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         while number >= 0x80 {
@@ -93,7 +93,7 @@ pub(crate) mod wire {
         varint(field << 3 | kind)
     }
 
-    /// A field of bytes: a text, a message, a packed list.
+    /// A length-delimited field: a string, a message, a packed list.
     pub(crate) fn bytes(field: u64, content: &[u8]) -> Vec<u8> {
         [tag(field, 2), varint(content.len() as u64), content.to_vec()].concat()
     }

@@ -1,5 +1,5 @@
-//! HTTP/2's own attacks: resets, continuations, settings, pings and windows in floods, and answers that are never read.
-//! Each ends with the connection or costs little; others are served all the while and afterwards.
+//! Floods over HTTP/2: resets, continuations, settings, pings and windows, and answers that are never read. Each ends with the
+//! connection closed or costs little; other clients are served during and after it.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -15,26 +15,26 @@ use crate::frames::{
     header, post, receive, request,
 };
 
-/// Processor time that one flood may take of the sidecar, whatever it sends.
+/// Limit on the sidecar's processor time for one flood.
 const WORK: Duration = Duration::from_secs(5);
-/// What one flood may make memory grow by, its connection's buffers included.
+/// Limit on the growth of memory by one flood, its connection's buffers included.
 const GROWTH: u64 = 1 << 20;
-/// What the allocator keeps or gives back beside that from one look to the next.
+/// Growth of memory between two measurements that is caused by the allocator.
 const NOISE: u64 = 1 << 20;
-/// The code of GOAWAY for a peer that wants too much.
+/// The GOAWAY code of a peer that exceeds its limits.
 const ENHANCE_YOUR_CALM: u32 = 11;
-/// Frames that are sent at once.
+/// Frames sent at once.
 const BURST: usize = 500;
 
 /// How a flood ended.
 struct Ended {
-    /// Frames that were sent until the other side had enough, or all.
+    /// Frames sent until the sidecar closed the connection, or all.
     sent: usize,
     cut: bool,
     goodbye: Option<u32>,
 }
 
-/// Sends `frames` frames, as the function makes them, reads what comes, and checks what it cost.
+/// Sends `frames` frames made by `make`, reads the replies, and checks the costs.
 fn flood(arena: &Arena, name: &str, frames: usize, make: impl Fn(usize) -> Vec<u8>) -> Ended {
     const LAST: &[u8; 8] = b"the last";
     let id = arena.sidecar.id();
@@ -52,7 +52,7 @@ fn flood(arena: &Arena, name: &str, frames: usize, make: impl Fn(usize) -> Vec<u
         cut = send_reading(&mut wire, &burst, &mut came);
         sent = next;
     }
-    // A connection that was not closed is answered after everything before it; a closed one may read the reason.
+    // An open connection answers everything before its end; from a closed one the GOAWAY may be read.
     wire.wait_at_most(timeout::limit()).unwrap();
     if !cut {
         cut = wire.send(frame(PING, 0, 0, LAST)).is_err();
@@ -80,7 +80,7 @@ fn flood(arena: &Arena, name: &str, frames: usize, make: impl Fn(usize) -> Vec<u
     Ended { sent, cut, goodbye }
 }
 
-/// Sends a burst and keeps what comes meanwhile. Whether the other side has had enough.
+/// Sends a burst and stores the frames received meanwhile. Returns whether the sidecar has closed the connection.
 fn send_reading(wire: &mut Wire, burst: &[u8], came: &mut Vec<u8>) -> bool {
     for part in burst.chunks(4096) {
         if wire.send(part).is_err() {
@@ -117,18 +117,18 @@ fn a08_floods_of_frames_end_with_the_connection_or_cost_little() {
     }
     let question = about(&pending_pods()[..1]).to_string();
     let cancel = 8_u32.to_be_bytes();
-    // Requests that are taken back as soon as they are made: idle ones, then ones that evaluate.
+    // Requests that are reset at once: first cheap ones, then ones that are evaluated.
     flood(&arena, "rapid reset", 20_000, |at| {
         [get(stream(at), "/livez"), frame(RST_STREAM, 0, stream(at), &cancel)].concat()
     });
-    flood(&arena, "rapid reset of questions", 2_000, |at| {
+    flood(&arena, "rapid reset of evaluations", 2_000, |at| {
         [post(stream(at), "/v1/filter", &question), frame(RST_STREAM, 0, stream(at), &cancel)].concat()
     });
-    // Streams that the sidecar has to reset: their requests are broken.
+    // Streams that the sidecar has to reset because their requests are malformed.
     let ended = flood(&arena, "made to reset", 20_000, |at| {
         frame(HEADERS, END_HEADERS, stream(at), &[request("GET", "/livez"), header("connection", "close")].concat())
     });
-    assert!(ended.cut, "after {} streams in error", ended.sent);
+    assert!(ended.cut, "closed after {} malformed streams", ended.sent);
 
     let ended = flood(&arena, "CONTINUATION", 20_000, |at| match at {
         0 => frame(HEADERS, 0, 1, &request("GET", "/livez")),
@@ -161,7 +161,7 @@ fn a08_whoever_never_reads_is_cut_off() {
     let arena = Arena::new(&[]);
     let id = arena.sidecar.id();
     let before = process::open_files(id);
-    // What is written back fills the buffers between; then nothing more is read either, and the clock runs.
+    // The replies fill the buffers. Then the sidecar reads no more, and its write timeout runs.
     type Flood = fn(usize) -> Vec<u8>;
     let floods: [(&str, Flood); 3] = [
         ("SETTINGS", |_| frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 100])),
@@ -175,7 +175,7 @@ fn a08_whoever_never_reads_is_cut_off() {
             scope.spawn(move || {
                 let mut wire = arena.wire();
                 wire.send(OPENING).unwrap();
-                // A window as wide as can be: that nothing is read must be seen by the socket alone.
+                // The largest possible window: only the socket shows that the client does not read.
                 wire.send(frame(SETTINGS, 0, 0, &[0, 4, 0x7f, 0xff, 0xff, 0xff])).unwrap();
                 wire.send(frame(WINDOW_UPDATE, 0, 0, &0x7000_0000_u32.to_be_bytes())).unwrap();
                 wire.wait_at_most(timeout::limit()).unwrap();
@@ -183,12 +183,12 @@ fn a08_whoever_never_reads_is_cut_off() {
                 let end = Instant::now() + timeout::limit();
                 while wire.send((sent..sent + BURST).flat_map(make).collect::<Vec<u8>>()).is_ok() {
                     sent += BURST;
-                    assert!(Instant::now() < end, "{name}: {sent} frames, and never cut off");
+                    assert!(Instant::now() < end, "{name}: {sent} frames, and never closed");
                 }
-                println!("{name}: cut off after {sent} frames and {:?}", start.elapsed());
+                println!("{name}: closed after {sent} frames and {:?}", start.elapsed());
             });
         }
-        // Windows that stay shut, and streams up to the limit with answers of some hundred kilobytes.
+        // Windows that are never opened, and streams up to the limit with answers of some hundred kilobytes each.
         scope.spawn(|| {
             let mut wire = arena.wire();
             wire.send(OPENING).unwrap();
@@ -199,17 +199,17 @@ fn a08_whoever_never_reads_is_cut_off() {
             }
             wire.wait_at_most(timeout::limit()).unwrap();
             let begun = Instant::now();
-            // It answers pings all the while, as a living client does.
+            // Meanwhile the client answers pings.
             while let Ok(came) = receive(&mut wire) {
                 if came.kind == PING && came.flags == 0 {
                     drop(wire.send(frame(PING, 1, 0, &came.payload)));
                 }
             }
             let time = begun.elapsed();
-            println!("shut windows: cut off after {time:?}");
+            println!("closed windows: connection closed after {time:?}");
             assert!(time <= timeout::scaled(2 * WRITE_STALL + Duration::from_secs(2)), "{time:?}");
         });
-        // Others are served.
+        // Other clients are served.
         arena.goes_on();
     });
     assert!(start.elapsed() <= timeout::scaled(Duration::from_secs(20)), "{:?}", start.elapsed());
@@ -225,10 +225,10 @@ fn a08_a_slow_reader_with_open_windows_is_not_cut_off() {
     wire.send(OPENING).unwrap();
     let question = json!({"pods": pending_pods(), "detail": "DETAIL_NODES"}).to_string();
     wire.send(post(1, "/v1/filter", &question)).unwrap();
-    // The window of a stream is 64 KiB: it is opened again bit by bit, for longer than an answer may lie still.
+    // The window of a stream is 64 KiB. It is opened in small steps, for longer than the timeout of a stalled answer.
     let (mut ended, mut bytes, start) = (false, 0, Instant::now());
     while !ended {
-        let came = receive(&mut wire).expect("the answer goes on");
+        let came = receive(&mut wire).expect("the answer continues");
         if came.kind == DATA {
             bytes += came.payload.len();
             ended = came.flags & 1 == 1;

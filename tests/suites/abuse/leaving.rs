@@ -1,4 +1,4 @@
-//! Clients that leave in the middle of their requests: the work stops, and nothing is left of them.
+//! Clients that disconnect during their requests: the work stops, and their resources are freed.
 
 use std::time::{Duration, Instant};
 
@@ -6,22 +6,22 @@ use nodesift_tests::{process, timeout};
 
 use crate::arena::{Arena, about, alone, mib, pending_pods};
 
-/// Clients, over two rounds.
+/// Clients over all rounds.
 const CLIENTS: usize = 20_000;
-/// They come in so many rounds.
+/// Number of rounds.
 const ROUNDS: usize = 4;
-/// Clients between two of a thread that stay for their answers.
+/// One client in this many per thread stays for its answer.
 const BETWEEN: usize = 400;
-/// Within this nothing is under way any more.
+/// Limit on the time until no request is under way.
 const SETTLED: Duration = Duration::from_secs(1);
-/// What the second round may leave in memory that the first has not.
+/// Limit on the growth of memory per round after the first, in bytes.
 const LEFT: u64 = 4 << 20;
 
-/// Comes, sends part of a request or a whole one, and leaves without an answer.
+/// Connects, sends a part of a request or a whole one, and disconnects without reading.
 fn come_and_leave(arena: &Arena, at: usize, question: &str) {
     let head = format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", question.len());
     let (half_head, half_body) = (&head[..head.len() / 2], &question[..question.len() / 2]);
-    // TCP for some: each leaves its port in use for a while.
+    // Only some use TCP: each leaves its port in use for a while.
     let mut wire = if at.is_multiple_of(8) { arena.tcp_wire() } else { arena.wire() };
     let sent = match at % 5 {
         0 => half_head.to_owned(),
@@ -30,7 +30,7 @@ fn come_and_leave(arena: &Arena, at: usize, question: &str) {
         3 => "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n".to_owned(),
         _ => format!("{}{}", "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(3), half_head),
     };
-    // Some are gone before they are heard.
+    // The connection may be closed before everything is written.
     let _ = wire.send(sent);
 }
 
@@ -41,7 +41,7 @@ fn settle(arena: &Arena, files: usize) -> Duration {
             arena.metric("nodesift_api_requests_in_flight") <= 1.0 && arena.metric("nodesift_api_evaluations") == 0.0;
         (quiet && process::open_files(arena.sidecar.id()) <= files).then_some(())
     })
-    .expect("nothing is under way");
+    .expect("no request is under way");
     start.elapsed()
 }
 
@@ -62,7 +62,7 @@ fn a10_of_twenty_thousand_clients_that_leave_nothing_stays() {
                 scope.spawn(move || {
                     for at in 0..CLIENTS / ROUNDS / 2 {
                         come_and_leave(arena, 2 * at + thread, question);
-                        // Some clients stay: they must not be affected by those that leave.
+                        // Some clients stay for their answers: disconnects of others must not affect them.
                         if at % BETWEEN == 0 {
                             arena.goes_on();
                         }
@@ -76,7 +76,7 @@ fn a10_of_twenty_thousand_clients_that_leave_nothing_stays() {
         println!("round {round}: {} left in {left:?}, settled after {settled:?}", CLIENTS / ROUNDS);
         assert!(settled <= timeout::scaled(SETTLED), "{settled:?}");
     }
-    // How many are there at once differs from round to round, and with it what the allocator keeps. A leak grows in each.
+    // The number of concurrent clients, and so the allocator's memory, varies per round. A leak grows in every round.
     let grown = memory.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).min().unwrap();
     println!("+{} in the round in which it grew least", mib(grown));
     assert!(grown <= LEFT, "+{}", mib(grown));

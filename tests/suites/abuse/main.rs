@@ -1,6 +1,6 @@
-//! Abuse of the API: whatever a client sends, or does not send or read, the sidecar answers or cuts it off, in bounded
-//! time and memory, and goes on answering others. The names of the modules say what is abused; [`arena`] holds what they
-//! share. Tests that measure time, memory or files of the process have the machine for themselves within this suite.
+//! Abuse of the API: for anything that a client sends, or does not send or read, the sidecar answers or closes the connection,
+//! within limits on time and memory, and keeps serving others. Modules are named for what is abused; [`arena`] is shared.
+//! Tests that measure time, memory or files run alone within this suite.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 

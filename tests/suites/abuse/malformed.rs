@@ -1,14 +1,14 @@
-//! Malformed JSON: every cut, any mutation, and what JSON almost allows. Always refused with a reason, never a 5xx.
+//! Malformed JSON: every truncation, random mutations, and texts that are almost JSON. Always refused with a reason and a 4xx.
 
 use nodesift_tests::wire::{Answer, Wire};
 use serde_json::json;
 
 use crate::arena::{Arena, beside_others, node_names, pending_objects, pending_pods, random};
 
-/// Bodies broken at random, over all calls.
+/// Randomly mutated bodies, over all calls.
 const MUTATIONS: usize = 10_000;
 
-/// A call, and a body that it takes. A few nodes only: what is judged is not what is tested.
+/// A call and a valid body for it. It names few nodes, because evaluation is not what is tested.
 fn bodies() -> [(&'static str, String); 3] {
     let nodes: Vec<String> = node_names().into_iter().take(3).collect();
     let pod = json!({"metadata": {"name": "é", "labels": {"a": "\u{1F600}"}}, "spec": {"priority": 7,
@@ -25,7 +25,7 @@ fn bodies() -> [(&'static str, String); 3] {
     ]
 }
 
-/// Whether a call has refused a request in its dialect, with a reason that is no book.
+/// Whether a call has refused a request in its own protocol, with a short reason.
 fn is_refused(path: &str, answer: &Answer) -> bool {
     let reason = if path.starts_with("/extender") {
         (answer.status == 200).then(|| answer.json()["Error"].clone())
@@ -51,7 +51,7 @@ fn a03_a_body_cut_at_any_byte_is_refused() {
     arena.goes_on();
 }
 
-/// One change: a byte, a piece, a number that is none.
+/// One mutation: a byte, a range, an invalid number.
 fn mutate(body: &mut Vec<u8>, random: &mut fastrand::Rng) {
     const PIECES: [&[u8]; 12] = [
         b"NaN",
@@ -101,7 +101,7 @@ fn a03_ten_thousand_mutations_are_answered_without_a_5xx() {
         let answer = wire.post(path, &body).unwrap();
         let known = matches!(answer.status, 200 | 400 | 404 | 504);
         assert!(known, "{path} {}: {} {}", String::from_utf8_lossy(&body), answer.status, answer.text());
-        // 504 is the answer to a wish, among the mutations, to have seen what is to come.
+        // 504 is the answer to a mutation that requests a consistency which is never reached.
         assert!(answer.status != 504 || answer.text().contains("DEADLINE_EXCEEDED"));
         if is_refused(path, &answer) || answer.status != 200 { refused += 1 } else { taken += 1 }
     }
@@ -162,7 +162,7 @@ fn a03_kube_schedulers_dialect_is_as_lenient_as_go_and_no_more() {
     let mut wire: Wire = arena.wire();
     let node = &node_names()[0];
     let with = |pod: &str| format!(r#"{{"Pod":{pod},"NodeNames":["{node}"]}}"#);
-    // Of a repeated field the last one counts, unknown ones are skipped, null is absent, any case will do.
+    // The last of a repeated field counts, unknown fields are skipped, null is absent, and case is ignored.
     for taken in [
         with(r#"{"metadata":{"name":"p"}},"Pod":{"metadata":{"name":"q"}}"#),
         with(r#"{"metadata":{"name":"p","creationTimestamp":null},"future":{"a":[1e308]}}"#),

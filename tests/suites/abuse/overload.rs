@@ -1,4 +1,4 @@
-//! More requests than can be answered: what can be is, at nearly the speed of before, and the rest is told so at once.
+//! More requests than can be answered: throughput stays near the capacity, and the rest is refused at once.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -15,19 +15,19 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::arena::{Arena, about, alone, percentile, random};
 use crate::grpc::block_on;
 
-/// For how long each load is kept up, and at which percentile of refusals is judged: in three seconds there are too few for
-/// the 99th on a machine that does other things as well. `NODESIFT_OVERLOAD=full` takes the whole time.
+/// The duration of each load, and the percentile of refusal times. Three seconds have too few refusals for the 99th percentile
+/// on a machine with other work. `NODESIFT_OVERLOAD=full` runs for the whole time.
 const SHORT: (Duration, usize) = (Duration::from_secs(3), 90);
 const FULL: (Duration, usize) = (Duration::from_secs(20), 99);
-/// What one request should cost, at least: the clients share the machine, and must not be what is measured.
+/// Least processor time of one request. Clients share the machine, and their own cost must not dominate.
 const COST: Duration = Duration::from_millis(15);
 /// Part of the capacity that must still be served, in percent.
 const GOODPUT: f64 = 85.0;
-/// Within this a refusal must be there.
+/// Limit on the time of a refusal.
 const REFUSAL: Duration = Duration::from_millis(10);
-/// Times that a load is tried: on a machine that does other things as well some cores are away when they count.
+/// Tries per load: on a machine with other work a measurement may be disturbed.
 const TRIES: usize = 3;
-/// Clients that ask one request after the other to find the capacity.
+/// Closed-loop clients that measure the capacity.
 const CLOSED: usize = 4;
 
 /// One answer.
@@ -37,13 +37,13 @@ struct Outcome {
     time: Duration,
 }
 
-/// Connections that are free, and since when.
+/// Idle connections, each with the time since when it is idle.
 type Pool = Arc<Mutex<Vec<(UnixStream, Instant)>>>;
 
-/// A connection that was free for as long as this may have been closed for being idle; any other must be answered.
+/// A connection that was idle for longer may have been closed by the sidecar; any other must be answered.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// Sends a request over a connection of the pool, or over a new one where that was closed meanwhile for being idle.
+/// Sends a request over a pooled connection, or over a new one if that was closed for being idle.
 async fn ask(pool: &Pool, socket: &Path, request: &[u8]) -> Outcome {
     let start = Instant::now();
     let (mut stream, mut came) = (None, Vec::with_capacity(4096));
@@ -83,7 +83,7 @@ async fn ask(pool: &Pool, socket: &Path, request: &[u8]) -> Outcome {
     outcome
 }
 
-/// A request that takes a while: pods that nobody has seen, of which no two are alike.
+/// An expensive request: pods that are not in the cache and all differ.
 fn request(pods: usize, random: &mut fastrand::Rng) -> Vec<u8> {
     let pod = |_| {
         let key = format!("k{}", random.u64(..));
@@ -104,7 +104,7 @@ fn load() -> (Duration, usize) {
     if std::env::var("NODESIFT_OVERLOAD").is_ok_and(|value| value == "full") { FULL } else { SHORT }
 }
 
-/// Requests a second that clients get answered which ask one after the other.
+/// The capacity: requests per second that closed-loop clients get answered.
 async fn capacity(socket: &Path, requests: &[Vec<u8>]) -> f64 {
     let (pool, start) = (Pool::default(), Instant::now());
     let clients = (0..CLOSED).map(|client| {
@@ -114,7 +114,7 @@ async fn capacity(socket: &Path, requests: &[Vec<u8>]) -> f64 {
             while start.elapsed() < SHORT.0 {
                 let outcome = ask(pool, socket, &requests[(client + asked * CLOSED) % requests.len()]).await;
                 asked += 1;
-                // Whoever was away for a second finds that its time in the queue is over.
+                // A client that did not run for a second may find that its time in the queue is over.
                 assert!(matches!(outcome.status, 200 | 429), "{}", outcome.status);
                 answered += usize::from(outcome.status == 200);
             }
@@ -127,7 +127,7 @@ async fn capacity(socket: &Path, requests: &[Vec<u8>]) -> f64 {
     answered / start.elapsed().as_secs_f64()
 }
 
-/// Requests at a fixed rate, whatever comes of them.
+/// Requests at a fixed rate, independent of the answers.
 async fn storm(socket: &Path, requests: &Arc<Vec<Vec<u8>>>, rate: f64) -> Vec<Outcome> {
     let (pool, start) = (Pool::default(), Instant::now());
     let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
@@ -144,12 +144,12 @@ async fn storm(socket: &Path, requests: &Arc<Vec<Vec<u8>>>, rate: f64) -> Vec<Ou
     under_way.join_all().await
 }
 
-/// Whether a load was borne as it should be. What does not depend on the machine is asserted.
+/// Whether the load was handled well. Whatever does not depend on the machine is asserted.
 fn is_fine(times: f64, capacity: f64, outcomes: &[Outcome]) -> bool {
     let (answered, refused): (Vec<&Outcome>, Vec<&Outcome>) =
         outcomes.iter().partition(|outcome| outcome.status == 200);
     if refused.is_empty() {
-        println!("{times} times {capacity:.0} a second was not too much");
+        println!("{times} times {capacity:.0} a second caused no refusal");
         return false;
     }
     assert!(refused.iter().all(|outcome| outcome.status == 429 && outcome.retry_after));
@@ -164,7 +164,7 @@ fn is_fine(times: f64, capacity: f64, outcomes: &[Outcome]) -> bool {
         answered.len(),
         refused.len(),
     );
-    // The wait for a slot has its own bound; what comes on top is the evaluation itself.
+    // The wait for a slot has its own limit; the evaluation comes on top of it.
     assert!(slowest <= timeout::scaled(QUEUE_TIME + Duration::from_millis(500)), "{slowest:?}");
     goodput >= GOODPUT && judged <= timeout::scaled(REFUSAL)
 }

@@ -1,4 +1,4 @@
-//! Protobuf that no encoder writes: wrong wire types, lengths that lie, packed bombs, unknown fields, random damage.
+//! Protobuf that no encoder writes: wrong wire types, wrong lengths, packed bombs, unknown fields, random mutations.
 
 use nodesift_proto::v1;
 use prost::Message as _;
@@ -8,14 +8,14 @@ use crate::arena::{Arena, beside_others, node_names, pending_objects, pending_po
 use crate::grpc::wire::{bytes, tag, varint};
 use crate::grpc::{Client, block_on};
 
-/// Messages broken at random, over all calls.
+/// Randomly mutated messages, over all calls.
 const MUTATIONS: usize = 10_000;
 /// Unknown fields of one message: more than any later version has.
 const UNKNOWN: u64 = 100_000;
-/// Numbers of one packed list.
+/// Entries of one packed list.
 const PACKED: usize = 1 << 20;
 
-/// Calls with messages that they take.
+/// Calls with valid messages.
 fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let name = |at: usize| {
         let pod = &pending_pods()[at]["name"];
@@ -101,7 +101,7 @@ fn a05_unknown_fields_and_packed_bombs_are_skipped() {
         })
         .collect();
     let packed = bytes(1000, &vec![1; PACKED]);
-    // Of a field that is no list the last one counts.
+    // The last of a repeated non-list field counts.
     let phases: Vec<u8> = [tag(2, 0), varint(2)].concat().repeat(PACKED / 2);
     block_on(async {
         let mut client = Client::connect(&arena.sidecar.unix()).await;
@@ -109,7 +109,7 @@ fn a05_unknown_fields_and_packed_bombs_are_skipped() {
         for (what, before, after) in [
             ("unknown fields before", unknown.as_slice(), [].as_slice()),
             ("unknown fields after", [].as_slice(), unknown.as_slice()),
-            ("a packed list that nobody knows", [].as_slice(), packed.as_slice()),
+            ("an unknown packed list", [].as_slice(), packed.as_slice()),
             ("half a million phases", phases.as_slice(), [8 * 2, 1].as_slice()),
         ] {
             let message = [before, &message, after].concat();
@@ -117,7 +117,7 @@ fn a05_unknown_fields_and_packed_bombs_are_skipped() {
             let answer = v1::FilterResponse::decode(answer).unwrap();
             assert_eq!(answer.pods, plain.pods, "{what}");
         }
-        // Where one flag is expected, a packed list of a million is not it.
+        // Where one flag is expected, a packed list of a million is refused.
         let status = client.call("Filter", [message, bytes(5, &vec![1; PACKED])].concat()).await.unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument, "{status}");
     });

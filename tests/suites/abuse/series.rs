@@ -1,20 +1,20 @@
-//! Metrics: what a client asks about never becomes a series.
+//! Metrics: nothing in a request becomes a label value.
 
 use nodesift_tests::{http, timeout};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, about, beside_others, in_time, pending_objects};
 
-/// Distinct names that are asked about.
+/// Distinct names in requests.
 const NAMES: usize = 100_000;
-/// Names of one request.
+/// Names per request.
 const NAMES_EACH: usize = 1_000;
-/// Series that there may be.
+/// Limit on the number of series.
 const SERIES: usize = 2_000;
 
 fn series(arena: &Arena) -> Vec<String> {
     let shown = || Some(http::get(&arena.sidecar.unix(), "/metrics").unwrap().body);
-    // What the cache holds is left out where that is busy.
+    // Memory metrics are omitted while the cache is busy.
     let whole = |text: &String| text.contains("nodesift_cache_orphan_pods ");
     let text = timeout::until(|| shown().filter(whole)).expect("all series");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -32,7 +32,7 @@ fn a14_a_hundred_thousand_names_leave_no_series() {
     let mut wire = arena.wire();
     let pod = &pending_objects()[0];
     for first in (0..NAMES).step_by(NAMES_EACH) {
-        // Nodes that nobody knows, pods, labels, schedulers, paths and methods that nobody has heard of.
+        // Unknown nodes, pods, labels, schedulers, paths and methods.
         let names: Vec<String> = (first..first + NAMES_EACH).map(|at| format!("node-{at}")).collect();
         let reply = wire.post("/extender/filter", json!({"Pod": pod, "NodeNames": names}).to_string()).unwrap();
         assert_eq!(reply.json()["FailedNodes"].as_object().unwrap().len(), NAMES_EACH);
@@ -79,7 +79,7 @@ fn a14_as_many_reasons_as_nodes_leave_no_series() {
     let question = about(&[json!({"object": pod})]).to_string();
     let answer = in_time(|| arena.wire().post("/v1/filter", question.clone()).unwrap().json());
     let failures = answer["pods"][0]["failures"].as_array().unwrap();
-    assert_eq!(failures.len(), NODES, "each node with a reason of its own: {answer}");
+    assert_eq!(failures.len(), NODES, "a different reason per node: {answer}");
     let after = series(&arena);
     assert!(after.len() <= SERIES, "{} series", after.len());
     assert_eq!(after, before);

@@ -1,4 +1,4 @@
-//! Too much of everything: labels, long values, names. Bounded answers, and of random subsets always a subset.
+//! Very large inputs: labels, long values, names. Answers stay bounded, and for a random subset of nodes they are a subset.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::arena::{Arena, about, beside_others, node_names, pending_objects, pending_pods, random};
 
-/// Random subsets of the nodes, over both dialects.
+/// Random subsets of the nodes, over both protocols.
 const REQUESTS: usize = 10_000;
-/// Nodes of one subset, at most.
+/// Maximum number of nodes of one subset.
 const SUBSET: usize = 24;
 const LABELS: usize = 100_000;
 const NAMES: usize = 1_000_000;
@@ -51,7 +51,7 @@ fn a06_a_pod_of_a_hundred_thousand_labels_is_judged() {
         let pod = format!(r#"{{"metadata":{{"name":"p","labels":{{{labels}}}}}}}"#);
         let (status, text) = post(&mut wire, "/v1/filter", json!({"pods": [{"json": pod}]}).to_string());
         assert_eq!(status, 200, "{}", &text[..text.len().min(300)]);
-        // As a selector none of them is on any node.
+        // As a node selector: no node has any of the labels.
         let pod = format!(r#"{{"metadata":{{"name":"p"}},"spec":{{"nodeSelector":{{{labels}}}}}}}"#);
         let (status, text) = post(&mut wire, "/extender/filter", format!(r#"{{"Pod":{pod},"NodeNames":["{node}"]}}"#));
         assert_eq!(status, 200);
@@ -69,7 +69,7 @@ fn a06_a_million_names_are_answered_or_refused_and_the_answer_is_bounded() {
     let mut wire = arena.wire();
     let pod = pending_pods()[0].to_string();
     let known = &node_names()[0];
-    // As many as fit into a body; one name a million times, then ever-new ones.
+    // As many names as a body holds: one name a million times, then distinct ones.
     let repeated = format!("{}\"\"", "\"\",".repeat(NAMES - 1));
     let (status, text) =
         post(&mut wire, "/v1/filter", format!(r#"{{"pods":[{pod}],"nodes":{{"names":[{repeated}]}}}}"#));
@@ -86,7 +86,7 @@ fn a06_a_million_names_are_answered_or_refused_and_the_answer_is_bounded() {
     let (status, text) = post(&mut wire, "/v1/filter", format!("{body}{}", " ".repeat(4 << 20)));
     assert_eq!(status, 413, "{text}");
 
-    // kube-scheduler is told about each name once, however often it was sent.
+    // kube-scheduler gets each name once, however often it was sent.
     let mut wire = arena.wire();
     let pod = pending_objects()[0].to_string();
     let (status, text) = post(&mut wire, "/extender/filter", format!(r#"{{"Pod":{pod},"NodeNames":[{repeated}]}}"#));
@@ -139,7 +139,7 @@ fn a06_of_ten_thousand_random_subsets_every_answer_is_one() {
             assert!(feasible.is_sorted(), "{feasible:?}");
             (feasible, rejected)
         } else {
-            // Names that nobody knows are rejected like others; empty ones too.
+            // Unknown names and empty ones are rejected too.
             for _ in 0..random.usize(..3) {
                 let unknown = ["", "nobody", "n\u{e9}", "\u{0}"][random.usize(..4)];
                 asked.insert(random.usize(..=asked.len()), unknown.to_owned());
@@ -162,9 +162,9 @@ fn a06_of_ten_thousand_random_subsets_every_answer_is_one() {
         let mut all = [feasible, rejected].concat();
         all.sort_unstable();
         let expected: Vec<String> = asked.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-        assert_eq!(all, expected, "each name that was asked about in one place");
+        assert_eq!(all, expected, "each requested name in exactly one place");
     }
-    println!("{fitting} places found");
+    println!("{fitting} feasible nodes found");
     assert!(fitting > 0);
     arena.goes_on();
 }

@@ -1,4 +1,4 @@
-//! Clients that take their time: heads, bodies and readers at a byte a second are cut off, and nobody else feels them.
+//! Slow clients: heads, bodies and readers at a byte per second are disconnected, and other clients are not affected.
 
 use std::time::{Duration, Instant};
 
@@ -9,21 +9,21 @@ use serde_json::json;
 
 use crate::arena::{Arena, about, alone, pending_pods, percentile};
 
-/// Slow clients at once.
+/// Concurrent slow clients.
 const CLIENTS: usize = 500;
-/// Those of them that read slowly: each costs an answer of some megabytes.
+/// The number of them that read slowly: each costs an answer of some megabytes.
 const READERS: usize = 16;
-/// Between two bytes of one client.
+/// Time between two bytes of one client.
 const PACE: Duration = Duration::from_secs(1);
-/// Between two questions of the healthy client.
+/// Time between two requests of the healthy client.
 const HEALTHY_PACE: Duration = Duration::from_millis(3);
-/// Questions that one figure of the healthy client is made of.
+/// Requests per measurement of the healthy client.
 const HEALTHY_QUESTIONS: usize = 300;
-/// How much slower the healthy client may be, in percent of what it is without the others.
+/// Limit on the healthy client's time, in percent of that without slow clients.
 const HEALTHY_PERCENT: u32 = 150;
-/// Below this its times are the machine's noise: what a thread waits for a core.
+/// Times below this are noise of the machine's scheduling.
 const NOISE: Duration = Duration::from_millis(3);
-/// How long past its time a client may be cut off: clocks are set up one after the other.
+/// How long after its timeout a client may be disconnected: timers start one after the other.
 const GRACE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ struct Client {
 
 impl Client {
     fn new(arena: &Arena, kind: Kind) -> Self {
-        // A socket's buffers are small, so that a slow reader is felt; TCP's would take the answer whole.
+        // The buffers of a Unix socket are small, so that a slow reader blocks the sidecar; TCP's would hold the whole answer.
         let mut wire = if kind == Kind::Reader { arena.wire() } else { arena.tcp_wire() };
         wire.wait_at_most(Duration::from_millis(1)).unwrap();
         let begun = match kind {
@@ -59,7 +59,7 @@ impl Client {
         Self { wire, kind }
     }
 
-    /// Sends or reads its next byte. What the other side has closed stays open here.
+    /// Sends or reads the next byte. A connection that the sidecar has closed stays open on this side.
     fn tick(&mut self) {
         match self.kind {
             Kind::Head | Kind::Body => drop(self.wire.send(" ")),
@@ -69,7 +69,7 @@ impl Client {
     }
 }
 
-/// The 99th percentile of a healthy client's times.
+/// The 99th percentile of the healthy client's times.
 fn healthy(wire: &mut Wire, question: &str) -> Duration {
     let mut times = Vec::with_capacity(HEALTHY_QUESTIONS);
     for _ in 0..HEALTHY_QUESTIONS {
@@ -98,7 +98,7 @@ fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
     clients.extend((0..READERS).map(|_| Client::new(&arena, Kind::Reader)));
     let begun = Instant::now();
     timeout::until(|| (process::open_files(id) >= before + CLIENTS - READERS).then_some(())).expect("all are accepted");
-    // What the readers asked for is evaluated first: this is load like any other.
+    // The readers' requests are evaluated first: this is ordinary load.
     timeout::until(|| (arena.metric("nodesift_api_evaluations") == 0.0).then_some(())).expect("the answers are made");
 
     let (times, cut) = std::thread::scope(|scope| {
@@ -126,7 +126,7 @@ fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
     let mut sorted = times.clone();
     let meanwhile = percentile(&mut sorted, 50);
     println!("cut off after {cut:?}; healthy p99 {control:?} before, {times:?} meanwhile, {after:?} after");
-    // Each of a client's waits has its own clock; a reader's begins once the buffers between are full.
+    // Each kind of wait has its own timeout; a reader's starts once the buffers are full.
     let due = HEAD_TIME.max(BODY_TIME).max(WRITE_STALL) + GRACE;
     assert!(cut <= timeout::scaled(due), "{cut:?}");
     let bound = (control.max(after) * HEALTHY_PERCENT / 100).max(NOISE);

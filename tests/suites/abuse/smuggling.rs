@@ -1,23 +1,23 @@
-//! Requests whose end can be read in two ways: refused, or read in the one way that RFC 9112 has. Never an answer too many.
+//! Requests with an ambiguous end: refused, or read as RFC 9112 defines. Never more answers than requests.
 
 use nodesift_tests::http::Endpoint;
 use nodesift_tests::wire::Wire;
 
 use crate::arena::{Arena, beside_others};
 
-/// Requests that are sent at once over one connection.
+/// Pipelined requests over one connection.
 const PIPELINED: usize = 1_000;
-/// A path that must never be asked for: it is inside of a body.
+/// A request inside a body, which must never be answered.
 const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// Ends a connection in order.
+/// The last request of a connection, which closes it.
 const LAST: &str = "GET /the-last HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
-/// All answers of a connection to what was sent, until the other side closes: status and text. The answer to a last
-/// request, if it comes to that, is left out.
+/// All answers of a connection until the sidecar closes it: status and text. The answer to a last request, if there is one,
+/// is omitted.
 fn answers(endpoint: &Endpoint, sent: &[u8]) -> Vec<(u16, String)> {
     let mut wire = Wire::open(endpoint).unwrap();
-    // The other side may have had enough before all is written.
+    // The sidecar may close the connection before all is written.
     let _ = wire.send([sent, LAST.as_bytes()].concat());
     let answers = std::iter::from_fn(|| wire.answer().ok()).map(|answer| (answer.status, answer.text()));
     answers.filter(|(_, text)| !text.contains("/the-last")).collect()
@@ -60,7 +60,7 @@ fn a12_a_message_with_two_lengths_is_refused_and_nothing_after_it_is_read() {
             let found = answers(&endpoint, sent.as_bytes());
             assert_eq!(statuses(&found), [400], "{header:?}: {found:?}");
         }
-        // HTTP/1.0 knows no chunks.
+        // HTTP/1.0 has no chunked encoding.
         let sent = format!("POST /v1/filter HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{SMUGGLED}");
         assert_eq!(statuses(&answers(&endpoint, sent.as_bytes())), [400]);
     }
@@ -79,10 +79,10 @@ fn a12_where_both_lengths_are_given_chunks_count_and_the_connection_ends() {
         let sent =
             format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n{SMUGGLED}");
         let found = answers(&arena.sidecar.tcp(), sent.as_bytes());
-        // By its chunks the body is `{}`; what follows is not taken for a request, by whichever length.
+        // By its chunks the body is `{}`. The bytes after it are not read as a request by any of the lengths.
         assert_eq!(statuses(&found), [200], "{headers:?}: {found:?}");
     }
-    // The same length twice is one length.
+    // Equal repeated lengths count as one.
     let sent = format!(
         "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\n{{}}{SMUGGLED}"
     );
@@ -113,10 +113,10 @@ fn a12_broken_chunks_end_the_connection() {
     ] {
         let sent = format!("{head}{chunks}{SMUGGLED}");
         let found = answers(&arena.sidecar.tcp(), sent.as_bytes());
-        // A size without an end is waited for, as long as any body is.
+        // An incomplete chunk size is waited for, up to the timeout of bodies.
         assert!(matches!(&statuses(&found)[..], [] | [400 | 408]), "{chunks:?}: {found:?}");
     }
-    // Extensions and trailers are allowed, and skipped, but not without end.
+    // Extensions and trailers are skipped, up to a limit.
     let found =
         answers(&arena.sidecar.tcp(), format!("{head}2;a=b;c=\"d\"\r\n{{}}\r\n0\r\nx: y\r\n\r\n{SMUGGLED}").as_bytes());
     assert_eq!(statuses(&found), [200, 404], "{found:?}");
@@ -147,12 +147,12 @@ fn a12_upgrades_are_not_taken_and_hide_nothing() {
         let found = answers(&arena.sidecar.tcp(), sent.as_bytes());
         assert_eq!(statuses(&found), [200, 404], "{headers:?}: {found:?}");
     }
-    // HTTP/2 begins with the connection or not at all.
+    // HTTP/2 must start with the connection.
     let sent = [b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n".as_slice(), crate::frames::OPENING].concat();
     let found = answers(&arena.sidecar.tcp(), &sent);
     assert_eq!(found.first().map(|(status, _)| *status), Some(200));
     assert!(found[1..].iter().all(|(status, _)| *status >= 400), "{found:?}");
-    // A tunnel is none, and what would be inside of it is not asked for.
+    // CONNECT is refused, and the bytes inside the tunnel are not read as requests.
     let found = answers(
         &arena.sidecar.tcp(),
         format!("CONNECT localhost:1 HTTP/1.1\r\nhost: localhost\r\n\r\n{SMUGGLED}").as_bytes(),

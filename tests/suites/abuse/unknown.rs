@@ -1,4 +1,4 @@
-//! What there is nothing of: paths, methods, types, versions, heads that are too large. A 4xx, never a 5xx.
+//! Unknown paths, methods, types and versions, and heads that are too large: always a 4xx, never a 5xx.
 
 use nodesift_api::limits::{HEAD_BYTES, HEADERS};
 use nodesift_tests::wire::Wire;
@@ -6,15 +6,15 @@ use nodesift_tests::wire::Wire;
 use crate::arena::{Arena, beside_others};
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS as HEADERS_FRAME, OPENING, frame, header, receive, request};
 
-/// The status of the answer to what is sent over a connection of its own; 0 where it is closed without one.
+/// The status of the answer on a new connection; 0 where it is closed without an answer.
 fn status(arena: &Arena, sent: impl AsRef<[u8]>) -> u16 {
     let mut wire: Wire = arena.tcp_wire();
-    // The sidecar may have had enough before all is written.
+    // The sidecar may close the connection before all is written.
     let _ = wire.send(sent);
     wire.head().map_or(0, |answer| answer.status)
 }
 
-/// The same for what may not be whole: the sidecar sees that nothing more comes.
+/// The same for an incomplete request: the sidecar sees the end of the stream.
 fn status_of_part(arena: &Arena, sent: impl AsRef<[u8]>) -> u16 {
     let mut wire = arena.tcp_wire();
     let _ = wire.send(sent);
@@ -114,7 +114,7 @@ fn a13_types_that_are_not_taken_are_415_and_any_may_be_wished_for() {
     ] {
         assert_eq!(post(fine), 200, "{fine}");
     }
-    // gRPC over HTTP/1 is none; its type alone makes no call.
+    // gRPC over HTTP/1 is not supported; the content type alone makes no call.
     for path in ["/nodesift.v1.Nodesift/Filter", "/v1/filter", "/livez"] {
         let found = status(
             &arena,
@@ -193,7 +193,7 @@ fn a13_the_same_over_http2_ends_the_stream_or_the_connection_and_never_the_proce
         wire.send(OPENING).unwrap();
         wire.send(frame(HEADERS_FRAME, END_STREAM | END_HEADERS, 1, &head)).unwrap();
         wire.finish().unwrap();
-        // A status, a reset of the stream or a GOAWAY: the connection comes to its end either way.
+        // A status, a RST_STREAM or a GOAWAY: in each case the request ends.
         let first = loop {
             match receive(&mut wire) {
                 Ok(came) if came.stream == 1 || came.kind == 7 => break Some(came.kind),

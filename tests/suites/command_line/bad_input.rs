@@ -1,4 +1,4 @@
-//! Input that is wrong: one clear text that names the place, the documented exit code, no answer.
+//! Invalid input: one error text that names the place, the documented exit code, no answer.
 
 use serde_json::json;
 
@@ -9,14 +9,14 @@ const DATA: i32 = 65;
 const NO_INPUT: i32 = 66;
 const UNAVAILABLE: i32 = 69;
 
-/// Explains over `cluster.json` in the folder.
+/// `explain` on `cluster.json` in the folder.
 const EXPLAIN: [&str; 3] = ["explain", "--cluster", "cluster.json"];
 
 fn with<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [EXPLAIN.as_slice(), arguments].concat()
 }
 
-/// The texts themselves: each says where and what, and what would be right.
+/// The exact texts: each states the place, the error, and what is valid.
 #[test]
 fn what_is_wrong_is_said_in_these_words() {
     let workshop = Workshop::with_cluster();
@@ -229,7 +229,7 @@ fn a_socket_that_cannot_be_had_is_named() {
         assert_eq!(output.code, Some(1), "{}", output.stderr);
         assert!(output.stderr.contains(path), "{}", output.stderr);
     }
-    // What is no socket of ours is still there.
+    // A file that is not a socket is not removed.
     assert!(workshop.path("cluster.json").is_file());
 }
 
@@ -237,7 +237,7 @@ fn a_socket_that_cannot_be_had_is_named() {
 fn a_sidecar_that_is_not_there_is_unavailable() {
     let workshop = Workshop::new();
     workshop.fails_naming(UNAVAILABLE, &["explain", "--server", "unix:/nonexistent/s.sock"], &["/nonexistent/s.sock"]);
-    // Port 1 is for nobody.
+    // Nothing listens on port 1.
     workshop.fails_naming(UNAVAILABLE, &["explain", "--server", "http://127.0.0.1:1"], &["127.0.0.1:1"]);
 }
 

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::workshop::{Workshop, lines};
 
-/// Of every object about one pod.
+/// Fields of every object about a pod.
 const OF_POD: [&str; 4] = ["cold_ns", "warm_ns", "row_changed_ns", "other_row_changed_ns"];
-/// Of the object about the cluster.
+/// Fields of the object about the cluster.
 const OF_CLUSTER: [&str; 8] = [
     "uds_p50_ns",
     "uds_p99_ns",
@@ -18,7 +18,7 @@ const OF_CLUSTER: [&str; 8] = [
     "pod_event_ns",
 ];
 
-/// Checks the objects of one size: the pods by name, then the cluster.
+/// Checks the objects of one cluster size: those of the pods by name, then that of the cluster.
 fn check(objects: &[Value], pods: &[&str], nodes: u64, bound: u64) {
     let names: Vec<&str> = objects.iter().filter_map(|object| object["pod"].as_str()).collect();
     assert_eq!(names, pods);
@@ -32,8 +32,8 @@ fn check(objects: &[Value], pods: &[&str], nodes: u64, bound: u64) {
     for pod in &objects[..pods.len()] {
         let feasible = pod["feasible"].as_u64().unwrap();
         assert!(feasible > 0 && feasible < nodes, "{pod}");
-        assert!(pod["warm_ns"].as_u64() < pod["cold_ns"].as_u64(), "what is kept is not evaluated again: {pod}");
-        // Numbers where the native program has been built, null where it has not.
+        assert!(pod["warm_ns"].as_u64() < pod["cold_ns"].as_u64(), "a warm query is not faster than a cold one: {pod}");
+        // Numbers if the native program is built, otherwise null.
         let native = ["native_ns", "sandboxed_ns", "sandboxed_by_native"].map(|field| pod.get(field).unwrap());
         assert!(native.iter().all(|field| field.is_number()) || native.iter().all(|field| field.is_null()), "{pod}");
     }
@@ -60,7 +60,7 @@ fn files_take_the_place_of_synthetic_clusters() {
     for part in ["80 nodes, 160 pods", "Unix socket", "pods per second"] {
         assert!(table.contains(part), "{part:?} is not in\n{table}");
     }
-    assert!(!table.contains("met"), "files have no aims:\n{table}");
+    assert!(!table.contains("met"), "clusters from files have no targets:\n{table}");
 }
 
 #[test]

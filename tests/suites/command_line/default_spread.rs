@@ -1,5 +1,4 @@
-//! Spread constraints that a policy adds to pods without any: their selector is that of the services and controllers
-//! that own the pod.
+//! Default spread constraints of a policy: their selector is that of the services and controllers that own the pod.
 
 use serde_json::{Value, json};
 
@@ -47,7 +46,7 @@ fn replica_set(app: &str) -> Value {
            "spec": {"selector": {"matchLabels": {"app": app}}}})
 }
 
-/// Where the pending pod fits in a cluster of two zones, `a` with one pod like it and `b` empty.
+/// The nodes that the pending pod fits in a cluster of two zones: `a` with one similar pod, and `b` without pods.
 fn feasible(owner: Option<(&str, &str)>, owners: &[Value]) -> Value {
     let mut items = vec![node("a"), node("b"), pod("running", None, Some("a")), pod("pending", owner, None)];
     items.extend_from_slice(owners);
@@ -79,7 +78,7 @@ fn a_controller_spreads_its_own_pods_only() {
 
 #[test]
 fn service_and_controller_must_both_select() {
-    // Neither the running pod nor the pending one meets the controller's selector, so nothing is counted.
+    // Neither the running pod nor the pending one matches the controller's selector, so nothing is counted.
     let owners = [service(&json!({"tier": "front"})), replica_set("elsewhere")];
     assert_eq!(feasible(Some(("ReplicaSet", "rs")), &owners), json!(["a", "b"]));
 }

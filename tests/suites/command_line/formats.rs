@@ -1,4 +1,4 @@
-//! What goes in in many forms and comes out in several.
+//! Input and output formats.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -12,10 +12,10 @@ use crate::workshop::{Workshop, lines, predicates, three_nodes};
 
 const JSONL: [&str; 4] = ["explain", "-o", "jsonl", "--cluster"];
 
-/// What `explain` says of the one pending pod of the three nodes, predicates apart.
+/// The conjunction line of `explain` for the pending pod of the three nodes.
 const TOGETHER: &str = concat!(r#"{"pod":"default/new","predicate":"*","feasible":["n0"]}"#, "\n");
 
-/// What YuniKorn runs when it only reserves a node, and the conjunction.
+/// The predicates that YuniKorn runs in the reserve phase, and the conjunction.
 const RESERVED: [&str; 8] = [
     "NodeUnschedulable",
     "NodeName",
@@ -31,7 +31,7 @@ fn jsonl<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [JSONL.as_slice(), arguments].concat()
 }
 
-/// YAML as `kubectl` would write it: any JSON is YAML too, so the items in block style suffice here.
+/// YAML as `kubectl` writes it. Any JSON is YAML, so only the list of items is in block style.
 fn yaml(value: &Value, depth: usize, out: &mut String) {
     let indent = "  ".repeat(depth);
     match value {
@@ -111,7 +111,7 @@ fn every_form_of_an_answer_says_the_same() {
     assert!(yaml.contains("default/new") && yaml.contains("TaintToleration") && yaml.contains("n1"), "{yaml}");
     let table = explain("table");
     assert!(table.contains("default/new") && table.contains("1 of 3"), "{table}");
-    assert!(!table.contains('\u{1b}'), "no colour where nobody looks: {table:?}");
+    assert!(!table.contains('\u{1b}'), "no colour without a terminal: {table:?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The binary on files, as people and scripts use it: formats, choices, bad input. stdout carries the answer and nothing
-//! else; what is wrong is one text on stderr that names the place, and an exit code that is documented.
+//! The binary on files, as users and scripts run it: formats, options, bad input. stdout has only the answer; an error is one
+//! text on stderr that names the place, with a documented exit code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 

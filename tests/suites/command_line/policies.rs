@@ -1,4 +1,4 @@
-//! Policy files: what they choose, how they are refused, and modules of one's own beside the built-ins.
+//! Policy files: predicates that they select, errors, and custom modules beside the built-ins.
 
 use nodesift_tests::guest::Guest;
 use nodesift_tests::timeout;
@@ -11,7 +11,7 @@ const NO_INPUT: i32 = 66;
 
 const EXPLAIN: [&str; 7] = ["explain", "-o", "jsonl", "--cluster", "cluster.json", "--policy", "policy.yaml"];
 
-/// A policy of the predicates given, one YAML flow mapping each.
+/// A policy of these predicates, one YAML flow mapping each.
 fn policy(predicates: &[&str]) -> String {
     let entries: String = predicates.iter().map(|predicate| format!("  - {predicate}\n")).collect();
     format!(
@@ -20,7 +20,7 @@ fn policy(predicates: &[&str]) -> String {
     )
 }
 
-/// A workshop with a cluster, that policy, and a guest in `guest.wasm`; and the guest's digest.
+/// A workshop with a cluster, that policy, and a guest in `guest.wasm`; also returns the guest's digest.
 fn with_guest(guest: &Guest, predicates: impl Fn(&str) -> Vec<String>) -> Workshop {
     let workshop = Workshop::with_cluster();
     let component = guest.component();
@@ -116,7 +116,7 @@ fn a_module_must_be_there_and_be_the_one_that_is_meant() {
     workshop.write("guest.wasm", "(component)");
     let unnamed = policy(&["{name: Own, module: {path: guest.wasm}}"]);
     workshop.write("policy.yaml", unnamed);
-    workshop.fails_naming(USAGE, &EXPLAIN, &["Own", "no WebAssembly component"]);
+    workshop.fails_naming(USAGE, &EXPLAIN, &["Own", "not a WebAssembly component"]);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_module_may_not_read_more_than_is_allowed() {
     allowing("[pod-labels]").answer(&EXPLAIN);
 }
 
-/// The last line of `explain` under a policy of one hostile guest, after NodeName.
+/// The last line of `explain` under a policy of NodeName and one hostile guest.
 fn under_attack(guest: &Guest, more: &str) -> Value {
     attacked("explain", guest, more)
 }
@@ -143,7 +143,7 @@ fn attacked(command: &str, guest: &Guest, more: &str) -> Value {
         let entry = format!("{{name: Own, module: {{path: guest.wasm, digest: \"{digest}\"}}{more}}}");
         vec!["name: NodeName".to_owned(), entry]
     });
-    // The built-in may run out of its time on a busy machine; here only the guest may fail.
+    // On a busy machine the built-in may exceed its deadline; only a fault of the guest counts.
     let is_the_guests = |last: &Value| last["faults"].as_array().is_none_or(|faults| faults[0]["predicate"] == "Own");
     let arguments: Vec<&str> = std::iter::once(command).chain(EXPLAIN.into_iter().skip(1)).collect();
     let last = || lines(&workshop.answer(&arguments)).pop().unwrap();

@@ -1,4 +1,4 @@
-//! `nodesift cluster synth`: files that the other commands read.
+//! `nodesift cluster synth`: its files can be read by the other commands.
 
 use crate::workshop::{Workshop, lines};
 
@@ -14,7 +14,7 @@ fn a_synthetic_cluster_can_be_asked_about() {
     let apart = shop.answer(&["explain", "-o", "jsonl", "--cluster", "cluster.json.gz", "--pods", "pods.json"]);
     assert_eq!(lines(&apart).iter().filter(|line| line["predicate"] == "*").count(), 4);
 
-    // Without a file of their own the pods to place are pending pods of the cluster.
+    // Without `--pods`, the pending pods of the cluster are used.
     let whole = synth(&["--out", "-"]);
     assert_eq!(whole.code, Some(0), "{}", whole.stderr);
     shop.write("whole.json", &whole.stdout);

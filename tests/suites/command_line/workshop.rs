@@ -1,4 +1,4 @@
-//! What the tests share: a folder of files, and runs of the binary in it.
+//! Shared by the tests: a folder of files, and runs of the binary in it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +32,7 @@ impl Workshop {
         std::fs::write(self.path(name), content).unwrap();
     }
 
-    /// The binary, to be run in the folder, so that messages name files as the arguments do.
+    /// A command that runs the binary in the folder, so that messages have the same file names as the arguments.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command =
             sidecar::command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
@@ -51,15 +51,15 @@ impl Workshop {
         output.stdout
     }
 
-    /// A run that must fail with this code, without an answer; what it said.
+    /// A run that must fail with this code and without output on stdout; its stderr.
     pub(crate) fn failure(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.code, Some(code), "{arguments:?}: {}{}", output.stdout, output.stderr);
-        assert_eq!(output.stdout, "", "{arguments:?} answers nothing");
+        assert_eq!(output.stdout, "", "{arguments:?}: no output on stdout");
         output.stderr
     }
 
-    /// A run that must fail with this code, and with a text that names all of these.
+    /// A run that must fail with this code and an error text that contains all of these.
     pub(crate) fn fails_naming(&self, code: i32, arguments: &[&str], named: &[&str]) {
         let text = self.failure(code, arguments);
         for name in named {
@@ -69,7 +69,7 @@ impl Workshop {
     }
 }
 
-/// Three nodes, of which `n1` is tainted and `n2` full; the pod `default/web` is bound to `n2`, `default/new` is pending.
+/// Three nodes: `n1` is tainted and `n2` full. The pod `default/web` is bound to `n2`, `default/new` is pending.
 pub(crate) fn three_nodes() -> Value {
     let node = |name: &str, taints: Value| {
         json!({"apiVersion": "v1", "kind": "Node",
@@ -91,12 +91,12 @@ pub(crate) fn three_nodes() -> Value {
     ]})
 }
 
-/// The lines of `explain -o jsonl`, read.
+/// The parsed lines of `explain -o jsonl`.
 pub(crate) fn lines(jsonl: &str) -> Vec<Value> {
     jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The names of the predicates in the lines about the first pod, in their order.
+/// The names of the predicates in the lines about the first pod, in order.
 pub(crate) fn predicates(jsonl: &str) -> Vec<String> {
     let lines = lines(jsonl);
     let first = lines.first().unwrap()["pod"].clone();

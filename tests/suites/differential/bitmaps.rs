@@ -1,5 +1,5 @@
-//! Answers as bitmaps against answers by name: a client that keeps the table of rows through random histories always reads
-//! the same nodes from a bitmap, whichever table it has and whichever snapshot the answer is from.
+//! Answers as bitmaps compared with answers by name. Clients that follow the node index through random histories decode the
+//! same nodes from a bitmap, whatever the age of their index and of the answer's snapshot.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
 use crate::{FIXED_PART, default_policy, engine, from_environment};
 
-/// How many clusters where nothing is said: some seconds of one core.
+/// Default number of clusters: some seconds of one core.
 const CLUSTERS: u64 = 40;
 
-/// Rounds of events in each cluster's history; questions are asked after each.
+/// Rounds of events in each cluster's history, each followed by queries.
 const ROUNDS: usize = 8;
 
-/// Pods asked about in a round, each by one of the clients.
+/// Pods per round, each queried by one of the clients.
 const PODS: usize = 4;
 
-/// Clients, which have tables of different ages.
+/// Clients, whose node indexes have different ages.
 const CLIENTS: usize = 3;
 
 #[test]
@@ -45,20 +45,20 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
             snapshots.push(engine.snapshot());
             for _ in 0..PODS {
                 let pod = history.asked_pod();
-                let question = Query {
+                let query = Query {
                     pods: vec![PodRef::Whole(Box::new(mirror::pod(&pod)))],
                     nodes: Nodes::All,
                     phase: Phase::Allocate,
                     depth: Depth::FirstFailure,
                 };
-                // Now and then from an earlier snapshot, as an answer that is overtaken on its way.
+                // Sometimes from an earlier snapshot, like an answer that is overtaken by a publication.
                 let age = if random.u8(0..4) == 0 { random.usize(0..snapshots.len()) } else { 0 };
                 let snapshot = &snapshots[snapshots.len() - 1 - age];
                 let client = &mut clients[random.usize(0..CLIENTS)];
                 let known = client.known();
-                let named = ask(&engine, snapshot, &question, None);
-                let mapped = ask(&engine, snapshot, &question, Some(known));
-                let told = mapped.rows.as_ref().expect("a table comes with bitmaps");
+                let named = ask(&engine, snapshot, &query, None);
+                let mapped = ask(&engine, snapshot, &query, Some(known));
+                let told = mapped.rows.as_ref().expect("bitmaps come with a node index");
                 whole += u64::from(told.whole);
                 parts += u64::from(!told.whole && !told.changes.is_empty());
                 back += u64::from(!told.whole && told.generation < known.generation);
@@ -68,16 +68,18 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
             }
         }
     }
-    println!("{feasible} feasible nodes; tables {whole} times whole, {parts} times in part, {back} times back");
-    assert!(count < CLUSTERS || [feasible, whole, parts, back].iter().all(|times| *times > 0), "all of it occurs");
+    println!(
+        "{feasible} feasible nodes; node index {whole} times whole, {parts} times as a difference, {back} times older"
+    );
+    assert!(count < CLUSTERS || [feasible, whole, parts, back].iter().all(|times| *times > 0), "a case does not occur");
 }
 
-fn ask(engine: &Engine, snapshot: &Arc<Snapshot>, question: &Query, bitmaps: Option<Bitmaps>) -> FilterResponse {
-    let answer = engine.answer_on(snapshot, question).expect("an answer");
+fn ask(engine: &Engine, snapshot: &Arc<Snapshot>, query: &Query, bitmaps: Option<Bitmaps>) -> FilterResponse {
+    let answer = engine.answer_on(snapshot, query).expect("an answer");
     response::filter(&answer, Age::default(), Detail::Nodes, bitmaps.as_ref())
 }
 
-/// Compares the two forms of one answer, and says how many nodes are feasible.
+/// Compares the two forms of one answer. Returns the number of feasible nodes.
 fn compare(named: &FilterResponse, mapped: &FilterResponse, rows: &RowNames, seed: u64) -> u64 {
     let decode = |bitmap: &Option<Vec<u8>>| {
         let mut names: Vec<String> = rows.decode(bitmap.as_deref().expect("a bitmap")).map(str::to_owned).collect();

@@ -1,29 +1,29 @@
-//! Two answers to one question, by plain names, and where they differ.
+//! The differences between two answers to one query, by names.
 
 use std::collections::BTreeMap;
 
 use nodesift_engine::{Answer, Depth, FailureGroup};
 use nodesift_reference::{Cycle, Explanation};
 
-/// Rejected nodes, each with the code and the reasons.
+/// Rejected nodes, each with code and reasons.
 type Rejected = BTreeMap<String, (&'static str, Vec<String>)>;
 
-/// What the engine answered about one pod.
+/// The engine's answer about one pod.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answered {
     predicates: Vec<(String, Rejected)>,
     feasible: Vec<String>,
-    /// Nodes under the first predicate that rejects them.
+    /// Nodes, each with the first predicate that rejects it.
     first: BTreeMap<String, (String, &'static str, Vec<String>)>,
     message: Option<String>,
-    /// Whether kube-scheduler's filters look at each node, so that the message counts what they say.
+    /// Whether kube-scheduler runs its filters on each node, so that the message counts their reasons.
     each_node: bool,
     faults: Vec<String>,
 }
 
 impl Answered {
     pub(super) fn new(answer: &Answer) -> Self {
-        let [pod] = &answer.pods[..] else { panic!("one pod asked about, {} answered", answer.pods.len()) };
+        let [pod] = &answer.pods[..] else { panic!("one pod in the query, {} in the answer", answer.pods.len()) };
         let name = |row| answer.snapshot.node_name(row).to_owned();
         let rejected = |failures: &[FailureGroup]| -> Rejected {
             let by_node = |failure: &FailureGroup| {
@@ -47,7 +47,7 @@ impl Answered {
     }
 }
 
-/// Where the engine's answer about some nodes differs from the reference's.
+/// The differences between the engine's answer about some nodes and the reference's.
 pub(super) fn differences(found: &Answered, reference: &Explanation, nodes: &[String], depth: Depth) -> Vec<String> {
     let mut differences: Vec<String> = found.faults.iter().map(|fault| format!("fault {fault}")).collect();
     let about = format!("{depth:?} over {} nodes", nodes.len());
@@ -89,15 +89,15 @@ pub(super) fn differences(found: &Answered, reference: &Explanation, nodes: &[St
     differences
 }
 
-/// How many nodes the reference judged: it does not say, but all of them are feasible or rejected.
+/// The number of nodes that the reference evaluated: each of them is feasible or rejected.
 fn reference_nodes(reference: &Explanation, nodes: &[String]) -> usize {
     let rejected = reference.alone.iter().flat_map(|(_, outcome)| outcome.failures.keys());
     let all: std::collections::BTreeSet<&String> = rejected.chain(&reference.together.feasible).chain(nodes).collect();
     all.len()
 }
 
-/// The messages are the same where kube-scheduler's cycle filters every node. Where it ends before, both say so; the words
-/// are then about other nodes than the reference counts.
+/// Whether the messages agree. They are equal where the cycle filters every node. Where it ends earlier, both must be present;
+/// they then count different nodes.
 fn messages_agree(found: &Answered, reference: &Explanation) -> bool {
     match reference.together.cycle {
         Cycle::EachNode => found.each_node && found.message == reference.together.message,
@@ -105,7 +105,7 @@ fn messages_agree(found: &Answered, reference: &Explanation) -> bool {
     }
 }
 
-/// The entries in which two maps differ.
+/// The entries that differ between two maps.
 fn contrast<V: PartialEq + std::fmt::Debug>(found: &BTreeMap<String, V>, reference: &BTreeMap<String, V>) -> String {
     let mut keys: Vec<&String> = found.keys().chain(reference.keys()).collect();
     keys.sort();

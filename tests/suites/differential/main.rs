@@ -1,11 +1,11 @@
-//! The engine against the reference implementation: random clusters with histories, applied to the cache event by event,
-//! and after every few events the verdicts of all predicates for several pods, both ways. [`preemption`] counts victims,
-//! [`overlay`] supposes changes of the cluster, [`nominated`] has nominated pods, [`wide`] many nodes. [`reuse`], [`sample`]
-//! and [`bitmaps`] compare two ways of asking the same.
+//! The engine compared with the reference implementation: random histories of clusters are applied to the cache event by event,
+//! and after every few events the verdicts of all predicates on several pods are compared. [`preemption`] compares victims,
+//! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes. [`reuse`], [`sample`] and
+//! [`bitmaps`] compare two ways to the same answer.
 //!
-//! [`mirror`] loads the reference's objects into the cache; [`comparison`] says where two answers differ. A run has
-//! `NODESIFT_DIFFERENTIAL_CLUSTERS` (150) clusters. Their [`seeds`] are in part the same in every run and otherwise new;
-//! `NODESIFT_SEED` names the first instead. A difference names its seed: the same seed alone makes it again.
+//! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
+//! `NODESIFT_DIFFERENTIAL_CLUSTERS` (150) clusters. Some of their [`seeds`] are the same in every run, the others are new;
+//! `NODESIFT_SEED` sets the first instead. A difference names its seed, which alone reproduces it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
@@ -37,29 +37,29 @@ use comparison::Answered;
 use mirror::Mirror;
 use seeds::Seeds;
 
-/// How many clusters where nothing is said: a quarter of a minute of two cores.
+/// Default number of clusters: a quarter of a minute of two cores.
 const CLUSTERS: u64 = 150;
 
-/// One seed of so many is the same in every run.
+/// One seed in this many is the same in every run.
 const FIXED_PART: u64 = 4;
 
-/// Fixed seeds of a run that goes on until it has met enough cases.
+/// Fixed seeds of a run that lasts until enough cases have occurred.
 const FIXED_SEEDS: u64 = 10;
 
-/// Rounds of events in each cluster's history; the pods are judged before the first and after each.
+/// Rounds of events in each cluster's history; the pods are evaluated before the first and after each.
 const ROUNDS: usize = 4;
 
-/// New pods that are judged in each round, and pods of the cluster that are bound to no node.
+/// New pods that are evaluated in each round, and unbound pods of the cluster.
 const NEW_PODS: usize = 3;
 const KNOWN_PODS: usize = 2;
 
-/// Nodes that a question about some nodes names.
+/// Nodes of a query about some nodes.
 const SOME_NODES: usize = 3;
 
-/// Time per call, in place of the policy's: what is judged here is the answer, and a busy machine takes long.
+/// Time per call, in place of the policy's: the suite compares verdicts, and a busy machine is slow.
 const CALL_TIME: Duration = Duration::from_secs(10);
 
-/// How many pods with differences end the run, and how many differences of one are shown.
+/// Number of pods with differences that ends the run, and of differences shown per pod.
 const SHOWN: usize = 4;
 
 #[test]
@@ -102,7 +102,7 @@ fn engine_and_reference_agree_on_random_histories() {
     println!("{done:?} in {:.1} s; predicates {}", started.elapsed().as_secs_f32(), names.join(", "));
     assert!(
         differences.is_empty(),
-        "{} histories differ (NODESIFT_SEED=<seed> NODESIFT_DIFFERENTIAL_CLUSTERS=1 makes one again)\n{}",
+        "{} histories differ (NODESIFT_SEED=<seed> NODESIFT_DIFFERENTIAL_CLUSTERS=1 reproduces one)\n{}",
         differences.len(),
         differences.join("\n")
     );
@@ -110,12 +110,12 @@ fn engine_and_reference_agree_on_random_histories() {
     assert!(done.rejected > 0 && done.feasible > 0, "some nodes fit and some do not");
 }
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     clusters: u64,
     pods: u64,
-    /// Verdicts on a node by a predicate.
+    /// Verdicts of a predicate on a node.
     verdicts: u64,
     rejected: u64,
     feasible: u64,
@@ -139,7 +139,7 @@ impl Tally {
     }
 }
 
-/// One history: the cache follows the reference's cluster, and both are asked in every round.
+/// One history: the cache follows the reference's cluster, and both are queried in every round.
 fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: &mut Vec<String>) -> Tally {
     let mut tally = Tally { clusters: 1, ..Tally::default() };
     let mut history = History::new(seed);
@@ -167,7 +167,7 @@ fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: 
     tally
 }
 
-/// Every predicate alone over all nodes, the cycle over all nodes, and both over some nodes.
+/// Compares each predicate alone and the conjunction, over all nodes and over some.
 fn ask_and_compare(
     engine: &Engine,
     cluster: &Cluster,
@@ -180,8 +180,8 @@ fn ask_and_compare(
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {
         let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
-        let question = Query { pods: vec![pod], nodes, phase, depth };
-        Answered::new(&engine.answer(&question).expect("an answer"))
+        let query = Query { pods: vec![pod], nodes, phase, depth };
+        Answered::new(&engine.answer(&query).expect("an answer"))
     };
     let mut differences = Vec::new();
     differences.extend(comparison::differences(&ask(Nodes::All, Depth::Each), explanation, &names, Depth::Each));
@@ -209,7 +209,7 @@ fn default_policy() -> Policy {
     policy
 }
 
-/// An engine of its own for every cluster, so that nothing of one can reach the next. Modules are compiled once.
+/// A separate engine per cluster, so that clusters are independent. Modules are compiled once.
 fn engine(policy: &Policy, mirror: &Mirror) -> Engine {
     let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
     let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");

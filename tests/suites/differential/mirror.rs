@@ -11,7 +11,7 @@ use nodesift_source::change::Compiler;
 use nodesift_source::{self as source, files};
 use serde_json::Value;
 
-/// A cache, its one writer, and whose pods are its own.
+/// A cache, its writer, and the scheduler names whose pods are its own.
 pub(super) struct Mirror {
     writer: Writer,
     reader: Reader,
@@ -28,18 +28,18 @@ impl Mirror {
         self.reader.clone()
     }
 
-    /// Changes the cache beside what objects say; [`Self::follow`] publishes.
+    /// The writer, for changes that are not events; [`Self::follow`] publishes them.
     pub(super) fn writer(&mut self) -> &mut Writer {
         &mut self.writer
     }
 
-    /// Brings a new cluster's objects in, as a source does.
+    /// Loads the objects of a new cluster, as a source does.
     pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
         let objects: Vec<Object> = objects.filter_map(decode).collect();
         source::load(&objects, &Compiler::new(&self.own_schedulers), &mut self.writer);
     }
 
-    /// Follows events and publishes what they led to.
+    /// Applies events and publishes.
     pub(super) fn follow(&mut self, events: &[Event]) {
         for event in events {
             match event {
@@ -85,14 +85,14 @@ impl Mirror {
     }
 }
 
-/// An object as a source delivers it; none of a kind that no predicate reads.
+/// An object as a source delivers it; `None` for a kind that no predicate reads.
 fn decode(object: &Value) -> Option<Object> {
     let contents = files::read_bytes("an object of the reference", object.to_string().as_bytes());
     let contents = contents.unwrap_or_else(|error| panic!("{} {}: {error}", object["kind"], json::key(object)));
     contents.objects.into_iter().next()
 }
 
-/// A pod as a question carries it.
+/// A pod as in a query.
 pub(super) fn pod(pod: &Value) -> object::Pod {
     match decode(pod) {
         Some(Object::Pod(pod)) => *pod,
@@ -100,7 +100,7 @@ pub(super) fn pod(pod: &Value) -> object::Pod {
     }
 }
 
-/// A node as an overlay carries it.
+/// A node as in an overlay.
 pub(super) fn node(node: &Value) -> object::Node {
     match decode(node) {
         Some(Object::Node(node)) => *node,

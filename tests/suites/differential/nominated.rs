@@ -1,10 +1,10 @@
-//! Nodes for which other pods are nominated: the engine against the reference, which puts these pods on their node in a copy
-//! of the cluster's objects and judges everything again. The engine also compares kept verdicts with a fresh evaluation. Each
-//! question is about all nodes and about some, in both phases, in both depths.
+//! Nominated pods: the engine compared with the reference, which binds these pods to their node in a copy of the cluster's
+//! objects and evaluates everything again. The engine also compares cached verdicts with fresh ones. Each query is about all
+//! nodes and about some, in both phases and both depths.
 //!
-//! A case is a pod and a node with nominated pods that it must leave room for. There are at least
+//! A case is a pod and a node with nominated pods that take precedence. There are at least
 //! `NODESIFT_NOMINATED_CASES` (1,500) of them, in clusters of a few fixed [`seeds`](super::seeds) and of new ones. A
-//! difference names its seed: the same seed makes it again.
+//! difference names its seed, which reproduces it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -21,13 +21,13 @@ use crate::mirror::Mirror;
 use crate::seeds::Seeds;
 use crate::{FIXED_SEEDS, SHOWN, ask_and_compare, default_policy, engine, from_environment};
 
-/// How many cases where nothing is said.
+/// Default number of cases.
 const CASES: u64 = 1_500;
 
 /// Rounds of events in each cluster's history.
 const ROUNDS: usize = 3;
 
-/// Pods that are nominated in each round, and pods that are asked about.
+/// Pods that are nominated, and pods that are queried, in each round.
 const NOMINATED: usize = 6;
 const PODS: usize = 4;
 
@@ -56,30 +56,25 @@ fn nodes_with_nominated_pods_must_fit_with_them_and_without() {
         done
     });
     println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
-    assert!(
-        done.differences.is_empty(),
-        "{} questions differ\n{}",
-        done.differences.len(),
-        done.differences.join("\n")
-    );
+    assert!(done.differences.is_empty(), "{} queries differ\n{}", done.differences.len(), done.differences.join("\n"));
     assert!(done.cases >= wanted, "cases");
     let kinds = [done.both, done.only_with, done.only_without, done.otherwise, done.around, done.itself];
     assert!(wanted < CASES || kinds.iter().all(|count| *count > 0), "every kind of case occurs");
 }
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Debug, Default)]
 struct Tally {
     cases: u64,
-    /// The node fits with the nominated pods and without; it fails only with them; it fails only without them; it fails
-    /// both times, for another reason each time.
+    /// The node fits with and without the nominated pods; it fails only with them; it fails only without them; it fails in both
+    /// cases, for different reasons.
     both: u64,
     only_with: u64,
     only_without: u64,
     otherwise: u64,
-    /// Of those that fail only with them: because of spread or affinity.
+    /// Of those that fail only with them: the number because of spread or affinity.
     around: u64,
-    /// The pod in question is itself nominated.
+    /// The pod of the query is itself nominated.
     itself: u64,
     differences: Vec<String>,
 }
@@ -147,7 +142,7 @@ fn history(seed: u64, policy: &Policy) -> Tally {
     tally
 }
 
-/// New pods, each nominated for one of a few nodes.
+/// New pods, each nominated for a random node out of a few.
 fn nominate(random: &mut fastrand::Rng, history: &mut History) -> Vec<Event> {
     let nodes: Vec<String> = history.cluster.nodes().map(|node| name(node).to_owned()).collect();
     let few = nodes.len().min(4);
@@ -156,7 +151,7 @@ fn nominate(random: &mut fastrand::Rng, history: &mut History) -> Vec<Event> {
         let mut pod = history.asked_pod();
         pod["spec"]["nodeName"] = json!("");
         pod["status"]["nominatedNodeName"] = json!(nodes[random.usize(0..few)]);
-        // Pods on nodes with claims of other pods: of several, any may be reported.
+        // Pods on nodes that use claims of other pods: with several of these, any may be reported.
         let own = list(&pod, "spec.volumes").iter().filter(|volume| volume["ephemeral"].is_null()).cloned();
         pod["spec"]["volumes"] = own.collect();
         history.cluster.apply(pod.clone());

@@ -1,8 +1,8 @@
-//! Overlays: the engine answers from its cache under an overlay, the reference from objects that were really changed. The
-//! changes are the next events of a random history. Every question is also asked without the overlay, before and after: kept
-//! verdicts of these answers must not serve an overlay, nor come from one.
+//! Overlays: the engine answers from its cache with an overlay, the reference from objects that were really changed. The
+//! changes are the next events of a random history. Every query is also made without the overlay, before and after: cached
+//! verdicts must not be used for an overlay, nor come from one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift_cache::OverlayError;
@@ -19,16 +19,16 @@ use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
 use crate::{FIXED_PART, SHOWN, default_policy, engine, from_environment};
 
-/// How many clusters where nothing is said: ten seconds of one core.
+/// Default number of clusters: ten seconds of one core.
 const CLUSTERS: u64 = 60;
 
-/// Overlays over each cluster; each becomes true before the next.
+/// Overlays per cluster. The changes of each are then applied.
 const ROUNDS: usize = 4;
 
-/// Pods asked about under each overlay.
+/// Pods per overlay.
 const PODS: usize = 3;
 
-/// Pods that never stop changing, and overlays that name some of them.
+/// Pods that change all the time, and overlays that name some of them.
 const CHANGING_PODS: usize = 200;
 const CHANGING_OVERLAYS: usize = 500;
 
@@ -48,8 +48,7 @@ fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
         for round in 0..ROUNDS {
             let before = history.cluster.clone();
             let events = history.advance();
-            let (real, hypothetical): (Vec<Event>, Vec<Event>) =
-                events.iter().cloned().partition(|event| !is_hypothetical(event));
+            let (real, hypothetical) = divide(&events, &before);
             mirror.follow(&real);
             let what_if = what_if(&before, &history.cluster, &hypothetical);
             for (count, more) in
@@ -67,7 +66,7 @@ fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
                     let mut found = comparison::differences(&found, &explanation, &nodes, depth);
                     let afterwards = ask(&engine, &OverlaySpec::default(), &pod, depth);
                     if as_it_is != afterwards {
-                        found.push(format!("the overlay left something: {as_it_is:?}, then {afterwards:?}"));
+                        found.push(format!("the overlay changed a later answer: {as_it_is:?}, then {afterwards:?}"));
                     }
                     if !found.is_empty() {
                         differences.push(format!("seed {seed}, round {round}: {found:?}\n  {what_if:?}\n  pod {pod}"));
@@ -102,7 +101,7 @@ fn an_overlay_waits_for_what_is_changing_this_moment() {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Each round changes some of the pods and publishes behind the last of them.
+            // Each round changes some of the pods and then publishes.
             for round in 1.. {
                 let some = (0..CHANGING_PODS).filter(|pod| pod % 4 == round % 4);
                 let events: Vec<Event> = some.map(|pod| Event::Apply(Box::new(object(pod, round)))).collect();
@@ -116,7 +115,7 @@ fn an_overlay_waits_for_what_is_changing_this_moment() {
         for _ in 0..CHANGING_OVERLAYS {
             let removed = (0..8).map(|_| PodRef::Uid(format!("uid-{}", random.usize(0..CHANGING_PODS)))).collect();
             let what_if = OverlaySpec { removed, ..OverlaySpec::default() };
-            // It gives up where the other thread is away for long between a change and its publication.
+            // Fails while the other thread is between a change and its publication.
             let supposed = timeout::until(|| match engine.overlay_snapshot(&what_if) {
                 Err(Error::Overlay(OverlayError::Unsettled { .. })) => None,
                 supposed => Some(supposed),
@@ -124,39 +123,55 @@ fn an_overlay_waits_for_what_is_changing_this_moment() {
             if !matches!(supposed, Some(Ok(_))) {
                 is_over.store(true, Ordering::Relaxed);
             }
-            supposed.expect("it settles").expect("an overlay of pods that are always there");
+            supposed.expect("no unsettled pod").expect("an overlay of existing pods");
         }
         is_over.store(true, Ordering::Relaxed);
     });
 }
 
 fn ask(engine: &Engine, what_if: &OverlaySpec, pod: &Value, depth: Depth) -> Answered {
-    let question = Query {
+    let query = Query {
         pods: vec![PodRef::Whole(Box::new(mirror::pod(pod)))],
         nodes: Nodes::All,
         phase: Phase::Allocate,
         depth,
     };
-    let snapshot = engine.overlay_snapshot(what_if).expect("an overlay of what is there");
-    Answered::new(&engine.answer_on(&snapshot, &question).expect("an answer"))
+    let snapshot = engine.overlay_snapshot(what_if).expect("an overlay of existing objects");
+    Answered::new(&engine.answer_on(&snapshot, &query).expect("an answer"))
 }
 
-/// Whether a pod is neither on a node nor over.
+/// Whether a pod is neither bound nor terminated.
 fn is_waiting(pod: &Value) -> bool {
     text(pod, "spec.nodeName").is_empty() && !is_over(pod)
 }
 
-/// Whether an overlay can say what an event says.
+/// Whether an overlay can express an event.
 fn is_hypothetical(event: &Event) -> bool {
     match event {
-        // That a pod is nominated is nothing that an overlay can say.
+        // An overlay cannot express a nomination.
         Event::Apply(object) if text(object, "kind") == "Pod" => !is_waiting(object),
         Event::Apply(object) => text(object, "kind") == "Node",
         Event::Remove(object) => text(object, "kind") == "Pod",
     }
 }
 
-/// What has to be supposed for the one cluster to be the other, but for what was really changed.
+/// Events that really happen, and those that an overlay describes instead. A pod that really appears and is deleted in the same
+/// round is really deleted: the overlay is the difference from the start of the round, which does not contain the pod.
+fn divide(events: &[Event], before: &Cluster) -> (Vec<Event>, Vec<Event>) {
+    let mut appeared: BTreeSet<String> = BTreeSet::new();
+    events.iter().cloned().partition(|event| match event {
+        Event::Remove(object) if appeared.contains(&key(object)) => true,
+        event if is_hypothetical(event) => false,
+        Event::Apply(object) | Event::Remove(object) => {
+            if text(object, "kind") == "Pod" && before.get("Pod", &key(object)).is_none() {
+                appeared.insert(key(object));
+            }
+            true
+        }
+    })
+}
+
+/// The overlay that turns one cluster into the other, except for the events that are really applied.
 fn what_if(before: &Cluster, after: &Cluster, events: &[Event]) -> OverlaySpec {
     let pods = |cluster: &Cluster| -> BTreeMap<String, Value> {
         let there = cluster.all("Pod").filter(|pod| !is_over(pod));

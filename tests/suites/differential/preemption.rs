@@ -1,8 +1,8 @@
-//! How many pods must leave a node: the engine against the reference, which removes the victims from the cluster's objects one
-//! by one and judges everything again each time.
+//! Preemption: the engine compared with the reference, which removes the victims from the cluster's objects one by one and
+//! evaluates everything again each time.
 //!
 //! There are `NODESIFT_PREEMPTION_CASES` (300) cases, of a few fixed [`seeds`](super::seeds) and of new ones. A difference
-//! names its seed: the same seed makes it again.
+//! names its seed, which reproduces it.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,20 +21,20 @@ use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
 use crate::{FIXED_SEEDS, SHOWN, default_policy, engine, from_environment};
 
-/// How many cases where nothing is said: half a minute of two cores.
+/// Default number of cases: half a minute of two cores.
 const CASES: u64 = 300;
 
 /// Rounds of events in each cluster's history; cases are made after each.
 const ROUNDS: usize = 3;
 
-/// Pods that want to be somewhere in each round, and nodes for each of them.
+/// Preemptors in each round, and candidate nodes for each of them.
 const PODS: usize = 3;
 const NODES: usize = 3;
 
-/// More pods, of which only those count that other pods keep from a node.
+/// More preemptors, of which only those count that affinity or spread with other pods rejects.
 const NEIGHBOURS: usize = 12;
 
-/// The filters for which the cluster around the node matters, and not only the node.
+/// The cluster-wide filters.
 const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
 
 #[test]
@@ -67,19 +67,19 @@ fn preemption_agrees_with_a_recomputation_without_the_victims() {
     assert!(wanted < CASES || kinds.iter().all(|count| *count > 0), "every kind of case occurs");
 }
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Debug, Default)]
 struct Tally {
     cases: u64,
-    /// The pod fits however many go; it fits once the first may go; it fits later.
+    /// The pod never fits; it fits at the first index; it fits later.
     none: u64,
     at_start: u64,
     later: u64,
-    /// Of the latter two: spread or affinity rejected the node before.
+    /// Of the latter two: the number of nodes that spread or affinity rejected before.
     made_room_around: u64,
-    /// Victims that leave nothing: unknown ones, static ones, those of other nodes, repeated ones.
+    /// Victims whose removal frees nothing: unknown ones, static ones, those of other nodes, repeated ones.
     no_ops: u64,
-    /// Cases in which verdicts that are kept were used.
+    /// Cases in which cached verdicts were used.
     by_kept: u64,
     differences: Vec<String>,
 }
@@ -115,7 +115,7 @@ fn history(seed: u64) -> Tally {
         for number in 0..PODS + NEIGHBOURS {
             let pod = history.asked_pod();
             let before = explain(&history.cluster, &pod, &filters);
-            // As a core does: it asks how many must go once it knows that the pod fits nowhere. What is kept then is used.
+            // As a core does: it filters first and preempts if the pod fits no node. The cached verdicts are then used.
             if random.bool() {
                 engine.answer(&about(&pod)).expect("an answer");
             }
@@ -149,12 +149,12 @@ fn history(seed: u64) -> Tally {
     tally
 }
 
-/// How many verdicts were taken as they were kept.
+/// The number of cached verdicts that were used.
 fn kept(registry: &Registry) -> u64 {
     let mut text = String::new();
-    encode(&mut text, registry).expect("a string takes everything");
+    encode(&mut text, registry).expect("writing to a string succeeds");
     let count = text.lines().find_map(|line| line.strip_prefix("nodesift_verdicts_total{from=\"kept\"} "));
-    count.and_then(|count| count.parse().ok()).expect("it is counted")
+    count.and_then(|count| count.parse().ok()).expect("the counter exists")
 }
 
 fn about(pod: &Value) -> Query {
@@ -162,7 +162,7 @@ fn about(pod: &Value) -> Query {
     Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
 }
 
-/// Some pods on nodes become those of their kubelet.
+/// Makes some pods on nodes static pods.
 fn make_some_static(random: &mut fastrand::Rng, cluster: &mut Cluster) -> Vec<Event> {
     let placed: Vec<Value> = cluster.placed_pods().into_iter().map(|(_, pod)| pod.clone()).collect();
     let mut events = Vec::new();
@@ -175,7 +175,7 @@ fn make_some_static(random: &mut fastrand::Rng, cluster: &mut Cluster) -> Vec<Ev
     events
 }
 
-/// Nodes to make room on: some that preemption could help, and any other; or only such that spread or affinity reject.
+/// Candidate nodes: some that preemption could help, and any other; or only those that spread or affinity rejects.
 fn nodes(random: &mut fastrand::Rng, cluster: &Cluster, before: &Explanation, around_only: bool) -> BTreeSet<String> {
     let all: Vec<String> = cluster.nodes().map(|node| name(node).to_owned()).collect();
     let resolvable = |node: &&String| {
@@ -195,7 +195,7 @@ fn rejecting<'a>(explanation: &'a Explanation, node: &'a str) -> impl Iterator<I
     explanation.alone.iter().filter_map(move |(filter, outcome)| Some((*filter, outcome.failures.get(node)?.code)))
 }
 
-/// UIDs of pods of a node in any order, with some that leave nothing in between, and how many those are.
+/// UIDs of pods of a node in random order, mixed with some whose removal frees nothing, and the number of these.
 fn victims(random: &mut fastrand::Rng, cluster: &Cluster, node: &str) -> (Vec<String>, u64) {
     let mut victims: Vec<String> = Vec::new();
     let mut no_ops = 0;
@@ -226,7 +226,7 @@ fn is_static(pod: &Value) -> bool {
     list(pod, "metadata.ownerReferences").iter().any(|owner| text(owner, "kind") == "Node")
 }
 
-/// One question.
+/// One query.
 struct Case<'a> {
     pod: &'a Value,
     node: &'a str,
@@ -237,13 +237,13 @@ struct Case<'a> {
 impl Case<'_> {
     fn ask(&self, engine: &Engine) -> Option<usize> {
         let candidate = Candidate { node: self.node.to_owned(), victims: self.victims.to_vec(), start: self.start };
-        let question = Preemption { pod: PodRef::Whole(Box::new(mirror::pod(self.pod))), candidates: vec![candidate] };
-        let answer = engine.preempt(&question).expect("an answer");
+        let query = Preemption { pod: PodRef::Whole(Box::new(mirror::pod(self.pod))), candidates: vec![candidate] };
+        let answer = engine.preempt(&query).expect("an answer");
         assert!(answer.faults.is_empty(), "{:?}", answer.faults);
         answer.outcomes[0].index
     }
 
-    /// Takes the victims away one by one and judges the pod again, object by object.
+    /// Removes the victims one by one from the objects, and evaluates the pod again each time.
     fn recompute(&self, cluster: &Cluster, filters: &[Filter]) -> Option<usize> {
         let mut left = cluster.clone();
         for (index, uid) in self.victims.iter().enumerate() {

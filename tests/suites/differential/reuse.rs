@@ -1,8 +1,8 @@
-//! Kept verdicts against fresh ones: an engine that compares both for every question follows random histories and is asked
-//! about the same pods again and again. [`store`] makes room and asks from many threads.
+//! Cached verdicts compared with fresh ones: an engine that compares both for every query follows random histories and is
+//! queried about the same pods repeatedly. [`store`] tests eviction and queries from many threads.
 //!
 //! A run has `NODESIFT_REUSE_HISTORIES` (40) histories with at least `NODESIFT_REUSE_EVENTS` (200) events each, of a few fixed
-//! [`seeds`](super::seeds) and of new ones. A difference names its seed: the same seed alone makes it again.
+//! [`seeds`](super::seeds) and of new ones. A difference names its seed, which alone reproduces it.
 
 mod store;
 mod world;
@@ -16,11 +16,11 @@ use super::seeds::Seeds;
 use super::{FIXED_PART, from_environment};
 use world::{Counted, World, policy};
 
-/// Histories and events where nothing is said: some seconds of two cores.
+/// Default number of histories and events: some seconds of two cores.
 const HISTORIES: u64 = 40;
 const EVENTS: u64 = 200;
 
-/// Pods asked about in a round.
+/// Pods per round of queries.
 const ASKED: usize = 4;
 
 #[test]
@@ -50,21 +50,21 @@ fn kept_verdicts_are_those_of_a_fresh_evaluation() {
     });
     println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
     let ways = [done.counted.kept, done.counted.patched, done.counted.evaluated];
-    assert!(ways.iter().all(|count| *count > 0), "all ways to a verdict are gone: {done:?}");
+    assert!(ways.iter().all(|count| *count > 0), "a source of verdicts does not occur: {done:?}");
     let met = [done.assumed, done.workloads, done.yielding];
-    assert!(count < HISTORIES || met.iter().all(|count| *count > 0), "something never happens: {done:?}");
+    assert!(count < HISTORIES || met.iter().all(|count| *count > 0), "a case does not occur: {done:?}");
 }
 
-/// What was done.
+/// Counts of events and queries.
 #[derive(Debug, Default, Clone, Copy)]
 struct Done {
     histories: u64,
     events: u64,
-    /// Of the events: pods assumed or forgotten, services and controllers that came, changed or went.
+    /// Of the events: pods assumed or forgotten; services and controllers added, changed or removed.
     assumed: u64,
     workloads: u64,
-    questions: u64,
-    /// Of the questions: those of a pod that has to leave room for another one.
+    queries: u64,
+    /// Of the queries: those about a pod over which a nominated pod takes precedence.
     yielding: u64,
     counted: Counted,
 }
@@ -75,13 +75,13 @@ impl Done {
         self.events += other.events;
         self.assumed += other.assumed;
         self.workloads += other.workloads;
-        self.questions += other.questions;
+        self.queries += other.queries;
         self.yielding += other.yielding;
         self.counted.add(other.counted);
     }
 }
 
-/// Follows one history and asks in every round, about all nodes and about some.
+/// Follows one history and queries in every round, about all nodes and about some.
 fn follow(seed: u64, events: u64) -> Done {
     let mut world = World::new(seed);
     let (engine, registry) = world.engine(&policy(seed), None);
@@ -89,21 +89,21 @@ fn follow(seed: u64, events: u64) -> Done {
     while world.events < events {
         world.advance();
         for _ in 0..ASKED {
-            let question = world.question();
-            done.yielding += u64::from(yields(&engine, &question));
-            if let Err(error) = engine.answer(&question) {
-                panic!("seed {seed}, event {}: {error}\n  {question:?}", world.events);
+            let query = world.question();
+            done.yielding += u64::from(yields(&engine, &query));
+            if let Err(error) = engine.answer(&query) {
+                panic!("seed {seed}, event {}: {error}\n  {query:?}", world.events);
             }
-            done.questions += 1;
+            done.queries += 1;
         }
     }
     let (assumed, workloads, events) = (world.assumed, world.workloads, world.events);
     Done { events, assumed, workloads, counted: Counted::of(&registry), ..done }
 }
 
-/// Whether another pod is nominated that is at least as important.
-fn yields(engine: &Engine, question: &Query) -> bool {
-    let priority = match &question.pods[0] {
+/// Whether a nominated pod takes precedence over the pod of the query.
+fn yields(engine: &Engine, query: &Query) -> bool {
+    let priority = match &query.pods[0] {
         PodRef::Whole(pod) => pod.spec.priority.unwrap_or(0),
         _ => return false,
     };

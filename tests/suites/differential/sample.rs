@@ -1,5 +1,5 @@
-//! Answers with a limit against full ones: the slow way asks for every node, walks the rows from the start until enough fit,
-//! and asks once more about just those. The engine must say the same, whatever verdicts it has kept.
+//! Answers with a limit compared with full ones: a model queries all nodes, iterates over the rows from the start row until
+//! enough fit, and queries just those rows. The engine must give the same answer, whatever verdicts are cached.
 
 use std::num::NonZero;
 
@@ -12,16 +12,16 @@ use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
 use crate::{FIXED_PART, default_policy, engine, from_environment};
 
-/// How many clusters where nothing is said: some seconds of one core.
+/// Default number of clusters: some seconds of one core.
 const CLUSTERS: u64 = 60;
 
-/// Rounds of events in each cluster's history; questions are asked after each.
+/// Rounds of events in each cluster's history, each followed by queries.
 const ROUNDS: usize = 4;
 
-/// Pods of one question.
+/// Pods per query.
 const PODS: usize = 3;
 
-/// Questions in a round.
+/// Queries per round.
 const QUESTIONS: usize = 3;
 
 #[test]
@@ -54,7 +54,7 @@ fn enough_nodes_are_those_of_a_walk_over_all() {
                 };
                 for (number, engine) in engines.iter().enumerate() {
                     if number > 0 && random.bool() {
-                        // So that there is something kept.
+                        // So that some verdicts are cached.
                         ask(engine, &pods, Nodes::All, Depth::FirstFailure);
                     }
                     let depth = if random.u8(0..4) == 0 { Depth::Each } else { Depth::FirstFailure };
@@ -69,17 +69,17 @@ fn enough_nodes_are_those_of_a_walk_over_all() {
     }
     println!("{tally:?}");
     let kinds = [tally.enough, tally.too_few, tally.wrapped, tally.named, tally.rejected];
-    assert!(count < CLUSTERS || kinds.iter().all(|times| *times > 0), "all of it occurs: {tally:?}");
+    assert!(count < CLUSTERS || kinds.iter().all(|times| *times > 0), "a case does not occur: {tally:?}");
 }
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Debug, Default)]
 struct Tally {
     enough: u64,
     too_few: u64,
-    /// Enough only behind the last row.
+    /// The limit is reached only after wrapping around.
     wrapped: u64,
-    /// Pods that name nodes, and such as are rejected as a whole.
+    /// Pods that name nodes, and pods that are rejected as a whole.
     named: u64,
     rejected: u64,
 }
@@ -89,7 +89,7 @@ fn ask(engine: &Engine, pods: &[Value], nodes: Nodes, depth: Depth) -> Vec<PodAn
     engine.answer(&Query { pods, nodes, phase: Phase::Allocate, depth }).expect("an answer").pods
 }
 
-/// The slow way.
+/// The model.
 fn walk(engine: &Engine, pod: &Value, sample: &Sample, depth: Depth, tally: &mut Tally) -> PodAnswer {
     let snapshot = engine.snapshot();
     let all = ask(engine, std::slice::from_ref(pod), Nodes::All, depth).remove(0);
@@ -118,7 +118,7 @@ fn walk(engine: &Engine, pod: &Value, sample: &Sample, depth: Depth, tally: &mut
     PodAnswer { next: Some(Row(u32::try_from(next).expect("few rows"))), ..answer }
 }
 
-/// Everything that an answer says.
+/// All fields of an answer as text.
 fn said(answer: &PodAnswer) -> String {
     let rows = |rows: &nodesift_engine::RowSet| rows.iter().map(|row| row.0).collect::<Vec<_>>();
     let failures = |failures: &[nodesift_engine::FailureGroup]| {

@@ -1,21 +1,21 @@
-//! The seeds of a run: a few that are the same in every run, and new ones.
+//! The seeds of a run: some that are the same in every run, and new ones.
 
 use super::from_environment;
 
-/// The variable that names the first seed of a run; the run then has no fixed ones.
+/// The variable that sets the first seed of a run, which then has no fixed seeds.
 const VARIABLE: &str = "NODESIFT_SEED";
 
 /// Seeds by number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds {
-    /// So many fixed ones come first, from 0 on.
+    /// The number of fixed seeds, which come first and count from 0.
     fixed: u64,
-    /// The first of the others.
+    /// The first of the other seeds.
     first: u64,
 }
 
 impl Seeds {
-    /// The seeds of a run with so many fixed ones. Prints them, so that the run can be repeated.
+    /// The seeds of a run with `fixed` fixed ones. Prints them, so that the run can be reproduced.
     pub(crate) fn of_run(fixed: u64) -> Self {
         let seeds = match std::env::var_os(VARIABLE) {
             Some(_) => Self { fixed: 0, first: from_environment(VARIABLE, 0) },
@@ -25,7 +25,7 @@ impl Seeds {
         seeds
     }
 
-    /// One of them.
+    /// The seed with this number.
     pub(crate) fn get(self, number: u64) -> u64 {
         match number.checked_sub(self.fixed) {
             None => number,
@@ -33,7 +33,7 @@ impl Seeds {
         }
     }
 
-    /// So many of them.
+    /// The first `count` seeds.
     pub(crate) fn take(self, count: u64) -> impl Iterator<Item = u64> {
         (0..count).map(move |number| self.get(number))
     }

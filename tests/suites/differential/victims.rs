@@ -1,4 +1,4 @@
-//! Victims of preemption questions that are not as the newest snapshot shows them, and very many of them.
+//! Preemption queries with victims that the newest snapshot does not show yet, and with very many victims.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use serde_json::json;
 
 use crate::default_policy;
 
-/// As many as one question may name.
+/// The largest number of victims in one query.
 const VICTIMS: usize = nodesift_api::limits::REQUEST_VICTIMS;
 
-/// Far more than it takes, far less than to compare every victim with every other one.
+/// Limit on the time: far above a linear algorithm's, far below that of comparing all pairs of victims.
 const VICTIMS_TIME: Duration = Duration::from_secs(5);
 
 fn engine(reader: Reader) -> Engine {
@@ -25,7 +25,7 @@ fn engine(reader: Reader) -> Engine {
     Engine::new(reader, active, runtime)
 }
 
-/// A cache with one node, on which there is room for one pod.
+/// A cache with one node that has room for one pod.
 fn cluster() -> (Writer, Reader) {
     let (mut writer, reader) = cache::new();
     let node = json!({
@@ -60,20 +60,20 @@ fn a_victim_that_changes_this_moment_is_looked_at_again_and_not_taken_for_nobody
     writer.apply_pod(record("victim"));
     writer.publish();
     let engine = engine(reader);
-    let question = question(&["victim"]);
-    assert_eq!(engine.preempt(&question).unwrap().outcomes[0].index, Some(0));
+    let query = question(&["victim"]);
+    assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0));
 
     let is_unsettled = |error: Error| matches!(error, Error::Overlay(OverlayError::Unsettled { .. }));
     writer.apply_pod(PodRecord { terminating: true, ..record("victim") });
-    assert!(is_unsettled(engine.preempt(&question).unwrap_err()), "nothing was published meanwhile");
+    assert!(is_unsettled(engine.preempt(&query).unwrap_err()), "nothing was published meanwhile");
     writer.publish();
-    assert_eq!(engine.preempt(&question).unwrap().outcomes[0].index, Some(0), "the next publication shows it");
+    assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0), "the next publication shows it");
 
-    // One that is gone already still takes its room in the newest snapshot.
+    // A removed pod still takes resources in the newest snapshot.
     writer.remove_pod("victim");
-    assert!(is_unsettled(engine.preempt(&question).unwrap_err()));
+    assert!(is_unsettled(engine.preempt(&query).unwrap_err()));
     writer.publish();
-    assert_eq!(engine.preempt(&question).unwrap().outcomes[0].index, Some(0), "there is room without it");
+    assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0), "there is room without it");
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn very_many_victims_take_a_time_that_grows_with_their_number_and_not_with_its_s
     let engine = engine(reader);
     let victims: Vec<String> = (0..VICTIMS).map(|number| format!("victim-{number}")).collect();
     let candidates = vec![Candidate { node: "n".to_owned(), start: VICTIMS - 1, victims }];
-    let question = Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates };
+    let query = Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates };
     let started = Instant::now();
-    let answer = engine.preempt(&question).unwrap();
+    let answer = engine.preempt(&query).unwrap();
     let taken = started.elapsed();
     println!("{VICTIMS} victims in {taken:?}");
     assert!(answer.faults.is_empty(), "{:?}", answer.faults);

@@ -1,6 +1,5 @@
-//! Clusters of hundreds of nodes with a value of their own each: what predicates do block by block, and for many codes at
-//! once, against the same reference that small clusters are held against. Seeds are printed; `NODESIFT_SEED` makes a
-//! cluster again.
+//! Clusters of hundreds of nodes with many distinct values: predicates process columns in blocks and many codes at once. They
+//! are compared with the same reference as small clusters. Seeds are printed; `NODESIFT_SEED` reproduces a cluster.
 
 use nodesift_engine::Phase;
 use nodesift_fixtures::Cluster;
@@ -10,12 +9,12 @@ use serde_json::{Value, json};
 use super::mirror::Mirror;
 use super::{Tally, ask_and_compare, default_policy, engine, from_environment};
 
-/// Clusters, and pods that are judged in each.
+/// Clusters, and pods evaluated in each.
 const CLUSTERS: u64 = 3;
 const ASKED: usize = 12;
 
-/// Keys of labels with ever more values: fewer than are looked up at once, more, more than a byte has, and as many as
-/// there are nodes.
+/// Label keys with increasing numbers of values: fewer than are looked up at once, more than that, more than a byte holds, and
+/// one per node.
 const KEYS: [(&str, usize); 4] = [("zone", 3), ("rack", 40), ("cell", 300), ("kubernetes.io/hostname", usize::MAX)];
 
 #[test]
@@ -80,7 +79,7 @@ fn node(random: &mut fastrand::Rng, number: usize) -> Value {
     if random.u8(..20) == 0 {
         node["spec"]["unschedulable"] = json!(true);
     }
-    // More sets of taints than are looked up at once.
+    // More taint sets than are looked up at once.
     if random.u8(..4) == 0 {
         let value = value(random.usize(..25));
         node["spec"]["taints"] = json!([{"key": "kept-for", "value": value, "effect": "NoSchedule"}]);
@@ -88,14 +87,14 @@ fn node(random: &mut fastrand::Rng, number: usize) -> Value {
     node
 }
 
-/// The numbers of nodes in the order in which they come, which is that of their names.
+/// The numbers of the nodes in the order in which they are added, which is that of their names.
 fn first_known(nodes: usize) -> impl Iterator<Item = usize> {
     let mut numbers: Vec<usize> = (0..nodes).collect();
     numbers.sort_by_key(|number| format!("n{number}"));
     numbers.into_iter()
 }
 
-/// An integer, so that `Gt` and `Lt` have something to compare.
+/// An integer, so that `Gt` and `Lt` apply.
 fn value(number: usize) -> String {
     number.to_string()
 }
@@ -114,7 +113,7 @@ fn away(random: &mut fastrand::Rng) -> Value {
     json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]})
 }
 
-/// A pod with a bit of everything that reads columns of codes.
+/// A pod that uses everything that reads columns of codes.
 fn asked(random: &mut fastrand::Rng, number: usize, nodes: usize) -> Value {
     let mut pod = pod(&format!("asked-{number}"), &format!("app-{}", random.u8(..40)));
     pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!(random.u8(..6));
@@ -129,7 +128,7 @@ fn asked(random: &mut fastrand::Rng, number: usize, nodes: usize) -> Value {
             1 => json!({"key": key, "operator": "Exists"}),
             kind => {
                 let count = random.usize(1..30);
-                // Either any values, or of those that the cache came to know first: its codes for them are small.
+                // Either any values, or the first values in the cache, which have small codes.
                 let some: Vec<String> = if random.bool() {
                     (0..count).map(|_| number(random)).collect()
                 } else {

@@ -1,4 +1,4 @@
-//! What the attacks share: one runtime, a small cluster, and the healthy predicate that must answer correctly after each attack.
+//! Shared by the attacks: one runtime, a small cluster, and the healthy predicate, which must be correct after each attack.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -16,19 +16,19 @@ use nodesift_tests::guest::{Guest, ODD_ROW};
 use nodesift_tests::timeout;
 use serde_json::json;
 
-/// How far past its budget of processor time a call may end, in the median of some runs: two ticks of the clock, and the
-/// time until the clock's own thread gets a core.
+/// How far a call may exceed its budget of processor time, in the median of some runs: two ticks of the epoch clock, and
+/// the time until the clock's thread is scheduled.
 pub(crate) const OVERRUN: Duration = Duration::from_millis(25);
 
-/// How far past its budget any single call may end. Two busy cores keep a thread from running for long at times; what
-/// this must tell from is a call that never ends.
+/// How far any single call may exceed its budget. On a busy machine a thread may not run for long; this limit only has to
+/// detect calls that never end.
 pub(crate) const OVERRUN_MAX: Duration = Duration::from_secs(2);
 
 /// Rows of the usual batch.
 pub(crate) const ROWS: u32 = 100;
 
-/// One run time for all attacks, as in the sidecar: what one guest does is felt by the next, if it is felt at all.
-pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::start(None).expect("the run time starts"));
+/// One runtime for all attacks, as in the sidecar, so that effects of one guest on the next are detected.
+pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::start(None).expect("the runtime starts"));
 
 static HEALTHY: LazyLock<[Module; 2]> = LazyLock::new(|| {
     let component = Guest::healthy().component();
@@ -38,7 +38,7 @@ static HEALTHY: LazyLock<[Module; 2]> = LazyLock::new(|| {
 
 static FACTS: LazyLock<Arc<dyn Facts>> = LazyLock::new(|| facts(ROWS));
 
-/// What a policy that says nothing grants.
+/// The grants of a policy without settings.
 pub(crate) fn default_grants() -> Grants {
     Grants {
         allow: None,
@@ -49,21 +49,21 @@ pub(crate) fn default_grants() -> Grants {
     }
 }
 
-/// The same with time to spare: where something else than time is attacked, a machine that is busy elsewhere for 10 ms
-/// must not decide the outcome.
+/// The same with a large time budget: where the attack is not about time, a machine that is busy for 10 ms must not change
+/// the result.
 pub(crate) fn grants() -> Grants {
     Grants { time_per_call: Some(Duration::from_secs(30)), ..default_grants() }
 }
 
-/// Label keys of a large cluster: more than the host keeps columns of.
+/// Label keys of a large cluster: more than the host caches columns for.
 pub(crate) const LABEL_KEYS: u32 = 300;
 
-/// One of them, four letters long.
+/// A label key of four letters.
 pub(crate) fn label_key(number: u32) -> String {
     format!("k{number:03}")
 }
 
-/// Facts of a pod in the namespace `default` about a cluster of `rows` nodes, each with one label.
+/// The facts of a pod in the namespace `default` and a cluster of `rows` nodes with one label each.
 pub(crate) fn facts(rows: u32) -> Arc<dyn Facts> {
     let (mut writer, reader) = cache::new();
     for row in 0..rows {
@@ -81,7 +81,7 @@ pub(crate) fn load(component: &[u8], grants: Grants) -> Module {
     RUNTIME.load(component, grants).unwrap_or_else(|error| panic!("the guest does not load: {error}"))
 }
 
-/// Loads a component that must be refused, and sees to it that others still answer.
+/// Loads a component that must be refused, and checks that others still answer.
 pub(crate) fn refused(component: &[u8], grants: Grants) -> LoadError {
     let error = RUNTIME.load(component, grants).expect_err("the guest is refused");
     assert!(!error.to_string().contains('\n'), "one line: {error}");
@@ -89,7 +89,7 @@ pub(crate) fn refused(component: &[u8], grants: Grants) -> LoadError {
     error
 }
 
-/// Loads a guest that must fail in one step of loading, with that fault.
+/// Loads a guest that must fail in one step of loading with this fault.
 pub(crate) fn refused_in(step: &str, kind: FaultKind, guest: &Guest) -> Fault {
     match refused(&guest.component(), grants()) {
         LoadError::Step { step: found, fault } => {
@@ -100,12 +100,12 @@ pub(crate) fn refused_in(step: &str, kind: FaultKind, guest: &Guest) -> Fault {
     }
 }
 
-/// Calls a module for the usual batch.
+/// Calls a module with the usual batch.
 pub(crate) fn call(module: &Module) -> Result<Verdict, Fault> {
     module.filter(Arc::clone(&FACTS), ROWS)
 }
 
-/// Loads a guest, whose call must end in that fault, in time, twice; after each, others still answer.
+/// Loads a guest whose calls must end with this fault, in time, twice. After each call others must still answer.
 pub(crate) fn faults_with(kind: FaultKind, guest: &Guest) -> Fault {
     let grants = if kind == FaultKind::Deadline { default_grants() } else { grants() };
     let module = load(&guest.component(), grants);
@@ -122,28 +122,28 @@ pub(crate) fn faults_with(kind: FaultKind, guest: &Guest) -> Fault {
     last.expect("called twice")
 }
 
-/// What the healthy guest answers for the usual batch.
+/// The healthy guest's verdict on a batch.
 pub(crate) fn odd_rows_rejected(rows: u32) -> Verdict {
     let codes: Vec<u16> = (0..rows).map(|row| u16::from(row % 2 == 1)).collect();
     let failure = Failure { code: Code::Unschedulable, reasons: [ODD_ROW.to_owned()].into() };
     Verdict::ByRow(RowVerdict::new(Codes::from(codes), [failure].into(), None))
 }
 
-/// The healthy guest, fresh and used, answers what it always answers.
+/// Checks the verdicts of the healthy guest, with new and reused instances.
 pub(crate) fn healthy_answers_are_right() {
     for module in &*HEALTHY {
         assert_eq!(call(module), Ok(odd_rows_rejected(ROWS)));
     }
 }
 
-/// Runs something and takes the time.
+/// Runs a function and measures its time.
 pub(crate) fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let result = run();
     (result, start.elapsed())
 }
 
-/// The middle one.
+/// The median.
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Guests that look for data of earlier calls, or that answer differently each time: no state survives a call.
+//! Guests that search for data of earlier calls, or return different verdicts each time: no state survives a call.
 
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Grants, Lifetime, Verdict};
@@ -6,7 +6,7 @@ use nodesift_tests::guest::Guest;
 
 use crate::arena::{ROWS, call, default_grants, grants, healthy_answers_are_right, load, odd_rows_rejected, timed};
 
-/// Calls that leave a secret and look for one.
+/// Calls that store a secret and search for one.
 const CALLS: usize = 2_000;
 
 /// Calls of the pair that fills and searches all memory; each touches 16 MiB.
@@ -14,7 +14,7 @@ const SWEEPS: usize = 25;
 
 const PAGES: usize = GUEST_MEMORY_BYTES / 65_536;
 
-/// Looks for a secret in memory, a global and a table, and leaves one in each.
+/// Searches for a secret in memory, a global and a table, and stores one in each.
 fn spy() -> Guest {
     Guest::healthy()
         .definitions("(global $secret (mut i32) (i32.const 0)) (table $table 2 funcref) (elem declare func $fits_all)")
@@ -45,7 +45,7 @@ fn h19_what_one_call_leaves_behind_the_next_does_not_find() {
 
 #[test]
 fn the_spy_finds_what_is_there_to_find() {
-    // Without a fresh instance per call the secret stays: the test above can fail.
+    // With reused instances the secret is found, which shows that the test above can fail.
     let spy = load(&spy().component(), Grants { lifetime: Lifetime::Reused, ..grants() });
     assert_eq!(call(&spy), Ok(Verdict::FitsAll));
     assert!(matches!(call(&spy), Ok(Verdict::FitsNone(_))));
@@ -53,7 +53,7 @@ fn the_spy_finds_what_is_there_to_find() {
 
 #[test]
 fn h19_a_slot_of_the_pool_keeps_nothing_for_its_next_tenant() {
-    // The first two pages hold the guest's own data and the arguments that it is configured with.
+    // The first two pages hold the guest's own data and its `configure` arguments.
     let fill = format!(
         "(drop (memory.grow (i32.const {})))
          (memory.fill (i32.const 131072) (i32.const 0x5e) (i32.const {}))
@@ -93,7 +93,7 @@ fn h21_fresh_and_used_instances_agree() {
 
 #[test]
 fn h21_not_a_number_has_one_face() {
-    // A division makes a NaN whose bits a processor may choose; the verdict must not depend on them.
+    // The bits of a NaN from a division depend on the processor; the verdict must not.
     let filter = "(if (i64.ne
           (i64.reinterpret_f64 (f64.div (f64.const 0) (f64.convert_i32_u (i32.shr_u (local.get $rows) (i32.const 31)))))
           (i64.const 0x7ff8000000000000))

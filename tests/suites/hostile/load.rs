@@ -9,13 +9,13 @@ use nodesift_tests::timeout;
 
 use crate::arena::{RUNTIME, call, default_grants, grants, healthy_answers_are_right, load, refused, timed};
 
-/// Cuts of a component, spread over its length.
+/// Truncations of a component, spread over its length.
 const CUTS: usize = 1_000;
 
 /// Components with one bit flipped.
 const FLIPS: usize = 1_500;
 
-/// The longest that one small broken component may keep the loader busy.
+/// Limit on the time to refuse a small invalid component.
 const REFUSAL: Duration = Duration::from_secs(2);
 
 const LABELS: &str = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
@@ -25,7 +25,7 @@ fn importing(imports: &str) -> Vec<u8> {
     wat::parse_str(format!("(component {imports})")).unwrap()
 }
 
-/// A component whose export `predicate` has the given version and functions.
+/// A component with an export `predicate` of this version with these functions.
 fn exporting(version: &str, functions: &str) -> Vec<u8> {
     let text = format!(
         r#"(component
@@ -156,7 +156,7 @@ fn h16_what_is_no_component_is_refused_in_words() {
 
 #[test]
 fn h18_precompiled_code_is_refused_by_its_magic() {
-    // Machine code as wasmtime writes it is an ELF file; this one is the tests' own.
+    // Machine code compiled by wasmtime is an ELF file, like the executable of this test.
     let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     let error = refused(own.get(..65_536).unwrap(), grants());
     assert!(error.to_string().contains("machine code"), "{error}");
@@ -191,13 +191,13 @@ fn h16_a_component_with_a_flipped_bit_is_refused_or_contained() {
             Err(_) => refused += 1,
             Ok(module) => {
                 loaded += 1;
-                // Right, wrong or a fault, but an answer: whatever a guest does is contained.
+                // Any verdict or fault is valid: the call must only end.
                 let _ = call(&module);
             }
         }
     }
     println!("{refused} refused, {loaded} loaded");
-    assert!(refused > 0 && loaded > 0, "the flips reach everything");
+    assert!(refused > 0 && loaded > 0, "some flips are refused and some load");
     healthy_answers_are_right();
 }
 

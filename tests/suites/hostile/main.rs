@@ -1,5 +1,5 @@
-//! Hostile predicates: whatever a guest does ends in the fault named for it, in bounded time, and the next healthy call is
-//! correct. Each module is named for what is attacked; [`arena`] holds what they share.
+//! Hostile predicates: every attack ends with the expected fault, in bounded time, and the next healthy call is correct. Each
+//! module is named for what is attacked; [`arena`] is shared.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 

@@ -9,13 +9,13 @@ use crate::arena::{call, faults_with, grants, healthy_answers_are_right, load, o
 
 const PAGE: usize = 65_536;
 
-/// Overflows of the stack in a row.
+/// Consecutive stack overflows.
 const OVERFLOWS: usize = 1_000;
 
-/// What a policy grants a guest of several memories: more than a slot of the pool has, whose guests have one.
+/// Memory granted to a guest with several memories: more than a slot of the pool, which allows one.
 const GRANTED: usize = 2 * GUEST_MEMORY_BYTES;
 
-/// Memories of a guest that has many.
+/// The definitions of `count` memories.
 fn memories(count: usize, pages: usize) -> String {
     let more = format!("(memory {pages}) ").repeat(count - 1);
     format!(r#"(memory (export "memory") {}) {more}"#, pages.max(2))
@@ -29,7 +29,7 @@ fn h05_a_guest_that_grows_until_it_is_refused_is_a_memory_fault() {
 
 #[test]
 fn h05_growth_stops_at_the_limit_and_a_guest_that_copes_is_right() {
-    // Counts the pages it gets, and traps unless they are the limit.
+    // Counts the pages that it can allocate, and traps unless they are the limit.
     let filter = format!(
         "(loop $grow (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
          (if (i32.ne (memory.size) (i32.const {})) (then (unreachable)))
@@ -92,7 +92,7 @@ fn h06_memories_are_summed() {
 
 #[test]
 fn h06_growth_is_summed_over_memories() {
-    // Right only where both together reach the grant and no more.
+    // Fits only if both memories together reach the grant and no more.
     let filter = format!(
         "(loop $grow
            (br_if $grow (i32.ne (memory.grow 0 (i32.const 1)) (i32.const -1)))
@@ -171,7 +171,7 @@ fn h08_every_stack_overflow_is_one() {
 
 #[test]
 fn a_guest_that_was_refused_memory_and_went_on_is_no_fault_later() {
-    // Refused in the first call, it copes; in the second it traps for another reason.
+    // The first call has its growth refused and continues; the second traps for another reason.
     let guest = Guest::healthy().definitions("(global $calls (mut i32) (i32.const 0))").filter(
         "(global.set $calls (i32.add (global.get $calls) (i32.const 1)))
          (if (i32.eq (global.get $calls) (i32.const 2)) (then (unreachable)))

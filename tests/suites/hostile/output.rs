@@ -1,4 +1,4 @@
-//! Guests that return an invalid verdict: too large, of the wrong length, with unknown codes or texts.
+//! Guests that return an invalid verdict: too large, of the wrong length, with unknown codes or invalid texts.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use nodesift_tests::guest::{Guest, SCRATCH};
 
 use crate::arena::{call, facts, faults_with, grants, healthy_answers_are_right, load, odd_rows_rejected, refused_in};
 
-/// A guest that answers `fits-none` with `count` reasons of `bytes` bytes each, all of them the same text.
+/// A guest that returns `fits-none` with `count` equal reasons of `bytes` bytes each.
 fn reasons(count: usize, bytes: usize) -> Guest {
-    // Texts at 1 MiB, the list at 8 MiB; both in memory that is grown first.
+    // The texts are at 1 MiB, the list is at 8 MiB; the memory is grown first.
     let filter = format!(
         "(drop (memory.grow (i32.const 250)))
          (memory.fill (i32.const 1048576) (i32.const 120) (i32.const {bytes}))
@@ -27,7 +27,7 @@ fn reasons(count: usize, bytes: usize) -> Guest {
     Guest::healthy().filter(filter)
 }
 
-/// A guest that answers `by-row` with `count` failures, all of them the same.
+/// A guest that returns `by-row` with `count` equal failures.
 fn failures(count: usize) -> Guest {
     let filter = format!(
         "(drop (memory.grow (i32.const 250)))
@@ -43,7 +43,7 @@ fn failures(count: usize) -> Guest {
     Guest::healthy().filter(filter)
 }
 
-/// A guest whose only reason is the given bytes, written as WebAssembly text escapes them.
+/// A guest whose only reason has these bytes, escaped as in WebAssembly text.
 fn reason(escaped: &str, bytes: usize) -> Guest {
     Guest::healthy().definitions(format!(r#"(data (i32.const {SCRATCH}) "{escaped}")"#)).filter(format!(
         "(call $text (i32.const 112) (i32.const {SCRATCH}) (i32.const {bytes}))
@@ -77,7 +77,7 @@ fn h12_every_wrong_length_is_malformed() {
         for (module, (length, _)) in modules.iter().zip(lengths) {
             let outcome = module.filter(Arc::clone(&facts), rows);
             if rows == 0 && length != "rows + 1" && length != "rows - 1" {
-                // Twice nothing is the right length of nothing.
+                // For zero rows, twice the length is also zero.
                 assert!(outcome.is_ok(), "{length}");
                 continue;
             }
@@ -134,9 +134,9 @@ fn h11_reasons_are_limited() {
         (FAILURE_REASONS + 1, 1),
         (1, REASON_BYTES + 1),
         (1, OUTPUT_BYTES + 1),
-        // A quadratic list: little memory in the guest, 6 GiB in a host that copies without counting.
+        // A list of equal long texts: little memory in the guest, 6 GiB in a host that copies without a limit.
         (100_000, 65_536),
-        // As many entries as memory holds.
+        // As many entries as the memory holds.
         (1_000_000, 1),
     ] {
         faults_with(FaultKind::OutputTooLarge, &reasons(count, bytes));
@@ -155,7 +155,7 @@ fn h11_more_codes_than_a_call_may_hand_over_are_refused_unread() {
 #[test]
 fn h11_lists_beyond_the_end_of_memory_are_malformed() {
     for (codes, count) in [(SCRATCH, u32::MAX), (0, 1 << 31), (131_072, 100), (131_071, 1), (u32::MAX, 2), (3, 100)] {
-        // The last one lies within memory, but not where 16-bit numbers may lie.
+        // The last one is within memory but misaligned for 16-bit numbers.
         let filter = format!("(call $by_row (i32.const {codes}) (i32.const {count}) (i32.const 96) (i32.const 1))");
         faults_with(FaultKind::MalformedVerdict, &Guest::healthy().filter(filter));
     }
@@ -177,9 +177,9 @@ fn h13_a_reason_that_is_not_utf_8_is_malformed() {
     for (escaped, bytes) in [
         ("\\ff", 1),
         ("ok\\80", 3),
-        // The first half of a letter.
+        // The first byte of a two-byte character.
         ("\\c3", 1),
-        // A lone surrogate, an overlong slash, a number above Unicode's last.
+        // A lone surrogate, an overlong slash, a code point above the maximum.
         ("\\ed\\a0\\80", 3),
         ("\\c0\\af", 2),
         ("\\f4\\90\\80\\80", 4),
@@ -190,8 +190,8 @@ fn h13_a_reason_that_is_not_utf_8_is_malformed() {
     assert_eq!(*failure.reasons, ["é".to_owned()]);
 }
 
-/// A guest that answers as the healthy one does, and names the rows in the list of `count` at `rows`; at 2048 there are
-/// the rows 0, 99 and 100.
+/// A guest with the healthy guest's codes that names the `count` rows in the list at `rows`; the list at 2048 has the
+/// rows 0, 99 and 100.
 fn naming(rows: u32, count: u32) -> Guest {
     Guest::healthy().definitions(r#"(data (i32.const 2048) "\00\00\00\00\63\00\00\00\64\00\00\00")"#).filter(format!(
         "(drop (memory.grow (i32.const 250)))
@@ -213,7 +213,7 @@ fn rows_that_are_named_must_be_in_the_batch() {
 
 #[test]
 fn verdicts_of_no_kind_are_malformed() {
-    // A variant with four cases, an enum with three, addresses that are none.
+    // Invalid cases of a variant and of an enum, and invalid addresses.
     for filter in [
         "(i32.store8 (i32.const 64) (i32.const 4)) (i32.const 64)",
         "(i32.store8 (i32.const 64) (i32.const 255)) (i32.const 64)",

@@ -1,5 +1,5 @@
-//! Custom predicates whose verdicts are kept: what they read of the whole cluster, and failures on some rows only. Every
-//! engine here compares what it keeps with a fresh evaluation, and answers with an error where they differ.
+//! Custom predicates with cached verdicts: reads about the whole cluster, and failures on some rows only. Every engine here
+//! compares cached verdicts with fresh ones and returns an error where they differ.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::arena::grants;
 
-/// Nodes of the usual cluster: one that has changed is few enough to be judged alone.
+/// Nodes of the usual cluster: enough that one changed node is evaluated alone.
 const NODES: usize = 10;
 
 /// The annotation keys of the policy of every world.
@@ -60,7 +60,7 @@ fn gold() -> Guest {
     gold_after("", "")
 }
 
-/// A cluster, an engine with one predicate over it, and what it counts.
+/// A cluster, an engine with one predicate, and its metrics.
 struct World {
     writer: Writer,
     engine: Engine,
@@ -75,7 +75,7 @@ impl World {
         Self { writer, engine, registry }
     }
 
-    /// The same with the usual nodes, none of them gold.
+    /// The same with the usual nodes, none of which is gold.
     fn of_silver(guest: &Guest) -> Self {
         let mut world = Self::new(guest);
         (0..NODES).for_each(|number| world.node(number, "silver"));
@@ -162,7 +162,7 @@ fn a_label_text_that_some_node_comes_to_carry_changes_the_verdict_of_the_others(
     world.node(3, "gold");
     world.writer.publish();
     assert_eq!(world.fits(), ["n3"]);
-    // One more is a matter of one row.
+    // One more gold node changes one row.
     let before = world.patched();
     world.node(5, "gold");
     world.writer.publish();
@@ -171,7 +171,7 @@ fn a_label_text_that_some_node_comes_to_carry_changes_the_verdict_of_the_others(
     world.node(5, "silver");
     world.node(3, "");
     world.writer.publish();
-    assert_eq!(world.fits().len(), NODES, "the last gold node is none any more");
+    assert_eq!(world.fits().len(), NODES, "no node is gold any more");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn labels_that_come_and_go_at_random_leave_no_verdict_behind_that_a_fresh_one_co
     let (patched, evaluated) = (world.patched(), world.evaluated());
     assert!(
         patched > 5 && evaluated > 5,
-        "one way to a verdict is not taken: {patched} patched, {evaluated} evaluated"
+        "a source of verdicts does not occur: {patched} patched, {evaluated} evaluated"
     );
 }
 
@@ -299,7 +299,7 @@ fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidat
 
 #[test]
 fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
-    // Rejects the pod as a whole while nothing serves the resource.
+    // Rejects the pod as a whole while no device class serves the resource.
     let guest = Guest::healthy()
         .imports(
             r#"(import "nodesift:predicate/node-resources@0.1.1" "device-class-serves"
@@ -326,7 +326,7 @@ fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
 
 #[test]
 fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
-    // Looks for one node by name, and traps where that is not among the rows it is asked about.
+    // Looks up one node by name, and traps if it is not in the batch.
     let guest = Guest::healthy()
         .imports(r#"(import "nodesift:predicate/node-identity@0.1.1" "row" (func $row (param i32 i32 i32)))"#)
         .definitions(r#"(data (i32.const 2048) "n0")"#)
@@ -347,14 +347,14 @@ fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
 #[test]
 fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
     let mut world = World::of_silver(&Guest::asking(1 << 20, 20));
-    for question in 1..=3 {
+    for query in 1..=3 {
         assert_eq!(world.fits().len(), NODES);
-        assert_eq!(world.evaluated(), question);
+        assert_eq!(world.evaluated(), query);
     }
     world.writer.publish();
     let kept = world.counted("nodesift_verdicts_kept_bytes");
-    assert!(kept < 16 << 10, "{kept} bytes are kept of what was not kept");
-    // What is kept is counted with what it was asked by.
+    assert!(kept < 16 << 10, "{kept} bytes are counted although nothing is cached");
+    // A cached verdict is counted with its recorded reads.
     let world = World::of_silver(&Guest::asking(1 << 10, 40));
     world.fits();
     world.fits();

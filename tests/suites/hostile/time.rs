@@ -1,4 +1,4 @@
-//! Guests that do not end: each is interrupted, in every step that runs its code.
+//! Guests that do not end: each is interrupted, in every step that runs guest code.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ use crate::arena::{
     load, median, refused_in, timed,
 };
 
-/// Runs of which the median is judged.
+/// Runs per median.
 const RUNS: usize = 15;
 
 const SPIN: &str = "(loop $forever (br $forever))";
 
-/// Ends by its deadline, near it in the median of some runs.
+/// Asserts that a call ends by its deadline, near it in the median of some runs.
 fn is_interrupted(guest: &Guest) {
     faults_with(FaultKind::Deadline, guest);
     let module = load(&guest.component(), default_grants());
-    // The calls of faults_with came before: slots of the pool are warm, as in a sidecar that has served a while.
+    // The calls of faults_with have warmed the slots of the pool, as in a sidecar that has run for a while.
     let median = median_of_faults(&module);
     println!("median {median:?} of a budget of {FILTER_TIME_MIN:?}");
     assert!(median >= FILTER_TIME_MIN, "interrupted too early: {median:?}");
     assert!(median < FILTER_TIME_MIN + timeout::scaled(OVERRUN), "interrupted too late: {median:?}");
 }
 
-/// The processor time that a call takes which runs out of its time, in the median of some runs. Processor time, for that
-/// is what a guest is given; the machine's other work must not decide the outcome.
+/// The median of the processor time of calls that exceed their deadline. Budgets are in processor time, and other work of
+/// the machine must not change the result.
 fn median_of_faults(module: &Module) -> Duration {
     let times = (0..RUNS).map(|_| {
         let start = ThreadTime::now();
@@ -60,7 +60,7 @@ fn h04_recursion_that_doubles_ends_by_its_deadline() {
 
 #[test]
 fn h25_bulk_copies_end_by_their_deadline() {
-    // An epoch is looked at between the copies only: 16 MiB at once, as often as it goes.
+    // The epoch is only checked between copies: copies of 16 MiB in a loop.
     let filter = "(drop (memory.grow (i32.const 254)))
       (loop $forever
         (memory.copy (i32.const 8388608) (i32.const 0) (i32.const 8388608))
@@ -109,8 +109,8 @@ fn a_loop_in_realloc_while_facts_are_handed_over_ends_by_the_deadline() {
 
 #[test]
 fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
-    // More label keys than the host keeps columns of, over many rows: each question costs the host much and the guest
-    // nothing. The host may take its own time off the guest's clock, but not so that a guest holds the clock up.
+    // More label keys than the host caches columns for, over many rows: each call costs the host much and the guest little. Host
+    // time is added to the deadline, but only up to a limit.
     const ROWS: u32 = 100_000;
     let keys: String = (0..LABEL_KEYS).map(label_key).collect();
     let import = r#"(import "nodesift:predicate/node-labels@0.1.1" "code"
@@ -134,7 +134,7 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
     let used = start.elapsed();
     println!("{used:?} of a budget of {budget:?}");
     assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::Deadline));
-    // The host may add ten times the budget, and end one costly question late; without a bound it would be minutes.
+    // Host time may add ten times the budget, and the last costly call may end late. Without the limit it would take minutes.
     assert!(used < timeout::scaled(20 * budget), "{used:?} of a budget of {budget:?}");
     healthy_answers_are_right();
 }
@@ -169,6 +169,6 @@ fn h29_a_guest_that_uses_most_of_its_time_and_memory_is_no_fault() {
     );
     let module = load(&Guest::healthy().filter(filter).component(), default_grants());
     let right = (0..RUNS).filter(|_| call(&module) == Ok(crate::arena::odd_rows_rejected(crate::arena::ROWS))).count();
-    // Alarms by a core that was busy elsewhere for 10 ms are none of the guest's.
+    // Interruptions because the machine was busy for 10 ms do not count.
     assert!(right > RUNS / 2, "{right} of {RUNS}");
 }

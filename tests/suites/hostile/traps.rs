@@ -1,4 +1,4 @@
-//! Guests that trap: the kind of trap is named, the instance is discarded, and no other call is affected.
+//! Guests that trap: the fault names the kind of trap, the instance is dropped, and no other call is affected.
 
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::{Grants, Lifetime, Verdict};
@@ -6,7 +6,7 @@ use nodesift_tests::guest::Guest;
 
 use crate::arena::{call, default_grants, faults_with, grants, healthy_answers_are_right, load, refused_in};
 
-/// Calls in a row of a guest that traps in every other one.
+/// Consecutive calls of a guest that traps in every other one.
 const CALLS: usize = 1_000;
 
 const NAMESPACE: &str = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
@@ -47,7 +47,7 @@ fn h09_a_trap_in_any_step_of_loading_is_named() {
 
 #[test]
 fn h10_a_trapped_instance_is_never_called_again() {
-    // Traps in the second call of an instance: as long as instances are thrown away, every other call is right.
+    // Traps in the second call of an instance: since faulted instances are dropped, every other call succeeds.
     let guest = Guest::healthy().definitions("(global $calls (mut i32) (i32.const 0))").filter(
         "(global.set $calls (i32.add (global.get $calls) (i32.const 1)))
          (if (i32.ge_u (global.get $calls) (i32.const 2)) (then (unreachable)))
@@ -105,7 +105,7 @@ fn facts_outside_of_filter_trap() {
         let fault = refused_in(step, FaultKind::Trap, &guest.imports(NAMESPACE));
         assert!(fault.detail.contains("filter"), "{fault}");
     }
-    // A start function runs before the component's imports are wired up at all.
+    // A start function runs before the component's imports are linked.
     let start = "(func $start (call $namespace (i32.const 4096))) (start $start)";
     refused_in("instantiate", FaultKind::Trap, &Guest::healthy().imports(NAMESPACE).definitions(start));
     let after = r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.1#filter") (param i32)
@@ -115,7 +115,7 @@ fn facts_outside_of_filter_trap() {
 
 #[test]
 fn facts_inside_of_filter_are_handed_over() {
-    // Rejects everything unless the namespace is `default`, seven letters that begin with d.
+    // Rejects everything unless the namespace is `default`: seven letters, the first one d.
     let filter = "(call $namespace (i32.const 4096))
       (if (i32.eqz (i32.and
             (i32.eq (i32.load (i32.const 4100)) (i32.const 7))

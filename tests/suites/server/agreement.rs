@@ -1,5 +1,5 @@
-//! JSON over HTTP and gRPC, over TCP and the Unix socket, and the command line as a client: all say what the command line
-//! says offline.
+//! JSON over HTTP and gRPC, over TCP and the Unix socket, and the command line as a client: all give the answers that the
+//! command line gives offline.
 
 use futures_util::StreamExt as _;
 use nodesift_proto::v1::filter_stream_response::Outcome;
@@ -124,7 +124,7 @@ pub(crate) fn named(pods: &[(String, String)]) -> Vec<Pod> {
     pods.iter().map(pod).collect()
 }
 
-/// Asks over gRPC.
+/// Calls the sidecar over gRPC.
 pub(crate) fn grpc<T, F: Future<Output = T>>(endpoint: &Endpoint, ask: impl FnOnce(NodesiftClient<Channel>) -> F) -> T {
     let url = match endpoint {
         Endpoint::Tcp(address) => format!("http://{address}"),
@@ -159,7 +159,7 @@ fn a_stream_answers_in_order_and_outlives_a_request_that_fails() {
             Outcome::Error(error) => assert_eq!((id, error.code.as_str()), (107, "NOT_FOUND")),
             Outcome::Answer(answer) => {
                 let (found, expected) = (serde_json::to_value(&answer.pods).unwrap(), expected.next().unwrap());
-                // A predicate without its time says so; that it does in time is for other tests.
+                // A predicate that exceeds its deadline reports a fault; these answers are not compared.
                 if !found.to_string().contains("Deadline") {
                     assert_eq!(found, expected);
                 }

@@ -1,4 +1,4 @@
-//! Kept answers take a path of their own, without an evaluation slot: they equal those that are evaluated.
+//! Answers from cached verdicts are computed without an evaluation slot. They equal evaluated ones.
 
 use nodesift_proto::v1::{Bitmaps, Detail, FilterRequest, Pod, PodAnswer};
 use nodesift_tests::http::get;
@@ -7,7 +7,7 @@ use nodesift_tests::sidecar::Sidecar;
 use crate::agreement::{grpc, named};
 use crate::running::{in_time, pending_pods, sample};
 
-/// So many pods are answered at once where all is kept; more are handed over.
+/// Up to this many pods are answered without a slot if all verdicts are cached; larger requests take a slot.
 const FEW: usize = 8;
 
 fn ask(sidecar: &Sidecar, pods: Vec<Pod>) -> Vec<PodAnswer> {
@@ -16,7 +16,7 @@ fn ask(sidecar: &Sidecar, pods: Vec<Pod>) -> Vec<PodAnswer> {
     grpc(&sidecar.unix(), |mut client| async move { client.filter(request).await.unwrap().into_inner().pods })
 }
 
-/// Verdicts so far, of this sort.
+/// The value of the counter of verdicts from this source.
 fn verdicts(sidecar: &Sidecar, from: &str) -> u64 {
     let metrics = get(&sidecar.tcp(), "/metrics").unwrap().body;
     let name = format!("nodesift_verdicts_total{{from=\"{from}\"}} ");
@@ -33,9 +33,13 @@ fn few_pods_are_answered_from_what_is_kept_as_many_were() {
         evaluated = ask(&sidecar, pods.clone());
         format!("{evaluated:?}")
     });
-    let (kept, judged) = (verdicts(&sidecar, "kept"), verdicts(&sidecar, "evaluated"));
+    let (cached_before, evaluated_before) = (verdicts(&sidecar, "kept"), verdicts(&sidecar, "evaluated"));
     let at_once: Vec<PodAnswer> = pods.chunks(FEW).flat_map(|few| ask(&sidecar, few.to_vec())).collect();
     assert_eq!(at_once, evaluated);
-    assert_eq!(verdicts(&sidecar, "evaluated"), judged, "nothing is judged again");
-    assert_eq!(verdicts(&sidecar, "kept"), kept + 12 * pods.len() as u64, "each of twelve predicates for each pod");
+    assert_eq!(verdicts(&sidecar, "evaluated"), evaluated_before, "nothing is evaluated again");
+    assert_eq!(
+        verdicts(&sidecar, "kept"),
+        cached_before + 12 * pods.len() as u64,
+        "each of twelve predicates for each pod"
+    );
 }

@@ -1,5 +1,5 @@
-//! Invalid requests: the right status, a message that names the field, and a sidecar that goes on serving. Requests meant to do
-//! harm are in the suite `abuse`.
+//! Invalid requests: the right status, a message that names the field, and a sidecar that keeps serving. Malicious requests
+//! are in the suite `abuse`.
 
 use nodesift_proto::v1::{FilterRequest, Pod, PodName, pod};
 use nodesift_tests::http::{Endpoint, get, post};
@@ -77,7 +77,7 @@ fn a_body_over_the_limit_is_refused_on_every_protocol() {
             is_refused(&endpoint, path, padded(LIMIT + 1), 413, &["65536"]);
             is_refused(&endpoint, path, padded(8 * LIMIT), 413, &["65536"]);
         }
-        // At the limit it is read, and found to hold no pod.
+        // A body at the limit is read; the error is that it has no pod.
         is_refused(&endpoint, "/v1/filter", padded(LIMIT), 400, &["pods[0]"]);
         let status = grpc(&endpoint, |mut client| async move {
             let pods = vec![Pod { pod: Some(pod::Pod::Json(" ".repeat(2 * LIMIT))) }];

@@ -1,4 +1,4 @@
-//! Answers as bitmaps: the same as by name, read with the table of rows that comes along, over gRPC and as JSON.
+//! Answers as bitmaps: decoded with the node index that comes with them, they equal answers by name, over gRPC and as JSON.
 
 use nodesift_proto::RowNames;
 use nodesift_proto::v1::{Bitmaps, Detail, FilterRequest, FilterResponse};
@@ -27,7 +27,7 @@ fn filtered(sidecar: &Sidecar, detail: Detail, bitmaps: Option<Bitmaps>) -> Filt
 fn bitmaps_and_names_are_the_same_nodes() {
     let sidecar = sample(&[]);
     let by_name = filtered(&sidecar, Detail::Nodes, None);
-    assert_eq!(by_name.rows, None, "nobody asked for a table");
+    assert_eq!(by_name.rows, None, "a node index that was not requested");
     let by_row = filtered(&sidecar, Detail::Nodes, Some(Bitmaps::default()));
     let rows = RowNames::default().with(by_row.rows.as_ref().unwrap());
     let decode = |bitmap: &Option<Vec<u8>>| {
@@ -47,7 +47,7 @@ fn bitmaps_and_names_are_the_same_nodes() {
         }
     }
 
-    // With the table known, nothing of it is told again, and without asking for their nodes failures have none.
+    // A client that has the node index gets no part of it again. Failures have rows only if they are requested.
     let again = filtered(&sidecar, Detail::Failures, Some(rows.known()));
     let told = again.rows.as_ref().unwrap();
     assert!(!told.whole && told.changes.is_empty() && told.count as usize == rows.len(), "{told:?}");

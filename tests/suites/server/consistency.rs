@@ -26,7 +26,7 @@ fn what_has_been_seen_is_answered_at_once() {
     for path in ["/v1/filter", "/v1/explain"] {
         let answer = ask(&sidecar.unix(), path, &wanting(versions.clone()));
         assert_eq!(answer["version"], version);
-        assert_eq!(answer["version"]["stale"], false, "files do not grow old");
+        assert_eq!(answer["version"]["stale"], false, "a cluster from files is never stale");
         assert_eq!(answer["version"].get("stalenessMs"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Assume and Forget: every later request sees a core's decisions, and each ends as documented.
+//! Assume and Forget: every later request sees a core's assumptions, and each call has its documented result.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use crate::running::{ask, sample};
 
 /// Loops of the test under load; set [`LOOPS_SET`] for more.
 const LOOPS: usize = 2_000;
-/// How many loops of assuming and asking to run.
+/// The number of assume-and-filter loops.
 const LOOPS_SET: &str = "NODESIFT_ASSUME_LOOPS";
-/// Cores that decide at the same time.
+/// Cores that call concurrently.
 const CORES: usize = 4;
 
 pub(crate) fn node(name: &str, cpu: &str) -> Value {
@@ -45,7 +45,7 @@ pub(crate) fn serving(objects: &[Value], arguments: &[&str]) -> (Sidecar, TempDi
     (sidecar, folder)
 }
 
-/// Two nodes of one core; `first` and `second` are pending and take most of one each; `bound` takes a little of n1.
+/// Two nodes of one core. `first` and `second` are pending and take most of a core each; `bound` takes a little of n1.
 fn two_nodes(arguments: &[&str]) -> (Sidecar, TempDir) {
     let objects = [
         node("n1", "1"),
@@ -57,7 +57,7 @@ fn two_nodes(arguments: &[&str]) -> (Sidecar, TempDir) {
     serving(&objects, arguments)
 }
 
-/// Where a pod fits.
+/// The nodes that a pod fits.
 fn feasible(sidecar: &Sidecar, uid: &str) -> Vec<String> {
     let answer = ask(&sidecar.unix(), "/v1/filter", &json!({"pods": [{"uid": uid}]}));
     serde_json::from_value(answer["pods"][0]["feasible"].clone()).unwrap()
@@ -147,7 +147,7 @@ fn what_cannot_be_assumed_is_refused_with_its_reason() {
         assert!(status == 400 && text.contains(named), "{request}: {status} {text}");
     }
     assert_eq!(assume(&sidecar, &json!({"uid": "uid-bound"}), "n1")["placed"], "PLACED_ALREADY_BOUND");
-    assert_eq!(feasible(&sidecar, "uid-second"), ["n1", "n2"], "nothing of this has changed anything");
+    assert_eq!(feasible(&sidecar, "uid-second"), ["n1", "n2"], "failed calls change nothing");
 
     let status = grpc(&sidecar.unix(), |mut client| async move {
         let request = AssumeRequest { pod: Some(by_uid("uid-bound")), node: "n2".into(), ttl_ms: None };
@@ -163,20 +163,20 @@ fn a_pod_that_the_sidecar_has_never_seen_can_be_assumed_whole() {
     let assumed = assume(&sidecar, &whole, "n2");
     assert_eq!((&assumed["placed"], &assumed["uid"]), (&json!("PLACED_ASSUMED"), &json!("uid-new")));
     assert_eq!(feasible(&sidecar, "uid-second"), ["n1"]);
-    // By its UID from then on.
+    // From now on the pod is known by its UID.
     assert_eq!(assume(&sidecar, &json!({"uid": "uid-new"}), "n1")["placed"], "PLACED_MOVED");
     assert_eq!(feasible(&sidecar, "uid-second"), ["n2"]);
     assert_eq!(forget(&sidecar, &whole)["wasAssumed"], true);
     assert_eq!(feasible(&sidecar, "uid-second"), ["n1", "n2"]);
     let gone = post(&sidecar.unix(), "/v1/filter", json!({"pods": [{"uid": "uid-new"}]}).to_string()).unwrap();
-    assert_eq!(gone.status, 404, "nobody has ever shown it: {}", gone.body);
+    assert_eq!(gone.status, 404, "no event has confirmed it: {}", gone.body);
 }
 
 #[test]
 fn an_assumption_that_is_not_confirmed_expires() {
     let ttl = format!("{}s", timeout::scaled(Duration::from_secs(1)).as_secs());
     let (sidecar, _folder) = two_nodes(&["--assume-ttl", &ttl]);
-    // The first answer takes longest, and is none of what has to come in time.
+    // The first answer takes longest and would distort the time to expiry.
     feasible(&sidecar, "uid-second");
     let request = json!({"pod": {"uid": "uid-first"}, "node": "n1", "ttlMs": 3_600_000});
     ask(&sidecar.unix(), "/v1/assume", &request);
@@ -187,7 +187,7 @@ fn an_assumption_that_is_not_confirmed_expires() {
     let state = get(&sidecar.unix(), "/v1/state").unwrap().json();
     assert_eq!(state["nodes"][0]["allocations"][1]["assumed"], true, "the other has an hour: {state}");
     let is_logged = || sidecar.output().contains("assumptions expired: no event has confirmed them").then_some(());
-    timeout::until(is_logged).expect("it is logged");
+    timeout::until(is_logged).expect("the expiry is logged");
 }
 
 fn by_uid(uid: &str) -> Pod {
@@ -203,13 +203,13 @@ async fn fits(client: &mut NodesiftClient<Channel>, uid: &str, node: &str) -> bo
         ..FilterRequest::default()
     };
     loop {
-        // On a busy machine there may be no slot in time.
+        // On a busy machine no slot may become free in time.
         let answer = match client.filter(request.clone()).await {
             Err(status) if status.code() == tonic::Code::ResourceExhausted => continue,
             answer => answer.unwrap().into_inner(),
         };
         let answer = answer.pods.first().unwrap().clone();
-        // On a busy machine a predicate may run out of its time; the answer says so, and is none.
+        // On a busy machine a predicate may exceed its deadline; an answer with a fault does not count.
         if answer.faults.is_empty() {
             return !answer.feasible.is_empty();
         }

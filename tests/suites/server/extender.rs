@@ -1,5 +1,5 @@
-//! kube-scheduler's extender dialect: every node of the request comes back in exactly one place, and those that fit are
-//! those that `explain` finds.
+//! kube-scheduler's extender protocol: every node of the request is in exactly one part of the reply, and the nodes that fit
+//! are those of `explain`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::running::{ask, objects, offline, sample};
 
-/// Pods of the sample cluster to ask about: placeable ones and ones that nobody can place.
+/// Pods of the sample cluster to filter: some fit nodes, some fit none.
 const PODS: usize = 12;
 
-/// The pending pods whole, with what `explain` says of all predicates together.
+/// The pending pods as whole objects, each with its `explain` line of all predicates together.
 fn pods() -> Vec<(Value, Value)> {
     let explained = offline(&["explain", "-o", "jsonl"]);
     let together = explained.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -27,7 +27,7 @@ fn pods() -> Vec<(Value, Value)> {
             (objects.iter().find(is_it).unwrap().clone(), line)
         })
         .collect();
-    // Those with the most and with the fewest nodes first and last: both ends are asked about.
+    // Sorted by the number of feasible nodes; pods from both ends are used.
     pods.sort_by_key(|(_, line)| line["feasible"].as_array().unwrap().len());
     let last = pods.len() - PODS / 2;
     pods.drain(PODS / 2..last);
@@ -48,7 +48,7 @@ fn with_names_the_feasible_nodes_are_those_of_explain() {
     let nodes = objects("Node");
     let mut all: Vec<&str> = nodes.iter().map(|node| node["metadata"]["name"].as_str().unwrap()).collect();
     assert_eq!(all.len(), 298);
-    // Any order comes back as it is.
+    // The reply has the order of the request.
     all.reverse();
     let mut some_rejected = false;
     for (pod, line) in pods() {
@@ -134,7 +134,7 @@ fn what_is_wrong_is_said_in_error_with_status_200() {
     }
 }
 
-/// Pods on the nodes of the sample cluster: by node, UIDs, the static ones apart.
+/// Pods on the nodes of the sample cluster: per node the UIDs, and those of static pods separately.
 fn residents() -> BTreeMap<String, (Vec<String>, Vec<String>)> {
     let mut residents: BTreeMap<String, (Vec<String>, Vec<String>)> = BTreeMap::new();
     for pod in objects("Pod") {
@@ -177,7 +177,7 @@ fn preempt_keeps_nodes_that_would_take_the_pod_in_both_forms() {
             assert_eq!(uids, residents[node].0, "all victims but the static ones");
             assert_eq!(victims["NumPDBViolations"], 1);
         }
-        // A node that takes the pod as it is takes it with fewer pods too, unless the pod wants to be near some.
+        // A node that fits the pod also fits it with fewer pods, unless the pod has pod affinity.
         let has_neighbours = pod["spec"]["affinity"]["podAffinity"].is_object();
         let is_spread = pod["spec"]["topologySpreadConstraints"].is_array();
         if !has_neighbours && !is_spread {
@@ -215,7 +215,7 @@ fn preempt_leaves_out_unknown_nodes_and_nodes_without_victims() {
     let meta = json!({"nobody": {"Pods": [{"UID": "u"}]}, node: {"Pods": []}});
     let reply = ask(&sidecar.tcp(), "/extender/preempt", &json!({"Pod": pod, "NodeNameToMetaVictims": meta}));
     assert_eq!(reply, json!({"NodeNameToMetaVictims": {}}));
-    // There is no place for an error in the reply: the status says so.
+    // The reply has no error field: the status reports the error.
     let response = post(&sidecar.tcp(), "/extender/preempt", json!({"Pod": pod}).to_string()).unwrap();
     assert_eq!(response.status, 400, "{}", response.body);
     assert!(response.body.contains("NodeNameToMetaVictims"), "{}", response.body);

@@ -1,4 +1,4 @@
-//! A predicate that fails while the sidecar serves: the fault is in the answer on every protocol, never a plain yes or no.
+//! A predicate that fails while the sidecar serves: every protocol reports the fault in the answer.
 
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::ask;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::running::{command, objects, pending_pods, request};
 
-/// Times that the same sidecar is asked: a fault leaves nothing behind.
+/// Requests to the same sidecar: a fault must not affect later calls.
 const REPEATS: usize = 20;
 
 fn serving(guest: &Guest, on_error: &str) -> (Sidecar, tempfile::TempDir) {
@@ -42,7 +42,7 @@ fn a_fault_is_named_and_counts_as_its_policy_says() {
 
 #[test]
 fn in_the_extenders_dialect_a_fault_never_rules_preemption_out() {
-    // A guest that would say that nothing helps, and traps.
+    // A guest that traps in `filter`.
     let guest = Guest::healthy().filter("(unreachable)");
     let (sidecar, _folder) = serving(&guest, "Reject");
     let nodes = objects("Node");

@@ -38,10 +38,10 @@ fn metrics_are_shown_as_openmetrics_text_with_few_series() {
 #[test]
 fn what_the_cache_holds_is_shown() {
     let sidecar = sample(&[]);
-    // Left out where the cache is busy.
+    // Memory metrics are omitted while the cache is busy.
     let shown =
         || Some(get(&sidecar.tcp(), "/metrics").unwrap().body).filter(|text| text.contains("nodesift_cache_orphan"));
-    let metrics = timeout::until(shown).expect("what the cache holds");
+    let metrics = timeout::until(shown).expect("the memory metrics of the cache");
     let value = |series: &str| {
         let line =
             metrics.lines().find(|line| line.starts_with(series)).unwrap_or_else(|| panic!("{series}: {metrics}"));
@@ -69,7 +69,7 @@ fn sigusr1_makes_it_check_itself() {
     };
     let before = runs();
     sidecar.signal("USR1");
-    timeout::until(|| (runs() > before).then_some(())).expect("a self-check comes to its end");
+    timeout::until(|| (runs() > before).then_some(())).expect("a self-check ends");
 }
 
 #[test]
@@ -122,11 +122,11 @@ fn requests_under_way_are_answered_before_the_end() {
         .map(|_| {
             let (endpoint, request) = (endpoint.clone(), request(&pods));
             std::thread::spawn(move || {
-                // Until the sidecar takes no more connections; each that it took is answered whole.
+                // Requests until the sidecar accepts no more connections. Every accepted request must be answered completely.
                 let mut answered = 0;
                 loop {
                     match nodesift_tests::http::post(&endpoint, "/v1/filter", request.to_string()) {
-                        // On a busy machine there may be no slot in time.
+                        // On a busy machine no slot may become free in time.
                         Ok(response) if response.status == 429 => {}
                         Ok(response) => {
                             assert_eq!(response.status, 200, "{}", response.body);
@@ -139,13 +139,13 @@ fn requests_under_way_are_answered_before_the_end() {
             })
         })
         .collect();
-    // The clients are at it once something was answered; asking here too is a condition to wait for.
+    // Waits until the sidecar answers, which shows that the clients' requests are under way.
     ask(&endpoint, "/v1/filter", &request(&pods));
     sidecar.signal("TERM");
     let (status, output) = sidecar.wait();
     assert_eq!(status.code(), Some(0), "{output}");
     for client in clients {
-        let (answered, error) = client.join().expect("no answer was cut");
+        let (answered, error) = client.join().expect("no answer is truncated");
         assert!(answered > 0, "{error}");
     }
 }
@@ -155,7 +155,7 @@ fn a_stale_socket_is_replaced_and_one_in_use_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.sock");
     drop(UnixListener::bind(&path).unwrap());
-    assert!(path.exists(), "nobody listens there any more");
+    assert!(path.exists(), "the socket has no listener");
     let serve = |path: &std::path::Path| {
         let mut command = command();
         command.args(["serve", "--no-tcp", "--socket"]).arg(path);

@@ -1,4 +1,4 @@
-//! Answers with a limit: rows from a start on, until enough nodes fit.
+//! Answers with a limit: rows from a start row on, until enough nodes fit.
 
 use nodesift_tests::http::post;
 use serde_json::{Value, json};
@@ -14,13 +14,13 @@ fn walks_of_any_length_make_up_the_whole_answer() {
     let mut asked = request(pods);
     asked["detail"] = json!("DETAIL_NODES");
     let whole = ask(&sidecar.unix(), "/v1/filter", &asked);
-    assert!(whole["pods"][0].get("nextStart").is_none(), "nobody asked for a limit");
+    assert!(whole["pods"][0].get("nextStart").is_none(), "the request has no limit");
     for (number, pod) in whole["pods"].as_array().unwrap().iter().enumerate() {
         let feasible = pod["feasible"].as_array().unwrap();
         for limit in [1, 3, 50, nodes + 1] {
-            let (mut start, mut judged, mut found) = (0, 0, Vec::new());
-            // Once around: as many walks as it takes, the last of which goes beyond where the first began.
-            while judged < nodes {
+            let (mut start, mut covered, mut found) = (0, 0, Vec::new());
+            // Requests until all rows are covered. The last one wraps around past the first start row.
+            while covered < nodes {
                 let mut asked = request(&pods[number..=number]);
                 asked["limit"] = json!(limit);
                 asked["start"] = json!(start);
@@ -31,9 +31,13 @@ fn walks_of_any_length_make_up_the_whole_answer() {
                 found.extend(fitting.iter().cloned());
                 let seen = usize::try_from(answer["nodes"].as_u64().unwrap()).unwrap();
                 assert_eq!(answer["nextStart"], (start + seen) % nodes);
-                assert_eq!(answer.get("message"), pod.get("message"), "only where nothing fits, and then all is said");
+                assert_eq!(
+                    answer.get("message"),
+                    pod.get("message"),
+                    "a message only where nothing fits, over all nodes"
+                );
                 start = (start + seen) % nodes;
-                judged += seen;
+                covered += seen;
             }
             found.sort_by_key(|name| name.as_str().unwrap().to_owned());
             found.dedup();

@@ -1,4 +1,4 @@
-//! The running sidecar over its sockets: the same answers as offline on every protocol, bad requests, shutdown.
+//! The running sidecar over its sockets: the same answers as offline in every protocol, bad requests, shutdown.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 

@@ -1,4 +1,4 @@
-//! `NodeIndex`: the table of rows as a stream, beside a cluster that changes.
+//! `NodeIndex`: the stream of the node index of a changing cluster.
 
 use futures_util::future::join_all;
 use nodesift_proto::RowNames;
@@ -38,10 +38,10 @@ async fn follow(client: &mut NodesiftClient<Channel>, known: Option<Bitmaps>) ->
     client.node_index(NodeIndexRequest { known }).await.unwrap().into_inner()
 }
 
-/// The next table, of which there is no more to come.
+/// The next node index, which must be complete in one message.
 async fn next(stream: &mut Streaming<NodeIndexResponse>) -> RowTable {
-    let message = tokio::time::timeout(timeout::limit(), stream.message()).await.expect("news in time");
-    let message = message.unwrap().expect("the stream goes on");
+    let message = tokio::time::timeout(timeout::limit(), stream.message()).await.expect("a message in time");
+    let message = message.unwrap().expect("the stream is open");
     assert!(message.complete, "a small table comes in one message");
     message.rows.unwrap()
 }
@@ -69,7 +69,7 @@ fn a_stream_tells_the_whole_table_first_and_then_each_change() {
         let rows = rows.with(&added);
         assert_eq!(names(&rows), ["a", "b", "c", "d"]);
 
-        // A node that changes where it is, is no news; the one that goes is.
+        // A changed node that keeps its row is not sent; a removed one is.
         server.apply(node("a", "2"));
         server.delete("Node", "b");
         let removed = next(&mut stream).await;
@@ -77,7 +77,7 @@ fn a_stream_tells_the_whole_table_first_and_then_each_change() {
         assert_eq!(names(&last), ["a", "c", "d"]);
         assert!(removed.changes.len() <= 1, "at most the last row has moved: {removed:?}");
 
-        // Who knows a table is told what is different, nothing at first where nothing is.
+        // A client that sends its index gets the differences, and nothing if there are none.
         let mut same = follow(&mut client, Some(last.known())).await;
         let nothing = next(&mut same).await;
         assert!(!nothing.whole && nothing.changes.is_empty(), "{nothing:?}");
@@ -115,7 +115,7 @@ fn tables_of_stream_and_answers_are_the_same_while_nodes_come_and_go() {
             } else {
                 server.apply(node(&name, if random.u8(0..8) == 0 { "0" } else { "1" }));
             }
-            // The answer is from whatever is newest; the stream catches up with its table.
+            // The answer may be from a newer snapshot; the stream then delivers its index.
             let request = FilterRequest {
                 pods: vec![Pod { pod: Some(pod_of::Pod::Json(whole.to_string())) }],
                 bitmaps: Some(answered.known()),
@@ -159,7 +159,7 @@ fn streams_are_few_and_end_with_the_process() {
         let mut open = open.await;
         let refused = client.clone().node_index(NodeIndexRequest::default()).await.unwrap_err();
         assert_eq!(refused.code(), tonic::Code::ResourceExhausted, "{refused}");
-        // One that is left leaves its place to another.
+        // Closing a stream makes room for another one.
         drop(open.pop());
         let again = async {
             loop {
@@ -169,13 +169,13 @@ fn streams_are_few_and_end_with_the_process() {
                 }
             }
         };
-        open.push(tokio::time::timeout(timeout::limit(), again).await.expect("a place"));
+        open.push(tokio::time::timeout(timeout::limit(), again).await.expect("room for a stream"));
         for stream in &mut open {
             assert_eq!(next(stream).await.count, 298);
         }
         process.signal("TERM");
         for stream in &mut open {
-            assert_eq!(stream.message().await.unwrap(), None, "ended in order");
+            assert_eq!(stream.message().await.unwrap(), None, "the stream ends without an error");
         }
     });
     let (status, output) = sidecar.wait();

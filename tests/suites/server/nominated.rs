@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::decisions::{node, pod, serving};
 use crate::running::ask;
 
-/// Two nodes with room for one pod each, one of which is promised to `vip`.
+/// Two nodes with room for one pod each; `vip` is nominated for one of them.
 fn cluster() -> Vec<Value> {
     let mut vip = pod("vip", "800m", &json!({}));
     vip["spec"]["priority"] = json!(100);
@@ -14,7 +14,7 @@ fn cluster() -> Vec<Value> {
     equal["spec"]["priority"] = json!(100);
     let mut higher = pod("higher", "600m", &json!({}));
     higher["spec"]["priority"] = json!(101);
-    // Another scheduler's pod takes its room all the same.
+    // A nominated pod of another scheduler counts too.
     let mut foreign = pod("foreign", "900m", &json!({}));
     foreign["spec"]["schedulerName"] = json!("somebody-else");
     foreign["status"] = json!({"phase": "Pending", "nominatedNodeName": "n3"});
@@ -30,11 +30,11 @@ fn every_call_leaves_nominated_pods_their_room() {
         ("lower", json!(["n2"]), json!(["n1", "n3"])),
         ("equal", json!(["n2", "n3"]), json!(["n1"])),
         ("higher", json!(["n1", "n2", "n3"]), json!([])),
-        // Its own promise does not stand in its way.
+        // A pod's own nomination does not count against it.
         ("vip", json!(["n1", "n2", "n3"]), json!([])),
     ] {
         let request = json!({"pods": [{"uid": format!("uid-{asked}")}], "detail": "DETAIL_NODES"});
-        // The second time from what is kept.
+        // The second time with cached verdicts.
         for _ in 0..2 {
             let filtered = ask(&sidecar.unix(), "/v1/filter", &request)["pods"][0].clone();
             assert_eq!(filtered["feasible"], feasible, "{asked}: {filtered}");

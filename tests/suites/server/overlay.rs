@@ -1,4 +1,4 @@
-//! Overlays: a request is answered for the cluster with its changes, which later requests do not see.
+//! Overlays: a request is answered for the cluster with hypothetical changes, which later requests do not see.
 
 use nodesift_proto::v1::{Bitmaps, Detail, FilterRequest, Node};
 use nodesift_proto::v1::{ExplainRequest, Overlay, PlacedPod, Pod, node as node_of, pod as pod_of};
@@ -25,7 +25,7 @@ fn of_app(name: &str, cpu: &str, spec: &Value) -> Value {
     labelled(pod(name, cpu, spec), json!({"app": "web"}))
 }
 
-/// Pods that see room, ports, labels, and the pods around them.
+/// Pods that depend on free resources, ports, labels, and the pods around them.
 fn probes() -> Vec<Value> {
     let selector = json!({"matchLabels": {"app": "web"}});
     let apart = json!({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
@@ -45,7 +45,7 @@ fn probes() -> Vec<Value> {
     ]
 }
 
-/// What is there.
+/// The objects of the cluster.
 fn cluster() -> Vec<Value> {
     let mut holder = pod("holder", "10m", &json!({"nodeName": "n3"}));
     holder["spec"]["containers"][0]["ports"] = json!([{"containerPort": 80, "hostPort": 80}]);
@@ -61,7 +61,7 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// What is supposed: a node more and one that is different, a pod fewer and others on other nodes.
+/// The overlay: one node more, one node changed, one pod fewer, and others on other nodes.
 fn supposed() -> Value {
     json!({
         "removedPods": [{"uid": "uid-one"}, {"name": {"namespace": "ns", "name": "holder"}}],
@@ -74,7 +74,7 @@ fn supposed() -> Value {
     })
 }
 
-/// The same, done.
+/// Applies the same changes to the API server.
 fn do_it(server: &ApiServer) -> Value {
     server.change(|store| {
         store.apply(in_zone("n4", "4", "c"));
@@ -82,11 +82,11 @@ fn do_it(server: &ApiServer) -> Value {
         store.delete("Pod", "ns/holder");
         store.apply(of_app("pending", "400m", &json!({"nodeName": "n3"})));
         store.apply(of_app("new", "200m", &json!({"nodeName": "n4"})));
-        // A pod that has moved is another pod; what counts is the same.
+        // A moved pod is a new object with the same facts.
         let mut two = of_app("two", "300m", &json!({"nodeName": "n1"}));
         two["metadata"]["uid"] = json!("uid-two-again");
         store.delete("Pod", "ns/two");
-        // The versions are those of the last events of each kind.
+        // The versions are those of the last event of each kind.
         let nodes = store.apply(in_zone("n2", "2", "b"));
         let pods = store.apply(two);
         json!({"minNodesResourceVersion": store.written(nodes), "minPodsResourceVersion": store.written(pods),
@@ -94,7 +94,7 @@ fn do_it(server: &ApiServer) -> Value {
     })
 }
 
-/// What is said of all probes.
+/// The answers about all probes.
 fn said(sidecar: &Sidecar, overlay: &Value, consistency: &Value) -> [Value; 2] {
     let pods: Vec<Value> = probes().iter().map(|pod| json!({"object": pod})).collect();
     let mut request = json!({"pods": pods, "overlay": overlay, "consistency": consistency});
@@ -117,9 +117,9 @@ fn an_overlay_is_answered_as_if_it_were_true_and_leaves_nothing() {
     let as_supposed = said(&sidecar, &supposed(), &Value::Null);
     assert_ne!(as_it_is, as_supposed);
     assert_eq!(said(&sidecar, &Value::Null, &Value::Null), as_it_is, "the overlay is gone with its answer");
-    assert_eq!(said(&sidecar, &json!({}), &Value::Null), as_it_is, "an empty overlay supposes nothing");
+    assert_eq!(said(&sidecar, &json!({}), &Value::Null), as_it_is, "an empty overlay changes nothing");
     assert_eq!(said(&sidecar, &supposed(), &Value::Null), as_supposed);
-    // The pods differ in what fits them, and each part of the overlay matters to one of them.
+    // Each probe fits different nodes, and each part of the overlay affects some probe.
     for (number, pod) in as_supposed[0].as_array().unwrap().iter().enumerate() {
         assert_ne!((&pod["feasible"], number), (&as_it_is[0][number]["feasible"], number), "{}", pod["pod"]);
     }
@@ -148,7 +148,7 @@ fn an_overlay_is_answered_as_if_it_were_true_and_leaves_nothing() {
     assert_eq!(over_grpc, as_supposed[1]);
 
     let consistency = do_it(&server);
-    assert_eq!(said(&sidecar, &Value::Null, &consistency), as_supposed, "the cluster is as it was supposed to be");
+    assert_eq!(said(&sidecar, &Value::Null, &consistency), as_supposed, "the answers equal those with the overlay");
 }
 
 #[test]

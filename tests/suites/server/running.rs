@@ -1,4 +1,4 @@
-//! What the tests share: the sidecar on the sample cluster, and the same requests answered offline.
+//! Shared by the tests: the sidecar on the sample cluster, and the same requests answered offline.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ pub(crate) fn sample(arguments: &[&str]) -> Sidecar {
     Sidecar::start(command(), arguments)
 }
 
-/// What the binary answers; the arguments end the command line.
+/// The output of the binary for these arguments.
 pub(crate) fn answer(arguments: &[&str]) -> String {
     in_time(|| {
         let output = sidecar::run(command().args(arguments));
@@ -31,14 +31,14 @@ pub(crate) fn ask(endpoint: &Endpoint, path: &str, request: &Value) -> Value {
     in_time(|| http::ask(endpoint, path, request))
 }
 
-/// Asks again as long as a predicate ran out of its time: on a machine that is busy with other tests a core may be away
-/// for all of a call's 10 ms. The answer then says so, as it should; what the tests compare are answers in time.
+/// Repeats a request while a predicate exceeds its deadline: on a machine that is busy with other tests, a thread may not run
+/// for all of a call's 10 ms. The answer then has a fault; the tests compare answers without faults.
 pub(crate) fn in_time<T: ToString>(mut ask: impl FnMut() -> T) -> T {
     let answer = timeout::until(|| Some(ask()).filter(|answer| !answer.to_string().contains("Deadline")));
-    answer.expect("an answer within every predicate's time")
+    answer.expect("an answer without a fault")
 }
 
-/// The same, offline over the sample cluster.
+/// The same, offline on the sample cluster.
 pub(crate) fn offline(arguments: &[&str]) -> String {
     let cluster = data::sample_cluster();
     answer(&[arguments, &["--cluster", cluster.to_str().unwrap()]].concat())

@@ -1,4 +1,4 @@
-//! The dump of the state, and the stream that goes on from it.
+//! The dump of the state, and the event stream that continues it.
 
 use nodesift_tests::http::{self, Endpoint, get};
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ fn events_tell_what_came_and_went_since_they_began() {
     let (sidecar, _folder) = serving(&cluster(), &[]);
     for endpoint in [sidecar.tcp(), sidecar.unix()] {
         let mut events = http::follow(&endpoint, "/v1/events").unwrap();
-        let mut next = || serde_json::from_str::<Value>(&events.next().expect("the stream goes on")).unwrap();
+        let mut next = || serde_json::from_str::<Value>(&events.next().expect("the stream is open")).unwrap();
         let start = next();
         assert_eq!(start["type"], "START", "{start}");
         let at = |event: &Value| event["generation"].as_str().unwrap().parse::<u64>().unwrap();
@@ -157,7 +157,7 @@ fn a_stream_does_not_hold_up_the_end() {
     let mut events = http::follow(&sidecar.tcp(), "/v1/events").unwrap();
     assert!(events.next().is_some_and(|line| line.contains("START")));
     sidecar.signal("TERM");
-    assert_eq!(events.next(), None, "the stream ends in order");
+    assert_eq!(events.next(), None, "the stream ends without an error");
     let (status, output) = sidecar.wait();
     assert_eq!(status.code(), Some(0), "{output}");
     assert!(!output.contains("cut off"), "{output}");
@@ -171,5 +171,5 @@ fn streams_are_bounded_in_number() {
     assert_eq!(response.status, 429, "{}", response.body);
     drop(streams);
     let again = nodesift_tests::timeout::until(|| http::follow(&sidecar.unix(), "/v1/events").ok());
-    assert!(again.is_some(), "places come back with their readers");
+    assert!(again.is_some(), "a closed stream makes room for another one");
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::running::command;
 
-/// An authority, and a folder for what it signs.
+/// A certificate authority, and a folder for the certificates that it signs.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: TempDir,
@@ -47,10 +47,10 @@ impl Authority {
         Signed { certificate: params.signed_by(&key, &self.issuer).unwrap().pem(), key: key.serialize_pem() }
     }
 
-    /// Signs a certificate for the sidecar and writes it where the sidecar looks.
+    /// Signs a certificate for the sidecar and writes it to the files that the sidecar reads.
     fn certify(&self, name: &str) {
         let signed = self.sign(name);
-        // The key first: between the two writes they do not match, which must change nothing.
+        // The key is written first. Between the two writes key and certificate do not match, which must change nothing.
         std::fs::write(self.path("tls.key"), signed.key).unwrap();
         std::fs::write(self.path("tls.crt"), signed.certificate).unwrap();
     }
@@ -61,7 +61,7 @@ impl Authority {
         Sidecar::start(command, &[&["--tls-cert", "tls.crt", "--tls-key", "tls.key"], arguments].concat())
     }
 
-    /// What a client that trusts this authority is told at `/readyz` of a server of this name.
+    /// Requests `/readyz` as a client that trusts this authority and expects a server of this name.
     fn ask(&self, address: SocketAddr, name: &str, client: Option<Signed>) -> Result<String, String> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.issuer.pem().as_bytes()).unwrap()).unwrap();
@@ -102,7 +102,7 @@ fn under_tls_only_tls_is_spoken_over_tcp() {
     assert!(is_ok(&answer), "{answer:?}");
     http::get(&sidecar.tcp(), "/readyz").expect_err("plain HTTP is not answered");
     let stranger = Authority::new().ask(sidecar.address, "localhost", None);
-    assert!(stranger.is_err(), "{stranger:?}: a client that does not trust the certificate goes away");
+    assert!(stranger.is_err(), "{stranger:?}: a client that does not trust the certificate closes");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn where_client_certificates_are_asked_for_nobody_comes_in_without() {
     assert!(refused.is_err(), "{refused:?}");
     let refused = ask(Some(Authority::new().sign("core")));
     assert!(refused.is_err(), "signed by another authority: {refused:?}");
-    // The Unix socket is guarded by its mode.
+    // Access to the Unix socket is limited by its mode.
     assert_eq!(http::get(&sidecar.unix(), "/readyz").unwrap().status, 200);
 }
 
@@ -130,7 +130,7 @@ fn certificates_are_taken_when_their_files_change_and_broken_ones_are_not() {
     assert!(is_served("first.example") && !is_served("second.example"));
 
     std::fs::write(authority.path("tls.crt"), "-----BEGIN CERTIFICATE-----\nbroken").unwrap();
-    timeout::until(|| sidecar.output().contains("the old ones stay").then_some(())).expect("a word in the log");
+    timeout::until(|| sidecar.output().contains("the old ones stay").then_some(())).expect("a log line");
     assert!(is_served("first.example"));
 
     authority.certify("second.example");

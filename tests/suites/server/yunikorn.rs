@@ -57,7 +57,7 @@ fn pre_filter_predicates_give_all_nodes_that_fit() {
     assert_eq!(feasible("uid-big", true), (json!([]), none.to_owned()));
     let no_pod = "predicates were not run because pod was not found in cache";
     assert_eq!(feasible("nobody", true), (json!([]), no_pod.to_owned()));
-    // What is assumed counts here too.
+    // Assumed pods count here too.
     ask(&sidecar.unix(), "/v1/assume", &json!({"pod": {"object": pod("new", "700m", &json!({}))}, "node": "n3"}));
     assert_eq!(feasible("uid-web", true), (json!(["n1"]), String::new()));
 }
@@ -97,18 +97,18 @@ fn preemption_predicates_count_the_victims_that_must_go() {
     };
     let fits = |index: i64| (true, index, String::new());
     let never = (false, -1, String::new());
-    // 200m are free of a core; 500m are, once two of the pods of 200m have gone.
+    // 200m are free; 500m are free once two of the pods of 200m are removed.
     let all = ["uid-v0", "uid-v1", "uid-v2"];
     assert_eq!(ask_for("uid-half", "n1", &all, 0), fits(1));
-    assert_eq!(ask_for("uid-half", "n1", &all, 1), fits(1), "the first goes in any case");
-    assert_eq!(ask_for("uid-half", "n1", &all, 2), fits(2), "at least one is tried beyond those");
-    assert_eq!(ask_for("uid-half", "n1", &all, 3), never, "nobody is left to try");
+    assert_eq!(ask_for("uid-half", "n1", &all, 1), fits(1), "the first is always removed");
+    assert_eq!(ask_for("uid-half", "n1", &all, 2), fits(2), "indices from the start index on are tried");
+    assert_eq!(ask_for("uid-half", "n1", &all, 3), never, "no index is left to try");
     assert_eq!(ask_for("uid-half", "n1", &all, i32::MAX), never);
     assert_eq!(ask_for("uid-half", "n1", &[], 0), never);
     assert_eq!(ask_for("uid-half", "n1", &["uid-v0", "nobody", "uid-v0", "uid-kubelets", "uid-v1"], 0), fits(4));
     assert_eq!(ask_for("uid-half", "n1", &["nobody", "uid-v1"], 0), never, "one of them is not enough");
-    assert_eq!(ask_for("uid-half", "n2", &["nobody"], 0), fits(0), "it fits whoever goes");
-    // Room is not all: the pod that repels it must go, from the other node of the zone it cannot.
+    assert_eq!(ask_for("uid-half", "n2", &["nobody"], 0), fits(0), "it fits without any removal");
+    // Free resources are not enough: the pod with anti-affinity must be removed, which is impossible on the zone's other node.
     assert_eq!(ask_for("uid-apart", "n1", &["uid-v0", "uid-web", "uid-v1"], 0), fits(1));
     assert_eq!(ask_for("uid-apart", "n2", &["uid-web"], 0), never);
 
@@ -117,7 +117,7 @@ fn preemption_predicates_count_the_victims_that_must_go() {
     assert_eq!(ask_for("nobody", "n1", &all, 0), (false, -1, no_pod.to_owned()));
     assert_eq!(ask_for("uid-half", "n9", &all, 0), (false, -1, no_node.to_owned()));
     assert_eq!(ask_for("nobody", "n9", &all, 0), (false, -1, no_pod.to_owned()));
-    // What is assumed counts here too, and can go.
+    // Assumed pods count here too, and can be removed.
     ask(&sidecar.unix(), "/v1/assume", &json!({"pod": {"object": pod("new", "700m", &json!({}))}, "node": "n2"}));
     assert_eq!(ask_for("uid-half", "n2", &["nobody", "uid-new"], 0), fits(1));
 

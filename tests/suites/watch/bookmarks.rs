@@ -6,7 +6,7 @@ use nodesift_tests::timeout;
 use crate::oracle::AnswerPoller;
 use crate::world::{World, pod};
 
-/// Bookmarks without an event between them.
+/// Bookmarks in a row, without an event between them.
 const BOOKMARKS: usize = 10_000;
 
 /// W-07.
@@ -16,7 +16,7 @@ fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
     let last = world.server.change(|store| (0..BOOKMARKS).map(|_| store.bookmark("Pod")).last().unwrap());
-    // An event after them shows that they have been read; what came before is compacted, so that nobody can ask for it.
+    // A later event shows that they have been read. The versions before are compacted, so that no watch can resume from them.
     let event = world.server.apply(pod("after", "n1", 2_000));
     world.converges();
     world.server.change(|store| store.compact());
@@ -31,7 +31,7 @@ fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
     poller.check(&world.server);
 }
 
-/// W-07: a kind to which nothing happens follows the counter by bookmarks alone.
+/// W-07: a kind without events follows the server's version by bookmarks alone.
 #[test]
 fn a_quiet_kind_goes_on_from_its_bookmark_when_all_before_is_compacted() {
     let world = World::with(4, 3);
@@ -40,13 +40,13 @@ fn a_quiet_kind_goes_on_from_its_bookmark_when_all_before_is_compacted() {
         for number in 0..5 {
             world.server.apply(pod(&format!("busy{number}"), "n1", 100 + round));
         }
-        // Every watch ends in order, as on a real server with a bookmark.
+        // Every watch ends without an error, as on a real server after a bookmark.
         let watches = world.watches("Node");
         world.server.end_watches("Node");
         world.sees("Node", Verb::Watch, watches + 1);
         world.server.change(|store| store.compact());
     }
-    assert_eq!(world.lists("Node"), 1, "bookmarks kept it within reach");
+    assert_eq!(world.lists("Node"), 1, "bookmarks moved the version, so no relist");
     let version = |text: &str| text.parse::<u64>().unwrap();
     let asked: Vec<u64> = world
         .server
@@ -59,7 +59,7 @@ fn a_quiet_kind_goes_on_from_its_bookmark_when_all_before_is_compacted() {
     world.converges();
 }
 
-/// W-07: a bookmark alone moves the version that answers name.
+/// W-07: a bookmark alone advances the version that answers name.
 #[test]
 fn a_bookmark_is_named_by_answers_as_what_has_been_seen() {
     let world = World::with(3, 2);

@@ -1,4 +1,4 @@
-//! Deletes: missed delete events, recreated objects of the same name, pods that move and end.
+//! Deletes: missed delete events, recreated objects of the same name, pods that change their node or terminate.
 
 use nodesift_tests::apiserver::{Fault, Verb};
 use nodesift_tests::http::post;
@@ -50,7 +50,7 @@ fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
             }
         });
         world.server.come_up();
-        // Verdicts would not do: the second time everything is where it was, under other UIDs.
+        // Verdicts would not show it: after the second round every fact is the same, under other UIDs.
         oracle::state_converges(&world.server, &world.sidecar);
         world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
     }
@@ -62,7 +62,7 @@ fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
     assert_eq!((ask(&old), ask(&uid("p1"))), (404, 200), "the old UID is never seen again");
 }
 
-/// W-06: a late word of the old one takes nothing from the new one.
+/// W-06: a late event of the old object does not change the new one.
 #[test]
 fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
     let world = World::with(5, 4);
@@ -87,7 +87,7 @@ fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
     world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
 }
 
-/// W-18: after every event the node's used resources are the sum that the reference finds.
+/// W-18: after every event, the requested resources of the node equal the sum that the reference computes.
 #[test]
 fn a_pod_counts_where_it_is_through_all_its_states() {
     let world = World::with(4, 2);
@@ -133,10 +133,10 @@ fn a_pod_counts_where_it_is_through_all_its_states() {
     }
     world.server.delete("Pod", "default/mover");
     follow("gone", &poller);
-    // Bound elsewhere under the same name: only by way of an end, as the API server has it.
+    // On another node under the same name: the API server requires a delete in between.
     world.server.apply(running("n2", 4_000, json!({"phase": "Running"})));
     follow("bound elsewhere", &poller);
-    // The node goes, the pod stays behind; the node comes again.
+    // The node is deleted, its pod remains, the node is created again.
     world.server.delete("Node", "n2");
     follow("orphaned", &poller);
     world.server.apply(node(2));

@@ -1,4 +1,4 @@
-//! Expired versions, relists, and servers that lag behind: the state is replaced whole or not at all, and never becomes older.
+//! Expired versions, relists, and lagging servers: the state is replaced as a whole or not at all, and never goes back.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::oracle::AnswerPoller;
 use crate::start_up::five_pages;
 use crate::world::{World, node, pod};
 
-/// How long agreement may take after a fault.
+/// Limit on the time until the sidecar's state is right after a fault.
 const RECOVERY: Duration = Duration::from_secs(2);
 
 /// W-01.
@@ -47,7 +47,7 @@ fn a_status_410_leads_to_one_new_list() {
     poller.check(&world.server);
 }
 
-/// W-01: the old rows are served meanwhile, and no partial list is ever seen.
+/// W-01: the old rows are served during the relist, and no partial list is ever visible.
 #[test]
 fn a_list_that_expires_on_page_2_of_5_begins_anew_and_shows_nothing_partial() {
     let world = World::of(five_pages());
@@ -67,7 +67,7 @@ fn a_list_that_expires_on_page_2_of_5_begins_anew_and_shows_nothing_partial() {
     poller.check(&world.server);
 }
 
-/// W-01: what etcd has compacted while the sidecar was cut off.
+/// W-01: the versions since the disconnect have been compacted by etcd.
 #[test]
 fn a_compacted_history_leads_to_a_new_list_that_drops_what_is_gone() {
     let world = World::with(6, 4);
@@ -106,14 +106,14 @@ fn a_new_list_from_a_server_that_lags_is_refused_and_retried() {
         let lists = world.lists(kind);
         world.server.script(|script| script.at(kind, Verb::List(1), lists..lists + 2, Fault::Stale(before)));
         world.next_watch_meets(kind, Fault::expired());
-        // Twice it goes back in time; the third list is current.
+        // Two lists are older than the known state; the third is current.
         world.sees(kind, Verb::List(1), lists + 3);
         world.converges();
     }
     poller.check(&world.server);
 }
 
-/// W-08: at the same version nothing is older.
+/// W-08: a list at the known version is not older.
 #[test]
 fn a_new_list_of_the_same_version_is_taken() {
     let server = ApiServer::start();

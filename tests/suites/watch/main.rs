@@ -1,5 +1,5 @@
-//! The sidecar against a scripted API server. Whatever the server, the network and the objects do, its answers are correct at
-//! the versions that they name, it does not answer before it has listed everything, and it recovers by itself.
+//! The sidecar against a scripted API server. Under all faults of server, network and objects, its answers are correct at the
+//! versions that they name, it answers nothing before it has listed everything, and it recovers by itself.
 //!
 //! [`world`] starts both, [`oracle`] and [`state`] give the expected answers. Rows of the reliability list, and where they are:
 //!

@@ -1,5 +1,5 @@
-//! The sidecar's memory from outside: its resident set. What is kept of an object is the same in every build. M-02 and M-03 are
-//! smaller than on the list unless `NODESIFT_MEMORY=full`, because a debug build decodes slowly.
+//! The resident set of the sidecar process. The bytes per object are the same in every build. M-02 and M-03 are smaller than
+//! specified unless `NODESIFT_MEMORY=full`, because a debug build decodes slowly.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::timeout;
@@ -13,16 +13,16 @@ const PODS_PER_NODE: usize = 10;
 
 const MIB: u64 = 1 << 20;
 
-/// What the sidecar may hold for M-01 beyond what it holds without a cluster.
+/// Limit on the growth of the resident set in M-01, over that of a sidecar without a cluster.
 const GROWTH: u64 = 128 * MIB;
 
-/// Pod events between two looks in M-02.
+/// Pod events between two measurements in M-02.
 const CHURN_STEP: usize = 5_000;
 
-/// New lists in M-03.
+/// Relists in M-03.
 const RELISTS: usize = 200;
 
-/// The size of a test: the smaller one, unless the full ones are asked for.
+/// The size of a test: the small one unless `NODESIFT_MEMORY=full`.
 fn size(small: usize, full: usize) -> usize {
     if std::env::var("NODESIFT_MEMORY").is_ok_and(|value| value == "full") { full } else { small }
 }
@@ -31,7 +31,7 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / MIB as f64
 }
 
-/// M-01: the cluster in full, since a debug build is fast enough for it.
+/// M-01 at full size: a debug build is fast enough for it.
 #[test]
 fn a_cluster_is_held_in_so_much_memory() {
     let nodes = 5_000;
@@ -45,7 +45,7 @@ fn a_cluster_is_held_in_so_much_memory() {
     assert!(held <= empty + GROWTH, "{:.1} MiB more", mib(held - empty));
 }
 
-/// M-02: 1,000,000 pod events with names, labels and images that were never there before, in full.
+/// M-02: up to 1,000,000 pod events, each with a new name, labels and image.
 #[test]
 fn churn_with_ever_new_names_leaves_memory_as_it_was() {
     let events = size(200_000, 1_000_000);
@@ -63,7 +63,7 @@ fn churn_with_ever_new_names_leaves_memory_as_it_was() {
                 store.apply(made);
                 store.delete("Pod", &format!("default/{name}"));
             }
-            // What comes last stays for a step: else the state is the true one before any of it has been heard.
+            // The last pod of a step stays for the next step. Otherwise the state would be right before the sidecar has read any event.
             if let Some(last) = step.checked_sub(1) {
                 store.delete("Pod", &format!("default/end-of-{last}"));
             }
@@ -71,12 +71,12 @@ fn churn_with_ever_new_names_leaves_memory_as_it_was() {
         });
         oracle::state_converges(&world.server, &world.sidecar);
         held.push(world.sidecar.resident_bytes());
-        // The server's history is not what is measured. One step of it is kept, for a watch that begins again.
+        // The history of the scripted server is not measured. One step of it is retained, for a watch that resumes.
         world.server.change(|store| store.truncate(heard));
         heard = told;
     }
-    // The first quarter compiles what no cache holds, and warms up: tombstones fill, and the heap takes the shape that its
-    // threads' bursts give it. A burst may stand for a moment: what counts is what it comes down to again.
+    // The first quarter is warm-up: modules are compiled, tombstones fill up, and the heap grows to its working size. A burst
+    // may raise the resident set for a moment, so the minimum of later steps counts.
     let quarter = held.len() / 4;
     let warm = held.iter().skip(quarter).take(quarter).max().copied().unwrap();
     let last = held.iter().rev().take(quarter).min().copied().unwrap();
@@ -103,7 +103,7 @@ fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
             peak = peak.max(world.sidecar.resident_bytes());
             (world.watches("Pod") >= 5 + 2 * relist).then_some(())
         };
-        timeout::until(listed).expect("listed anew");
+        timeout::until(listed).expect("a relist");
     }
     println!("{:.1} MiB steady, {:.1} MiB at most", mib(steady), mib(peak));
     assert_eq!(world.lists("Pod"), 2 + RELISTS);
@@ -111,7 +111,7 @@ fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
     oracle::state_converges(&world.server, &world.sidecar);
 }
 
-/// Nodes with labels, and pods of a few applications, as large as objects of a real cluster are.
+/// Nodes with labels, and pods of a few applications, as large as the objects of a real cluster.
 fn fill_as_real(server: &ApiServer, nodes: usize) {
     server.change(|store| {
         for number in 0..nodes {

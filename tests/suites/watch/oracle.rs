@@ -1,8 +1,8 @@
 //! The expected verdicts, from the reference implementation over the server's own objects, compared with the sidecar's.
 //!
-//! The verdicts of a few probe pods show the sidecar's state: free resources, labels, taints, and how many pods are where.
-//! [`converges`] waits for agreement after a fault. [`AnswerPoller`] sends requests meanwhile, and afterwards checks each
-//! answer against the server's state at the versions that the answer names.
+//! The verdicts of a few probe pods show the sidecar's state: free resources, labels, taints, and the pods per node.
+//! [`converges`] waits until the verdicts are right after a fault. [`AnswerPoller`] sends requests all the time, and checks
+//! each answer against the server's state at the versions that the answer names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use serde_json::{Value, json};
 use crate::state::{self, State};
 use crate::world;
 
-/// By pod and predicate: the nodes that it rejects, each with code and reasons; and the nodes that fit under `*`.
+/// By pod and predicate: the rejected nodes, each with code and reasons; under `*` the feasible nodes.
 pub(crate) type Verdicts = BTreeMap<(String, String), BTreeMap<String, String>>;
 
-/// Between two questions of a poller: often enough to see what lasts milliseconds.
+/// Time between two requests of a poller, short enough to see states that last milliseconds.
 const ASKED_EVERY: Duration = Duration::from_millis(3);
 
-/// The one filter of the reference that the default policy leaves out, as kube-scheduler does.
+/// The filter of the reference that the default policy omits, as kube-scheduler does.
 const NOT_BY_DEFAULT: &str = "NodeDeclaredFeatures";
 
-/// Differences that are shown.
+/// Maximum number of differences in a failure message.
 const SHOWN: usize = 12;
 
-/// Probe pods: together they depend on room, labels, taints, host ports and the pods of the application `app`.
+/// Probe pods. Together they depend on free resources, labels, taints, host ports and the pods of the application `app`.
 pub(crate) fn probes() -> Vec<Value> {
     let mut probes: Vec<Value> = [100, 8_000, 15_000, 15_500, 15_900, 16_000]
         .iter()
@@ -57,7 +57,7 @@ pub(crate) fn probes() -> Vec<Value> {
     probes
 }
 
-/// A pod that is only asked about.
+/// A pod that exists only in requests.
 pub(crate) fn probe(name: &str, millicores: i64) -> Value {
     let mut pod = world::pod(name, "", millicores);
     pod["metadata"]["uid"] = json!(format!("probe-{name}"));
@@ -65,7 +65,7 @@ pub(crate) fn probe(name: &str, millicores: i64) -> Value {
     pod
 }
 
-/// Two pods for every node: one that asks for exactly what is left of its processors, and one that asks for a thousandth more.
+/// Two pods per node: one requests exactly the free processor time of the node, the other a millicore more.
 pub(crate) fn exact_probes(server: &ApiServer) -> Vec<Value> {
     let cluster = current_cluster(server);
     let free = |node: &Value| {
@@ -83,7 +83,7 @@ fn millicores(amounts: &nodesift_reference::requests::Rounded) -> i64 {
     amounts.get("cpu").copied().unwrap_or_default()
 }
 
-/// The server's objects now.
+/// The objects that the server has now.
 pub(crate) fn current_cluster(server: &ApiServer) -> Cluster {
     cluster_of(server.look(|store| store.objects()))
 }
@@ -94,7 +94,7 @@ fn cluster_of(objects: Vec<Value>) -> Cluster {
     cluster
 }
 
-/// What the reference says of pods.
+/// The reference's verdicts on pods.
 pub(crate) fn expected(cluster: &Cluster, probes: &[Value]) -> Verdicts {
     let filters: Vec<Filter> = FILTERS.into_iter().filter(|filter| filter.name != NOT_BY_DEFAULT).collect();
     let mut verdicts = Verdicts::new();
@@ -113,19 +113,19 @@ pub(crate) fn expected(cluster: &Cluster, probes: &[Value]) -> Verdicts {
     verdicts
 }
 
-/// What the sidecar says of pods.
+/// The sidecar's verdicts on pods.
 pub(crate) fn asked(sidecar: &Sidecar, probes: &[Value]) -> Result<Verdicts, String> {
     let answer = ask(&sidecar.unix(), &question(probes))?;
     Ok(verdicts_of(&answer))
 }
 
-/// `explain` about whole pods.
+/// An `explain` request with whole pods.
 pub(crate) fn question(probes: &[Value]) -> String {
     let pods: Vec<Value> = probes.iter().map(|pod| json!({"json": pod.to_string()})).collect();
     json!({"pods": pods}).to_string()
 }
 
-/// Asks until the answer holds no fault: on a machine that is busy with other tests a predicate may run out of its time.
+/// Repeats a request until the answer has no fault: on a busy machine a predicate may exceed its deadline.
 fn ask(endpoint: &Endpoint, question: &str) -> Result<Value, String> {
     let answer = timeout::until(|| {
         let response = match http::post(endpoint, "/v1/explain", question) {
@@ -167,12 +167,12 @@ fn said(code: &str, reasons: &Value) -> String {
     format!("{code} {reasons}")
 }
 
-/// Waits until the sidecar's verdicts on the usual probes are as expected, and returns how long that took.
+/// Waits until the sidecar's verdicts on the usual probes are as expected. Returns the time that this took.
 pub(crate) fn converges(server: &ApiServer, sidecar: &Sidecar) -> Duration {
     converges_on(server, sidecar, &probes())
 }
 
-/// Waits until the sidecar's verdicts on these pods are as expected. Nothing may change on the server meanwhile.
+/// As [`converges`], for these pods. The server's objects must not change meanwhile.
 pub(crate) fn converges_on(server: &ApiServer, sidecar: &Sidecar, probes: &[Value]) -> Duration {
     let began = Instant::now();
     let expected = expected(&current_cluster(server), probes);
@@ -189,11 +189,11 @@ pub(crate) fn converges_on(server: &ApiServer, sidecar: &Sidecar, probes: &[Valu
             None
         }
     });
-    assert!(agrees.is_some(), "the sidecar's verdicts never are as expected:{last}\n{}", sidecar.output());
+    assert!(agrees.is_some(), "the sidecar's verdicts do not become as expected:{last}\n{}", sidecar.output());
     began.elapsed()
 }
 
-/// Where two sets of verdicts differ; none where they do not.
+/// The differences between two sets of verdicts; `None` where they are equal.
 pub(crate) fn difference(found: &Verdicts, expected: &Verdicts) -> Option<String> {
     let mut differences = Vec::new();
     let mut keys: Vec<_> = found.keys().chain(expected.keys()).collect();
@@ -222,11 +222,11 @@ pub(crate) fn difference(found: &Verdicts, expected: &Verdicts) -> Option<String
 /// One recorded answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
-    /// When it was asked for, since the poller began.
+    /// When the request was sent, since the poller started.
     pub(crate) asked: Duration,
-    /// How long it took.
+    /// The time from request to answer.
     pub(crate) took: Duration,
-    /// The answer to `explain`, or what came in its place.
+    /// The answer to `explain`, or the error.
     pub(crate) answer: Result<Value, String>,
 }
 
@@ -238,7 +238,7 @@ pub(crate) struct AnswerPoller {
 }
 
 impl AnswerPoller {
-    /// Begins to ask about the usual probes.
+    /// Starts to send requests about the usual probes.
     pub(crate) fn of(sidecar: &Sidecar) -> Self {
         let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (endpoint, ended, any) = (sidecar.unix(), Arc::clone(&over), Arc::clone(&answered));
@@ -260,14 +260,14 @@ impl AnswerPoller {
         Self { over, answered, asking }
     }
 
-    /// Ends, and checks: every question was answered, versions never fell, and every answer was true at the versions
-    /// that it names. Returns the records.
+    /// Stops, and checks that every request was answered, that versions never decreased, and that every answer is right at the
+    /// versions that it names. Returns the records.
     pub(crate) fn check(self, server: &ApiServer) -> Vec<Record> {
         let records = self.end();
         let refused: Vec<&Record> = records.iter().filter(|record| record.answer.is_err()).collect();
         assert!(
             refused.is_empty(),
-            "{} of {} questions unanswered: {:?}",
+            "{} of {} requests unanswered: {:?}",
             refused.len(),
             records.len(),
             refused.first()
@@ -276,24 +276,24 @@ impl AnswerPoller {
         records
     }
 
-    /// Whether any question was answered.
+    /// Whether any request was answered.
     pub(crate) fn has_answer(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// Whether it has stopped asking by itself.
+    /// Whether the poller's thread has ended by itself.
     pub(crate) fn is_over(&self) -> bool {
         self.asking.is_finished()
     }
 
-    /// Ends, and returns the records unchecked.
+    /// Stops, and returns the records unchecked.
     pub(crate) fn end(self) -> Vec<Record> {
         self.over.store(true, Ordering::Relaxed);
         self.asking.join().expect("a poller")
     }
 }
 
-/// Waits until the dump of the sidecar's state is as expected. Nothing may change on the server meanwhile.
+/// Waits until the dump of the sidecar's state is as expected. The server's objects must not change meanwhile.
 pub(crate) fn state_converges(server: &ApiServer, sidecar: &Sidecar) -> Duration {
     let began = Instant::now();
     let expected = State::of_cluster(&current_cluster(server));
@@ -305,18 +305,18 @@ pub(crate) fn state_converges(server: &ApiServer, sidecar: &Sidecar) -> Duration
         };
         last.is_empty().then_some(())
     });
-    assert!(agrees.is_some(), "the state never is as expected:{last}\n{}", sidecar.output());
+    assert!(agrees.is_some(), "the state does not become as expected:{last}\n{}", sidecar.output());
     began.elapsed()
 }
 
-/// Asks for dumps of the state all the time, and remembers them.
+/// Requests dumps of the state in a loop and records them.
 pub(crate) struct StatePoller {
     over: Arc<AtomicBool>,
     asking: JoinHandle<Vec<Value>>,
 }
 
 impl StatePoller {
-    /// Begins to ask a sidecar that is ready.
+    /// Starts to send requests to a sidecar that is ready.
     pub(crate) fn of(sidecar: &Sidecar) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (endpoint, ended) = (sidecar.unix(), Arc::clone(&over));
@@ -324,7 +324,7 @@ impl StatePoller {
             let mut dumps: Vec<Value> = Vec::new();
             while !ended.load(Ordering::Relaxed) {
                 let dump = state::dumped(&endpoint).expect("a sidecar that was ready answers");
-                // The same once more says nothing new.
+                // Equal successive dumps are recorded once.
                 if dumps.last().is_none_or(|last| *last != dump) {
                     dumps.push(dump);
                 }
@@ -335,7 +335,7 @@ impl StatePoller {
         Self { over, asking }
     }
 
-    /// Ends, and checks: versions never fell, and every dump was true at the versions that it names. Returns how many.
+    /// Stops, and checks that versions never decreased and that every dump is right at its versions. Returns the number of dumps.
     pub(crate) fn check(self, server: &ApiServer) -> usize {
         self.over.store(true, Ordering::Relaxed);
         let dumps = self.asking.join().expect("a poller");
@@ -344,15 +344,15 @@ impl StatePoller {
             let now = before.followed_by(dump, place);
             let expected = State::of_cluster(&cluster_at(server, now));
             if let Some(difference) = State::of_dump(dump).difference(&expected) {
-                panic!("dump {place} of {}, at {now:?}, says what was not true then:{difference}", dumps.len());
+                panic!("dump {place} of {}, at {now:?}, is wrong for its versions:{difference}", dumps.len());
             }
         }
-        assert!(!dumps.is_empty(), "a history without any answer proves nothing");
+        assert!(!dumps.is_empty(), "no answer was recorded");
         dumps.len()
     }
 }
 
-/// How far a history of answers has come.
+/// The versions of the last answer in a sequence.
 #[derive(Debug, Default)]
 struct Past {
     generation: u64,
@@ -360,7 +360,7 @@ struct Past {
 }
 
 impl Past {
-    /// Goes on with an answer, which must not go back.
+    /// The versions of the next answer, which must not be lower.
     fn followed_by(&mut self, answer: &Value, place: usize) -> Versions {
         let number = |field: &str| -> u64 {
             let text = read::text(answer, &format!("version.{field}"));
@@ -368,22 +368,26 @@ impl Past {
         };
         let now = Versions { nodes: number("nodesResourceVersion"), pods: number("podsResourceVersion") };
         let generation = number("generation");
-        assert!(generation >= self.generation, "answer {place}: generation {} falls to {generation}", self.generation);
+        assert!(
+            generation >= self.generation,
+            "answer {place}: generation {} decreases to {generation}",
+            self.generation
+        );
         let fell = now.nodes < self.versions.nodes || now.pods < self.versions.pods;
-        assert!(!fell, "answer {place}: {:?} fall to {now:?}", self.versions);
+        assert!(!fell, "answer {place}: {:?} decrease to {now:?}", self.versions);
         *self = Self { generation, versions: now };
         now
     }
 }
 
-/// What an answer was computed from.
+/// The versions from which an answer was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Versions {
     nodes: Version,
     pods: Version,
 }
 
-/// Judges a history of answers. Kinds other than nodes and pods must not have changed while it was recorded.
+/// Checks a sequence of answers. Kinds other than nodes and pods must not have changed while it was recorded.
 pub(crate) fn check_history(server: &ApiServer, records: &[Record]) {
     let answers: Vec<&Value> = records.iter().filter_map(|record| record.answer.as_ref().ok()).collect();
     let mut past = Past::default();
@@ -395,10 +399,10 @@ pub(crate) fn check_history(server: &ApiServer, records: &[Record]) {
         }
         let expected = known.entry(now).or_insert_with(|| expected(&cluster_at(server, now), &probes()));
         if let Some(difference) = difference(&verdicts_of(answer), expected) {
-            panic!("answer {place} of {}, at {now:?}, says what was not true then:{difference}", answers.len());
+            panic!("answer {place} of {}, at {now:?}, is wrong for its versions:{difference}", answers.len());
         }
     }
-    assert!(!answers.is_empty(), "a history without any answer proves nothing");
+    assert!(!answers.is_empty(), "no answer was recorded");
 }
 
 fn cluster_at(server: &ApiServer, versions: Versions) -> Cluster {

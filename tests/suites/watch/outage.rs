@@ -1,4 +1,4 @@
-//! A server that stalls, disappears, is overloaded, or refuses the sidecar: the state is kept and served, and the rate of
+//! A server that stalls, disappears, is overloaded, or rejects the sidecar: the state is retained and served, and the rate of
 //! retries is bounded.
 
 use std::time::{Duration, Instant};
@@ -10,23 +10,23 @@ use nodesift_tests::timeout;
 use crate::oracle::{AnswerPoller, probes, question};
 use crate::world::{World, node, pod};
 
-/// Within this time a stalled watch is detected.
+/// Limit on the time until a stalled watch is detected.
 const DEAD_WATCH_FOUND: Duration = Duration::from_secs(45);
 
-/// How long the server is gone.
+/// The time for which the server is gone.
 const OUTAGE: Duration = Duration::from_secs(30);
 
-/// How long it answers nothing but errors.
+/// The time for which the server only returns errors.
 const STORM: Duration = Duration::from_secs(8);
 
-/// How long the sidecar is stopped.
+/// The time for which the sidecar is stopped.
 const STOPPED: Duration = Duration::from_secs(30);
 
 fn requests_of(world: &World, kind: &str) -> Vec<Request> {
     world.server.requests().into_iter().filter(|request| request.kind == kind).collect()
 }
 
-/// Lets real time pass: what is tested is what does not happen meanwhile.
+/// Waits in real time: the test asserts that nothing happens meanwhile.
 fn pass(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {
@@ -77,12 +77,12 @@ fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
     world.sees("Pod", Verb::Watch, 3);
     let watches: Vec<Request> = requests_of(&world, "Pod").into_iter().filter(Request::is_watch).collect();
     let waited = watches[2].at - watches[1].at;
-    assert!(waited >= Duration::from_secs(3), "asked again after {waited:?}");
+    assert!(waited >= Duration::from_secs(3), "retried after {waited:?}");
     world.converges();
-    assert_eq!(world.lists("Pod"), 1, "no new list");
+    assert_eq!(world.lists("Pod"), 1, "no relist");
 }
 
-/// W-09, for a few seconds; the rate at the plateau is tested where the clock can be turned.
+/// W-09, for a few seconds. The rate at the plateau is tested with a simulated clock.
 #[test]
 fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     let world = World::with(4, 3);
@@ -93,7 +93,7 @@ fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     let began = Instant::now();
     pass(STORM);
     let asked: Vec<Request> = requests_of(&world, "Pod").into_iter().filter(|request| request.at >= began).collect();
-    // At once, and then after some 0.8, 1.6, 3.2 seconds.
+    // The first retry is immediate, the next after about 0.8, 1.6 and 3.2 seconds.
     assert!((2..=6).contains(&asked.len()), "{} requests in {STORM:?}", asked.len());
     let pauses: Vec<Duration> = asked.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
     assert!(pauses.iter().skip(1).all(|pause| *pause >= Duration::from_millis(600)), "{pauses:?}");
@@ -105,7 +105,7 @@ fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     println!("{} answers during and after the storm", records.len());
 }
 
-/// W-09: a role that is taken away, and a token that has expired, while the sidecar runs.
+/// W-09: a role is removed, and a token expires, while the sidecar runs.
 #[test]
 fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
     for (fault, word) in [(Fault::forbidden(), "forbidden"), (Fault::unauthorized(), "unauthorized")] {
@@ -124,7 +124,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
         assert_eq!(world.verdicts(), before, "the old pods stay");
         world.server.apply(node(9));
         let nodes_go_on = || (world.verdicts() != before).then_some(());
-        timeout::until(nodes_go_on).expect("another kind goes on");
+        timeout::until(nodes_go_on).expect("another kind is still followed");
         poller.check(&world.server);
     }
 }
@@ -147,14 +147,14 @@ fn a_server_that_is_gone_leaves_every_question_answered() {
     world.sees("Pod", Verb::Watch, watches + 1);
     world.sees("Node", Verb::Watch, 2);
     let took = world.converges();
-    assert!(took <= timeout::scaled(Duration::from_secs(5)), "{took:?} after the next try");
-    assert_eq!(world.lists("Pod"), 1, "the history is still there: no list");
+    assert!(took <= timeout::scaled(Duration::from_secs(5)), "{took:?} after the next retry");
+    assert_eq!(world.lists("Pod"), 1, "the watch resumes, without a relist");
     let records = poller.check(&world.server);
     let longest = records.iter().map(|record| record.took).max().unwrap();
-    println!("{} questions over {:?}, the longest took {longest:?}", records.len(), records.last().unwrap().asked);
+    println!("{} requests over {:?}, the longest took {longest:?}", records.len(), records.last().unwrap().asked);
 }
 
-/// How long the server has been silent, as an answer says it, and whether that is too long.
+/// The age of the data that an answer reports, and whether it reports them as stale.
 fn staleness(world: &World) -> (Duration, bool) {
     let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -163,7 +163,7 @@ fn staleness(world: &World) -> (Duration, bool) {
     (Duration::from_millis(milliseconds.expect("a followed cluster has an age")), version["stale"] == true)
 }
 
-/// Between two bookmarks of a quiet watch where a bound of seconds is to tell silence from quiet.
+/// Time between two bookmarks of a quiet watch, well below a staleness bound of seconds.
 const BOOKMARKED_EVERY: Duration = Duration::from_millis(200);
 
 /// W-12, W-10.
@@ -175,23 +175,23 @@ fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
     let bound = timeout::scaled(Duration::from_secs(2));
     let world = World::started(server, &["--stale-after", &format!("{}s", bound.as_secs())]);
     world.server.go_down();
-    // What one moment says of the next: neither more nor less time has passed.
+    // The age must not grow faster or slower than the clock.
     let (began, (age, is_stale)) = (Instant::now(), staleness(&world));
     assert!(!is_stale, "{age:?}");
     let (later, passed) = timeout::until(|| {
         let (age, is_stale) = staleness(&world);
         is_stale.then_some((age, began.elapsed()))
     })
-    .expect("some time it is too old");
-    assert!(later >= bound, "{later:?} is not too old");
+    .expect("the answer becomes stale");
+    assert!(later >= bound, "{later:?} is not stale");
     assert!(later >= age && later <= age + passed + Duration::from_millis(50), "{age:?}, {passed:?} later {later:?}");
-    assert_eq!(get(&world.sidecar.unix(), "/readyz").unwrap().status, 200, "it goes on answering");
+    assert_eq!(get(&world.sidecar.unix(), "/readyz").unwrap().status, 200, "it keeps answering");
     world.server.come_up();
-    timeout::until(|| (!staleness(&world).1).then_some(())).expect("it hears of the server again");
+    timeout::until(|| (!staleness(&world).1).then_some(())).expect("answers are fresh again");
     world.converges();
 }
 
-/// W-12: the one who runs it may prefer no answer to an old one.
+/// W-12: the operator may prefer no answer to a stale one.
 #[test]
 fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
     let server = ApiServer::start();
@@ -200,13 +200,13 @@ fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
     let world = World::started(server, &["--stale-after", "1s", "--refuse-stale"]);
     world.server.go_down();
     let ask = || post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
-    let refused = timeout::until(|| Some(ask()).filter(|answer| answer.status != 200)).expect("it is refused");
+    let refused = timeout::until(|| Some(ask()).filter(|answer| answer.status != 200)).expect("the request is refused");
     assert_eq!(refused.status, 503, "{}", refused.body);
     world.server.come_up();
     timeout::until(|| (ask().status == 200).then_some(())).expect("it answers again");
 }
 
-/// W-13: a process that was stopped finds its watches where they were, or anew.
+/// W-13: a process that was stopped resumes its watches, or relists.
 #[test]
 fn a_sidecar_that_was_stopped_catches_up() {
     let world = World::with(4, 3);

@@ -1,4 +1,4 @@
-//! Random histories with random faults: every answer on the way is correct, and the final state is.
+//! Random histories with random faults: every answer, and the final state, are correct.
 //!
 //! `NODESIFT_SEED` is the first seed, `NODESIFT_WATCH_SEEDS` the number of histories, `NODESIFT_WATCH_EVENTS` the number of
 //! events in each. A difference names its seed; that seed alone gives the same history and the same faults, but not the same
@@ -14,22 +14,22 @@ use serde_json::json;
 use crate::oracle::{StatePoller, state_converges};
 use crate::world::{self, launch, node, node_name, pod};
 
-/// How many histories where nothing is said.
+/// Number of histories unless `NODESIFT_WATCH_SEEDS` is set.
 const SEEDS: u64 = 500;
 
-/// Changes in each.
+/// Number of changes per history unless `NODESIFT_WATCH_EVENTS` is set.
 const EVENTS: u64 = 150;
 
-/// Histories that are played at once: most of the time of each is spent waiting for the next try.
+/// Histories that run concurrently: each mostly waits for the next retry.
 const AT_ONCE: usize = 12;
 
-/// Nodes that there can be.
+/// Maximum number of nodes.
 const NODES: usize = 6;
 
-/// Names that pods can have, so that most come and go again and again.
+/// Names of pods: few, so that most are created and deleted several times.
 const PODS: usize = 30;
 
-/// A seed for a random test: the one asked for, or any.
+/// The seed of a random test: `NODESIFT_SEED`, or a random one.
 pub(crate) fn seed() -> u64 {
     from_environment("NODESIFT_SEED").unwrap_or_else(|| fastrand::u64(..))
 }
@@ -39,19 +39,19 @@ fn from_environment(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
 }
 
-/// Changes of nodes and pods at random, as an API server would let them happen.
+/// Random changes of nodes and pods that an API server would accept.
 pub(crate) struct RandomChanges {
     random: Rng,
     nodes: usize,
 }
 
 impl RandomChanges {
-    /// Among so many nodes.
+    /// Changes with at most this number of nodes.
     pub(crate) fn new(seed: u64, nodes: usize) -> Self {
         Self { random: Rng::with_seed(seed), nodes }
     }
 
-    /// One change.
+    /// Makes one change.
     pub(crate) fn step(&mut self, server: &ApiServer) {
         let name = format!("p{}", self.random.usize(..PODS));
         let key = format!("default/{name}");
@@ -75,7 +75,7 @@ impl RandomChanges {
                 server.delete("Pod", &key);
             }
             (10..=11, Some(_)) => {
-                // Another one of the same name, at once.
+                // At once recreated under the same name.
                 let made = self.pod(&name);
                 server.change(|store| {
                     store.delete("Pod", &key);
@@ -97,7 +97,7 @@ impl RandomChanges {
     }
 
     fn pod(&mut self, name: &str) -> serde_json::Value {
-        // Some are on a node that is not there.
+        // Some pods name a node that does not exist.
         let node = if self.random.u8(..3) == 0 { String::new() } else { node_name(self.random.usize(..=self.nodes)) };
         let mut made = pod(name, &node, self.random.i64(0..3_000));
         match self.random.u8(..5) {
@@ -111,7 +111,7 @@ impl RandomChanges {
         made
     }
 
-    /// Something that can happen to a pod that is there.
+    /// A random change of an existing pod.
     fn change(&mut self, pod: &mut serde_json::Value) {
         match self.random.u8(..6) {
             0 | 1 if pod["spec"]["nodeName"].is_null() => {
@@ -129,8 +129,8 @@ impl RandomChanges {
     }
 }
 
-/// A fault at random, for the next request of its kind. Faults after which the sidecar waits for long are rare, since they
-/// cost time and try nothing else.
+/// A random fault for the next request of its kind. Faults after which the sidecar waits for long are rare, because they take
+/// time and cover nothing else.
 fn fault(random: &mut Rng, server: &ApiServer, started_at: u64) {
     let kind = if random.bool() { "Pod" } else { "Node" };
     let bytes = random.usize(..3_000);
@@ -155,7 +155,7 @@ fn fault(random: &mut Rng, server: &ApiServer, started_at: u64) {
         }
         22 => server.cut_watches(kind),
         _ => {
-            // Repeats what it said before, as it said it then.
+            // Repeats an earlier event unchanged.
             let (old, version) = server.look(|store| {
                 let version = random.u64(started_at..=store.version());
                 (store.objects_at(kind, version), version)
@@ -164,7 +164,7 @@ fn fault(random: &mut Rng, server: &ApiServer, started_at: u64) {
                 let line = json!({"type": "MODIFIED", "object": object}).to_string();
                 let is_known =
                     server.look(|store| store.now(kind).contains_key(&nodesift_tests::apiserver::store::key(object)));
-                // Of what is gone a real server says nothing more.
+                // A real server sends no events for deleted objects.
                 if is_known && version > 0 {
                     server.change(|store| store.say(kind, &line));
                 }
@@ -176,7 +176,7 @@ fn fault(random: &mut Rng, server: &ApiServer, started_at: u64) {
     }
 }
 
-/// One history.
+/// Runs one history.
 fn play(seed: u64, events: u64) -> usize {
     let mut random = Rng::with_seed(seed);
     let server = ApiServer::start();
@@ -223,7 +223,7 @@ fn random_histories_with_random_faults_end_in_the_truth() {
                 Ok(answers) => checked.fetch_add(answers as u64, Ordering::Relaxed),
                 Err(panic) => {
                     println!(
-                        "NODESIFT_SEED={seed} NODESIFT_WATCH_SEEDS=1 NODESIFT_WATCH_EVENTS={events} makes it again"
+                        "NODESIFT_SEED={seed} NODESIFT_WATCH_SEEDS=1 NODESIFT_WATCH_EVENTS={events} reproduces it"
                     );
                     next.store(u64::MAX / 2, Ordering::Relaxed);
                     std::panic::resume_unwind(panic);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::world::{World, command};
 
-/// What was recorded of one kind, one event a line.
+/// The recorded events of one kind, one per line.
 fn recorded(kind: &str) -> Vec<Value> {
     let path = file(&format!("watch-{kind}.jsonl.gz"));
     data::read_gzip(&path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -37,7 +37,7 @@ fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it()
     let cluster = data::sample_cluster();
     let listed: Value = serde_json::from_str(&data::read_gzip(&cluster)).unwrap();
     let server = ApiServer::start();
-    // Namespaces were not watched; they are there from the beginning. Versions begin before the first recorded one.
+    // Namespaces were not recorded, so they exist from the start. Versions start before the first recorded one.
     let namespaces = listed["items"].as_array().unwrap().iter().filter(|object| object["kind"] == "Namespace");
     server.change(|store| {
         namespaces.for_each(|namespace| {
@@ -57,7 +57,7 @@ fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it()
     events.into_iter().for_each(|event| {
         world.server.change(|store| store.replay(event));
     });
-    // The recorded stream must end where the list was taken, or the test would compare two different states.
+    // The recorded stream must end at the version of the list; otherwise two different states would be compared.
     let counts = |kind: &str| world.server.look(|store| store.objects_at(kind, last).len());
     assert_eq!((counts("Node"), counts("Pod")), (298, 1_737));
 
@@ -71,7 +71,7 @@ fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it()
     if found.is_none() {
         let found = explained(&["--server", &server]);
         let different = found.iter().zip(&expected).filter(|(found, expected)| found != expected).count();
-        panic!("{} lines, {} expected, {different} of those beside each other differ", found.len(), expected.len());
+        panic!("{} lines, {} expected, {different} lines differ", found.len(), expected.len());
     }
     assert_eq!((world.lists("Node"), world.lists("Pod")), (1, 1));
 }

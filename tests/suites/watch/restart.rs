@@ -1,4 +1,4 @@
-//! Killed and restarted: a restart loses nothing, because the whole state comes from the server.
+//! Kill and restart: nothing is lost, because the whole state comes from the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use crate::oracle::{self, question};
 use crate::random::{RandomChanges, seed};
 use crate::world::{self, launch};
 
-/// How often it is killed.
+/// Number of kills.
 const KILLS: usize = 30;
 
 /// Kinds that are listed at the start.
@@ -31,7 +31,7 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
     steady.wait_until_ready();
 
     for round in 0..KILLS {
-        // History goes on while one starts, and is killed before, while or after it reads its lists.
+        // The cluster changes while a sidecar starts and is killed before, while or after it reads its lists.
         let over = Arc::new(AtomicBool::new(false));
         let changing = {
             let (server, over, mut changes) =
@@ -50,30 +50,29 @@ fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
             let is_ready = get(&doomed.unix(), "/readyz").is_ok_and(|ready| ready.status == 200);
             (is_ready || server.count(|request| request.is_list()) >= lists).then_some(())
         };
-        timeout::until(point).expect("it lists");
+        timeout::until(point).expect("a list is requested");
         doomed.kill();
         over.store(true, Ordering::Relaxed);
         changing.join().unwrap();
 
-        // Of one state of the cluster there is one answer.
+        // All sidecars give the same answer for one state of the cluster.
         let fresh = launch(&server, &[]);
         fresh.wait_until_ready();
         oracle::converges(&server, &steady);
         oracle::converges(&server, &fresh);
-        // A list names the newest version of all, a watch that of its own kind's last event: bookmarks make them equal.
+        // A list names the newest version of all kinds, a watch that of its own kind's last event. Bookmarks make them equal.
         let [nodes, pods] = server.change(|store| ["Node", "Pod"].map(|kind| store.bookmark(kind)));
-        // A watch that ended by itself meanwhile has named a later version, of the same state.
+        // A watch that has ended meanwhile names a later version of the same state.
         let answers = [&steady, &fresh].map(|sidecar| {
             let has_seen = |answer: &(u64, u64, String)| answer.0 >= nodes && answer.1 >= pods;
             let answer = timeout::until(|| Some(pods_of(sidecar)).filter(has_seen));
-            answer.unwrap_or_else(|| panic!("round {round}: versions {nodes} and {pods} are never seen")).2
+            answer.unwrap_or_else(|| panic!("round {round}: versions {nodes} and {pods} are not reached")).2
         });
         assert_eq!(answers[0], answers[1], "round {round}");
     }
 }
 
-/// The answer about the usual probes, its text byte for byte, behind the versions of nodes and pods that it was computed
-/// from.
+/// The answer about the usual probes as text, with the versions of nodes and pods from which it was computed.
 fn pods_of(sidecar: &Sidecar) -> (u64, u64, String) {
     let text = timeout::until(|| {
         let answer = post(&sidecar.unix(), "/v1/explain", question(&oracle::probes())).unwrap();

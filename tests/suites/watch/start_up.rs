@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::oracle;
 use crate::world::{self, World, launch, node, pod};
 
-/// Objects on a page; enough pods for five pages are in [`five_pages`].
+/// Objects per page of a list.
 pub(crate) const PAGE: usize = 500;
 
 /// A server with five pages of pods.
@@ -19,7 +19,7 @@ pub(crate) fn five_pages() -> ApiServer {
     server
 }
 
-/// It says that it is not ready, what it waits for, and answers nothing.
+/// Asserts that the sidecar reports what it waits for, and refuses all requests.
 fn is_not_ready(sidecar: &Sidecar, waits_for: &str) {
     let ready = get(&sidecar.tcp(), "/readyz").unwrap();
     assert_eq!(ready.status, 503, "{}", ready.body);
@@ -54,19 +54,19 @@ fn a_list_that_hangs_after_four_of_five_pages_is_no_list() {
     let sidecar = launch(&server, &[]);
     let asked =
         || server.script(|script| script.count("Pod", Verb::List(5)) > 0 && script.count("Node", Verb::Watch) > 0);
-    timeout::until(|| asked().then_some(())).expect("the fifth page is asked for, and the nodes are followed");
+    timeout::until(|| asked().then_some(())).expect("the fifth page is requested, and the nodes are watched");
     is_not_ready(&sidecar, "pods");
-    // They are followed from when their list has come, a moment before it is taken over.
+    // The watch starts when the list is complete, shortly before the list is applied.
     let waits = || get(&sidecar.tcp(), "/readyz").unwrap().body.contains("nodes");
     timeout::until(|| (!waits()).then_some(())).expect("nodes have been listed");
-    // The server answers again; requests that stall are closed.
+    // The server answers again; stalled requests are closed.
     server.clear_faults();
     server.cut();
     sidecar.wait_until_ready();
     oracle::converges(&server, &sidecar);
 }
 
-/// W-11: the same of a page that is refused, whose list begins anew.
+/// W-11: the same for a page that is refused, whose list starts again.
 #[test]
 fn a_first_list_that_expires_on_its_second_page_begins_anew() {
     let server = five_pages();
@@ -105,7 +105,7 @@ fn a_policy_without_volumes_asks_for_no_storage() {
     let sidecar = launch(&server, &["--predicates", "NodeUnschedulable,TaintToleration,NodeResourcesFit"]);
     sidecar.wait_until_ready();
     let is_watched = || (server.count(|request| request.kind == "Pod" && request.is_watch()) > 0).then_some(());
-    timeout::until(is_watched).expect("pods are followed");
+    timeout::until(is_watched).expect("pods are watched");
     let mut kinds: Vec<&str> = server.requests().iter().map(|request| request.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -124,21 +124,21 @@ fn an_empty_cluster_is_ready_and_says_that_there_are_no_nodes() {
     world.converges();
 }
 
-/// W-09 at the start: what is forbidden is said to be.
+/// W-09 at the start: a forbidden list is reported.
 #[test]
 fn a_list_that_is_forbidden_is_named_with_what_to_grant() {
     let server = ApiServer::start();
     world::fill(&server, 2, 1);
     server.script(|script| script.always(Some("Pod"), None, Fault::forbidden()));
     let sidecar = launch(&server, &[]);
-    timeout::until(|| sidecar.output().contains("forbidden").then_some(())).expect("it says what is forbidden");
+    timeout::until(|| sidecar.output().contains("forbidden").then_some(())).expect("the log names what is forbidden");
     let output = sidecar.output();
     let line = output.lines().find(|line| line.contains("forbidden")).unwrap();
     assert!(line.contains("pods") && line.contains("list"), "{line}");
     is_not_ready(&sidecar, "pods");
 }
 
-/// A cluster that serves no DeviceClass, as most do.
+/// A cluster that does not serve DeviceClass, like most clusters.
 #[test]
 fn a_kind_that_the_server_does_not_know_is_empty() {
     let server = ApiServer::start();

@@ -1,4 +1,4 @@
-//! The whole state: what `GET /v1/state` dumps, compared with a recount of the server's objects, pod by pod.
+//! The whole state: the dump of `GET /v1/state` compared pod by pod with a recount of the server's objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 /// The only scheduler of the default policy: pods of any other are foreign.
 const OWN_SCHEDULER: &str = "default-scheduler";
 
-/// A cluster, as far as a dump tells of it.
+/// The part of a cluster that a dump contains.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct State {
     nodes: BTreeMap<String, Node>,
     /// By UID.
     pending: BTreeSet<String>,
-    /// By UID: pods on nodes that are not there.
+    /// By UID: pods on nodes that do not exist.
     orphans: BTreeSet<String>,
 }
 
@@ -30,19 +30,19 @@ struct Node {
     requested: Rounded,
     foreign: Rounded,
     pods: i64,
-    /// By UID, each with what it takes.
+    /// By UID, each with its requests.
     own: BTreeMap<String, Rounded>,
     others: BTreeMap<String, Rounded>,
 }
 
-/// Asks for a dump; none while there is none.
+/// Requests a dump; an error while the sidecar has none.
 pub(crate) fn dumped(endpoint: &Endpoint) -> Result<Value, String> {
     let answer = get(endpoint, "/v1/state")?;
     if answer.status == 200 { Ok(answer.json()) } else { Err(format!("{}: {}", answer.status, answer.body)) }
 }
 
 impl State {
-    /// What a dump says.
+    /// The state in a dump.
     pub(crate) fn of_dump(dump: &Value) -> Self {
         let nodes = read::list(dump, "nodes").iter().map(|node| {
             let allocations = |field: &str| -> BTreeMap<String, Rounded> {
@@ -70,7 +70,7 @@ impl State {
         Self { nodes: nodes.collect(), pending: uids("pending"), orphans: uids("orphans") }
     }
 
-    /// What is true.
+    /// The state computed from the objects.
     pub(crate) fn of_cluster(cluster: &Cluster) -> Self {
         let uid = |pod: &Value| read::text(pod, "metadata.uid").to_owned();
         let mut state = Self::default();
@@ -109,7 +109,7 @@ impl State {
         state
     }
 
-    /// Where two states differ; none where they do not.
+    /// The differences between two states; `None` where they are equal.
     pub(crate) fn difference(&self, expected: &Self) -> Option<String> {
         let mut differences = Vec::new();
         for (what, found, expected) in

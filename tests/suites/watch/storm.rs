@@ -1,4 +1,4 @@
-//! Many events at once: the sidecar keeps up and answers meanwhile.
+//! Many events at once: the sidecar keeps up and keeps answering.
 //!
 //! The full size of W-14, 5,000 events a second for 20 s over 5,000 nodes and 50,000 pods, needs an optimised build:
 //! `NODESIFT_STORM=full`. A debug build gets a tenth of the cluster and two fifths of the rate for 5 s.
@@ -14,14 +14,14 @@ use serde_json::json;
 use crate::oracle;
 use crate::world::{World, node_name, pod};
 
-/// How large and how long.
+/// Size of the cluster and of the storm.
 struct Size {
     nodes: usize,
     pods_per_node: usize,
     events_per_second: usize,
     seconds: usize,
-    /// What an answer may take in any case: one of some tenths of a millisecond that has to wait for a core takes some times
-    /// that, where other tests have them as well and nothing is optimised.
+    /// Time that an answer may always take: some tenths of a millisecond, several times over, because other tests use the
+    /// processors too and the build is not optimised.
     turn: Duration,
 }
 
@@ -30,14 +30,14 @@ const SMALL: Size =
 const FULL: Size =
     Size { nodes: 5_000, pods_per_node: 10, events_per_second: 5_000, seconds: 20, turn: Duration::ZERO };
 
-/// Longest that the last event of a batch may take until answers name it, at the 99th percentile.
+/// Limit on the 99th percentile of the time from a batch's last event to the first answer that names it.
 const LAG: Duration = Duration::from_millis(500);
 
-/// How many times longer than without the storm an answer may take, at the 99th percentile.
+/// Limit on the 99th percentile of answer times, as a multiple of that without the storm.
 const SLOWER: u32 = 2;
 
-/// How often events are sent, as many at once as that leaves for each time: harder than if they came evenly. Some hundred
-/// answers fall into the time of one batch, so that the slowest of each is looked at as well.
+/// Batches of events per second. Batches are harder than evenly spread events. Some hundred answers fall between two
+/// batches, so that the slowest of each is measured as well.
 const BATCHES_PER_SECOND: usize = 50;
 
 /// W-14.
@@ -69,7 +69,7 @@ fn a_storm_of_pod_events_is_kept_up_with() {
         storm.time,
         size.seconds * size.events_per_second,
     );
-    assert_eq!(world.lists("Pod"), 1, "kept up by the watch alone");
+    assert_eq!(world.lists("Pod"), 1, "no relist");
     assert!(lag <= timeout::scaled(LAG), "lag p99 {lag:?}");
     for (asked, before) in asked.into_iter().zip(before) {
         assert!(asked <= timeout::scaled(size.turn.max(before * SLOWER)), "filter {asked:?}, {before:?} before");
@@ -79,30 +79,30 @@ fn a_storm_of_pod_events_is_kept_up_with() {
     oracle::state_converges(&world.server, &world.sidecar);
 }
 
-/// What is there to tell is told in one go. kube-apiserver flushes a watch where no event waits behind the one it has written
+/// Sends all pending events in one write. kube-apiserver flushes a watch where no event waits behind the one it has written
 /// (`len(ch) == 0` in `pkg/endpoints/handlers/watch.go` of k8s.io/apiserver v0.36.2).
 fn gathers(server: &ApiServer) {
     server.script(|script| script.always(Some("Pod"), Some(Verb::Watch), Fault::Together));
 }
 
-/// What was seen while events happened.
+/// Measurements during the storm.
 #[derive(Default)]
 struct Weather {
-    /// Per batch, from when it began to happen to the answer that names its last event.
+    /// Per batch, the time from its first event to the answer that names its last event.
     lags: Vec<Duration>,
-    /// Per answer.
+    /// Per answer, its time.
     took: Vec<Duration>,
-    /// Per batch, the most that an answer took until the next.
+    /// Per batch, the longest answer time until the next batch.
     slowest: Vec<Duration>,
     time: Duration,
 }
 
-/// Has events happen on a server, and asks all the while.
+/// Sends the events to a server, and requests answers all the time.
 fn weather(size: &Size, server: &ApiServer, mut ask: impl FnMut() -> (u64, Duration)) -> Weather {
     let pause = Duration::from_secs(1) / u32::try_from(BATCHES_PER_SECOND).unwrap();
     let pods = size.nodes * size.pods_per_node;
     let mut weather = Weather::default();
-    // Batches that no answer has named yet, with when each was sent.
+    // Batches that no answer has named yet, each with the time at which it was sent.
     let mut unseen: VecDeque<(u64, Instant)> = VecDeque::new();
     let began = Instant::now();
     for batch in 0..size.seconds * BATCHES_PER_SECOND {
@@ -130,7 +130,7 @@ fn weather(size: &Size, server: &ApiServer, mut ask: impl FnMut() -> (u64, Durat
 }
 
 impl Weather {
-    /// Takes an answer: the version that it names, and the time that it took.
+    /// Records an answer: the version that it names, and the time that it took.
     fn note(&mut self, (version, time): (u64, Duration), unseen: &mut VecDeque<(u64, Instant)>) {
         self.took.push(time);
         while let Some((_, sent)) = unseen.pop_front_if(|(last, _)| version >= *last) {
@@ -139,7 +139,7 @@ impl Weather {
     }
 }
 
-/// The version of pods that an answer names. What is not asked for is not read: this machine has the sidecar's work to do.
+/// The version of pods that an answer names. The rest of the answer is not parsed, to save processor time for the sidecar.
 fn seen(answer: &str) -> u64 {
     #[derive(serde::Deserialize)]
     struct Answer<'a> {
@@ -161,7 +161,7 @@ fn storm_pod(number: usize, batch: usize, nodes: usize) -> serde_json::Value {
     pod
 }
 
-/// The value below which so many of a hundred are.
+/// The value below which `percent` percent of the times are.
 pub(crate) fn percentile(mut times: Vec<Duration>, percent: usize) -> Duration {
     times.sort_unstable();
     let place = (times.len() * percent / 100).min(times.len().saturating_sub(1));

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::oracle::{self, AnswerPoller};
 use crate::world::{World, node, pod};
 
-/// Cuts of one stream. Each costs a connection; what a cut at every single byte does is tested where the frames are read.
+/// Cuts of one stream. Each costs a connection; cuts at every byte are tested with the decoder of frames.
 const CUTS: usize = 40;
 
-/// Between two cuts, in bytes: no divisor of a frame's length, so that they fall everywhere.
+/// Bytes between two cuts: no divisor of a frame's length, so that the cuts fall on all parts of frames.
 const CUT_STEP: usize = 131;
 
 /// W-02.
@@ -28,7 +28,7 @@ fn a_stream_cut_again_and_again_loses_and_doubles_nothing() {
     let frame = world.server.look(|store| store.now("Pod").values().map(|pod| pod.text.len()).max()).unwrap() + 40;
     let first = world.watches("Pod");
     for cut in 0..CUTS {
-        // Behind one whole frame, so that there is something to go on from, and anywhere in the next.
+        // After one whole frame, so that the watch can resume, and at some byte of the next.
         let fault = Fault::Cut(frame + 80 + cut * CUT_STEP % frame);
         world.server.script(|script| script.at("Pod", Verb::Watch, first + cut..first + cut + 1, fault));
     }
@@ -44,11 +44,11 @@ fn a_stream_cut_again_and_again_loses_and_doubles_nothing() {
     }
     world.sees("Pod", Verb::Watch, first + CUTS + 1);
     world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
-    assert_eq!(world.lists("Pod"), 1, "a cut stream is resumed, not listed anew");
+    assert_eq!(world.lists("Pod"), 1, "a cut stream is resumed without a relist");
     poller.check(&world.server);
 }
 
-/// W-02: cut before anything whole was told, which is answered by waiting before the next try.
+/// W-02: cut before the first whole frame; the sidecar waits before it retries.
 #[test]
 fn a_stream_cut_within_its_first_frame_is_asked_for_again() {
     let world = World::with(5, 3);
@@ -89,7 +89,7 @@ fn chunks_of_any_size_hold_the_same_events() {
     }
 }
 
-/// W-02: as large as etcd takes.
+/// W-02: an object of the largest size that etcd accepts.
 #[test]
 fn an_object_of_1_5_mb_is_one_event() {
     let world = World::with(3, 2);
@@ -99,7 +99,7 @@ fn an_object_of_1_5_mb_is_one_event() {
     world.server.apply(large);
     world.server.apply(pod("next", "n2", 5_000));
     world.converges();
-    assert_eq!((world.lists("Pod"), world.watches("Pod")), (1, 1), "the stream went on");
+    assert_eq!((world.lists("Pod"), world.watches("Pod")), (1, 1), "the stream was not interrupted");
 }
 
 /// W-04.
@@ -121,9 +121,9 @@ fn an_event_told_twice_changes_nothing() {
     assert_eq!(world.lists("Pod"), 1);
     let dropped =
         || world.metric("nodesift_feed_stale_events_total", "") + world.metric("nodesift_feed_merged_events_total", "");
-    // 21 pods and one node; that something is gone may be told twice without anything to drop.
+    // 21 pods and one node. A repeated delete may find nothing to drop.
     let is_counted = timeout::until(|| (dropped() >= 22.0).then_some(()));
-    assert!(is_counted.is_some(), "what was told twice is counted: {}", dropped());
+    assert!(is_counted.is_some(), "repeated events are counted: {}", dropped());
     poller.check(&world.server);
 }
 
@@ -145,7 +145,7 @@ fn an_older_version_after_a_newer_one_is_ignored() {
     world.server.apply(relabelled);
     world.converges();
 
-    // Right behind the newer one, where both may wait to be applied.
+    // Directly after the newer events, where both may wait to be applied.
     let old_pods = world.server.look(|store| store.objects_at("Pod", store.version()));
     world.server.change(|store| {
         for old in &old_pods {
@@ -160,17 +160,17 @@ fn an_older_version_after_a_newer_one_is_ignored() {
         store.say("Pod", &event("MODIFIED", &old_pod));
         store.say("Pod", &event("ADDED", &old_pod));
         store.say("Node", &event("MODIFIED", &old_node));
-        // What comes after them on the same streams shows that they have been read.
+        // Later events on the same streams show that these have been read.
         store.apply(pod("after", "n2", 9_000));
         store.apply(node(6));
     });
     world.converges();
     assert_eq!((world.lists("Pod"), world.lists("Node")), (1, 1));
     let back = |kind: &str| world.metric("nodesift_kube_unordered_versions_total", &format!("kind=\"{kind}\""));
-    assert!(back("pods") >= 2.0 && back("nodes") >= 1.0, "what goes back is counted");
+    assert!(back("pods") >= 2.0 && back("nodes") >= 1.0, "older versions are counted");
 }
 
-/// W-05: a version is an opaque text to all but those who know that it is a number.
+/// W-05: a version that is not a number is treated as opaque.
 #[test]
 fn versions_that_are_no_numbers_are_taken_as_they_come() {
     let server = ApiServer::start();
@@ -199,7 +199,7 @@ fn odd_objects_are_read_as_kubernetes_reads_them() {
     });
     let world = World::of(server);
     world.converges();
-    // And the same by events.
+    // The same by events.
     for mut object in odd_objects() {
         let name = format!("again-{}", object["metadata"]["name"].as_str().unwrap());
         object["metadata"]["name"] = json!(name.get(..name.len().min(63)).unwrap());
@@ -268,7 +268,7 @@ fn one_object_among_1000_that_cannot_be_read_is_kept_out_and_named() {
     server.change(|store| store.say("Pod", r#"{"type":"ADDED","object":"#));
     server.apply(pod("after", "n2", 7_000));
     agrees(&kept(server));
-    // Of several within seconds one is logged, and all are counted.
+    // Of several within seconds, one is logged and all are counted.
     assert!(world.metric("nodesift_kube_unreadable_objects_total", "kind=\"pods\"") >= 2.0);
     let output = sidecar.output();
     let line = output.lines().find(|line| line.contains("broken-in-a-list")).unwrap_or_else(|| panic!("{output}"));

@@ -1,4 +1,4 @@
-//! What the tests share: a scripted API server, a sidecar that follows it, and objects for it.
+//! Shared by the tests: a scripted API server, a sidecar that follows it, and objects for it.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use crate::oracle::{self, Verdicts};
 
-/// Thousandths of a core that a node made by [`node`] gives.
+/// Millicores of a node made by [`node`].
 pub(crate) const NODE_MILLICORES: i64 = 16_000;
 
 pub(crate) fn command() -> Command {
     sidecar::command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")))
 }
 
-/// A sidecar that follows a server, as soon as it listens.
+/// Starts a sidecar that follows a server, and waits until it listens.
 pub(crate) fn launch(server: &ApiServer, arguments: &[&str]) -> Sidecar {
     let kubeconfig = server.kubeconfig().to_str().unwrap();
     Sidecar::launch(command(), &[&["--kubeconfig", kubeconfig], arguments].concat())
@@ -51,36 +51,36 @@ impl World {
         Self::of(server)
     }
 
-    /// Waits until the sidecar's verdicts are as expected, and returns how long that took.
+    /// Waits until the sidecar's verdicts are as expected. Returns the time that this took.
     pub(crate) fn converges(&self) -> Duration {
         oracle::converges(&self.server, &self.sidecar)
     }
 
-    /// As [`Self::converges`], by verdicts on these pods.
+    /// As [`Self::converges`], for these pods.
     pub(crate) fn converges_on(&self, probes: &[Value]) -> Duration {
         oracle::converges_on(&self.server, &self.sidecar, probes)
     }
 
-    /// What the sidecar says about the usual probes.
+    /// The sidecar's verdicts on the usual probes.
     pub(crate) fn verdicts(&self) -> Verdicts {
         oracle::asked(&self.sidecar, &oracle::probes()).expect("the sidecar answers")
     }
 
-    /// The watch of this kind that is open now ends in order, having told something new, so that the next one is begun at
-    /// once; and that one meets a fault.
+    /// Ends the open watch of this kind after an event, so that the next one starts at once, and lets the next one meet a
+    /// fault.
     pub(crate) fn next_watch_meets(&self, kind: &'static str, fault: Fault) {
         self.is_followed(kind);
         self.server.next(kind, Verb::Watch, fault);
         self.server.end_watches(kind);
     }
 
-    /// Waits until there were so many requests of a sort.
+    /// Waits until there were `count` requests of this kind and verb.
     pub(crate) fn sees(&self, kind: &'static str, verb: Verb, count: usize) {
         let enough = || self.server.script(|script| script.count(kind, verb) >= count).then_some(());
         timeout::until(enough).unwrap_or_else(|| panic!("no request {count} of {kind} {verb:?}"));
     }
 
-    /// The sum of a metric over all its labels that hold `labels`; 0 where there is none.
+    /// The sum of a metric over all of its series with `labels`; 0 where there is none.
     pub(crate) fn metric(&self, name: &str, labels: &str) -> f64 {
         let answer = get(&self.sidecar.unix(), "/metrics").unwrap();
         assert_eq!(answer.status, 200, "{}", answer.body);
@@ -89,24 +89,24 @@ impl World {
         of_name.filter_map(|rest| rest.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     }
 
-    /// Waits until a watch of a kind is under way.
+    /// Waits until a watch of a kind is open.
     pub(crate) fn is_followed(&self, kind: &'static str) {
         let is_watched = || self.server.is_watched(kind).then_some(());
         timeout::until(is_watched).unwrap_or_else(|| panic!("{kind} is never watched"));
     }
 
-    /// How many lists of a kind were begun.
+    /// The number of lists of a kind.
     pub(crate) fn lists(&self, kind: &'static str) -> usize {
         self.server.script(|script| script.count(kind, Verb::List(1)))
     }
 
-    /// How many watches of a kind were begun.
+    /// The number of watches of a kind.
     pub(crate) fn watches(&self, kind: &'static str) -> usize {
         self.server.script(|script| script.count(kind, Verb::Watch))
     }
 }
 
-/// Puts nodes into a server, and so many pods on each.
+/// Adds nodes to a server, and `pods` pods on each.
 pub(crate) fn fill(server: &ApiServer, nodes: usize, pods: usize) {
     server.change(|store| {
         store.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}));
@@ -140,7 +140,7 @@ pub(crate) fn node(number: usize) -> Value {
     })
 }
 
-/// A pod of the application `app`, on a node, or pending where none is named.
+/// A pod of the application `app` on a node; pending where `node` is empty.
 pub(crate) fn pod(name: &str, node: &str, millicores: i64) -> Value {
     let mut pod = json!({
         "apiVersion": "v1", "kind": "Pod",

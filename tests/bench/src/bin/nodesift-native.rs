@@ -1,8 +1,8 @@
-//! What `nodesift bench` asks for native figures: whole answers of the default policy about the same cluster, evaluated in
-//! the sandbox and natively by turns, so that both meet the same machine. Prints one line of JSON per pod.
+//! The native figures of `nodesift bench`: whole answers of the default policy about the same cluster, evaluated alternately
+//! in the sandbox and natively, so that both run under the same conditions. Prints one line of JSON per pod.
 //!
-//! Fails where the two do not answer alike. Everything around the predicates is the engine's own in both.
-#![allow(clippy::print_stdout, reason = "it prints figures")]
+//! Fails if the two answers differ. Both use the same engine code around the predicates.
+#![allow(clippy::print_stdout, reason = "the output is JSON lines")]
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -30,16 +30,16 @@ struct Args {
     /// Pods on each of its nodes
     #[arg(long, default_value_t = 30)]
     pods_per_node: u32,
-    /// Its seed
+    /// Seed of the synthetic cluster
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Files of a cluster instead of a synthetic one
     #[arg(long, num_args = 1.., requires = "pods")]
     cluster: Vec<PathBuf>,
-    /// Files of the pods to ask about
+    /// Files of the pods to evaluate
     #[arg(long, num_args = 1.., requires = "cluster")]
     pods: Vec<PathBuf>,
-    /// How often each is measured
+    /// Number of measurements of each
     #[arg(long, default_value_t = 400)]
     rounds: usize,
 }
@@ -56,14 +56,14 @@ fn main() -> anyhow::Result<()> {
         Testbed::of_files(writer, &own, &args.cluster, &args.pods)?.0
     };
     for template in testbed.templates() {
-        let question = pods::question(template);
-        let feasible = pods::settle(&testbed, &engine, &question)?;
-        let natively = || engine.answer_with(&native::judge, &question);
-        check(&engine.answer(&question)?, &natively()?).with_context(|| format!("pod {}", template.name()))?;
+        let query = pods::question(template);
+        let feasible = pods::settle(&testbed, &engine, &query)?;
+        let natively = || engine.answer_with(&native::judge, &query);
+        check(&engine.answer(&query)?, &natively()?).with_context(|| format!("pod {}", template.name()))?;
         let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
         for _ in 0..args.rounds {
             let started = Instant::now();
-            drop(black_box(engine.answer(&question)?));
+            drop(black_box(engine.answer(&query)?));
             sandboxed_times.push(started.elapsed());
             let started = Instant::now();
             drop(black_box(natively()?));
@@ -77,14 +77,14 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether both answers say the same of every node.
+/// Checks that both answers are equal for every node.
 fn check(sandboxed: &Answer, native: &Answer) -> anyhow::Result<()> {
     for (sandboxed, native) in sandboxed.pods.iter().zip(&native.pods) {
         ensure!(sandboxed.faults.is_empty(), "a predicate failed in the sandbox: {:?}", sandboxed.faults);
         ensure!(native.faults.is_empty(), "a predicate failed natively: {:?}", native.faults);
-        ensure!(sandboxed.feasible == native.feasible, "other nodes fit natively");
-        ensure!(sandboxed.failures == native.failures, "nodes fail for other reasons natively");
-        ensure!(sandboxed.message == native.message, "the message is another one natively");
+        ensure!(sandboxed.feasible == native.feasible, "different nodes fit natively");
+        ensure!(sandboxed.failures == native.failures, "nodes fail for different reasons natively");
+        ensure!(sandboxed.message == native.message, "the message differs natively");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! NodeDeclaredFeatures: what a pod needs of its kubelet, as far as a scheduler can tell from the pod.
+//! NodeDeclaredFeatures: kubelet features that a pod requires, as far as its spec shows.
 //!
 //! Source: component-helpers `nodedeclaredfeatures/features`.
 

@@ -15,12 +15,12 @@ use serde_json::Value;
 
 use crate::outcome::Outcome;
 
-/// A filter: its name in kube-scheduler, and what it makes of a pod.
+/// A filter: its name in kube-scheduler, and its function.
 #[derive(Debug, Clone, Copy)]
 pub struct Filter {
     /// The plugin's name.
     pub name: &'static str,
-    /// Judges a pod against every node.
+    /// Evaluates a pod on every node.
     pub judge: fn(&Cluster, &Value) -> Outcome,
 }
 
@@ -41,7 +41,7 @@ pub const FILTERS: [Filter; 13] = [
     Filter { name: "NodeDeclaredFeatures", judge: features::judge },
 ];
 
-/// The filters of these names, in kube-scheduler's order.
+/// The filters with these names, in kube-scheduler's order.
 pub fn named(names: &[&str]) -> Vec<Filter> {
     FILTERS.into_iter().filter(|filter| names.contains(&filter.name)).collect()
 }

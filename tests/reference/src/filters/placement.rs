@@ -1,4 +1,4 @@
-//! NodeUnschedulable, NodeName, TaintToleration and NodeAffinity: where the pod and the node agree without any other.
+//! NodeUnschedulable, NodeName, TaintToleration and NodeAffinity: filters that depend only on the pod and the node.
 
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{flag, name, text};

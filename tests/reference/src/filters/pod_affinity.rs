@@ -1,9 +1,9 @@
 //! InterPodAffinity.
 //!
-//! Source: P/interpodaffinity/filtering.go, kube-scheduler `framework/types.go`. In one point the documented behaviour
-//! and not the code of 1.36 is followed: a namespace selector with `NotIn` or `DoesNotExist` is asked of each namespace's
-//! own labels, and does not match every namespace. A namespace without an object has no labels for the terms of existing
-//! pods; the selector of an incoming pod is asked of objects only, unless it selects everything.
+//! Source: P/interpodaffinity/filtering.go, kube-scheduler `framework/types.go`. In one point this follows the documented
+//! behaviour, not the code of 1.36: a namespace selector with `NotIn` or `DoesNotExist` is matched against each namespace's
+//! labels, and does not match every namespace. A namespace without an object has no labels for the terms of existing pods;
+//! the selector of an incoming pod is only matched against existing objects, unless it selects everything.
 
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{at, is_set, label, labels, list, name, namespace, text, texts};
@@ -33,7 +33,7 @@ fn namespace_labels<'a>(cluster: &'a Cluster, name: &str) -> &'a Value {
     cluster.get("Namespace", name).map_or(&Value::Null, labels)
 }
 
-/// The terms of a list, or what is wrong with the first broken one.
+/// The terms of a list, or the error of the first invalid one.
 fn terms(pod: &Value, written: &[Value], inner: &str) -> Result<Vec<Term>, String> {
     let term = |written: &Value| {
         let written = if inner.is_empty() { written } else { at(written, inner) };
@@ -53,7 +53,7 @@ const ANTI_AFFINITY: &str = "spec.affinity.podAntiAffinity.requiredDuringSchedul
 const PREFERRED_AFFINITY: &str = "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED_ANTI_AFFINITY: &str = "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution";
 
-/// The terms of an incoming pod, whose namespace selectors are read as the names of the namespaces there are.
+/// The terms of an incoming pod, with namespace selectors replaced by the names of the matching namespaces.
 fn incoming_terms(cluster: &Cluster, pod: &Value, path: &str) -> Vec<Term> {
     let mut terms = terms(pod, list(pod, path), "").unwrap_or_default();
     for term in terms.iter_mut().filter(|term| !term.namespace_selector.is_everything()) {
@@ -64,7 +64,7 @@ fn incoming_terms(cluster: &Cluster, pod: &Value, path: &str) -> Vec<Term> {
     terms
 }
 
-/// All broken terms of a pod as one text, the preferred ones included.
+/// The errors of all invalid terms of a pod as one text, preferred terms included.
 fn parse_error(pod: &Value) -> Option<String> {
     let lists = [
         ("requiredAffinityTerms", AFFINITY, ""),
@@ -87,7 +87,7 @@ pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
     let anti_affinity = incoming_terms(cluster, pod, ANTI_AFFINITY);
     let placed = cluster.placed_pods();
 
-    // Domains, as label key and value, in which there is a pod that matters.
+    // Topology domains (label key and value) with at least one relevant pod.
     let mut with_affinity: Vec<(String, String)> = Vec::new();
     let mut with_anti_affinity: Vec<(String, String)> = Vec::new();
     let mut kept_by_existing: Vec<(String, String)> = Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
         }
         let repelled = anti_affinity.iter().filter(|term| term.matches(cluster, other));
         with_anti_affinity.extend(repelled.filter_map(domain));
-        // A pod with a broken term has no terms at all.
+        // An existing pod with an invalid term has no terms at all.
         let existing = terms(other, list(other, ANTI_AFFINITY), "").unwrap_or_default();
         kept_by_existing.extend(existing.iter().filter(|term| term.matches(cluster, pod)).filter_map(domain));
     }

@@ -1,4 +1,4 @@
-//! NodePorts and NodeResourcesFit: what the pods on a node leave of it.
+//! NodePorts and NodeResourcesFit: host ports and resources that the pods on a node leave free.
 
 use nodesift_fixtures::Cluster;
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(super) fn fit(cluster: &Cluster, pod: &Value) -> Outcome {
             reasons.push("Too many pods".to_owned());
         }
         for (resource, amount) in asked.iter().filter(|(resource, _)| *resource != "pods") {
-            // kube-scheduler never keeps less than zero of a request.
+            // kube-scheduler treats negative requests as zero.
             let by_device_class = served.contains(resource) && given(resource) <= 0;
             if *amount <= 0 || by_device_class {
                 continue;

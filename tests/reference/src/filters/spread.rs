@@ -1,4 +1,4 @@
-//! PodTopologySpread: hard constraints only. The default constraints of kube-scheduler are soft, they never filter.
+//! PodTopologySpread: hard constraints only. kube-scheduler's default constraints are soft and never filter.
 //!
 //! Source: P/podtopologyspread/{filtering,common,plugin}.go.
 
@@ -22,7 +22,7 @@ struct Constraint {
     honor_taints: bool,
 }
 
-/// The smallest count where no domain is counted at all.
+/// The minimum count where no domain is counted.
 const NO_DOMAIN: i64 = i32::MAX as i64;
 
 pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
@@ -84,7 +84,7 @@ fn parse(pod: &Value, constraint: &Value) -> Result<Constraint, String> {
     })
 }
 
-/// Matching pods by domain, over the nodes that take part.
+/// Matching pods per domain, over the eligible nodes.
 fn count(cluster: &Cluster, pod: &Value, constraint: &Constraint, all: &[Constraint]) -> BTreeMap<String, i64> {
     let mut counts = BTreeMap::new();
     for node in cluster.nodes() {
@@ -96,7 +96,7 @@ fn count(cluster: &Cluster, pod: &Value, constraint: &Constraint, all: &[Constra
         }
         let Some(domain) = label(node, &constraint.key) else { continue };
         let matching = cluster.pods_on(node).filter(|other| {
-            // A selector for everything counts no pod, though it matches the pod itself.
+            // An empty selector counts no pods, although it matches the incoming pod.
             !constraint.selector.is_everything()
                 && !is_set(other, "metadata.deletionTimestamp")
                 && namespace(other) == namespace(pod)

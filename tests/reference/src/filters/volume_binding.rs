@@ -1,4 +1,4 @@
-//! VolumeBinding: whether the pod's bound volumes can be used on a node, and the others can be found or made there.
+//! VolumeBinding: whether the pod's bound volumes can be used on a node, and the others can be bound or provisioned there.
 //!
 //! Source: P/volumebinding/{volume_binding,binder}.go.
 
@@ -19,7 +19,7 @@ use crate::volumes::{
 #[derive(Default)]
 struct Claims<'a> {
     bound: Vec<&'a Value>,
-    /// Not bound, of a class that waits for a pod.
+    /// Unbound, with binding mode WaitForFirstConsumer.
     waiting: Vec<&'a Value>,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
     }
 }
 
-/// The pod's claims, or why PreFilter rejects it.
+/// The pod's claims, or the failure of PreFilter.
 fn claims<'a>(cluster: &'a Cluster, pod: &Value) -> Result<Claims<'a>, Failure> {
     let reject = |reason: String| Failure::new(Code::UnschedulableAndUnresolvable, reason);
     let mut found = Vec::new();
@@ -109,7 +109,7 @@ fn bound_conflict(cluster: &Cluster, claims: &[&Value], node: &Value) -> Result<
     Ok(None)
 }
 
-/// Claims that wait for a pod take what volumes there are, the smallest claim first; the rest has to be made.
+/// Unbound claims take matching volumes, the smallest claim first; the others must be provisioned.
 fn waiting_conflict(cluster: &Cluster, claims: &[&Value], node: &Value) -> Result<Option<&'static str>, String> {
     let mut to_match = Vec::new();
     let mut to_make = Vec::new();
@@ -137,7 +137,7 @@ fn waiting_conflict(cluster: &Cluster, claims: &[&Value], node: &Value) -> Resul
     Ok(None)
 }
 
-/// Why the claim's volume cannot be made for the node.
+/// Why the claim's volume cannot be provisioned for the node.
 fn provision_conflict(cluster: &Cluster, claim: &Value, node: &Value) -> Result<Option<&'static str>, String> {
     let class_name = class_of_claim(claim);
     if class_name.is_empty() {

@@ -1,4 +1,4 @@
-//! NodeVolumeLimits: how many volumes of a CSI driver a node can attach.
+//! NodeVolumeLimits: the number of volumes per CSI driver that a node can attach.
 //!
 //! Source: P/nodevolumelimits/csi.go.
 
@@ -12,7 +12,7 @@ use crate::outcome::{Code, Failure, Outcome};
 use crate::volumes::translation::{inline_handle, plugin_named, plugin_of, volume_handle};
 use crate::volumes::{claim, claim_ref, class_of_claim, not_found, ownership_error};
 
-/// Volumes, each once: driver by `driver/handle`.
+/// Unique volumes: the driver by `driver/handle`.
 type Volumes = BTreeMap<String, String>;
 
 pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
@@ -56,12 +56,12 @@ fn judge_node(cluster: &Cluster, pod: &Value, node: &Value) -> Result<(), Failur
 }
 
 enum Problem {
-    /// An object is not there.
+    /// An object does not exist.
     NotFound(String),
     Other(String),
 }
 
-/// Adds the volumes of a pod that a CSI driver has to attach.
+/// Adds the volumes of a pod that CSI drivers have to attach.
 fn attachable(
     cluster: &Cluster,
     pod: &Value,
@@ -100,7 +100,7 @@ fn attachable(
     Ok(())
 }
 
-/// The driver of a claim, and what it calls the volume; of a volume that is yet to be made, a name of its own.
+/// The driver of a claim and its volume handle; a unique name for a volume that is not provisioned yet.
 fn driver_of(cluster: &Cluster, claim: &Value, csi_node: Option<&Value>) -> Option<(String, String)> {
     let found = match cluster.get("PersistentVolume", text(claim, "spec.volumeName")) {
         Some(volume) if at(volume, "spec.csi").is_null() => {
@@ -130,7 +130,7 @@ fn limits(csi_node: Option<&Value>) -> BTreeMap<String, i64> {
         .collect()
 }
 
-/// What VolumeAttachments say is attached to the node.
+/// The attachments to the node by VolumeAttachment objects.
 fn attachments(cluster: &Cluster, node: &Value) -> Volumes {
     let here = cluster.all("VolumeAttachment").filter(|attachment| text(attachment, "spec.nodeName") == name(node));
     here.filter_map(|attachment| {

@@ -1,4 +1,4 @@
-//! VolumeRestrictions: disks that one pod at a time may use, and claims that one pod in the cluster may use.
+//! VolumeRestrictions: disks that only one pod per node may use, and claims that only one pod in the cluster may use.
 //!
 //! Source: P/volumerestrictions/volume_restrictions.go.
 
@@ -36,7 +36,7 @@ pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
     })
 }
 
-/// Names of the claims in a pod's volumes; claims of ephemeral volumes do not count here.
+/// Names of the claims in a pod's volumes, except those of ephemeral volumes.
 fn claims(pod: &Value) -> Vec<String> {
     let volumes = list(pod, "spec.volumes").iter().filter(|volume| is_set(volume, "persistentVolumeClaim"));
     volumes.map(|volume| text(volume, "persistentVolumeClaim.claimName").to_owned()).collect()

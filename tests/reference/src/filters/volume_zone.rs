@@ -1,4 +1,4 @@
-//! VolumeZone: volumes that are labelled with zones or regions, on nodes that are.
+//! VolumeZone: volumes with zone or region labels, on nodes with such labels.
 //!
 //! Source: P/volumezone/volume_zone.go.
 
@@ -16,7 +16,7 @@ const LABELS: [&str; 4] = [
     "topology.kubernetes.io/region",
 ];
 
-/// What a volume asks of a node's label.
+/// A node label that a volume requires.
 struct Demand {
     label: &'static str,
     values: Vec<String>,
@@ -49,7 +49,7 @@ fn ga_label(key: &str) -> &str {
     }
 }
 
-/// What the pod's volumes ask for, or why PreFilter rejects the pod.
+/// The requirements of the pod's volumes, or the error of PreFilter.
 fn demands(cluster: &Cluster, pod: &Value) -> Result<Vec<Demand>, String> {
     let mut demands = Vec::new();
     for volume in list(pod, "spec.volumes").iter().filter(|volume| is_set(volume, "persistentVolumeClaim")) {
@@ -72,7 +72,7 @@ fn demands(cluster: &Cluster, pod: &Value) -> Result<Vec<Demand>, String> {
     Ok(demands)
 }
 
-/// A claim without a volume must be of a class that waits for a pod.
+/// A claim without a volume must have a class with binding mode WaitForFirstConsumer.
 fn waits_for_volume(cluster: &Cluster, claim: &Value) -> Result<(), String> {
     let class_name = class_of_claim(claim);
     if class_name.is_empty() {

@@ -1,7 +1,7 @@
-//! What filters know of volumes: a pod's claims, their classes, and which volume suits which claim.
+//! Volumes as filters use them: a pod's claims, their classes, and matching of volumes and claims.
 //!
-//! Sources: component-helpers `storage/{volume,ephemeral}`, csi-translation-lib. [`translation`] holds the volume types
-//! that CSI drivers have taken over.
+//! Sources: component-helpers `storage/{volume,ephemeral}`, csi-translation-lib. [`translation`] has the in-tree volume types
+//! that were migrated to CSI drivers.
 
 pub mod translation;
 
@@ -13,16 +13,16 @@ use crate::quantity::Quantity;
 use crate::requests::written;
 use crate::selector::{Selector, node_selector_matches};
 
-/// A claim that a pod's volume names.
+/// A claim that a pod's volume refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRef {
     /// The claim's name, in the pod's namespace.
     pub name: String,
-    /// Whether the claim is made for the pod.
+    /// Whether it is the claim of an ephemeral volume.
     pub is_ephemeral: bool,
 }
 
-/// The claim that a volume names; none for volumes of other types.
+/// The claim that a volume refers to; `None` for other types of volumes.
 pub fn claim_ref(pod: &Value, volume: &Value) -> Option<ClaimRef> {
     if is_set(volume, "persistentVolumeClaim") {
         let name = text(volume, "persistentVolumeClaim.claimName").to_owned();
@@ -32,17 +32,17 @@ pub fn claim_ref(pod: &Value, volume: &Value) -> Option<ClaimRef> {
     is_set(volume, "ephemeral").then_some(ClaimRef { name, is_ephemeral: true })
 }
 
-/// A claim by the pod that names it.
+/// The claim of this name in the pod's namespace.
 pub fn claim<'a>(cluster: &'a Cluster, pod: &Value, claim_name: &str) -> Option<&'a Value> {
     cluster.get("PersistentVolumeClaim", &format!("{}/{claim_name}", namespace(pod)))
 }
 
-/// How a claim that is not there is reported.
+/// The error text for a missing claim.
 pub fn not_found(claim_name: &str) -> String {
     format!("persistentvolumeclaim {claim_name:?} not found")
 }
 
-/// The error of an ephemeral volume whose claim was made for something else.
+/// The error of an ephemeral volume whose claim is not owned by the pod.
 pub fn ownership_error(pod: &Value, claim: &Value) -> Option<String> {
     let is_controller = |owner: &&Value| at(owner, "controller").as_bool() == Some(true);
     let controller = list(claim, "metadata.ownerReferences").iter().find(is_controller);
@@ -53,12 +53,12 @@ pub fn ownership_error(pod: &Value, claim: &Value) -> Option<String> {
 
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// The storage class of a claim, or the empty text.
+/// The storage class of a claim; empty where there is none.
 pub fn class_of_claim(claim: &Value) -> &str {
     annotation(claim, CLASS_ANNOTATION).unwrap_or_else(|| text(claim, "spec.storageClassName"))
 }
 
-/// The storage class of a volume, or the empty text.
+/// The storage class of a volume; empty where there is none.
 pub fn class_of_volume(volume: &Value) -> &str {
     annotation(volume, CLASS_ANNOTATION).unwrap_or_else(|| text(volume, "spec.storageClassName"))
 }
@@ -68,7 +68,7 @@ pub fn is_fully_bound(claim: &Value) -> bool {
     !text(claim, "spec.volumeName").is_empty() && annotation(claim, "pv.kubernetes.io/bind-completed").is_some()
 }
 
-/// Whether the claim's class waits for the first pod before it binds.
+/// Whether the claim's class has the binding mode WaitForFirstConsumer.
 pub fn waits_for_pod(cluster: &Cluster, claim: &Value) -> Result<bool, String> {
     let class_name = class_of_claim(claim);
     match cluster.get("StorageClass", class_name) {
@@ -80,13 +80,13 @@ pub fn waits_for_pod(cluster: &Cluster, claim: &Value) -> Result<bool, String> {
     }
 }
 
-/// Whether a volume can be used on a node. Requirements about fields are not looked at.
+/// Whether a volume can be used on a node. Requirements about fields are ignored.
 pub fn suits_node(volume: &Value, node: &Value) -> bool {
     let required = at(volume, "spec.nodeAffinity.required");
     required.is_null() || node_selector_matches(required, labels(node), "")
 }
 
-/// How much storage a claim asks for, as it is written.
+/// The storage request of a claim, unrounded.
 pub fn asked_storage(claim: &Value) -> Option<Quantity> {
     written(claim, "spec.resources.requests", "storage")
 }
@@ -100,8 +100,8 @@ fn is_bound_to(volume: &Value, claim: &Value) -> bool {
         && (uid.is_empty() || uid == text(claim, "metadata.uid"))
 }
 
-/// The smallest volume of the claim's class that suits the claim and the node, or the one that is already meant for the
-/// claim. Of several equally small ones the first by name.
+/// The smallest volume of the claim's class that matches the claim and the node, or the one that is reserved for the claim.
+/// Of equally small ones, the first by name.
 pub fn find_volume<'a>(
     cluster: &'a Cluster,
     claim: &Value,
@@ -150,7 +150,7 @@ pub fn find_volume<'a>(
     Ok(smallest)
 }
 
-/// The zones that a volume's label names; none where the label is absent or malformed.
+/// The zones in a volume's label; `None` where the label is absent or malformed.
 pub fn zones_of(volume: &Value, label_key: &str) -> Option<Vec<String>> {
     let zones: Vec<String> = label(volume, label_key)?.split("__").map(|zone| zone.trim().to_owned()).collect();
     (!zones.iter().any(String::is_empty)).then_some(zones)

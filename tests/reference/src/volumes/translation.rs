@@ -1,4 +1,4 @@
-//! Volume types of Kubernetes' own tree that CSI drivers have taken over.
+//! In-tree volume types that were migrated to CSI drivers.
 //!
 //! Source: csi-translation-lib `translate.go`, `plugins/*.go`; P/nodevolumelimits/utils.go, P/volumebinding/binder.go.
 
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 pub struct Plugin {
     /// The field of a volume, or of a PersistentVolume's spec, that holds it.
     pub field: &'static str,
-    /// Its name before it moved.
+    /// The name of its in-tree plugin.
     pub in_tree: &'static str,
-    /// The CSI driver that took over.
+    /// The CSI driver that replaces it.
     pub driver: &'static str,
-    /// The node label that the driver uses for zones, where a volume's zones are translated to it.
+    /// The node label that the driver uses for zones, if a volume's zones are translated to it.
     topology_key: Option<&'static str>,
-    /// Whether the scheduler regards the move as made. For the others it does not translate.
+    /// Whether the scheduler treats the type as migrated; others are not translated.
     pub is_migrated: bool,
 }
 
@@ -79,12 +79,12 @@ pub fn plugin_of(volume: &Value) -> Option<Plugin> {
     PLUGINS.into_iter().find(|plugin| is_set(volume, plugin.field))
 }
 
-/// The volume type of a provisioner's name.
+/// The volume type of an in-tree plugin's name.
 pub fn plugin_named(in_tree: &str) -> Option<Plugin> {
     PLUGINS.into_iter().find(|plugin| plugin.in_tree == in_tree)
 }
 
-/// What the CSI driver calls a pod's own volume.
+/// The CSI volume handle of a pod's inline volume.
 pub fn inline_handle(plugin: Plugin, volume: &Value) -> Result<String, String> {
     let source = at(volume, plugin.field);
     match plugin.field {
@@ -93,7 +93,7 @@ pub fn inline_handle(plugin: Plugin, volume: &Value) -> Result<String, String> {
     }
 }
 
-/// What the CSI driver calls a PersistentVolume.
+/// The CSI volume handle of a PersistentVolume.
 pub fn volume_handle(plugin: Plugin, volume: &Value) -> Result<String, String> {
     let source = at(volume, "spec").get(plugin.field).unwrap_or(&Value::Null);
     if plugin.field != "gcePersistentDisk" {
@@ -138,7 +138,7 @@ fn handle(plugin: Plugin, source: &Value) -> Result<String, String> {
     }
 }
 
-/// `aws://zone/vol-x` is `vol-x`; a text of no such form is the handle already.
+/// `aws://zone/vol-x` becomes `vol-x`; a text of another form is the handle itself.
 fn ebs_handle(volume_id: &str) -> Result<String, String> {
     let Some(rest) = volume_id.strip_prefix("aws://") else { return Ok(volume_id.to_owned()) };
     let path = rest.split_once('/').map_or("", |(_, path)| path).trim_matches('/');
@@ -148,8 +148,8 @@ fn ebs_handle(volume_id: &str) -> Result<String, String> {
     }
 }
 
-/// A PersistentVolume as a node sees it whose CSINode says that it has moved the volume's type: its zones are asked of
-/// the driver's own node label.
+/// A PersistentVolume as seen by a node whose CSINode lists its type as migrated: its zones are required of the driver's own
+/// node label.
 pub fn translated(volume: &Value, csi_node: Option<&Value>) -> Result<Value, String> {
     let Some(plugin) = plugin_of(at(volume, "spec")).filter(|plugin| plugin.is_migrated) else {
         return Ok(volume.clone());
@@ -201,7 +201,7 @@ fn has_values(volume: &Value, key: &str) -> bool {
     expressions.any(|expression| text(expression, "key") == key && !list(expression, "values").is_empty())
 }
 
-/// The volume's terms, to be changed.
+/// The terms of the volume's node affinity.
 fn terms_mut(volume: &mut Value) -> Option<&mut Vec<Value>> {
     volume.pointer_mut("/spec/nodeAffinity/required/nodeSelectorTerms")?.as_array_mut()
 }
@@ -215,7 +215,7 @@ fn rename(volume: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// Adds a requirement to every term, or makes the first term of it.
+/// Adds a requirement to every term; makes a first term if there is none.
 fn require(volume: &mut Value, requirement: &Value) {
     if list(volume, TERMS).is_empty() {
         volume["spec"]["nodeAffinity"] = json!({"required": {"nodeSelectorTerms": [{}]}});

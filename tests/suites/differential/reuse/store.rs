@@ -1,4 +1,4 @@
-//! Kept verdicts under pressure: little memory, many threads. Answers equal those of a fresh evaluation.
+//! The store of cached verdicts with little memory and many threads. Answers equal those of a fresh evaluation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -9,23 +9,23 @@ use nodesift_engine::Query;
 use super::world::{Counted, World, policy};
 use crate::from_environment;
 
-/// Bytes that an engine may keep: nothing at all, less than one verdict, a few verdicts, those of some pods.
+/// Limits of the store in bytes: zero, less than one verdict, a few verdicts, the verdicts of some pods.
 const LIMITS: [usize; 4] = [0, 100, 4_000, 100_000];
 
-/// Histories for each of these.
+/// Histories per limit.
 const HISTORIES: u64 = 4;
 
 /// Events in each history.
 const EVENTS: u64 = 150;
 
-/// Questions between two events: more different pods than there is room for.
+/// Queries between two events: more different pods than the store has room for.
 const ASKED: usize = 12;
 
-/// Threads that ask, while another one changes the cluster for so long.
+/// Threads that query while another one changes the cluster.
 const THREADS: usize = 6;
 const ASKING: Duration = Duration::from_secs(4);
 
-/// Questions that threads are given at a time.
+/// Queries per thread and batch.
 const BATCH: usize = 24;
 
 #[test]
@@ -40,22 +40,22 @@ fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
             while world.events < EVENTS {
                 world.advance();
                 for _ in 0..ASKED {
-                    let question = world.question();
-                    if let Err(error) = engine.answer(&question) {
-                        panic!("limit {limit}, seed {seed}, event {}: {error}\n  {question:?}", world.events);
+                    let query = world.question();
+                    if let Err(error) = engine.answer(&query) {
+                        panic!("limit {limit}, seed {seed}, event {}: {error}\n  {query:?}", world.events);
                     }
-                    // What a question has added is counted at once, and what is too much is gone before it is answered.
+                    // Bytes that a query adds are counted at once, and evictions happen before the answer.
                     let bytes = Counted::of(&registry).bytes;
-                    assert!(bytes <= limit as u64, "seed {seed}: {bytes} bytes are kept, {limit} may be");
+                    assert!(bytes <= limit as u64, "seed {seed}: {bytes} bytes are cached, the limit is {limit}");
                 }
             }
             all.add(Counted::of(&registry));
         }
         println!("limit {limit}: {all:?}");
-        assert!(all.evicted > 0, "nothing made room under a limit of {limit} bytes: {all:?}");
+        assert!(all.evicted > 0, "nothing was evicted under a limit of {limit} bytes: {all:?}");
         let reused = all.kept + all.patched;
-        assert!(limit > LIMITS[1] || reused == 0, "verdicts stay without room for one: {all:?}");
-        assert!(limit < LIMITS[3] || reused > 0, "verdicts do not stay though there is room: {all:?}");
+        assert!(limit > LIMITS[1] || reused == 0, "verdicts are cached without room for one: {all:?}");
+        assert!(limit < LIMITS[3] || reused > 0, "verdicts are not cached although there is room: {all:?}");
     }
 }
 
@@ -66,7 +66,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
     let mut world = World::new(seed);
     let (engine, registry) = world.engine(&policy(seed), Some(200_000));
     let done = AtomicBool::new(false);
-    let (questions, failures): (u64, Vec<String>) = std::thread::scope(|scope| {
+    let (queries, failures): (u64, Vec<String>) = std::thread::scope(|scope| {
         let mut asked = Vec::new();
         let workers: Vec<_> = (0..THREADS)
             .map(|number| {
@@ -76,19 +76,19 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
                 scope.spawn(move || {
                     let mut random = fastrand::Rng::with_seed(number as u64);
                     let (mut count, mut failures) = (0, Vec::new());
-                    let mut questions = receiver.recv().unwrap_or_default();
-                    while !done.load(Ordering::Relaxed) && !questions.is_empty() {
+                    let mut queries = receiver.recv().unwrap_or_default();
+                    while !done.load(Ordering::Relaxed) && !queries.is_empty() {
                         if let Ok(more) = receiver.try_recv() {
-                            questions = more;
+                            queries = more;
                         }
-                        let question = &questions[random.usize(0..questions.len())];
-                        match engine.answer(question) {
+                        let query = &queries[random.usize(0..queries.len())];
+                        match engine.answer(query) {
                             Ok(_) => count += 1,
-                            // The cluster is ahead of the question.
+                            // The snapshot changed before the query ran.
                             Err(
                                 nodesift_engine::Error::UnknownNode { .. } | nodesift_engine::Error::UnknownPod { .. },
                             ) => {}
-                            Err(error) => failures.push(format!("{error}\n  {question:?}")),
+                            Err(error) => failures.push(format!("{error}\n  {query:?}")),
                         }
                     }
                     (count, failures)
@@ -98,10 +98,10 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
         let until = Instant::now() + ASKING;
         while Instant::now() < until {
             world.advance();
-            // The same pods to all threads, so that they meet at the same verdicts.
-            let questions: Vec<Query> = (0..BATCH).map(|_| world.question()).collect();
+            // All threads get the same pods, so that they use the same cached verdicts.
+            let queries: Vec<Query> = (0..BATCH).map(|_| world.question()).collect();
             for sender in &asked {
-                let again = questions.iter().map(again).collect();
+                let again = queries.iter().map(again).collect();
                 let _full = sender.try_send(again);
             }
         }
@@ -116,19 +116,19 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
         all
     });
     let counted = Counted::of(&registry);
-    println!("{questions} questions while {} events were published: {counted:?}", world.events);
+    println!("{queries} queries while {} events were published: {counted:?}", world.events);
     assert!(failures.is_empty(), "seed {seed}: {} answers differ, the first: {}", failures.len(), failures[0]);
     assert!(counted.kept > 0 && counted.patched > 0 && counted.evaluated > 0, "{counted:?}");
 }
 
-/// The same question once more.
-fn again(question: &Query) -> Query {
+/// A copy of a query.
+fn again(query: &Query) -> Query {
     use nodesift_engine::PodRef;
-    let pod = match &question.pods[0] {
+    let pod = match &query.pods[0] {
         PodRef::Uid(uid) => PodRef::Uid(uid.clone()),
         PodRef::Known(pod) => PodRef::Known(pod.clone()),
         PodRef::Whole(pod) => PodRef::Whole(pod.clone()),
         PodRef::Name { namespace, name } => PodRef::Name { namespace: namespace.clone(), name: name.clone() },
     };
-    Query { pods: vec![pod], nodes: question.nodes.clone(), phase: question.phase, depth: question.depth }
+    Query { pods: vec![pod], nodes: query.nodes.clone(), phase: query.phase, depth: query.depth }
 }

@@ -1,6 +1,6 @@
-//! A cluster with a random history, the engine that follows it, and the questions that it is asked: pods of a pool again and
-//! again, and pending pods of the cluster. Besides the events of [`History`], pods are assumed and forgotten, and services
-//! and controllers come and go, whose selectors spread constraints by default are made of.
+//! A cluster with a random history, the engine that follows it, and its queries: repeatedly about the pods of a pool, and
+//! about pending pods of the cluster. Besides the events of [`History`], pods are assumed and forgotten, and services and
+//! controllers, whose selectors default spread constraints use, are added and removed.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -20,16 +20,16 @@ use serde_json::{Value, json};
 use crate::default_policy;
 use crate::mirror::{self, Mirror};
 
-/// Pods that are asked about again and again; in every round one of them gives way to a new one.
+/// Pods of the pool; in every round one of them is replaced.
 const POOL: usize = 10;
 
 /// Namespaces of pods, services and controllers.
 const NAMESPACES: [&str; 4] = ["default", "prod", "dev", "ghost"];
 
-/// Longer than any history lasts.
+/// TTL of assumptions: longer than any history.
 const ASSUMED_FOR: Duration = Duration::from_secs(3600);
 
-/// The default policy; for every other seed with spread constraints for pods that have none.
+/// The default policy; for every other seed with default spread constraints.
 pub(super) fn policy(seed: u64) -> Policy {
     let mut policy = default_policy();
     let spread = policy.predicates.iter_mut().find(|predicate| predicate.name == "PodTopologySpread");
@@ -47,9 +47,9 @@ pub(super) struct World {
     mirror: Mirror,
     pool: Vec<Pod>,
     rounds: usize,
-    /// UIDs of pods that were assumed at some time.
+    /// UIDs of all pods that were assumed.
     placed: Vec<String>,
-    /// Events so far, and of these pods assumed or forgotten, services and controllers.
+    /// Events so far; of these, pods assumed or forgotten, and services and controllers.
     pub(super) events: u64,
     pub(super) assumed: u64,
     pub(super) workloads: u64,
@@ -65,8 +65,8 @@ impl World {
         Self { random, history, mirror, pool, rounds: 0, placed: Vec::new(), events: 0, assumed: 0, workloads: 0 }
     }
 
-    /// An engine that compares every verdict it keeps with a fresh one, and what it counts in. `bytes` is how much it may
-    /// keep.
+    /// An engine that compares every cached verdict with a fresh one, and its metrics. `bytes` is the limit of the store of
+    /// cached verdicts.
     pub(super) fn engine(&self, policy: &Policy, bytes: Option<usize>) -> (Engine, Registry) {
         let mut registry = Registry::default();
         let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
@@ -82,7 +82,7 @@ impl World {
         )
     }
 
-    /// Something happens, and is published.
+    /// Makes random changes and publishes them.
     pub(super) fn advance(&mut self) {
         let mut happened = self.history.advance();
         if self.random.u8(0..3) == 0 {
@@ -99,7 +99,7 @@ impl World {
         self.pool[at] = if self.random.bool() {
             owned(&mut self.random, &self.history.asked_pod())
         } else {
-            // The same pod under another name, and sometimes with another label, or in another namespace.
+            // The same pod with another name, and sometimes with another label or namespace.
             let mut pod = self.pool[self.random.usize(0..POOL)].clone();
             pod.metadata.name = format!("again-{}", self.rounds);
             pod.metadata.uid = format!("again-{}", self.rounds);
@@ -110,7 +110,7 @@ impl World {
         };
     }
 
-    /// A core places a pending pod, or takes that back.
+    /// Assumes a pending pod, or forgets an assumed one.
     fn decide(&mut self) {
         let nodes: Vec<String> = self.history.cluster.nodes().map(|node| name(node).to_owned()).collect();
         if nodes.is_empty() {
@@ -131,14 +131,14 @@ impl World {
         self.events += u64::from(changed);
     }
 
-    /// UIDs of pods of the cluster that are bound to no node.
+    /// UIDs of unbound pods of the cluster.
     fn pending(&self) -> Vec<String> {
         let pods = self.history.cluster.all("Pod");
         let pending = pods.filter(|pod| text(pod, "spec.nodeName").is_empty() && !is_over(pod));
         pending.map(|pod| text(pod, "metadata.uid").to_owned()).collect()
     }
 
-    /// A service or a controller comes, selects something else, or goes.
+    /// Adds, changes or removes a service or a controller.
     fn workload(&mut self) -> Event {
         let random = &mut self.random;
         let namespace = NAMESPACES[random.usize(0..NAMESPACES.len())];
@@ -162,7 +162,7 @@ impl World {
         if is_gone { Event::Remove(Box::new(object)) } else { Event::Apply(Box::new(object)) }
     }
 
-    /// About a pod of the pool or a pending one of the cluster, all nodes, some, or enough, in any phase.
+    /// A query about a pod of the pool or a pending pod: about all nodes, some, or with a limit, in any phase.
     pub(super) fn question(&mut self) -> Query {
         let random = &mut self.random;
         let nodes = match random.u8(0..4) {
@@ -189,7 +189,7 @@ impl World {
     }
 }
 
-/// The pod as a question carries it, sometimes with the controller that made it.
+/// The pod as in a query, sometimes with a controller as owner.
 fn owned(random: &mut fastrand::Rng, pod: &Value) -> Pod {
     let mut pod = pod.clone();
     if random.u8(0..3) == 0 {
@@ -201,7 +201,7 @@ fn owned(random: &mut fastrand::Rng, pod: &Value) -> Pod {
     mirror::pod(&pod)
 }
 
-/// What an engine counted: verdicts that stood, were patched, were evaluated, made room; and how much it keeps.
+/// Metrics of an engine: verdicts used unchanged, patched, evaluated, evicted; and the bytes of the store.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Counted {
     pub(super) kept: u64,
