@@ -24,6 +24,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
     let storage = "PersistentVolume PersistentVolumeClaim StorageClass CSINode";
     let expected = [
         ("pod-labels", String::new()),
+        ("pod-annotations", String::new()),
         ("pod-placement", String::new()),
         ("pod-tolerations", String::new()),
         ("pod-resources", String::new()),
@@ -33,6 +34,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("pod-spread", "Service ReplicationController ReplicaSet StatefulSet".to_owned()),
         ("node-identity", String::new()),
         ("node-labels", String::new()),
+        ("node-annotations", String::new()),
         ("node-taints", String::new()),
         ("node-ports", String::new()),
         ("node-features", String::new()),
