@@ -34,6 +34,11 @@ impl Codes {
         self.chunks.iter().map(|chunk| chunk.len()).sum()
     }
 
+    /// Whether there is no place.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
     /// The code of a place; 0 past the end.
     pub fn get(&self, place: usize) -> u16 {
         let chunk = self.chunks.get(place / VERDICT_CHUNK_ROWS);
