@@ -257,7 +257,7 @@ impl Engine {
         let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
         let mut budget = RowBudget::default();
         let pods = query.pods.iter().map(|pod| {
-            let subject = self.subject(pod)?;
+            let subject = self.subject(pod, &running.policy)?;
             let context = Arc::new(subject.context(snapshot, batch.clone()));
             let nominated = nominated::nominated_rows(snapshot, &batch, &subject);
             let evaluated = match self.reuse {
@@ -320,7 +320,7 @@ impl Engine {
         let running = self.running.load();
         let evaluator = Evaluator::new(&running.policy, query.phase, Some(&running.store));
         let answer = |pod: &PodRef| {
-            let subject = self.subject(pod).ok()?;
+            let subject = self.subject(pod, &running.policy).ok()?;
             if !nominated::nominated_rows(snapshot, &Batch::All, &subject).is_empty() {
                 return None;
             }
@@ -342,7 +342,7 @@ impl Engine {
         let (snapshot, running) = (self.snapshot(), self.running.load());
         let evaluator = Evaluator::new(&running.policy, query.phase, None);
         let answer = |pod: &PodRef| {
-            let subject = self.subject(pod)?;
+            let subject = self.subject(pod, &running.policy)?;
             let context = Arc::new(subject.context(&snapshot, Batch::All));
             let evaluation = evaluator.evaluate_with(stand_in, &context);
             Ok(evaluation.into_answer(query.depth, subject.name, &context))
@@ -351,7 +351,8 @@ impl Engine {
         Ok(Answer { snapshot, policy_generation: running.policy.generation, pods })
     }
 
-    fn subject(&self, pod: &PodRef) -> Result<Subject, Error> {
+    /// The pod of a query, with the facts that the policy selects.
+    fn subject(&self, pod: &PodRef, policy: &ActivePolicy) -> Result<Subject, Error> {
         if let PodRef::Whole(pod) = pod {
             let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
             return Ok(Subject {
@@ -360,7 +361,7 @@ impl Engine {
                 uid: Arc::from(pod.metadata.uid.as_str()),
                 priority: pod.spec.priority.unwrap_or(0),
                 node_name,
-                facts: Arc::new(metadata::pod_with_annotations(pod, &self.running.load().policy.annotation_keys)),
+                facts: Arc::new(metadata::pod_with_annotations(pod, &policy.annotation_keys)),
             });
         }
         let record = self.record(pod)?;

@@ -305,7 +305,7 @@ impl CachedVerdict {
 
     /// Bytes that the verdict and its reads keep alive, at most.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.verdict.heap() + SHARED + size_of::<Verdict>() + SHARED + self.read_bytes
+        SHARED + size_of::<Self>() + self.verdict.heap() + self.read_bytes
     }
 }
 

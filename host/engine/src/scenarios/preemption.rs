@@ -79,10 +79,10 @@ impl Engine {
         if snapshot.overlaid_rows().is_some() {
             return Err(Error::PreemptionWithOverlay);
         }
-        let subject = self.subject(&query.pod)?;
+        let running = self.running.load();
+        let subject = self.subject(&query.pod, &running.policy)?;
         let nodes = query.candidates.iter().map(|candidate| self.node(snapshot, candidate));
         let nodes: Vec<Node> = nodes.collect::<Result<_, Error>>()?;
-        let running = self.running.load();
         let try_all = |store: Option<&Store>| {
             let mut dry_run = PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone());
             let fits = nodes.iter().map(|node| dry_run.first_fit(node.row, &node.victims, node.start)).collect();
