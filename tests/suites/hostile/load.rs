@@ -143,10 +143,10 @@ fn h16_what_is_no_component_is_refused_in_words() {
     for (bytes, named) in [
         (b"".as_slice(), "empty"),
         (core.as_slice(), "core"),
-        (b"\0asm", "no WebAssembly"),
-        (b"(component)", "no WebAssembly"),
-        (b"apiVersion: v1", "no WebAssembly"),
-        (&[0xff; 4096], "no WebAssembly"),
+        (b"\0asm", "not a WebAssembly"),
+        (b"(component)", "not a WebAssembly"),
+        (b"apiVersion: v1", "not a WebAssembly"),
+        (&[0xff; 4096], "not a WebAssembly"),
     ] {
         let error = refused(bytes, grants());
         assert!(matches!(error, LoadError::NotAComponent(_)), "{error}");
