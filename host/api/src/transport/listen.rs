@@ -8,7 +8,8 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use axum::serve::Listener;
+use tokio::net::{TcpStream, UnixListener, UnixStream};
 
 /// Mode of the Unix socket: write permission is the right to call; the group is for the core in the same pod.
 const SOCKET_MODE: u32 = 0o660;
@@ -61,7 +62,41 @@ pub enum Error {
 ///
 /// [`Error::Tcp`].
 pub async fn bind_tcp(address: SocketAddr) -> Result<TcpListener, Error> {
-    TcpListener::bind(address).await.map_err(|source| Error::Tcp { address, source })
+    let bound = tokio::net::TcpListener::bind(address).await;
+    bound.map(TcpListener).map_err(|source| Error::Tcp { address, source })
+}
+
+/// A TCP port. Accepted connections have Nagle's algorithm turned off: with it the kernel keeps a small write back until the
+/// one before is acknowledged, and peers delay that by 40 ms. Head, message and trailers of a gRPC response are such writes.
+#[derive(Debug)]
+pub struct TcpListener(tokio::net::TcpListener);
+
+impl TcpListener {
+    /// The bound address.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports it.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+impl Listener for TcpListener {
+    type Io = TcpStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        let (stream, peer) = Listener::accept(&mut self.0).await;
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY cannot be set: answers may come 40 ms late");
+        }
+        (stream, peer)
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        self.0.local_addr()
+    }
 }
 
 /// Refuses an address that other machines can reach.
@@ -151,6 +186,14 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[tokio::test]
+    async fn an_accepted_tcp_connection_sends_small_writes_at_once() {
+        let mut listener = bind_tcp("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (accepted, _) = listener.accept().await;
+        assert!(accepted.nodelay().unwrap());
+    }
 
     #[tokio::test]
     async fn a_socket_has_its_mode_and_is_removed_with_its_owner() {
