@@ -34,4 +34,5 @@ pub use calls::{assume, response};
 pub use error::Error;
 pub use service::{Service, Settings};
 pub use transport::body::BodyLimit;
+pub use transport::budget::ListenerClass;
 pub use transport::{listen, server, tls};

@@ -6,6 +6,7 @@
 //! server       accepts, serves HTTP/1.1 and HTTP/2, drains
 //!   io_timeout   timeouts of reads and writes that hyper does not have
 //!   send_stall   HTTP/2 peers that do not take their responses
+//! budget       memory that clients make the process hold: limits, and room taken and given back
 //! body         limits of one request body in bytes and time, and the memory budget of all bodies
 //! body_buffer  a body read whole
 //! ```
@@ -14,6 +15,8 @@
 
 pub(crate) mod body;
 pub(crate) mod body_buffer;
+#[allow(dead_code, reason = "its users follow")]
+pub(crate) mod budget;
 mod io_timeout;
 pub mod listen;
 pub(crate) mod send_stall;
