@@ -75,7 +75,7 @@ fn metric(registry: &Registry, name: &str) -> usize {
 
 fn ask(engine: &Engine, pod: Pod) {
     let pods = vec![PodRef::Whole(Box::new(pod))];
-    let query = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
+    let query = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure, deadline: None };
     let answer = engine.answer(&query).unwrap();
     assert!(answer.pods[0].faults.is_empty(), "{:?}", answer.pods[0].faults);
 }

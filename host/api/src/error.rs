@@ -217,6 +217,7 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         engine::Error::OverlayPart { error, .. } => status_of(error),
         engine::Error::PreemptionWithOverlay => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         engine::Error::TooManyNominated { .. } => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
+        engine::Error::DeadlineExceeded => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
         engine::Error::ReuseMismatch { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
     }
 }

@@ -23,6 +23,7 @@ mod reuse;
 mod scenarios;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use nodesift_cache::metadata::{self, PodFacts, PodRecord};
@@ -40,11 +41,12 @@ pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::overlay::{OverlayPart, OverlaySpec};
 pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
 
+use evaluate::Stop;
 use evaluate::evaluation::Evaluation;
 use evaluate::evaluator::Evaluator;
 use limits::{NOMINATED_ROWS, REUSE_BYTES};
 use reuse::Store;
-use scenarios::nominated::{self, BudgetExhausted, NominatedRow, RowBudget};
+use scenarios::nominated::{self, NominatedRow, RowBudget};
 use scenarios::sample;
 
 /// Why a query has no answer.
@@ -76,6 +78,12 @@ pub enum Error {
         /// [`limits::NOMINATED_ROWS`], in rows.
         limit: usize,
     },
+    /// The deadline of the request passed before every predicate had a verdict.
+    #[error(
+        "the request's deadline passed before every predicate was evaluated: send fewer pods or nodes per request, or a later \
+         deadline"
+    )]
+    DeadlineExceeded,
     /// A part of the overlay names a pod or node that does not exist.
     #[error("{part}: {error}")]
     OverlayPart {
@@ -238,7 +246,8 @@ impl Engine {
     /// # Errors
     ///
     /// [`Error::UnknownPod`] or [`Error::UnknownNode`] where a pod or node is not in the cache, [`Error::TooManyNominated`] where
-    /// too many nodes have nominated pods, [`Error::ReuseMismatch`] with [`Reuse::Verified`].
+    /// too many nodes have nominated pods, [`Error::DeadlineExceeded`] where the query's deadline passes first,
+    /// [`Error::ReuseMismatch`] with [`Reuse::Verified`].
     pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
         self.answer_on(&self.snapshot(), query)
     }
@@ -257,15 +266,19 @@ impl Engine {
         let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
         let mut budget = RowBudget::default();
         let pods = query.pods.iter().map(|pod| {
+            // Also between pods whose verdicts are all cached, for which no predicate is called.
+            if query.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(Error::DeadlineExceeded);
+            }
             let subject = self.subject(pod, &running.policy)?;
-            let context = Arc::new(subject.context(snapshot, batch.clone()));
+            let context = Arc::new(subject.context(snapshot, batch.clone()).until(query.deadline));
             let nominated = nominated::nominated_rows(snapshot, &batch, &subject);
             let evaluated = match self.reuse {
                 Reuse::Verified => {
                     self.evaluate_verified(evaluator, query, &subject, &context, &nominated, &mut budget)?
                 }
                 Reuse::On | Reuse::Off => evaluate_pod(evaluator, query, &context, &nominated, &mut budget)
-                    .map_err(|BudgetExhausted| too_many_nominated(&subject))?,
+                    .map_err(|stop| stopped(stop, &subject))?,
             };
             let answer = evaluated.evaluation.into_answer(query.depth, subject.name, &evaluated.context);
             Ok(PodAnswer { next: evaluated.next, ..answer })
@@ -286,7 +299,7 @@ impl Engine {
     ) -> Result<PodEvaluation, Error> {
         let evaluate = |evaluator: Evaluator<'_>, budget: &mut RowBudget| {
             let evaluated = evaluate_pod(evaluator, query, context, nominated, budget);
-            evaluated.map_err(|BudgetExhausted| too_many_nominated(subject))
+            evaluated.map_err(|stop| stopped(stop, subject))
         };
         // Looked up first: the evaluation below caches every verdict.
         let is_plain = query.nodes == Nodes::All && nominated.is_empty();
@@ -344,7 +357,7 @@ impl Engine {
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod, &running.policy)?;
             let context = Arc::new(subject.context(&snapshot, Batch::All));
-            let evaluation = evaluator.evaluate_with(stand_in, &context);
+            let evaluation = evaluator.evaluate_with(stand_in, &context).map_err(|stop| stopped(stop, &subject))?;
             Ok(evaluation.into_answer(query.depth, subject.name, &context))
         };
         let pods = query.pods.iter().map(answer).collect::<Result<_, Error>>()?;
@@ -383,7 +396,7 @@ fn evaluate_pod(
     context: &Arc<Context>,
     nominated: &[NominatedRow],
     budget: &mut RowBudget,
-) -> Result<PodEvaluation, BudgetExhausted> {
+) -> Result<PodEvaluation, Stop> {
     let with_nominated = |evaluation: Evaluation, nominated: &[NominatedRow]| {
         nominated::evaluate_again(evaluation, evaluator, nominated, context, query.depth, budget)
     };
@@ -391,14 +404,18 @@ fn evaluate_pod(
         Nodes::Enough(sample) => sample::evaluate(evaluator, sample, context, nominated, with_nominated),
         Nodes::All | Nodes::Named(_) => {
             let mut with_nominated = with_nominated;
-            let evaluation = with_nominated(evaluator.evaluate(context), nominated)?;
+            let evaluation = with_nominated(evaluator.evaluate(context)?, nominated)?;
             Ok(PodEvaluation { evaluation, context: Arc::clone(context), next: None })
         }
     }
 }
 
-fn too_many_nominated(subject: &Subject) -> Error {
-    Error::TooManyNominated { pod: subject.name.clone(), limit: NOMINATED_ROWS }
+/// The error of a query whose evaluation stopped at a pod.
+fn stopped(stop: Stop, subject: &Subject) -> Error {
+    match stop {
+        Stop::Deadline => Error::DeadlineExceeded,
+        Stop::NominatedRows => Error::TooManyNominated { pod: subject.name.clone(), limit: NOMINATED_ROWS },
+    }
 }
 
 /// The rows of the query. Named nodes are deduplicated and sorted by name. A limit selects among all rows.

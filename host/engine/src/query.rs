@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::limits::SAMPLE_ROWS;
 use crate::policy::Phase;
@@ -19,6 +20,9 @@ pub struct Query {
     pub phase: Phase,
     /// Whether the answer also has each predicate alone.
     pub depth: Depth,
+    /// When the request ends. Evaluation then stops, between predicates and inside them, and the query has no answer. `None`:
+    /// only the budget of each call limits it.
+    pub deadline: Option<Instant>,
 }
 
 /// A pod to evaluate.

@@ -14,6 +14,8 @@ use crate::limits::{EPOCH_TICK, HOST_TIME_FACTOR, STARVED_FACTOR};
 #[derive(Debug)]
 pub(super) struct Deadline {
     budget: Duration,
+    /// When the request ends for which the call is made, whatever is left of the budget.
+    until: Option<Instant>,
     /// Bound on the wall-clock time of the call.
     most: Duration,
     /// Processor time of the thread and wall-clock time at the first tick during the call. `None` before: a call shorter than
@@ -24,9 +26,15 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// The deadline of a call that starts now and may use `budget` of processor time.
-    pub(super) fn new(budget: Duration) -> Self {
-        Self { budget, most: budget * STARVED_FACTOR, since: None, host_time: budget * HOST_TIME_FACTOR }
+    /// The deadline of a call that starts now and may use `budget` of processor time, but not beyond `until`.
+    pub(super) fn new(budget: Duration, until: Option<Instant>) -> Self {
+        let host_time = budget.saturating_mul(HOST_TIME_FACTOR);
+        Self { budget, until, most: budget.saturating_mul(STARVED_FACTOR), since: None, host_time }
+    }
+
+    /// Whether the request has ended.
+    pub(super) fn is_request_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 
     /// Ticks until the first check.
@@ -53,7 +61,8 @@ impl Deadline {
         // The guest ran for about one tick before the first check.
         let used = processor.saturating_sub(processor_since) + EPOCH_TICK;
         let taken = wall.saturating_duration_since(wall_since) + EPOCH_TICK;
-        let left = self.budget.saturating_sub(used);
+        let of_request = self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(wall));
+        let left = self.budget.saturating_sub(used).min(of_request);
         (!left.is_zero() && taken < self.most).then(|| ticks(left))
     }
 }

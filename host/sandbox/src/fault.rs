@@ -26,6 +26,9 @@ pub enum FaultKind {
     Quarantined,
     /// All [`GUEST_SLOTS`](crate::limits::GUEST_SLOTS) instances are in use.
     Overloaded,
+    /// The request for which the call was made has reached its deadline. Not a fault of the predicate: the request as a whole
+    /// fails, so this kind is in no answer.
+    RequestDeadline,
 }
 
 impl FaultKind {
@@ -41,6 +44,7 @@ impl FaultKind {
             Self::Configure => "Configure",
             Self::Quarantined => "Quarantined",
             Self::Overloaded => "Overloaded",
+            Self::RequestDeadline => "RequestDeadline",
         }
     }
 }

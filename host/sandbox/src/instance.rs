@@ -1,7 +1,7 @@
 //! One instance of a component with its own store, and the conversion of wasmtime errors to faults.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
@@ -77,7 +77,11 @@ impl Instance {
     pub(super) fn new(pre: &InstancePre<Frame>, exports: &Exports, memory_bytes: usize) -> Result<Self, NewError> {
         let mut store = Store::new(
             pre.engine(),
-            Frame { facts: None, deadline: Deadline::new(INSTANTIATE_TIME), memory: MemoryBudget::new(memory_bytes) },
+            Frame {
+                facts: None,
+                deadline: Deadline::new(INSTANTIATE_TIME, None),
+                memory: MemoryBudget::new(memory_bytes),
+            },
         );
         store.limiter(|frame| &mut frame.memory);
         store.set_hostcall_fuel(OUTPUT_BYTES);
@@ -87,7 +91,7 @@ impl Instance {
                 None => UpdateDeadline::Interrupt,
             })
         });
-        begin(&mut store, INSTANTIATE_TIME);
+        begin(&mut store, INSTANTIATE_TIME, None);
         let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
         let filter = instance
             .get_typed_func::<(u32,), (wire::Verdict,)>(&mut store, exports.filter)
@@ -109,7 +113,7 @@ impl Instance {
 
     /// Calls `describe`.
     pub(super) fn describe(&mut self, exports: &Exports) -> Result<Descriptor, Fault> {
-        begin(&mut self.store, INSTANTIATE_TIME);
+        begin(&mut self.store, INSTANTIATE_TIME, None);
         let store = &mut self.store;
         let described = self
             .instance
@@ -120,7 +124,7 @@ impl Instance {
 
     /// Calls `configure`. An error that the predicate returns is the fault `Configure` with the predicate's text.
     pub(super) fn configure(&mut self, exports: &Exports, args: &str) -> Result<(), Fault> {
-        begin(&mut self.store, INSTANTIATE_TIME);
+        begin(&mut self.store, INSTANTIATE_TIME, None);
         let store = &mut self.store;
         let configured = self
             .instance
@@ -133,14 +137,20 @@ impl Instance {
         }
     }
 
-    /// Calls `filter` for a batch of `rows` rows, with a processor time budget of `time`.
-    pub(super) fn filter(&mut self, facts: Arc<dyn Facts>, rows: u32, time: Duration) -> Result<Verdict, Fault> {
+    /// Calls `filter` for a batch of `rows` rows, with a processor time budget of `time`, but not beyond `until`.
+    pub(super) fn filter(
+        &mut self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        time: Duration,
+        until: Option<Instant>,
+    ) -> Result<Verdict, Fault> {
         let store = &mut self.store;
         store.data_mut().facts = Some(facts);
         // Reset: a refusal in an earlier call must not be reported as the cause of a failure in this one.
         store.data_mut().memory.take_refused();
         store.set_hostcall_fuel(OUTPUT_BYTES + rows as usize * size_of::<u16>());
-        begin(store, time);
+        begin(store, time, until);
         let returned = self.filter.call(&mut *store, (rows,));
         store.data_mut().facts = None;
         match returned {
@@ -151,8 +161,8 @@ impl Instance {
 }
 
 /// Starts the deadline of a call.
-fn begin(store: &mut Store<Frame>, budget: Duration) {
-    store.data_mut().deadline = Deadline::new(budget);
+fn begin(store: &mut Store<Frame>, budget: Duration, until: Option<Instant>) {
+    store.data_mut().deadline = Deadline::new(budget, until);
     store.set_epoch_deadline(Deadline::first_look());
 }
 
@@ -161,6 +171,7 @@ fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
     let refused_memory = store.data_mut().memory.take_refused();
     let detail = shorten(&format!("{error:#}"));
     let kind = match error.downcast_ref::<Trap>() {
+        Some(Trap::Interrupt) if store.data().deadline.is_request_over() => FaultKind::RequestDeadline,
         Some(Trap::Interrupt) => FaultKind::Deadline,
         Some(Trap::StackOverflow) => FaultKind::StackOverflow,
         _ if refused_memory => FaultKind::Memory,

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
@@ -136,13 +136,18 @@ impl Module {
         &self.descriptor
     }
 
-    /// Evaluates one pod against a batch of `rows` rows. The verdict has one code per row of the batch.
+    /// Evaluates one pod against a batch of `rows` rows. The verdict has one code per row of the batch. The call ends when its
+    /// own budget is used up, and in any case at `until`, when the request ends for which it is made.
     ///
     /// # Errors
     ///
     /// The fault of the call: a limit was exceeded, the guest trapped, or its result contradicts the contract. The instance is
-    /// then dropped.
-    pub fn filter(&self, facts: Arc<dyn Facts>, rows: u32) -> Result<Verdict, Fault> {
+    /// then dropped. [`FaultKind::RequestDeadline`] where `until` has passed.
+    pub fn filter(&self, facts: Arc<dyn Facts>, rows: u32, until: Option<Instant>) -> Result<Verdict, Fault> {
+        if until.is_some_and(|until| Instant::now() >= until) {
+            let detail = "the request's deadline passed before the call".to_owned();
+            return Err(Fault { kind: FaultKind::RequestDeadline, detail });
+        }
         let mut instance = match self.take_idle() {
             Some(instance) => instance,
             None => {
@@ -156,7 +161,7 @@ impl Module {
                 instance
             }
         };
-        let verdict = instance.filter(facts, rows, self.time_per_call(rows))?;
+        let verdict = instance.filter(facts, rows, self.time_per_call(rows), until)?;
         if self.grants.lifetime == Lifetime::Reused {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             if idle.len() < IDLE_INSTANCES {

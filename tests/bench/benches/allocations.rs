@@ -77,5 +77,6 @@ fn question(json: &str) -> Query {
         nodes: Nodes::All,
         phase: Phase::Allocate,
         depth: Depth::FirstFailure,
+        deadline: None,
     }
 }

@@ -112,7 +112,7 @@ fn measure(
     group.bench_function(BenchmarkId::new(case.predicate, "sandbox"), |bencher| {
         let (context, module): (&Arc<Context>, &Module) = (&context, &module);
         let rows = context.rows();
-        bencher.iter(|| module.filter(Arc::clone(context) as _, rows).unwrap());
+        bencher.iter(|| module.filter(Arc::clone(context) as _, rows, None).unwrap());
     });
     let filter = nodesift_bench::native::filter(case.predicate).unwrap();
     group.bench_function(BenchmarkId::new(case.predicate, "native"), |bencher| {

@@ -180,7 +180,7 @@ fn ask_and_compare(
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {
         let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
-        let query = Query { pods: vec![pod], nodes, phase, depth };
+        let query = Query { pods: vec![pod], nodes, phase, depth, deadline: None };
         Answered::new(&engine.answer(&query).expect("an answer"))
     };
     let mut differences = Vec::new();

@@ -135,6 +135,7 @@ fn ask(engine: &Engine, what_if: &OverlaySpec, pod: &Value, depth: Depth) -> Ans
         nodes: Nodes::All,
         phase: Phase::Allocate,
         depth,
+        deadline: None,
     };
     let snapshot = engine.overlay_snapshot(what_if).expect("an overlay of existing objects");
     Answered::new(&engine.answer_on(&snapshot, &query).expect("an answer"))

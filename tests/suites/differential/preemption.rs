@@ -159,7 +159,7 @@ fn kept(registry: &Registry) -> u64 {
 
 fn about(pod: &Value) -> Query {
     let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure }
+    Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure, deadline: None }
 }
 
 /// Makes some pods on nodes static pods.
@@ -237,7 +237,11 @@ struct Case<'a> {
 impl Case<'_> {
     fn ask(&self, engine: &Engine) -> Option<usize> {
         let candidate = Candidate { node: self.node.to_owned(), victims: self.victims.to_vec(), start: self.start };
-        let query = Preemption { pod: PodRef::Whole(Box::new(mirror::pod(self.pod))), candidates: vec![candidate] };
+        let query = Preemption {
+            pod: PodRef::Whole(Box::new(mirror::pod(self.pod))),
+            candidates: vec![candidate],
+            deadline: None,
+        };
         let answer = engine.preempt(&query).expect("an answer");
         assert!(answer.faults.is_empty(), "{:?}", answer.faults);
         answer.outcomes[0].index

@@ -51,7 +51,7 @@ fn record(name: &str) -> PodRecord {
 fn question(victims: &[&str]) -> Preemption {
     let victims = victims.iter().map(|uid| (*uid).to_owned()).collect();
     let candidates = vec![Candidate { node: "n".to_owned(), victims, start: 0 }];
-    Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates }
+    Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates, deadline: None }
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn very_many_victims_take_a_time_that_grows_with_their_number_and_not_with_its_s
     let engine = engine(reader);
     let victims: Vec<String> = (0..VICTIMS).map(|number| format!("victim-{number}")).collect();
     let candidates = vec![Candidate { node: "n".to_owned(), start: VICTIMS - 1, victims }];
-    let query = Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates };
+    let query = Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates, deadline: None };
     let started = Instant::now();
     let answer = engine.preempt(&query).unwrap();
     let taken = started.elapsed();

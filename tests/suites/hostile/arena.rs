@@ -102,7 +102,7 @@ pub(crate) fn refused_in(step: &str, kind: FaultKind, guest: &Guest) -> Fault {
 
 /// Calls a module with the usual batch.
 pub(crate) fn call(module: &Module) -> Result<Verdict, Fault> {
-    module.filter(Arc::clone(&FACTS), ROWS)
+    module.filter(Arc::clone(&FACTS), ROWS, None)
 }
 
 /// Loads a guest whose calls must end with this fault, in time, twice. After each call others must still answer.

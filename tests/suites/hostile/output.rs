@@ -75,7 +75,7 @@ fn h12_every_wrong_length_is_malformed() {
     for rows in 0..=130 {
         let facts = facts(rows);
         for (module, (length, _)) in modules.iter().zip(lengths) {
-            let outcome = module.filter(Arc::clone(&facts), rows);
+            let outcome = module.filter(Arc::clone(&facts), rows, None);
             if rows == 0 && length != "rows + 1" && length != "rows - 1" {
                 // For zero rows, twice the length is also zero.
                 assert!(outcome.is_ok(), "{length}");
@@ -94,7 +94,7 @@ fn h12_every_wrong_length_is_malformed() {
 fn the_right_length_is_right_for_every_number_of_rows() {
     let module = load(&Guest::healthy().component(), grants());
     for rows in 0..=130 {
-        assert_eq!(module.filter(facts(rows), rows), Ok(odd_rows_rejected(rows)));
+        assert_eq!(module.filter(facts(rows), rows, None), Ok(odd_rows_rejected(rows)));
     }
 }
 

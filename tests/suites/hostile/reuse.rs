@@ -103,7 +103,7 @@ impl World {
 
     fn ask_about(&self, nodes: Nodes) -> PodAnswer {
         let (phase, depth) = (Phase::Allocate, Depth::FirstFailure);
-        let answer = self.engine.answer(&Query { pods: vec![pending()], nodes, phase, depth });
+        let answer = self.engine.answer(&Query { pods: vec![pending()], nodes, phase, depth, deadline: None });
         answer.unwrap_or_else(|error| panic!("{error}")).pods.remove(0)
     }
 
@@ -218,7 +218,8 @@ fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
     let asked = |world: &World, annotations: Value| {
         let pod = json!({"metadata": {"name": "p", "namespace": "default", "uid": "p", "annotations": annotations}});
         let pods = vec![PodRef::Whole(Box::new(object(pod)))];
-        let query = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure };
+        let query =
+            Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure, deadline: None };
         world.engine.answer(&query).unwrap().pods[0].cycle
     };
     let world = World::of_silver(&guest("tier"));
@@ -291,7 +292,8 @@ fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidat
     assert_eq!(world.fits(), ["n3"]);
     for (node, expected) in [("n1", None), ("n3", Some(0))] {
         let candidate = Candidate { node: node.to_owned(), victims: vec![node.to_owned()], start: 0 };
-        let answer = world.engine.preempt(&Preemption { pod: pending(), candidates: vec![candidate] }).unwrap();
+        let answer =
+            world.engine.preempt(&Preemption { pod: pending(), candidates: vec![candidate], deadline: None }).unwrap();
         assert!(answer.faults.is_empty(), "{:?}", answer.faults);
         assert_eq!(answer.outcomes[0].index, expected, "{node}");
     }

@@ -130,7 +130,7 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
     let facts = facts(ROWS);
     let budget = FILTER_TIME_PER_10_000_ROWS * (ROWS / 10_000);
     let start = ThreadTime::now();
-    let outcome = module.filter(facts, ROWS);
+    let outcome = module.filter(facts, ROWS, None);
     let used = start.elapsed();
     println!("{used:?} of a budget of {budget:?}");
     assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::Deadline));

@@ -64,7 +64,7 @@ impl Selection {
             (None, Some(sample)) => Nodes::Enough(sample),
             (None, None) => Nodes::All,
         };
-        Ok(Self { query: Query { pods, nodes, phase, depth }, pending })
+        Ok(Self { query: Query { pods, nodes, phase, depth, deadline: None }, pending })
     }
 
     /// The engine's query for an answer on a snapshot. Lists the pending pods where these are selected.

@@ -124,7 +124,7 @@ impl Call for PreemptionPredicates {
         let victims = request.preempt_allocation_keys;
         at_most("victims", victims.len(), limits::REQUEST_VICTIMS)?;
         let candidates = vec![Candidate { node: request.node_id, victims, start }];
-        Ok(Preemption { pod: PodRef::Uid(request.allocation_key), candidates })
+        Ok(Preemption { pod: PodRef::Uid(request.allocation_key), candidates, deadline: None })
     }
 
     fn answer(
@@ -163,7 +163,7 @@ fn phase(allocate: bool) -> Phase {
 
 fn evaluate(engine: &Engine, key: &str, nodes: Nodes, phase: Phase) -> Result<Answer, engine::Error> {
     let pods = vec![PodRef::Uid(key.to_owned())];
-    engine.answer(&Query { pods, nodes, phase, depth: Depth::FirstFailure })
+    engine.answer(&Query { pods, nodes, phase, depth: Depth::FirstFailure, deadline: None })
 }
 
 /// The text for a pod that does not fit the one node it was evaluated on.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nodesift_cache::Row;
-use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::{Code, Codes, Failure, RowVerdict, Verdict};
 
+use super::Stop;
 use super::conjunction::Conjunction;
 use super::predicate_verdict::PredicateVerdict;
 use super::row_set::RowSet;
@@ -41,10 +42,14 @@ impl Evaluation {
     }
 
     /// Reports a fault. Returns the verdict of the failure policy over `rows` rows.
-    pub(crate) fn fail(&mut self, predicate: &ActivePredicate, fault: Fault, rows: usize) -> Verdict {
-        let (verdict, effect) = verdict_on_fault(predicate, &fault, rows);
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Deadline`] where the request has ended.
+    pub(crate) fn fail(&mut self, predicate: &ActivePredicate, fault: Fault, rows: usize) -> Result<Verdict, Stop> {
+        let (verdict, effect) = verdict_on_fault(predicate, &fault, rows)?;
         self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-        verdict
+        Ok(verdict)
     }
 
     /// Records the failure of a row with nominated pods on the node, under the predicate with this index.
@@ -150,8 +155,19 @@ impl Evaluation {
 }
 
 /// The verdict that the failure policy gives for a failed call, over `rows` rows.
-pub(crate) fn verdict_on_fault(predicate: &ActivePredicate, fault: &Fault, rows: usize) -> (Verdict, FaultEffect) {
-    match predicate.on_error {
+///
+/// # Errors
+///
+/// [`Stop::Deadline`] where the call ended because the request did: the predicate has not failed, and has no verdict.
+pub(crate) fn verdict_on_fault(
+    predicate: &ActivePredicate,
+    fault: &Fault,
+    rows: usize,
+) -> Result<(Verdict, FaultEffect), Stop> {
+    if fault.kind == FaultKind::RequestDeadline {
+        return Err(Stop::Deadline);
+    }
+    Ok(match predicate.on_error {
         OnError::Ignore => (Verdict::FitsAll, FaultEffect::Ignored),
         OnError::Reject => {
             let reason = format!("predicate {:?} failed: {}", predicate.name, fault.kind.name());
@@ -160,5 +176,5 @@ pub(crate) fn verdict_on_fault(predicate: &ActivePredicate, fault: &Fault, rows:
             let codes = Codes::from(vec![1; rows]);
             (Verdict::ByRow(RowVerdict::new(codes, [failure].into(), None)), FaultEffect::Rejected)
         }
-    }
+    })
 }

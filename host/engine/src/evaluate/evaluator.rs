@@ -8,6 +8,7 @@ use std::sync::Arc;
 use nodesift_sandbox::Verdict;
 use nodesift_sandbox::fault::Fault;
 
+use super::Stop;
 use super::conjunction::Conjunction;
 use super::evaluation::{Evaluation, verdict_on_fault};
 use super::predicate_verdict::{PredicateVerdict, Scope};
@@ -50,7 +51,11 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Evaluates one pod over the context's batch.
-    pub(crate) fn evaluate(self, context: &Arc<Context>) -> Evaluation {
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Deadline`] where the request ends before every predicate has a verdict.
+    pub(crate) fn evaluate(self, context: &Arc<Context>) -> Result<Evaluation, Stop> {
         let nodes = context.snapshot().node_count();
         let mut all_rows = None;
         let mut verdicts = Vec::with_capacity(self.policy.predicates.len());
@@ -61,11 +66,14 @@ impl<'a> Evaluator<'a> {
                 None => call(predicate, context, &mut all_rows).map(|verdict| (verdict, Lineage::NONE)),
                 Some(store) => reuse_or_call(store, place, predicate, context, &mut all_rows),
             };
-            let (verdict, lineage) = evaluated.unwrap_or_else(|fault| {
-                let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize);
-                faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-                (of_predicate(predicate, verdict, Scope::Batch), Lineage::NONE)
-            });
+            let (verdict, lineage) = match evaluated {
+                Ok(evaluated) => evaluated,
+                Err(fault) => {
+                    let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize)?;
+                    faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+                    (of_predicate(predicate, verdict, Scope::Batch), Lineage::NONE)
+                }
+            };
             verdicts.push(verdict);
             lineages.push(lineage);
         }
@@ -73,7 +81,7 @@ impl<'a> Evaluator<'a> {
             (Some(store), Batch::All) => store.conjunction(&lineages, verdicts, nodes),
             (_, batch) => Arc::new(Conjunction::new(verdicts, batch, nodes)),
         };
-        Evaluation::new(conjunction, faults)
+        Ok(Evaluation::new(conjunction, faults))
     }
 
     /// The evaluation over every row, if all verdicts and their conjunction are cached and valid; else `None`. No predicate is
@@ -92,19 +100,26 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Evaluates one pod over the context's batch, which must be every row, with a stand-in for the predicates.
-    pub(crate) fn evaluate_with(self, stand_in: &StandIn<'_>, context: &Arc<Context>) -> Evaluation {
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Deadline`] where the stand-in reports that the request has ended.
+    pub(crate) fn evaluate_with(self, stand_in: &StandIn<'_>, context: &Arc<Context>) -> Result<Evaluation, Stop> {
         let mut faults = Vec::new();
         let evaluate = |(_, predicate): (usize, &ActivePredicate)| {
-            let verdict = stand_in(&predicate.name, context).unwrap_or_else(|fault| {
-                let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize);
-                faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-                verdict
-            });
-            of_predicate(predicate, verdict, Scope::AllRows)
+            let verdict = match stand_in(&predicate.name, context) {
+                Ok(verdict) => verdict,
+                Err(fault) => {
+                    let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize)?;
+                    faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+                    verdict
+                }
+            };
+            Ok(of_predicate(predicate, verdict, Scope::AllRows))
         };
-        let verdicts = self.predicates().map(evaluate).collect();
+        let verdicts = self.predicates().map(evaluate).collect::<Result<_, Stop>>()?;
         let conjunction = Conjunction::new(verdicts, context.batch(), context.snapshot().node_count());
-        Evaluation::new(Arc::new(conjunction), faults)
+        Ok(Evaluation::new(Arc::new(conjunction), faults))
     }
 }
 
@@ -152,7 +167,8 @@ pub(crate) fn call(
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
 ) -> Result<PredicateVerdict, Fault> {
-    let filter = |context: &Arc<Context>| predicate.module.filter(Arc::clone(context) as _, context.rows());
+    let filter =
+        |context: &Arc<Context>| predicate.module.filter(Arc::clone(context) as _, context.rows(), context.deadline());
     let Batch::Rows(rows) = context.batch() else {
         return Ok(of_predicate(predicate, filter(context)?, Scope::AllRows));
     };

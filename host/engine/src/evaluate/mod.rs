@@ -9,6 +9,8 @@
 //!   message     what concerns the pod as a whole; kube-scheduler's message
 //! row_set       sets of rows: sorted lists or bitmaps
 //! ```
+//!
+//! An evaluation that ends before every verdict is known is a [`Stop`].
 
 pub(crate) mod conjunction;
 pub(crate) mod evaluation;
@@ -17,3 +19,12 @@ mod message;
 pub(crate) mod predicate_verdict;
 pub(crate) mod row_set;
 mod scan;
+
+/// Why an evaluation ends without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The deadline of the request has passed.
+    Deadline,
+    /// More nominated rows would have to be evaluated than [`NOMINATED_ROWS`](crate::limits::NOMINATED_ROWS).
+    NominatedRows,
+}

@@ -2,6 +2,7 @@
 //! [`Context`].
 
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use nodesift_cache::metadata::PodFacts;
 use nodesift_cache::{Column, LabelColumn, MatchedTerm, Row, Snapshot};
@@ -24,6 +25,8 @@ pub struct Context {
     batch: Batch,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
     pub(super) owner: (Arc<str>, Arc<str>),
+    /// When the request ends for which the facts are read.
+    deadline: Option<Instant>,
     matched_terms: OnceLock<Vec<MatchedTerm>>,
 }
 
@@ -31,13 +34,24 @@ impl Context {
     /// The facts for `pod`, which asks for the node of that name if any, about `batch`.
     pub fn new(snapshot: Arc<Snapshot>, pod: Arc<PodFacts>, node_name: Option<Arc<str>>, batch: Batch) -> Self {
         let owner = (Arc::default(), Arc::default());
-        Self { snapshot, pod, node_name, batch, owner, matched_terms: OnceLock::new() }
+        Self { snapshot, pod, node_name, batch, owner, deadline: None, matched_terms: OnceLock::new() }
     }
 
     /// Says the pod's name and UID, by which claims for its ephemeral volumes are found.
     #[must_use]
     pub fn named(self, name: &str, uid: &str) -> Self {
         Self { owner: (Arc::from(name), Arc::from(uid)), ..self }
+    }
+
+    /// Sets when the request ends: no predicate runs beyond it.
+    #[must_use]
+    pub(crate) fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// When the request ends for which the facts are read.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
 
     /// How many rows the batch has.
@@ -57,7 +71,7 @@ impl Context {
     /// The facts for the same pod about another state of the cluster.
     pub(crate) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
         let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
-        Self { owner: self.owner.clone(), ..context }
+        Self { owner: self.owner.clone(), deadline: self.deadline, ..context }
     }
 
     pub(crate) fn pod(&self) -> &Arc<PodFacts> {

@@ -11,6 +11,7 @@
 
 use std::cell::OnceCell;
 use std::sync::Arc;
+use std::time::Instant;
 
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{OverlayBuilder, Row, Snapshot};
@@ -32,6 +33,8 @@ pub(super) struct PreemptionDryRun<'a> {
     store: Option<&'a Store>,
     snapshot: Arc<Snapshot>,
     subject: Subject,
+    /// When the request ends. Calls then fail, and so does the query as a whole: what they would have said is not known.
+    deadline: Option<Instant>,
     /// The facts about the pod and every row of the unchanged cluster.
     all_rows: Arc<Context>,
     faults: Vec<FaultReport>,
@@ -69,13 +72,14 @@ impl<'a> PreemptionDryRun<'a> {
         store: Option<&'a Store>,
         snapshot: &Arc<Snapshot>,
         subject: Subject,
+        deadline: Option<Instant>,
     ) -> Self {
         let state = |(place, predicate)| PredicateState { place, predicate, unchanged: UnchangedVerdict::NotLookedUp };
         let all = policy.predicates.iter().enumerate();
         let allocating = all.filter(|(_, predicate)| predicate.phases.contains(Phase::Allocate));
-        let all_rows = Arc::new(subject.context(snapshot, Batch::All));
+        let all_rows = Arc::new(subject.context(snapshot, Batch::All).until(deadline));
         let (predicates, snapshot) = (allocating.map(state).collect(), Arc::clone(snapshot));
-        Self { predicates, store, snapshot, subject, all_rows, faults: Vec::new() }
+        Self { predicates, store, snapshot, subject, deadline, all_rows, faults: Vec::new() }
     }
 
     /// The calls that failed.
@@ -229,7 +233,7 @@ impl<'a> PreemptionDryRun<'a> {
             return fits;
         }
         let strip = Arc::new(snapshot.without_one_by_one(row, victims, start));
-        let context = Arc::new(self.subject.context(&strip, Batch::All));
+        let context = self.context(&strip, Batch::All);
         for at in places {
             let verdict = self.call(*at, &context);
             for (place, fits) in fits.iter_mut().enumerate() {
@@ -297,20 +301,25 @@ impl<'a> PreemptionDryRun<'a> {
     fn fits(&mut self, at: usize, view: &NodeView) -> bool {
         match self.is_cluster_wide(at) {
             true => {
-                let context = view.all_rows.get_or_init(|| Arc::new(self.subject.context(&view.snapshot, Batch::All)));
+                let context = view.all_rows.get_or_init(|| self.context(&view.snapshot, Batch::All));
                 fits_at(self.call(at, context).as_ref(), view.row.index())
             }
             false => {
                 let batch = || Batch::Rows([view.row].into());
-                let context = view.one_row.get_or_init(|| Arc::new(self.subject.context(&view.snapshot, batch())));
+                let context = view.one_row.get_or_init(|| self.context(&view.snapshot, batch()));
                 fits_at(self.call(at, context).as_ref(), 0)
             }
         }
     }
 
+    /// The facts about the pod and a batch of a snapshot.
+    fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Arc<Context> {
+        Arc::new(self.subject.context(snapshot, batch).until(self.deadline))
+    }
+
     fn call(&mut self, at: usize, context: &Arc<Context>) -> CallResult {
         let predicate = self.predicates.get(at)?.predicate;
-        match predicate.module.filter(Arc::clone(context) as _, context.rows()) {
+        match predicate.module.filter(Arc::clone(context) as _, context.rows(), self.deadline) {
             Ok(verdict) => Some(verdict),
             Err(fault) => on_fault(&mut self.faults, predicate, fault),
         }

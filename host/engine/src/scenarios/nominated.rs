@@ -17,6 +17,7 @@ use nodesift_sandbox::{Failure, Verdict};
 
 use super::overlay::changed_by;
 use crate::Subject;
+use crate::evaluate::Stop;
 use crate::evaluate::conjunction::Rejection;
 use crate::evaluate::evaluation::Evaluation;
 use crate::evaluate::evaluator::Evaluator;
@@ -44,13 +45,9 @@ impl Default for RowBudget {
     }
 }
 
-/// More rows would have to be evaluated than [`NOMINATED_ROWS`].
-#[derive(Debug)]
-pub(crate) struct BudgetExhausted;
-
 impl RowBudget {
-    fn take(&mut self, rows: usize) -> Result<(), BudgetExhausted> {
-        self.0 = self.0.checked_sub(rows).ok_or(BudgetExhausted)?;
+    fn take(&mut self, rows: usize) -> Result<(), Stop> {
+        self.0 = self.0.checked_sub(rows).ok_or(Stop::NominatedRows)?;
         Ok(())
     }
 }
@@ -105,7 +102,8 @@ enum Method {
 ///
 /// # Errors
 ///
-/// [`BudgetExhausted`] where cluster-wide predicates would be evaluated over more rows than the budget has.
+/// [`Stop::NominatedRows`] where cluster-wide predicates would be evaluated over more rows than the budget has,
+/// [`Stop::Deadline`] where the request ends first.
 pub(crate) fn evaluate_again(
     mut evaluation: Evaluation,
     evaluator: Evaluator<'_>,
@@ -113,12 +111,12 @@ pub(crate) fn evaluate_again(
     context: &Arc<Context>,
     depth: Depth,
     budget: &mut RowBudget,
-) -> Result<Evaluation, BudgetExhausted> {
+) -> Result<Evaluation, Stop> {
     if nominated.is_empty() {
         return Ok(evaluation);
     }
     let predicates: Vec<&ActivePredicate> = evaluator.predicates().map(|(_, predicate)| predicate).collect();
-    let mut methods = methods(&mut evaluation, &predicates, nominated, context);
+    let mut methods = methods(&mut evaluation, &predicates, nominated, context)?;
     let mut rejections: Vec<Rejection> = Vec::new();
     for (at, nominated_row) in nominated.iter().enumerate() {
         let mut cluster: Option<Arc<Context>> = None;
@@ -135,10 +133,10 @@ pub(crate) fn evaluate_again(
                     let own = std::slice::from_ref(nominated_row);
                     let context = cluster.get_or_insert_with(|| Arc::new(with_pods(context, own, Batch::All)));
                     budget.take(context.rows() as usize)?;
-                    match predicate.module.filter(Arc::clone(context) as _, context.rows()) {
+                    match predicate.module.filter(Arc::clone(context) as _, context.rows(), context.deadline()) {
                         Ok(verdict) => verdict.failure_at(nominated_row.row.index()).cloned(),
                         Err(fault) => {
-                            let verdict = evaluation.fail(predicate, fault, nominated.len());
+                            let verdict = evaluation.fail(predicate, fault, nominated.len())?;
                             let failure = verdict.failure_at(at).cloned();
                             // Not called for the other rows: each of these calls could take the whole deadline.
                             *method = Method::AllRows(verdict);
@@ -176,24 +174,26 @@ fn methods(
     predicates: &[&ActivePredicate],
     nominated: &[NominatedRow],
     context: &Arc<Context>,
-) -> Vec<Method> {
+) -> Result<Vec<Method>, Stop> {
     let pods: Vec<&PodRecord> = nominated.iter().flat_map(|row| &row.pods).map(|pod| &**pod).collect();
     let changed = changed_by(&pods, context.pod(), context.snapshot());
     let mut together: Option<Arc<Context>> = None;
-    let mut method = |predicate: &&ActivePredicate| {
+    let mut method = |predicate: &&ActivePredicate| -> Result<Method, Stop> {
         let is_changed = predicate.module.imports().iter().any(|import| changed.contains(import));
         if !is_changed || evaluation.has_fault_of(predicate) {
-            return Method::Unchanged;
+            return Ok(Method::Unchanged);
         }
         if predicate.module.is_cluster_wide() {
-            return Method::RowByRow;
+            return Ok(Method::RowByRow);
         }
         let rows = || Batch::Rows(nominated.iter().map(|nominated| nominated.row).collect());
         let context = together.get_or_insert_with(|| Arc::new(with_pods(context, nominated, rows())));
-        Method::AllRows(match predicate.module.filter(Arc::clone(context) as _, context.rows()) {
-            Ok(verdict) => verdict,
-            Err(fault) => evaluation.fail(predicate, fault, nominated.len()),
-        })
+        Ok(Method::AllRows(
+            match predicate.module.filter(Arc::clone(context) as _, context.rows(), context.deadline()) {
+                Ok(verdict) => verdict,
+                Err(fault) => evaluation.fail(predicate, fault, nominated.len())?,
+            },
+        ))
     };
     predicates.iter().map(&mut method).collect()
 }

@@ -4,6 +4,7 @@
 //! kube-scheduler's dry run: the pod must fit both with and without them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 
@@ -22,6 +23,8 @@ pub struct Preemption {
     pub pod: PodRef,
     /// The candidate nodes, in any order. Each is evaluated alone.
     pub candidates: Vec<Candidate>,
+    /// When the request ends, as in [`Query::deadline`](crate::Query::deadline).
+    pub deadline: Option<Instant>,
 }
 
 /// A candidate node and its victims.
@@ -66,6 +69,7 @@ impl Engine {
     ///
     /// [`Error::UnknownPod`] or [`Error::UnknownNode`] where the pod or a node is not in the cache. [`OverlayError::Unsettled`]
     /// where the cache has a newer state of a victim than the newest snapshot: try again after the next publication.
+    /// [`Error::DeadlineExceeded`] where the query's deadline passes first.
     pub fn preempt(&self, query: &Preemption) -> Result<PreemptionAnswer, Error> {
         self.preempt_on(&self.snapshot(), query)
     }
@@ -84,13 +88,19 @@ impl Engine {
         let nodes = query.candidates.iter().map(|candidate| self.node(snapshot, candidate));
         let nodes: Vec<Node> = nodes.collect::<Result<_, Error>>()?;
         let try_all = |store: Option<&Store>| {
-            let mut dry_run = PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone());
-            let fits = nodes.iter().map(|node| dry_run.first_fit(node.row, &node.victims, node.start)).collect();
-            (fits, dry_run.into_faults())
+            let mut dry_run = PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone(), query.deadline);
+            let mut fits: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
+            for node in &nodes {
+                fits.push(dry_run.first_fit(node.row, &node.victims, node.start));
+                if query.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    return Err(Error::DeadlineExceeded);
+                }
+            }
+            Ok((fits, dry_run.into_faults()))
         };
-        let (indices, faults): (Vec<Option<usize>>, _) = try_all((self.reuse != Reuse::Off).then_some(&running.store));
+        let (indices, faults) = try_all((self.reuse != Reuse::Off).then_some(&running.store))?;
         if self.reuse == Reuse::Verified {
-            let (fresh, fresh_faults) = try_all(None);
+            let (fresh, fresh_faults) = try_all(None)?;
             if faults.is_empty() && fresh_faults.is_empty() && indices != fresh {
                 let difference = format!("indices of the last victim: cached {indices:?}, fresh {fresh:?}");
                 return Err(self.mismatch(subject.name, difference));

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use nodesift_cache::Row;
 use nodesift_sandbox::fault::Fault;
 
-use super::nominated::{BudgetExhausted, NominatedRow};
+use super::nominated::NominatedRow;
 use super::partial_verdict::PartialVerdict;
 use crate::PodEvaluation;
 use crate::answer::FaultReport;
+use crate::evaluate::Stop;
 use crate::evaluate::conjunction::Conjunction;
 use crate::evaluate::evaluation::{Evaluation, verdict_on_fault};
 use crate::evaluate::evaluator::{Evaluator, call, of_cached, of_predicate};
@@ -30,25 +31,25 @@ use crate::reuse::Lineage;
 ///
 /// # Errors
 ///
-/// Those of `with_nominated`.
+/// Those of `with_nominated`, and [`Stop::Deadline`].
 pub(crate) fn evaluate(
     evaluator: Evaluator<'_>,
     sample: &Sample,
     context: &Arc<Context>,
     nominated: &[NominatedRow],
-    mut with_nominated: impl FnMut(Evaluation, &[NominatedRow]) -> Result<Evaluation, BudgetExhausted>,
-) -> Result<PodEvaluation, BudgetExhausted> {
+    mut with_nominated: impl FnMut(Evaluation, &[NominatedRow]) -> Result<Evaluation, Stop>,
+) -> Result<PodEvaluation, Stop> {
     let order = Order::of(sample, context.snapshot().node_count());
     let limit = sample.limit.get();
     if limit >= order.nodes {
-        let evaluation = with_nominated(evaluator.evaluate(context), nominated)?;
+        let evaluation = with_nominated(evaluator.evaluate(context)?, nominated)?;
         return Ok(PodEvaluation { evaluation, context: Arc::clone(context), next: Some(order.row(0)) });
     }
     if nominated.is_empty() {
-        let (evaluation, places) = SampledRun::start(evaluator, context).evaluate(&order, sample);
+        let (evaluation, places) = SampledRun::start(evaluator, context)?.evaluate(&order, sample)?;
         return Ok(order.evaluated(evaluation, context, places));
     }
-    let (mut evaluation, mut remaining) = (evaluator.evaluate(context), nominated.to_vec());
+    let (mut evaluation, mut remaining) = (evaluator.evaluate(context)?, nominated.to_vec());
     let places = loop {
         let places = order.places_until(evaluation.conjunction.feasible(), limit);
         let (reached, beyond): (Vec<NominatedRow>, Vec<NominatedRow>) =
@@ -141,45 +142,45 @@ struct SampledRun<'a> {
 
 impl<'a> SampledRun<'a> {
     /// Collects the verdicts that are known for every row.
-    fn start(evaluator: Evaluator<'a>, context: &Arc<Context>) -> Self {
+    fn start(evaluator: Evaluator<'a>, context: &Arc<Context>) -> Result<Self, Stop> {
         let predicates: Vec<_> = evaluator.predicates().collect();
         let progress = Vec::with_capacity(predicates.len());
         let mut run = Self { evaluator, context: Arc::clone(context), predicates, progress, faults: Vec::new() };
         for at in 0..run.predicates.len() {
-            let progress = run.known(at);
+            let progress = run.known(at)?;
             run.progress.push(progress);
         }
-        run
+        Ok(run)
     }
 
     /// Evaluates until enough rows fit. Returns the evaluation and its number of places.
-    fn evaluate(mut self, order: &Order, sample: &Sample) -> (Evaluation, usize) {
+    fn evaluate(mut self, order: &Order, sample: &Sample) -> Result<(Evaluation, usize), Stop> {
         let (places, conjunction) = match self.full_conjunction(order.nodes) {
             Some(full) => {
                 let places = order.places_until(full.feasible(), sample.limit.get());
                 (places, if places == order.nodes { full } else { Arc::new(full.over(&order.first(places))) })
             }
             None => {
-                let places = self.evaluate_ranges(order, sample);
+                let places = self.evaluate_ranges(order, sample)?;
                 let rows = Batch::Rows(order.first(places));
                 (places, Arc::new(Conjunction::new(self.take_verdicts(places), &rows, order.nodes)))
             }
         };
-        (Evaluation::new(conjunction, self.faults), places)
+        Ok((Evaluation::new(conjunction, self.faults), places))
     }
 
-    fn known(&mut self, at: usize) -> Progress {
+    fn known(&mut self, at: usize) -> Result<Progress, Stop> {
         let unknown = || Progress::Partial(PartialVerdict::default());
-        let Some((place, predicate)) = self.predicates.get(at).copied() else { return unknown() };
+        let Some((place, predicate)) = self.predicates.get(at).copied() else { return Ok(unknown()) };
         if predicate.module.is_cluster_wide() {
             return self.over_all_rows(place, predicate);
         }
         let cached = self.evaluator.store().and_then(|store| store.cached(place, predicate, &self.context));
-        cached.map_or_else(unknown, |cached| Progress::AllRows(of_cached(predicate, &cached), cached.lineage()))
+        Ok(cached.map_or_else(unknown, |cached| Progress::AllRows(of_cached(predicate, &cached), cached.lineage())))
     }
 
     /// Evaluates a predicate over every row.
-    fn over_all_rows(&mut self, place: usize, predicate: &ActivePredicate) -> Progress {
+    fn over_all_rows(&mut self, place: usize, predicate: &ActivePredicate) -> Result<Progress, Stop> {
         let evaluated = match self.evaluator.store() {
             Some(store) => {
                 let cached = store.verdict(place, predicate, &self.context);
@@ -188,16 +189,16 @@ impl<'a> SampledRun<'a> {
             None => call(predicate, &self.context, &mut None).map(|verdict| (verdict, Lineage::NONE)),
         };
         match evaluated {
-            Ok((verdict, lineage)) => Progress::AllRows(verdict, lineage),
+            Ok((verdict, lineage)) => Ok(Progress::AllRows(verdict, lineage)),
             Err(fault) => self.failed(predicate, fault),
         }
     }
 
     /// Applies the failure policy to every row: a predicate whose call fails for some rows has failed for the pod.
-    fn failed(&mut self, predicate: &ActivePredicate, fault: Fault) -> Progress {
-        let (verdict, effect) = verdict_on_fault(predicate, &fault, self.context.rows() as usize);
+    fn failed(&mut self, predicate: &ActivePredicate, fault: Fault) -> Result<Progress, Stop> {
+        let (verdict, effect) = verdict_on_fault(predicate, &fault, self.context.rows() as usize)?;
         self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-        Progress::AllRows(of_predicate(predicate, verdict, Scope::AllRows), Lineage::NONE)
+        Ok(Progress::AllRows(of_predicate(predicate, verdict, Scope::AllRows), Lineage::NONE))
     }
 
     /// The conjunction over every row; `None` where a verdict is not known for every row.
@@ -215,7 +216,7 @@ impl<'a> SampledRun<'a> {
     }
 
     /// Evaluates ranges until enough rows fit. Returns the number of places up to the row that reaches the limit.
-    fn evaluate_ranges(&mut self, order: &Order, sample: &Sample) -> usize {
+    fn evaluate_ranges(&mut self, order: &Order, sample: &Sample) -> Result<usize, Stop> {
         let limit = sample.limit.get();
         let mut step = sample.step.max(limit);
         let (mut evaluated, mut counted, mut fitting) = (0, 0, 0);
@@ -223,7 +224,7 @@ impl<'a> SampledRun<'a> {
             // A range does not wrap around, so its rows are sorted.
             let to_last = order.nodes - order.row(evaluated).index();
             let end = (evaluated + step.min(to_last)).min(order.nodes);
-            if self.evaluate_range(order.rows(evaluated..end)) {
+            if self.evaluate_range(order.rows(evaluated..end))? {
                 // Rows that fitted before may be rejected now: count again.
                 (counted, fitting) = (0, 0);
             }
@@ -231,17 +232,17 @@ impl<'a> SampledRun<'a> {
             for place in counted..evaluated {
                 fitting += usize::from(self.fits(place, order.row(place)));
                 if fitting == limit {
-                    return place + 1;
+                    return Ok(place + 1);
                 }
             }
             counted = evaluated;
             step *= 2;
         }
-        order.nodes
+        Ok(order.nodes)
     }
 
     /// Evaluates the next rows. Returns whether the verdict over earlier rows has changed.
-    fn evaluate_range(&mut self, rows: Arc<[Row]>) -> bool {
+    fn evaluate_range(&mut self, rows: Arc<[Row]>) -> Result<bool, Stop> {
         let range = Arc::new(self.context.over(Batch::Rows(rows)));
         let mut has_changed = false;
         for at in 0..self.predicates.len() {
@@ -250,15 +251,15 @@ impl<'a> SampledRun<'a> {
             let replacement = match call(predicate, &range, &mut None) {
                 Ok(verdict) if partial.append(&verdict.verdict, range.rows() as usize) => continue,
                 // The verdicts over the two ranges do not combine.
-                Ok(_) => self.over_all_rows(place, predicate),
-                Err(fault) => self.failed(predicate, fault),
+                Ok(_) => self.over_all_rows(place, predicate)?,
+                Err(fault) => self.failed(predicate, fault)?,
             };
             has_changed = true;
             if let Some(progress) = self.progress.get_mut(at) {
                 *progress = replacement;
             }
         }
-        has_changed
+        Ok(has_changed)
     }
 
     /// Whether no predicate rejects the row at a place.

@@ -49,7 +49,7 @@ impl FullNode {
     fn question(&self, template: &Template, start: usize) -> Preemption {
         let pod = PodRef::Uid(template.uids().first().cloned().unwrap_or_default());
         let candidate = Candidate { node: self.node.clone(), victims: self.victims.clone(), start };
-        Preemption { pod, candidates: vec![candidate] }
+        Preemption { pod, candidates: vec![candidate], deadline: None }
     }
 
     /// The median time of the dry run, and its answer.

@@ -185,7 +185,7 @@ impl World {
             Some((at, mut pending)) => PodRef::Uid(pending.swap_remove(at % pending.len())),
             None => PodRef::Whole(Box::new(whole.clone())),
         };
-        Query { pods: vec![pod], nodes, phase, depth }
+        Query { pods: vec![pod], nodes, phase, depth, deadline: None }
     }
 }
 

@@ -155,6 +155,7 @@ fn evaluate(engine: &Engine, body: &[u8]) -> Result<Vec<u8>, Error> {
         nodes: Nodes::Named(known.iter().map(|candidate| candidate.name.to_owned()).collect()),
         phase: Phase::Allocate,
         depth: Depth::FirstFailure,
+        deadline: None,
     };
     let answer = engine.answer_on(&snapshot, &question)?;
     let pod = answer.pods.first().ok_or(Error::Internal)?;

@@ -58,7 +58,10 @@ impl Call for Preempt {
         let budget_violations =
             plans.iter().map(|plan| (plan.candidate.node.clone(), plan.budget_violations)).collect();
         let candidates = plans.into_iter().map(|plan| plan.candidate).collect();
-        Ok(Parsed { query: Preemption { pod: PodRef::Whole(Box::new(pod)), candidates }, budget_violations })
+        Ok(Parsed {
+            query: Preemption { pod: PodRef::Whole(Box::new(pod)), candidates, deadline: None },
+            budget_violations,
+        })
     }
 
     fn answer(engine: &Engine, _: &Staleness, parsed: &mut Parsed) -> Result<Vec<u8>, Error> {

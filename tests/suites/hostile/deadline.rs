@@ -1,0 +1,160 @@
+//! The deadline of a request over many predicates, each of which keeps within its own budget.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cpu_time::ThreadTime;
+use nodesift_cache as cache;
+use nodesift_cache::metadata;
+use nodesift_engine::{
+    ActivePolicy, ActivePredicate, Candidate, Depth, Engine, Error, Nodes, OnError, Phase, Phases, PodRef, Preemption,
+    Query, Reuse,
+};
+use nodesift_sandbox::fault::FaultKind;
+use nodesift_sandbox::limits::FILTER_TIME_MIN;
+use nodesift_sandbox::{Module, Runtime};
+use nodesift_tests::guest::Guest;
+use nodesift_tests::timeout;
+use serde_json::json;
+
+use crate::arena::{OVERRUN, call, default_grants, facts, grants, load, median};
+
+/// Predicates of the policy.
+const PREDICATES: usize = 32;
+
+/// Runs per median.
+const RUNS: usize = 9;
+
+/// The deadline of the requests here.
+const DEADLINE: Duration = Duration::from_millis(50);
+
+/// A predicate that fits every node, after so many rounds of a loop.
+fn rounds(rounds: u64) -> Guest {
+    Guest::healthy().definitions("(global $round (mut i64) (i64.const 0))").filter(format!(
+        "(global.set $round (i64.const {rounds}))
+         (loop $work
+           (global.set $round (i64.sub (global.get $round) (i64.const 1)))
+           (br_if $work (i64.ne (global.get $round) (i64.const 0))))
+         (call $fits_all)"
+    ))
+}
+
+/// A predicate that takes most of the budget of a call, on this machine.
+fn slow_but_within_its_budget() -> Guest {
+    const SAMPLE: u64 = 10_000_000;
+    let sample = load(&rounds(SAMPLE).component(), grants());
+    let times = (0..RUNS).map(|_| {
+        let start = ThreadTime::now();
+        assert!(call(&sample).is_ok());
+        start.elapsed()
+    });
+    let sample = median(times.collect()).as_nanos().max(1);
+    let wanted = FILTER_TIME_MIN.as_nanos() * 7 / 10;
+    rounds(u64::try_from(u128::from(SAMPLE) * wanted / sample).unwrap())
+}
+
+/// An engine over two nodes whose policy has the same predicate many times.
+fn engine(guest: &Guest, on_error: OnError) -> Engine {
+    let (mut writer, reader) = cache::new();
+    for name in ["a", "b"] {
+        let node = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+        writer.apply_node(&metadata::node(&node));
+    }
+    writer.publish();
+    let runtime = Runtime::start(None).unwrap();
+    let component = guest.component();
+    let predicate = |number: usize| ActivePredicate {
+        name: Arc::from(format!("Slow{number}")),
+        phases: Phases::ALL,
+        on_error,
+        module: runtime.load(&component, default_grants()).unwrap(),
+    };
+    let policy = ActivePolicy {
+        generation: 1,
+        scheduler_names: Vec::new(),
+        predicates: (0..PREDICATES).map(predicate).collect(),
+        annotation_keys: Vec::new(),
+    };
+    Engine::new(reader, policy, runtime)
+}
+
+fn pod() -> PodRef {
+    PodRef::Whole(serde_json::from_value(json!({"metadata": {"name": "p", "namespace": "default"}})).unwrap())
+}
+
+fn query(deadline: Option<Instant>, depth: Depth) -> Query {
+    Query { pods: vec![pod()], nodes: Nodes::All, phase: Phase::Allocate, depth, deadline }
+}
+
+/// Asserts that the request ends at its deadline and has no answer, in the median of some runs.
+fn ends_at_its_deadline(ask: impl Fn(Option<Instant>) -> Result<(), Error>) {
+    let times = (0..RUNS).map(|_| {
+        let start = Instant::now();
+        let outcome = ask(Some(start + DEADLINE));
+        let time = start.elapsed();
+        assert!(matches!(outcome, Err(Error::DeadlineExceeded)), "{outcome:?}");
+        time
+    });
+    let median = median(times.collect());
+    println!("{PREDICATES} predicates, a deadline of {DEADLINE:?}: over after {median:?}");
+    assert!(median >= DEADLINE, "given up too early: {median:?}");
+    assert!(median < DEADLINE + timeout::scaled(OVERRUN), "{median:?}");
+}
+
+#[test]
+fn h28_the_deadline_of_a_request_ends_predicates_that_are_each_within_their_budget() {
+    let engine = engine_without_reuse(&slow_but_within_its_budget(), OnError::Reject);
+    // Without a deadline all of them run, which takes far longer.
+    let start = Instant::now();
+    let answer = engine.answer(&query(None, Depth::Each)).unwrap();
+    assert!(start.elapsed() > 2 * DEADLINE, "{:?}", start.elapsed());
+    println!(
+        "without a deadline: {:?}, {} faults",
+        start.elapsed(),
+        answer.pods.iter().map(|pod| pod.faults.len()).sum::<usize>()
+    );
+    for depth in [Depth::FirstFailure, Depth::Each] {
+        ends_at_its_deadline(|deadline| engine.answer(&query(deadline, depth)).map(drop));
+    }
+}
+
+/// The same without cached verdicts: those of the first predicates would be cached, so that the query would soon be answered.
+fn engine_without_reuse(guest: &Guest, on_error: OnError) -> Engine {
+    engine(guest, on_error).reusing(Reuse::Off)
+}
+
+#[test]
+fn h28_a_deadline_is_no_fault_that_a_failure_policy_could_turn_into_a_yes() {
+    let engine =
+        engine_without_reuse(&Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)"), OnError::Ignore);
+    ends_at_its_deadline(|deadline| engine.answer(&query(deadline, Depth::FirstFailure)).map(drop));
+    ends_at_its_deadline(|deadline| {
+        let candidates = vec![Candidate { node: "a".to_owned(), victims: vec!["gone".to_owned()], start: 0 }];
+        engine.preempt(&Preemption { pod: pod(), candidates, deadline }).map(drop)
+    });
+}
+
+#[test]
+fn a_request_that_is_over_calls_no_predicate_and_one_with_time_left_is_answered() {
+    let engine = engine(&Guest::healthy(), OnError::Reject);
+    let over = engine.answer(&query(Some(Instant::now()), Depth::FirstFailure));
+    assert!(matches!(over, Err(Error::DeadlineExceeded)), "{over:?}");
+    let later = Instant::now() + timeout::limit();
+    let answer = engine.answer(&query(Some(later), Depth::FirstFailure)).unwrap();
+    assert_eq!(answer.pods.first().unwrap().feasible.len(), 1);
+}
+
+#[test]
+fn a_call_ends_at_the_deadline_of_its_request_if_that_comes_before_its_own() {
+    let module: Module =
+        load(&Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)").component(), grants());
+    let facts = facts(1);
+    let times = (0..RUNS).map(|_| {
+        let start = Instant::now();
+        let outcome = module.filter(Arc::clone(&facts), 1, Some(start + DEADLINE));
+        assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::RequestDeadline));
+        start.elapsed()
+    });
+    let median = median(times.collect());
+    assert!((DEADLINE..DEADLINE + timeout::scaled(OVERRUN)).contains(&median), "{median:?}");
+}
