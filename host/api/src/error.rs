@@ -112,6 +112,24 @@ pub enum Error {
     /// The pod cannot be assumed on the node of the request.
     #[error(transparent)]
     Assume(#[from] AssumeError),
+    /// `Assume` with `check`: a predicate rejects the node.
+    #[error("pod {pod} does not fit node {node:?}: {why}")]
+    DoesNotFit {
+        /// `namespace/name`.
+        pod: String,
+        /// The node of the request.
+        node: String,
+        /// The predicate, its code and its reasons.
+        why: String,
+    },
+    /// `Assume` with `if_generation`: the cache has changed.
+    #[error("the cache is at generation {found}, and if_generation is {wanted}: decide again from a newer answer")]
+    GenerationChanged {
+        /// As in the request.
+        wanted: u64,
+        /// That of the newest snapshot.
+        found: u64,
+    },
     /// No evaluation slot became free in time, or the queue for one is full.
     #[error("more requests than can be answered within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
     Overloaded,
@@ -165,12 +183,13 @@ impl Error {
             Self::NotAcceptable { .. } => (Code::InvalidArgument, StatusCode::NOT_ACCEPTABLE),
             Self::NotReady { .. } | Self::Stale { .. } => (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
             Self::NotSeen { .. } => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
-            Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. }) => {
+            Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. }) | Self::DoesNotFit { .. } => {
                 (Code::FailedPrecondition, StatusCode::CONFLICT)
             }
-            Self::Assume(AssumeError::UnknownPod { .. } | AssumeError::UnknownNode { .. }) => {
-                (Code::NotFound, StatusCode::NOT_FOUND)
-            }
+            Self::GenerationChanged { .. } => (Code::Aborted, StatusCode::CONFLICT),
+            Self::Assume(
+                AssumeError::UnknownPod { .. } | AssumeError::UnknownNode { .. } | AssumeError::Gone { .. },
+            ) => (Code::NotFound, StatusCode::NOT_FOUND),
             Self::Overloaded | Self::TooMany { .. } | Self::Assume(AssumeError::Full) => {
                 (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
             }

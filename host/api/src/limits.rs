@@ -164,6 +164,10 @@ pub const ASSUME_TTL: Duration = Duration::from_secs(30);
 /// The longest time for which a pod can be assumed: a binding that takes longer has failed.
 pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
 
+/// Time for the evaluation of an `Assume` with `check`: one pod on one node, which takes a millisecond. It may be made under the
+/// lock of the cache's writer, and watch events and all other placements wait for that.
+pub const CHECK_TIME: Duration = Duration::from_millis(500);
+
 /// Interval at which expired assumptions are ended.
 pub const ASSUME_TICK: Duration = Duration::from_millis(200);
 

@@ -150,7 +150,7 @@ fn what_cannot_be_assumed_is_refused_with_its_reason() {
     assert_eq!(feasible(&sidecar, "uid-second"), ["n1", "n2"], "failed calls change nothing");
 
     let status = grpc(&sidecar.unix(), |mut client| async move {
-        let request = AssumeRequest { pod: Some(by_uid("uid-bound")), node: "n2".into(), ttl_ms: None };
+        let request = AssumeRequest { pod: Some(by_uid("uid-bound")), node: "n2".into(), ..AssumeRequest::default() };
         client.assume(request).await.unwrap_err()
     });
     assert_eq!(status.code(), tonic::Code::FailedPrecondition, "{status}");
@@ -188,6 +188,76 @@ fn an_assumption_that_is_not_confirmed_expires() {
     assert_eq!(state["nodes"][0]["allocations"][1]["assumed"], true, "the other has an hour: {state}");
     let is_logged = || sidecar.output().contains("assumptions expired: no event has confirmed them").then_some(());
     timeout::until(is_logged).expect("the expiry is logged");
+}
+
+#[test]
+fn a_conditional_assume_is_refused_where_its_condition_fails() {
+    let (sidecar, _folder) = two_nodes(&[]);
+    let request = |uid: &str, check: bool, generation: Option<&str>| {
+        let mut request = json!({"pod": {"uid": uid}, "node": "n1", "check": check});
+        if let Some(generation) = generation {
+            request["ifGeneration"] = json!(generation);
+        }
+        request
+    };
+    let version = ask(&sidecar.unix(), "/v1/filter", &json!({"pods": [{"uid": "uid-first"}]}))["version"].clone();
+    let generation = version["generation"].as_str().unwrap();
+    let assumed = ask(&sidecar.unix(), "/v1/assume", &request("uid-first", true, Some(generation)));
+    assert_eq!(assumed["placed"], "PLACED_ASSUMED");
+    let (status, text) = refusal(&sidecar, &request("uid-second", false, Some(generation)));
+    assert!(status == 409 && text.starts_with("ABORTED: the cache is at generation "), "{status} {text}");
+    let (status, text) = refusal(&sidecar, &request("uid-second", true, None));
+    let expected = "FAILED_PRECONDITION: pod ns/second does not fit node \"n1\": NodeResourcesFit (Unschedulable";
+    assert!(status == 409 && text.starts_with(expected) && text.ends_with(": Insufficient cpu"), "{status} {text}");
+    let (status, text) = grpc(&sidecar.unix(), |mut client| async move {
+        let request = AssumeRequest {
+            pod: Some(by_uid("uid-second")),
+            node: "n1".into(),
+            check: true,
+            ..AssumeRequest::default()
+        };
+        let status = client.assume(request).await.unwrap_err();
+        (status.code(), status.message().to_owned())
+    });
+    assert!(status == tonic::Code::FailedPrecondition && text.contains("Insufficient cpu"), "{status} {text}");
+    assert_eq!(feasible(&sidecar, "uid-second"), ["n2"], "a refusal changes nothing");
+}
+
+#[test]
+fn cores_that_race_for_the_last_room_over_the_socket_never_both_get_it() {
+    const RACES: usize = 100;
+    let mut objects = vec![node("n1", "1")];
+    objects.extend((0..CORES).map(|core| pod(&format!("p{core}"), "600m", &json!({}))));
+    let (sidecar, _folder) = serving(&objects, &[]);
+    let winners = grpc(&sidecar.unix(), |client| async move {
+        let mut winners = Vec::new();
+        for _ in 0..RACES {
+            let calls = (0..CORES).map(|core| {
+                let mut client = client.clone();
+                async move {
+                    let pod = by_uid(&format!("uid-p{core}"));
+                    let request =
+                        AssumeRequest { pod: Some(pod), node: "n1".into(), check: true, ..Default::default() };
+                    loop {
+                        match client.assume(request.clone()).await {
+                            Ok(assumed) => return Some(assumed.into_inner().uid),
+                            // On a busy machine no slot may become free, or a predicate exceeds its deadline.
+                            Err(status) if status.code() == tonic::Code::ResourceExhausted => {}
+                            Err(status) if status.message().contains("Insufficient cpu") => return None,
+                            Err(status) => assert!(status.message().contains("Deadline"), "{status}"),
+                        }
+                    }
+                }
+            });
+            let won: Vec<String> = futures_util::future::join_all(calls).await.into_iter().flatten().collect();
+            for uid in &won {
+                client.clone().forget(ForgetRequest { pod: Some(by_uid(uid)) }).await.unwrap();
+            }
+            winners.push(won.len());
+        }
+        winners
+    });
+    assert_eq!(winners, [1; RACES]);
 }
 
 fn by_uid(uid: &str) -> Pod {
@@ -234,8 +304,12 @@ fn the_next_request_sees_each_assumption_under_concurrent_load() {
                     (format!("n{core}"), format!("uid-placed-{core}"), format!("uid-asked-{core}"));
                 let mut generation = 0;
                 for round in 0..loops / CORES {
-                    let request =
-                        AssumeRequest { pod: Some(by_uid(&placed)), node: node.clone(), ttl_ms: Some(600_000) };
+                    let request = AssumeRequest {
+                        pod: Some(by_uid(&placed)),
+                        node: node.clone(),
+                        ttl_ms: Some(600_000),
+                        ..AssumeRequest::default()
+                    };
                     let assumed = client.assume(request).await.unwrap().into_inner();
                     assert_eq!(assumed.placed(), Placed::Assumed);
                     assert!(assumed.version.as_ref().unwrap().generation > generation);

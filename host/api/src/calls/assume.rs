@@ -1,5 +1,8 @@
 //! `Assume` and `Forget`: decisions of a core → the cache's writer, published before the call returns; and [`expire`], which ends
 //! assumptions that no event has confirmed in time.
+//!
+//! A conditional `Assume` is decided and carried out under one lock of the writer, so of two cores that take the last room of a
+//! node one is refused. Start at [`Service::assume`].
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -12,36 +15,52 @@ use super::request::{TERMINATED, pod_ref};
 use super::response;
 use crate::{Error, Service, limits};
 use nodesift_cache::metadata::{self, PodRecord};
-use nodesift_cache::{AssumeError, Placed, Writer};
-use nodesift_engine::PodRef;
+use nodesift_cache::{AssumeError, Generation, Placed, Plan, Writer};
+use nodesift_engine::{Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
 use nodesift_object::Pod;
 
+/// An `Assume` request, checked.
+struct Request {
+    pod: PodRef,
+    /// The cache's record of a pod that is given whole.
+    whole: Option<PodRecord>,
+    node: String,
+    ttl: Duration,
+    if_generation: Option<u64>,
+    check: bool,
+}
+
+/// The state for which a pod was found to fit: of the cache, and of the policy.
+type FitsAt = (Generation, u64);
+
 impl Service {
-    /// Answers `Assume`. Takes the cache's lock: not for an I/O thread.
-    pub(crate) fn assume_now(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
-        let until = Instant::now() + self.ttl(request.ttl_ms)?;
-        if request.node.is_empty() {
-            return Err(Error::invalid("node", "is empty"));
+    /// Answers `Assume`. With `check` it evaluates, which takes an evaluation slot; without, it needs none.
+    pub(crate) async fn assume(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
+        if request.check {
+            let service = self.clone();
+            return self.evaluate(move |_| service.assume_now(request)).await;
         }
-        let pod = pod_ref("pod", request.pod.unwrap_or_default())?;
-        let whole = match &pod {
-            PodRef::Whole(pod) => Some(self.record(pod, &request.node)?),
-            PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Known(_) => None,
-        };
+        self.write(move |service| service.assume_now(request)).await
+    }
+
+    /// As [`Self::assume`], on this thread. Takes the cache's lock: not for an I/O thread.
+    fn assume_now(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
+        let request = self.request(request)?;
+        let until = Instant::now() + request.ttl;
+        // Evaluated without the lock first: refusals, columns that have to be built and slow predicates keep nobody waiting.
+        // Under the lock only what has changed meanwhile is evaluated again.
+        let fits_at = if request.check { self.evaluate_unlocked(&request)? } else { None };
+
         let mut writer = self.writer().lock();
-        let (uid, placed) = match whole {
-            Some(record) => {
-                let uid = Arc::clone(&record.uid);
-                (uid, writer.assume_whole(&record, &request.node, until)?)
+        let plan = self.plan(&mut writer, &request)?;
+        if request.check && takes_room(&plan) {
+            let state = (self.reader().snapshot().generation(), self.engine().policy().generation);
+            if fits_at != Some(state) {
+                self.evaluate_plan(&plan)?;
             }
-            None => {
-                let uid = self.uid(&pod).ok_or_else(|| AssumeError::UnknownPod { pod: shown(&pod) })?;
-                let placed = writer.assume(&uid, &request.node, until)?;
-                (uid, placed)
-            }
-        };
+        }
+        let placed = writer.carry_out(&plan, until);
         let version = self.publish(&mut writer);
-        let pod = self.reader().pods().by_uid(&uid).map_or_else(|| shown(&pod), |pod| name(&pod));
         drop(writer);
         let placed = match placed {
             Placed::Assumed => v1::Placed::Assumed,
@@ -49,7 +68,85 @@ impl Service {
             Placed::Moved => v1::Placed::Moved,
             Placed::AlreadyBound => v1::Placed::AlreadyBound,
         };
-        Ok(v1::AssumeResponse { version: Some(version), pod, uid: uid.to_string(), placed: placed.into() })
+        let (pod, uid) = (name(&plan.pod), plan.pod.uid.to_string());
+        Ok(v1::AssumeResponse { version: Some(version), pod, uid, placed: placed.into() })
+    }
+
+    fn request(&self, request: v1::AssumeRequest) -> Result<Request, Error> {
+        let v1::AssumeRequest { pod, node, ttl_ms, if_generation, check } = request;
+        let ttl = self.ttl(ttl_ms)?;
+        if node.is_empty() {
+            return Err(Error::invalid("node", "is empty"));
+        }
+        let pod = pod_ref("pod", pod.unwrap_or_default())?;
+        let whole = match &pod {
+            PodRef::Whole(pod) => Some(self.record(pod, &node)?),
+            PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Known(_) => None,
+        };
+        Ok(Request { pod, whole, node, ttl, if_generation, check })
+    }
+
+    /// What the request would do, where its `if_generation` holds.
+    fn plan(&self, writer: &mut Writer, request: &Request) -> Result<Plan, Error> {
+        if request.if_generation.is_some() || request.check {
+            // Everybody publishes before unlocking, except where that has failed.
+            writer.publish();
+        }
+        let found = self.reader().snapshot().generation().0;
+        if let Some(wanted) = request.if_generation
+            && wanted != found
+        {
+            return Err(Error::GenerationChanged { wanted, found });
+        }
+        let plan = match &request.whole {
+            Some(record) => writer.plan_whole(record, &request.node)?,
+            None => {
+                let unknown = || AssumeError::UnknownPod { pod: shown(&request.pod) };
+                writer.plan(&self.uid(&request.pod).ok_or_else(unknown)?, &request.node)?
+            }
+        };
+        Ok(plan)
+    }
+
+    /// Evaluates without the lock. None where there is nothing to evaluate, or the state is not settled.
+    fn evaluate_unlocked(&self, request: &Request) -> Result<Option<FitsAt>, Error> {
+        let (plan, planned_at) = {
+            let mut writer = self.writer().lock();
+            (self.plan(&mut writer, request)?, self.reader().snapshot().generation())
+        };
+        if !takes_room(&plan) {
+            return Ok(None);
+        }
+        match self.evaluate_plan(&plan) {
+            // On a later snapshot the pod may be another than the one of the plan.
+            Ok(state) => Ok(Some(state).filter(|(generation, _)| *generation == planned_at)),
+            Err(error) if error.is_unsettled() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Evaluates the pod of a plan on its node, as if it were pending.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DoesNotFit`], and those of the engine.
+    fn evaluate_plan(&self, plan: &Plan) -> Result<FitsAt, Error> {
+        let moves = plan.placed == Placed::Moved;
+        let removed = moves.then(|| PodRef::Uid(plan.pod.uid.to_string())).into_iter().collect();
+        let snapshot = self.engine().overlay_snapshot(&OverlaySpec { removed, ..OverlaySpec::default() })?;
+        let query = Query {
+            pods: vec![PodRef::Known(Arc::clone(&plan.pod))],
+            nodes: Nodes::Named(vec![plan.node.to_string()]),
+            phase: Phase::Allocate,
+            depth: Depth::FirstFailure,
+            deadline: Some(Instant::now() + limits::CHECK_TIME),
+        };
+        let answer = self.engine().answer_on(&snapshot, &query)?;
+        match answer.pods.first() {
+            Some(pod) if pod.feasible.is_empty() => Err(does_not_fit(pod, &plan.node)),
+            Some(_) => Ok((snapshot.generation(), answer.policy_generation)),
+            None => Err(Error::Internal),
+        }
     }
 
     /// Answers `Forget`. Takes the cache's lock: not for an I/O thread.
@@ -107,6 +204,19 @@ impl Service {
     }
 }
 
+/// Whether the pod counts on the node only once the plan is carried out. Where it counts there already, nothing is taken.
+fn takes_room(plan: &Plan) -> bool {
+    matches!(plan.placed, Placed::Assumed | Placed::Moved)
+}
+
+fn does_not_fit(pod: &PodAnswer, node: &str) -> Error {
+    let why = match pod.failures.first() {
+        Some(failure) => format!("{} ({}): {}", failure.predicate, failure.code.name(), failure.reasons.join(", ")),
+        None => "no reason given".to_owned(),
+    };
+    Error::DoesNotFit { pod: pod.pod.clone(), node: node.to_owned(), why }
+}
+
 fn shown(pod: &PodRef) -> String {
     match pod {
         PodRef::Uid(uid) => uid.clone(),
@@ -143,3 +253,6 @@ pub async fn expire(writer: Weak<Mutex<Writer>>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

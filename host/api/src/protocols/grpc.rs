@@ -120,8 +120,7 @@ impl Nodesift for Calls {
     }
 
     async fn assume(&self, request: Request<AssumeRequest>) -> Result<Response<AssumeResponse>, Status> {
-        let request = Dispatched::mark(request);
-        Ok(Response::new(self.service.write(move |service| service.assume_now(request)).await?))
+        Ok(Response::new(self.service.assume(Dispatched::mark(request)).await?))
     }
 
     async fn forget(&self, request: Request<ForgetRequest>) -> Result<Response<ForgetResponse>, Status> {

@@ -51,6 +51,12 @@ pub enum AssumeError {
         /// Of the pod in the cache.
         uid: Arc<str>,
     },
+    /// The watch has shown that the pod was deleted, or has ended.
+    #[error("pod {pod} was deleted or has ended: there is nothing to assume")]
+    Gone {
+        /// `namespace/name`, or the UID where it was named by that.
+        pod: String,
+    },
     /// As many pods are assumed as may be.
     #[error("{ASSUMED_PODS} pods are assumed already: bind or forget some, or let them expire")]
     Full,
@@ -67,6 +73,19 @@ pub enum Placed {
     Moved,
     /// The watch has shown it there already: nothing to assume.
     AlreadyBound,
+}
+
+/// What assuming a pod on a node would do. It is out of date once the writer has changed anything.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The pod, as if it were on no node.
+    pub pod: Arc<PodRecord>,
+    /// The node.
+    pub node: Arc<str>,
+    /// The outcome.
+    pub placed: Placed,
+    /// The pod as the watch shows it; `None` where it never has.
+    shown: Option<Arc<PodRecord>>,
 }
 
 /// A pod that is assumed.
@@ -144,27 +163,69 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Where pod or node are not in the cache, the pod is bound to another node, or as many pods are assumed as may be.
+    /// As [`Self::plan`].
     pub fn assume(&mut self, uid: &str, node: &str, until: Instant) -> Result<Placed, AssumeError> {
-        let pod = self.pods.by_uid(uid).ok_or_else(|| AssumeError::UnknownPod { pod: uid.to_owned() })?;
-        self.assume_pod(&pod, true, node, until)
+        let plan = self.plan(uid, node)?;
+        Ok(self.carry_out(&plan, until))
     }
 
     /// Assumes a pod given as an object, which the watch need not have shown. Where it has, the pod of the watch counts.
     ///
     /// # Errors
     ///
-    /// As [`Self::assume`], and where another pod of this namespace and name is in the cache.
+    /// As [`Self::plan_whole`].
     pub fn assume_whole(&mut self, pod: &PodRecord, node: &str, until: Instant) -> Result<Placed, AssumeError> {
+        let plan = self.plan_whole(pod, node)?;
+        Ok(self.carry_out(&plan, until))
+    }
+
+    /// What [`Self::assume`] would do. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where pod or node are not in the cache, the pod is bound to another node or is gone, or as many pods are assumed as may
+    /// be.
+    pub fn plan(&self, uid: &str, node: &str) -> Result<Plan, AssumeError> {
+        let Some(pod) = self.pods.by_uid(uid) else {
+            let pod = uid.to_owned();
+            return Err(if self.gone.contains(uid) {
+                AssumeError::Gone { pod }
+            } else {
+                AssumeError::UnknownPod { pod }
+            });
+        };
+        self.plan_pod(&pod, true, node)
+    }
+
+    /// What [`Self::assume_whole`] would do. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::plan`], and where another pod of this namespace and name is in the cache.
+    pub fn plan_whole(&self, pod: &PodRecord, node: &str) -> Result<Plan, AssumeError> {
         if self.pods.by_uid(&pod.uid).is_some_and(|known| self.was_shown(&known)) {
-            return self.assume(&pod.uid, node, until);
+            return self.plan(&pod.uid, node);
+        }
+        // The request was on its way while the pod went: nothing would ever confirm it or take it back.
+        if self.gone.contains(&pod.uid) {
+            return Err(AssumeError::Gone { pod: name(pod) });
         }
         match self.pods.by_name(&pod.namespace, &pod.name) {
             Some(known) if known.uid != pod.uid => {
                 Err(AssumeError::OtherPod { pod: name(pod), uid: Arc::clone(&known.uid) })
             }
-            _ => self.assume_pod(&Arc::new(pod.on_node(None)), false, node, until),
+            _ => self.plan_pod(&Arc::new(pod.on_node(None)), false, node),
         }
+    }
+
+    /// Does what was planned. Nothing may have changed since then: plan, and carry out, under one lock.
+    pub fn carry_out(&mut self, plan: &Plan, until: Instant) -> Placed {
+        if plan.placed != Placed::AlreadyBound {
+            let assumption = Assumption { node: Arc::clone(&plan.node), until, shown: plan.shown.clone() };
+            self.assumed.insert(&plan.pod.uid, assumption);
+            self.put_pod(&Arc::new(plan.pod.on_node(Some(Arc::clone(&plan.node)))));
+        }
+        plan.placed
     }
 
     /// Ends an assumption on behalf of the core; false where the pod was not assumed.
@@ -200,29 +261,26 @@ impl Writer {
         self.assumption(&pod.uid).is_none_or(|assumption| assumption.shown.is_some())
     }
 
-    /// Assumes a pod; `shown` says that the watch has shown it.
-    fn assume_pod(
-        &mut self,
-        pod: &Arc<PodRecord>,
-        shown: bool,
-        node: &str,
-        until: Instant,
-    ) -> Result<Placed, AssumeError> {
-        let (placed, known) = match (self.assumption(&pod.uid), &pod.node_name) {
+    /// Plans for a pod; `shown` says that the watch has shown it.
+    fn plan_pod(&self, pod: &Arc<PodRecord>, shown: bool, node: &str) -> Result<Plan, AssumeError> {
+        let (placed, shown) = match (self.assumption(&pod.uid), &pod.node_name) {
             (Some(assumption), _) if *assumption.node == *node => (Placed::Renewed, assumption.shown.clone()),
             (Some(assumption), _) => (Placed::Moved, assumption.shown.clone()),
-            (None, Some(bound)) if **bound == *node => return Ok(Placed::AlreadyBound),
+            (None, Some(bound)) if **bound == *node => (Placed::AlreadyBound, None),
             (None, Some(bound)) => return Err(AssumeError::Bound { pod: name(pod), node: Arc::clone(bound) }),
             (None, None) => (Placed::Assumed, shown.then(|| Arc::clone(pod))),
         };
-        let Some(row) = self.nodes.row(node) else { return Err(AssumeError::UnknownNode { node: node.to_owned() }) };
+        let node = match self.nodes.row(node).and_then(|row| self.nodes.index().name(row)) {
+            Some(name) => Arc::clone(name),
+            // A pod can be bound to a node that is not known yet.
+            None if placed == Placed::AlreadyBound => Arc::from(node),
+            None => return Err(AssumeError::UnknownNode { node: node.to_owned() }),
+        };
         if placed == Placed::Assumed && self.assumed_pods() >= ASSUMED_PODS {
             return Err(AssumeError::Full);
         }
-        let node = self.nodes.index().name(row).map_or_else(|| Arc::from(node), Arc::clone);
-        self.assumed.insert(&pod.uid, Assumption { node: Arc::clone(&node), until, shown: known });
-        self.put_pod(&Arc::new(pod.on_node(Some(node))));
-        Ok(placed)
+        let pod = if pod.node_name.is_none() { Arc::clone(pod) } else { Arc::new(pod.on_node(None)) };
+        Ok(Plan { pod, node, placed, shown })
     }
 
     /// The pod that counts once the watch shows this one: where it is assumed and not bound, it stays on its assumed node.

@@ -7,6 +7,7 @@
 //! | `placement` | which pods are on which node, and how a pod gets there |
 //! | `objects` | namespaces, DeviceClasses, storage objects, workloads |
 //! | `assumed` | pods that a core has placed before a watch event shows them bound |
+//! | `gone` | UIDs of pods that were deleted or have ended |
 //! | `allocations` | changes of pods on nodes as a stream |
 //! | `repair` | nodes recounted after drift or an interrupted change |
 //! | `held` | what is held of an object, compared with a source |
@@ -18,6 +19,7 @@ mod assumed;
 #[cfg(debug_assertions)]
 mod defect;
 pub(crate) mod failpoint;
+mod gone;
 mod held;
 mod metrics;
 mod nodes;
@@ -30,6 +32,6 @@ mod writer;
 pub(crate) mod model;
 
 pub use allocations::{AllocationChange, AllocationEvent};
-pub use assumed::{AssumeError, Assumption, Placed};
+pub use assumed::{AssumeError, Assumption, Placed, Plan};
 pub use metrics::Metrics;
 pub use writer::{SharedWriter, Writer, new};

@@ -25,6 +25,8 @@ struct Model {
     shown: BTreeMap<String, PodRecord>,
     /// What a core has assumed, by UID.
     decisions: BTreeMap<String, decisions::Decision>,
+    /// UIDs of pods that were deleted, or replaced by another of their name.
+    gone: BTreeSet<String>,
     /// Outcomes of assuming that were met.
     met: BTreeMap<String, u32>,
     namespaces: BTreeMap<String, Labels>,

@@ -118,12 +118,14 @@ impl Writer {
     /// assumption about the pod ends where the pod is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
         let pod = self.reconcile(pod.into());
+        self.gone.revive(&pod.uid);
         self.put_pod(&pod);
     }
 
-    /// Removes a pod: deleted, or terminated, which uses no resources either.
+    /// Removes a pod: deleted, or terminated, which uses no resources either. A request about it that comes later is refused.
     pub fn remove_pod(&mut self, uid: &str) {
         self.assumed.end(uid, End::Conflict);
+        self.gone.note(uid);
         self.take_pod(uid);
     }
 
@@ -141,6 +143,10 @@ impl Writer {
         let begun = self.placement.begin(changed.filter_map(|pod| pod.bound_or_nominated_node()));
         step();
         if let Some(namesake) = namesake {
+            // One that only a core knows may be the later of the two.
+            if self.was_shown(&namesake) {
+                self.gone.note(&namesake.uid);
+            }
             self.assumed.end(&namesake.uid, End::Conflict);
             self.advance_generation();
             self.place(Delta::Remove, &namesake);

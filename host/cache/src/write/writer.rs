@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::allocations::{AllocationChange, Allocations};
 use super::assumed::Assumed;
 use super::failpoint::step;
+use super::gone::Gone;
 use super::placement::Placement;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::sets::Sets;
@@ -55,6 +56,7 @@ pub struct Writer {
     pub(super) pods: Arc<PodIndex>,
     pub(super) placement: Placement,
     pub(super) assumed: Assumed,
+    pub(super) gone: Gone,
     pub(super) allocations: Allocations,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
@@ -129,6 +131,7 @@ impl Writer {
             pods: Arc::default(),
             placement: Placement::default(),
             assumed: Assumed::default(),
+            gone: Gone::default(),
             allocations: Allocations::default(),
             changes: Arc::default(),
             nodes_resource_version: Arc::default(),

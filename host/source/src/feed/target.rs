@@ -62,6 +62,8 @@ impl Target for Writer {
         match &object.record {
             Record::Node(node) => self.apply_node(node),
             Record::Pod(pod) => self.apply_pod(Arc::clone(pod)),
+            // A list shows very many pods that ended long ago and were never held: there is nothing to remember of them.
+            Record::EndedPod if Writer::pods(self).by_uid(uid).is_none() => {}
             Record::EndedPod => self.remove_pod(uid),
             Record::Namespace(labels) => self.apply_namespace(key, labels),
             Record::DeviceClass(serves) => self.apply_device_class(key, serves),

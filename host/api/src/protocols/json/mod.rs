@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::calls::driver::{self, Call, Stage};
 use crate::transport::body_buffer;
-use crate::{Error, Service};
+use crate::{Error, Service, limits};
 pub(crate) use media_type::JSON;
 
 /// POST /v1/<call>: any call that is answered from a snapshot.
@@ -29,26 +29,25 @@ where
 
 /// POST /v1/assume.
 pub(crate) async fn assume(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
-    change(&service, &headers, body, Service::assume_now).await
+    let request = decoded(&service, &headers, body).await?;
+    Ok(codec::reply(codec::encode(&service.assume(request).await?)?))
 }
 
 /// POST /v1/forget.
 pub(crate) async fn forget(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
-    change(&service, &headers, body, Service::forget_now).await
+    let request = decoded(&service, &headers, body).await?;
+    Ok(codec::reply(codec::encode(&service.write(move |service| service.forget_now(request)).await?)?))
 }
 
-/// Decodes, changes the cache and encodes, off the I/O threads.
-async fn change<Q, A>(
-    service: &Service,
-    headers: &HeaderMap,
-    body: Body,
-    change: fn(&Service, Q) -> Result<A, Error>,
-) -> Result<Response, Error>
+/// Decodes a request that changes the cache, off the I/O threads where it is long.
+async fn decoded<Q>(service: &Service, headers: &HeaderMap, body: Body) -> Result<Q, Error>
 where
-    Q: DeserializeOwned + 'static,
-    A: Serialize + 'static,
+    Q: DeserializeOwned + Send + 'static,
 {
     media_type::check(headers)?;
     let body = body_buffer::read(body).await?;
-    Ok(codec::reply(service.write(move |service| codec::encode(&change(service, codec::decode(&body)?)?)).await?))
+    if body.len() <= limits::DECODE_BYTES {
+        return codec::decode(&body);
+    }
+    service.write(move |_| codec::decode(&body)).await
 }

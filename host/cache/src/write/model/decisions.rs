@@ -41,6 +41,9 @@ impl Model {
         for uid in others.iter().filter(|uid| ***uid != *pod.uid || pod.node_name.is_some()) {
             self.decisions.remove(uid);
         }
+        let replaced = self.shown.values().filter(|shown| shown.name == pod.name && shown.uid != pod.uid);
+        self.gone.extend(replaced.map(|shown| shown.uid.to_string()));
+        self.gone.remove(&*pod.uid);
         if let Some(decision) = self.decisions.get_mut(&*pod.uid) {
             decision.whole = None;
         }
@@ -61,6 +64,7 @@ impl Model {
     pub(super) fn remove_pod(&mut self, uid: &str) {
         self.shown.retain(|_, pod| *pod.uid != *uid);
         self.decisions.remove(uid);
+        self.gone.insert(uid.to_owned());
         self.recount();
     }
 
@@ -121,7 +125,9 @@ impl Model {
 
     fn assume(&mut self, uid: &str, node: &str, until: Instant) -> Result<Placed, AssumeError> {
         let Some(pod) = self.pods.values().find(|pod| *pod.uid == *uid).cloned() else {
-            return Err(AssumeError::UnknownPod { pod: uid.to_owned() });
+            let pod = uid.to_owned();
+            let is_gone = self.gone.contains(uid);
+            return Err(if is_gone { AssumeError::Gone { pod } } else { AssumeError::UnknownPod { pod } });
         };
         let bound = pod.node_name.clone().filter(|_| !self.decisions.contains_key(uid));
         if let Some(bound) = bound {
@@ -145,6 +151,9 @@ impl Model {
     fn assume_whole(&mut self, pod: &PodRecord, node: &str, until: Instant) -> Result<Placed, AssumeError> {
         if self.shown.values().any(|shown| shown.uid == pod.uid) {
             return self.assume(&pod.uid, node, until);
+        }
+        if self.gone.contains(&*pod.uid) {
+            return Err(AssumeError::Gone { pod: format!("ns/{}", pod.name) });
         }
         if let Some(other) = self.pods.get(&*pod.name).filter(|other| other.uid != pod.uid) {
             return Err(AssumeError::OtherPod { pod: format!("ns/{}", pod.name), uid: Arc::clone(&other.uid) });
@@ -195,6 +204,7 @@ pub(super) fn check_that_all_was_met(met: &BTreeMap<String, u32>, metrics: &Metr
         "Ok(Moved)",
         "Ok(AlreadyBound)",
         "Err(Bound",
+        "Err(Gone",
         "Err(OtherPod",
         "Err(UnknownNode",
         "Err(UnknownPod",
