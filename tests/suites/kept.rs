@@ -17,6 +17,7 @@ use std::time::Duration;
 use cap::Cap;
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader};
+use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
 use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Query};
 use nodesift_fixtures::random::History;
@@ -132,8 +133,13 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         lifetime: Lifetime::PerCall,
     };
     let module = runtime.load(&guest.component(), grants).unwrap();
-    let predicate =
-        ActivePredicate { name: Arc::from("Guest"), phases: Phases::ALL, on_error: OnError::Reject, module };
+    let predicate = ActivePredicate {
+        name: Arc::from("Guest"),
+        phases: Phases::ALL,
+        on_error: OnError::Reject,
+        module,
+        counts: PredicateCounts::default(),
+    };
     let policy = ActivePolicy {
         generation: 1,
         scheduler_names: Vec::new(),

@@ -122,6 +122,12 @@ pub const STREAMS: usize = 16;
 /// [`STREAM_REQUESTS`] requests.
 pub const REQUEST_STREAMS: usize = 64;
 
+/// Concurrent `Watch` calls of the health service: one per probe, load balancer and client with health checks.
+pub const HEALTH_WATCHES: usize = 64;
+
+/// Interval at which a `Watch` of the health service looks for a change: probes look every few seconds.
+pub const HEALTH_TICK: Duration = Duration::from_millis(500);
+
 /// Requests of one `FilterStream` that are worked on at once; the rest waits in the client.
 pub const STREAM_REQUESTS: usize = 16;
 

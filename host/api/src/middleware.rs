@@ -13,7 +13,7 @@ use hyper::body::Body as _;
 
 use crate::Error;
 use crate::admission::metrics::{Counted, Metrics};
-use crate::protocols::grpc::{CALLS, Dispatched, FILTER_STREAM};
+use crate::protocols::grpc::{Dispatched, FILTER_STREAM, SERVICES};
 use crate::transport::body::{Bodies, BodyLimit};
 use crate::transport::send_stall::SendMonitor;
 
@@ -33,9 +33,11 @@ impl Middleware {
 /// Limits the body, runs the handler, and answers in its place if it panics.
 pub(crate) async fn apply(State(middleware): State<Middleware>, mut request: Request, next: Next) -> Response {
     let _counted = Counted::new(&middleware.metrics.in_flight);
+    let timed = middleware.metrics.requests.start(request.uri().path(), is_grpc(request.headers()));
     // Only requests over HTTP/2 have one: there writes alone do not show whether the peer reads.
     let monitor = request.extensions_mut().remove::<SendMonitor>();
     let response = answer(&middleware, request, next).await;
+    timed.end(&response);
     match monitor {
         Some(monitor) => monitor.watch(response),
         None => response,
@@ -55,7 +57,7 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
         return Error::ContentCoding { found }.into_response_for(grpc);
     }
     // tonic answers 200 with an error in headers that only gRPC clients read.
-    if !grpc && request.uri().path().starts_with(CALLS) {
+    if !grpc && SERVICES.iter().any(|service| request.uri().path().starts_with(service)) {
         return Error::NotGrpc.into_response_for(grpc);
     }
     let (mut request, permit) = if endless {

@@ -15,15 +15,21 @@ use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
 use crate::middleware::{Middleware, apply, is_grpc};
-use crate::protocols::{extender, grpc, json};
+use crate::protocols::{extender, grpc, health, json, reflection};
 use crate::{BodyLimit, Error, Service};
 
 /// Everything that is served.
 pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
     let calls = grpc::server(service.clone(), body_limit.0);
+    let health = health::server(service.clone());
     let middleware = Middleware::new(body_limit, service.metrics().clone());
-    Router::new()
+    let described = reflection::add(Router::new()).unwrap_or_else(|error| {
+        tracing::error!(%error, "server reflection is not served");
+        Router::new()
+    });
+    described
         .route_service("/nodesift.v1.Nodesift/{call}", calls)
+        .route_service("/grpc.health.v1.Health/{call}", health)
         .route("/v1/filter", post(json::call::<Filter>))
         .route("/v1/explain", post(json::call::<Explain>))
         .route("/v1/assume", post(json::assume))

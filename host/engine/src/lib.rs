@@ -3,6 +3,7 @@
 //! ```text
 //! query       pods, nodes, phase, depth         answer      feasible rows, failures, faults
 //! policy      the predicates that run           metrics     counters and gauges    limits    every limit
+//! predicate_metrics   calls, rows, time and faults of each predicate
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
@@ -18,6 +19,7 @@ mod facts;
 pub mod limits;
 mod metrics;
 mod policy;
+pub mod predicate_metrics;
 mod query;
 mod reuse;
 mod scenarios;

@@ -3,8 +3,12 @@
 //! Policy documents and their loading are in `host/policy`. Start at [`ActivePolicy`].
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use nodesift_sandbox::Module;
+use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::{Facts, Module, Verdict};
+
+use crate::predicate_metrics::PredicateCounts;
 
 /// A loaded policy.
 #[derive(Debug)]
@@ -30,6 +34,22 @@ pub struct ActivePredicate {
     pub on_error: OnError,
     /// The loaded wasm component.
     pub module: Module,
+    /// Its calls so far.
+    pub counts: PredicateCounts,
+}
+
+impl ActivePredicate {
+    /// Calls the module until the deadline of the request, and counts and times the call.
+    ///
+    /// # Errors
+    ///
+    /// The fault of the call.
+    pub(crate) fn filter(&self, facts: Arc<dyn Facts>, rows: u32, until: Option<Instant>) -> Result<Verdict, Fault> {
+        let started = Instant::now();
+        let outcome = self.module.filter(facts, rows, until);
+        self.counts.count(rows, started.elapsed(), outcome.as_ref().err().map(|fault| fault.kind));
+        outcome
+    }
 }
 
 /// Failure policy: the verdict used in place of that of a predicate whose call fails.

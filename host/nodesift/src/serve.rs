@@ -95,7 +95,9 @@ async fn serve(
     let readiness = Readiness::default();
     // It stays empty without a live cluster: files never become stale.
     let freshness = Freshness::default();
+    metrics::build(&mut registry);
     metrics::process(&mut registry);
+    engine::predicate_metrics::register(&engine, &mut registry);
     writer.lock().set_metrics(cache::Metrics::register(&mut registry));
     cache::MemoryStats::register(&writer, &mut registry);
     let feed =

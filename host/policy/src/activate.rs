@@ -9,6 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use sha2::{Digest, Sha256};
 
 use crate::spec::{ModuleSource, Policy, PredicateSpec};
+use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{ActivePolicy, ActivePredicate};
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Grants, Interface, Lifetime, LoadError, PACKAGE, Runtime, VERSION};
@@ -97,6 +98,7 @@ pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<A
             phases: spec.phases,
             on_error: spec.on_error,
             module,
+            counts: PredicateCounts::default(),
         })
     };
     // Most of the work is compiling, which has a time limit per module: more threads than cores would make each module

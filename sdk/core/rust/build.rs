@@ -16,6 +16,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let descriptors = protox::compile([FILE], [ROOT])?;
     let encoded = descriptors.encode_to_vec();
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    std::fs::write(out.join("nodesift.v1.descriptors"), &encoded)?;
 
     tonic_prost_build::configure()
         // The well-known types come with their JSON mapping.
@@ -27,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     pbjson_build::Builder::new()
         .register_descriptors(&encoded)?
-        .out_dir(PathBuf::from(std::env::var("OUT_DIR")?))
+        .out_dir(out)
         // Writes empty lists and default values, so that readers need not know the defaults.
         .emit_fields()
         .build(&[".nodesift.v1"])?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
 use nodesift_engine::{
     Candidate, Cycle, Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Preemption, Query, Reuse,
@@ -132,8 +133,13 @@ impl World {
 fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
     let runtime = Runtime::start(None).unwrap();
     let module = runtime.load(&guest.component(), grants()).unwrap();
-    let predicate =
-        ActivePredicate { name: Arc::from("Guest"), phases: Phases::ALL, on_error: OnError::Reject, module };
+    let predicate = ActivePredicate {
+        name: Arc::from("Guest"),
+        phases: Phases::ALL,
+        on_error: OnError::Reject,
+        module,
+        counts: PredicateCounts::default(),
+    };
     let policy = ActivePolicy {
         generation: 1,
         scheduler_names: Vec::new(),

@@ -126,6 +126,11 @@ pub(crate) fn named(pods: &[(String, String)]) -> Vec<Pod> {
 
 /// Calls the sidecar over gRPC.
 pub(crate) fn grpc<T, F: Future<Output = T>>(endpoint: &Endpoint, ask: impl FnOnce(NodesiftClient<Channel>) -> F) -> T {
+    over(endpoint, |channel| ask(NodesiftClient::new(channel).max_decoding_message_size(64 << 20)))
+}
+
+/// Calls any service of the sidecar over gRPC.
+pub(crate) fn over<T, F: Future<Output = T>>(endpoint: &Endpoint, ask: impl FnOnce(Channel) -> F) -> T {
     let url = match endpoint {
         Endpoint::Tcp(address) => format!("http://{address}"),
         Endpoint::Unix(path) => format!("unix:{}", path.display()),
@@ -133,7 +138,7 @@ pub(crate) fn grpc<T, F: Future<Output = T>>(endpoint: &Endpoint, ask: impl FnOn
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
-        ask(NodesiftClient::new(channel).max_decoding_message_size(64 << 20)).await
+        ask(channel).await
     })
 }
 

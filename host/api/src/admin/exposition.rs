@@ -2,7 +2,7 @@
 //!
 //! Each crate has `Metrics` types that register themselves in the registry. Every label set is bounded by the code and not
 //! by the cluster: kinds, actions, names of predicates, never nodes or pods. [`process`] adds what the operating system
-//! reports of the process. Start at [`Exposition`].
+//! reports of the process, [`build`] which program it is. Start at [`Exposition`].
 
 use std::fmt;
 use std::fs;
@@ -13,7 +13,8 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 
 /// The registry; clones share it.
@@ -25,6 +26,9 @@ pub struct Exposition {
 impl Exposition {
     /// The media type of [`Exposition::text`].
     pub const MEDIA_TYPE: &'static str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+    /// The media type of [`Exposition::plain`].
+    pub const PLAIN_MEDIA_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
     /// Exposes a registry.
     pub fn new(registry: Registry) -> Self {
@@ -41,6 +45,37 @@ impl Exposition {
         encode(&mut text, &self.registry)?;
         Ok(text)
     }
+
+    /// OpenMetrics text as Prometheus' older text. The samples of both are the same; the older one describes a counter under
+    /// the name of its samples, and has neither units nor an end.
+    pub fn plain(openmetrics: &str) -> String {
+        let mut text = String::with_capacity(openmetrics.len());
+        let mut help = None;
+        for line in openmetrics.lines() {
+            match line.split(' ').collect::<Vec<_>>().as_slice() {
+                ["#", "HELP", ..] => help = Some(line),
+                ["#", "TYPE", name, kind] => {
+                    let suffix = if *kind == "counter" { "_total" } else { "" };
+                    if let Some(help) = help.take().and_then(|help| help.strip_prefix("# HELP ")?.strip_prefix(*name)) {
+                        text.extend(["# HELP ", name, suffix, help, "\n"]);
+                    }
+                    text.extend(["# TYPE ", name, suffix, " ", kind, "\n"]);
+                }
+                ["#", ..] => {}
+                _ => text.extend([line, "\n"]),
+            }
+        }
+        text
+    }
+}
+
+/// Registers which program this is, as `nodesift_build_info` with the value 1.
+pub fn build(registry: &mut Registry) {
+    let labels = [("version", env!("CARGO_PKG_VERSION")), ("contract", nodesift_sandbox::VERSION)];
+    let info = Family::<Vec<(&str, &str)>, Gauge>::default();
+    info.get_or_create(&labels.to_vec()).set(1);
+    let help = "1: the version of the program, and of the contract with predicates";
+    registry.register("nodesift_build_info", help, info);
 }
 
 /// Registers processor time, memory, threads and file descriptors of this process.
@@ -90,7 +125,23 @@ fn open_files() -> Option<i64> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use prometheus_client::metrics::counter::Counter;
+
     use super::*;
+
+    #[test]
+    fn the_older_text_describes_counters_by_the_name_of_their_samples() {
+        let mut registry = Registry::default();
+        let counter = Family::<Vec<(&str, &str)>, Counter>::default();
+        counter.get_or_create(&vec![("a", "# b")]).inc();
+        registry.register("asked", "Questions", counter);
+        build(&mut registry);
+        let text = Exposition::new(registry).text().unwrap();
+        let plain = Exposition::plain(&text);
+        let (counters, info) = plain.split_at(plain.find("# HELP nodesift_build_info").unwrap());
+        assert_eq!(counters, "# HELP asked_total Questions.\n# TYPE asked_total counter\nasked_total{a=\"# b\"} 1\n");
+        assert!(info.ends_with("\"} 1\n") && info.contains("# TYPE nodesift_build_info gauge\n"), "{info}");
+    }
 
     #[test]
     fn the_process_has_metrics_of_standard_names_and_units() {

@@ -1,8 +1,10 @@
-//! What the API counts of its own load: requests in flight, evaluations running, requests refused.
+//! What the API counts of its own load: requests by call, in flight and refused, and evaluations that run.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+
+use super::requests::Requests;
 
 /// Counters of the API; clones share them.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +15,8 @@ pub struct Metrics {
     pub(crate) evaluations: Gauge,
     /// Requests that got no evaluation slot in time.
     pub(super) refused: Counter,
+    /// Requests that have ended.
+    pub(crate) requests: Requests,
 }
 
 impl Metrics {
@@ -24,6 +28,7 @@ impl Metrics {
         registry.register("nodesift_api_evaluations", "Evaluations running", metrics.evaluations.clone());
         let help = "Requests refused because no evaluation slot would have become free in time";
         registry.register("nodesift_api_requests_refused", help, metrics.refused.clone());
+        metrics.requests.register(registry);
         metrics
     }
 }

@@ -5,13 +5,15 @@
 //! staleness    how long the source has been silent; whether responses are marked or refused for it
 //! consistency  the minimum versions of a request, and the wait for the snapshot that shows them
 //! slots        one evaluation slot per core, the queue for them, and its backpressure
+//! requests     requests that have ended, counted and timed by call and code
 //! metrics      what all of this counts
 //! ```
 //!
-//! Nothing here knows a call or a protocol, and no wait here holds a thread. Start with [`slots`].
+//! Nothing here decodes a call, and no wait here holds a thread. Start with [`slots`].
 
 pub(crate) mod consistency;
 pub(crate) mod metrics;
 pub(crate) mod readiness;
+pub(crate) mod requests;
 pub(crate) mod slots;
 pub(crate) mod staleness;

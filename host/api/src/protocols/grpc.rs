@@ -26,8 +26,11 @@ use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicat
 use crate::error::code_name;
 use crate::{Error, Service, limits};
 
-/// The prefix of all paths.
+/// The prefix of the paths of this API's calls.
 pub(crate) const CALLS: &str = "/nodesift.v1.Nodesift/";
+
+/// The prefixes of all paths that take gRPC only.
+pub(crate) const SERVICES: [&str; 3] = [CALLS, "/grpc.health.v1.Health/", "/grpc.reflection."];
 
 /// The path of the call with a stream of requests.
 pub(crate) const FILTER_STREAM: &str = "/nodesift.v1.Nodesift/FilterStream";

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! grpc         nodesift.v1 over gRPC; tonic's own refusals with the codes of this API
+//! health       grpc.health.v1.Health, for probes
+//! reflection   the proto, for clients that read it from the server
 //! json         the same calls as POST /v1/<call>, in the protobuf JSON mapping
 //!   codec      decoding and encoding of documents
 //!   media_type Content-Type and Accept
@@ -9,8 +11,10 @@
 //!   go_object  objects as Go's encoding/json reads them
 //! ```
 //!
-//! Every call of a protocol ends in [`driver::run`](crate::calls::driver::run). Start with [`json`].
+//! Every call that is answered from a snapshot ends in [`driver::run`](crate::calls::driver::run). Start with [`json`].
 
 pub(crate) mod extender;
 pub(crate) mod grpc;
+pub(crate) mod health;
 pub(crate) mod json;
+pub(crate) mod reflection;

@@ -9,7 +9,9 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _}
 use std::path::{Path, PathBuf};
 
 use axum::serve::Listener;
-use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpStream, UnixStream};
+
+use super::authority::LocalStream;
 
 /// Mode of the Unix socket: write permission is the right to call; the group is for the core in the same pod.
 const SOCKET_MODE: u32 = 0o660;
@@ -132,6 +134,24 @@ impl Drop for SocketFile {
     }
 }
 
+/// A Unix socket. Its connections may name the socket's path as their `:authority`: see [`authority`](super::authority).
+#[derive(Debug)]
+pub struct UnixListener(tokio::net::UnixListener);
+
+impl Listener for UnixListener {
+    type Io = LocalStream;
+    type Addr = tokio::net::unix::SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        let (stream, peer) = Listener::accept(&mut self.0).await;
+        (LocalStream::new(stream), peer)
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        self.0.local_addr()
+    }
+}
+
 /// Listens on a Unix socket of mode 0660. A stale socket, on which no process accepts, is replaced.
 ///
 /// The socket is created under another name and renamed: it never has a wider mode, and clients find no gap between the old
@@ -148,11 +168,11 @@ pub async fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), Error>
     draft.push(".new");
     let draft = PathBuf::from(draft);
     remove_if_there(&draft).map_err(broken)?;
-    let listener = UnixListener::bind(&draft).map_err(broken)?;
+    let listener = tokio::net::UnixListener::bind(&draft).map_err(broken)?;
     std::fs::set_permissions(&draft, Permissions::from_mode(SOCKET_MODE)).map_err(broken)?;
     let identity = identity(&draft).map_err(broken)?;
     std::fs::rename(&draft, path).map_err(broken)?;
-    Ok((listener, SocketFile { path: path.to_owned(), identity }))
+    Ok((UnixListener(listener), SocketFile { path: path.to_owned(), identity }))
 }
 
 /// Refuses a path with anything but a stale socket.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! listen       binds a TCP port on loopback and a Unix socket
+//! authority    the `:authority` that gRPC clients send over a Unix socket
 //! tls          certificates from disk, reloaded when their files change
 //! server       accepts, serves HTTP/1.1 and HTTP/2, drains
 //!   io_timeout   timeouts of reads and writes that hyper does not have
@@ -13,6 +14,7 @@
 //!
 //! Start with [`server`].
 
+mod authority;
 pub(crate) mod body;
 pub(crate) mod body_buffer;
 #[allow(dead_code, reason = "its users follow")]

@@ -168,7 +168,7 @@ pub(crate) fn call(
     all_rows: &mut Option<Arc<Context>>,
 ) -> Result<PredicateVerdict, Fault> {
     let filter =
-        |context: &Arc<Context>| predicate.module.filter(Arc::clone(context) as _, context.rows(), context.deadline());
+        |context: &Arc<Context>| predicate.filter(Arc::clone(context) as _, context.rows(), context.deadline());
     let Batch::Rows(rows) = context.batch() else {
         return Ok(of_predicate(predicate, filter(context)?, Scope::AllRows));
     };

@@ -319,7 +319,7 @@ impl<'a> PreemptionDryRun<'a> {
 
     fn call(&mut self, at: usize, context: &Arc<Context>) -> CallResult {
         let predicate = self.predicates.get(at)?.predicate;
-        match predicate.module.filter(Arc::clone(context) as _, context.rows(), self.deadline) {
+        match predicate.filter(Arc::clone(context) as _, context.rows(), self.deadline) {
             Ok(verdict) => Some(verdict),
             Err(fault) => on_fault(&mut self.faults, predicate, fault),
         }

@@ -30,6 +30,10 @@ pub use rows::RowNames;
 /// The types of package `google.protobuf` in the messages, with their JSON mapping.
 pub use pbjson_types as wkt;
 
+/// The proto file and what it imports, with comments, as an encoded `google.protobuf.FileDescriptorSet`: for server
+/// reflection, and for clients that call by name.
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/nodesift.v1.descriptors"));
+
 /// Package `nodesift.v1`.
 #[allow(missing_docs, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction)]
 pub mod v1 {

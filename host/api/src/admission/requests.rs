@@ -1,0 +1,220 @@
+//! Requests that have ended, counted and timed by protocol, call and code.
+//!
+//! The sets of all three labels are those of this file and of the code, whatever clients send: paths without a handler are
+//! one call, `other`. Start at [`Requests::start`].
+
+use std::fmt::{self, Write as _};
+use std::time::Instant;
+
+use axum::response::Response;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use tonic::Code;
+
+/// Counters of requests; clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct Requests {
+    ended: Family<Labels, Counter>,
+    duration: Family<Labels, Histogram, fn() -> Histogram>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    protocol: Protocol,
+    call: &'static str,
+    code: Status,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Protocol {
+    Grpc,
+    Http,
+}
+
+/// A gRPC code or an HTTP status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Status {
+    Grpc(i32),
+    Http(u16),
+}
+
+impl EncodeLabelValue for Protocol {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        encoder.write_str(match self {
+            Self::Grpc => "grpc",
+            Self::Http => "http",
+        })
+    }
+}
+
+impl EncodeLabelValue for Status {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        match self {
+            Self::Grpc(code) => encoder.write_str(name(Code::from_i32(*code))),
+            Self::Http(status) => write!(encoder, "{status}"),
+        }
+    }
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        Self { ended: Family::default(), duration: Family::new_with_constructor(histogram) }
+    }
+}
+
+/// From 25 µs, a cached answer, to 1.6 s, the wait for a slot and more.
+fn histogram() -> Histogram {
+    Histogram::new(exponential_buckets(25e-6, 4.0, 9))
+}
+
+impl Requests {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let help = "Requests that have ended, by protocol, call, and gRPC code or HTTP status; CANCELLED and 499 are those \
+                    whose client left first";
+        registry.register("nodesift_api_requests", help, self.ended.clone());
+        let help = "Time from the head of a request to the head of its response";
+        registry.register_with_unit("nodesift_api_request_duration", help, Unit::Seconds, self.duration.clone());
+    }
+
+    /// Begins to time a request.
+    pub(crate) fn start(&self, path: &str, grpc: bool) -> Timed {
+        let (protocol, left) = if grpc {
+            (Protocol::Grpc, Status::Grpc(Code::Cancelled as i32))
+        } else {
+            (Protocol::Http, Status::Http(CLIENT_CLOSED_REQUEST))
+        };
+        let labels = Labels { protocol, call: call(path), code: left };
+        Timed { requests: self.clone(), labels, started: Instant::now() }
+    }
+}
+
+/// The status that proxies log for a client that has left; it is never sent.
+const CLIENT_CLOSED_REQUEST: u16 = 499;
+
+/// A request that has not ended. Dropped before its end, it counts as one whose client has left.
+#[derive(Debug)]
+pub(crate) struct Timed {
+    requests: Requests,
+    labels: Labels,
+    started: Instant,
+}
+
+impl Timed {
+    /// Ends the request with its response. Streams end here as OK: their head is all that is timed.
+    pub(crate) fn end(mut self, response: &Response) {
+        self.labels.code = match self.labels.protocol {
+            Protocol::Http => Status::Http(response.status().as_u16()),
+            // A refusal has its status in the headers, an answer in the trailers that follow it.
+            Protocol::Grpc => {
+                let status = response.headers().get("grpc-status");
+                Status::Grpc(status.map_or(Code::Ok, |status| Code::from_bytes(status.as_bytes())) as i32)
+            }
+        };
+    }
+}
+
+impl Drop for Timed {
+    fn drop(&mut self) {
+        self.requests.ended.get_or_create(&self.labels).inc();
+        self.requests.duration.get_or_create(&self.labels).observe(self.started.elapsed().as_secs_f64());
+    }
+}
+
+/// The call at a path: the same name for both protocols.
+fn call(path: &str) -> &'static str {
+    match path {
+        "/nodesift.v1.Nodesift/Filter" | "/v1/filter" => "Filter",
+        "/nodesift.v1.Nodesift/FilterStream" => "FilterStream",
+        "/nodesift.v1.Nodesift/Explain" | "/v1/explain" => "Explain",
+        "/nodesift.v1.Nodesift/NodeIndex" => "NodeIndex",
+        "/nodesift.v1.Nodesift/Assume" | "/v1/assume" => "Assume",
+        "/nodesift.v1.Nodesift/Forget" | "/v1/forget" => "Forget",
+        "/nodesift.v1.Nodesift/Predicates" | "/v1/predicates" => "Predicates",
+        "/nodesift.v1.Nodesift/PreFilterPredicates" | "/v1/prefilterpredicates" => "PreFilterPredicates",
+        "/nodesift.v1.Nodesift/PreemptionPredicates" | "/v1/preemptionpredicates" => "PreemptionPredicates",
+        "/extender/filter" => "ExtenderFilter",
+        "/extender/preempt" => "ExtenderPreempt",
+        "/v1/state" => "State",
+        "/v1/events" => "Events",
+        "/metrics" => "Metrics",
+        "/livez" => "Livez",
+        "/readyz" => "Readyz",
+        "/version" => "Version",
+        _ if path.starts_with("/grpc.health.v1.Health/") => "Health",
+        _ if path.starts_with("/grpc.reflection.") => "Reflection",
+        _ => "other",
+    }
+}
+
+/// The name of a code in gRPC's documentation.
+fn name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use axum::response::IntoResponse as _;
+
+    use super::*;
+    use crate::Error;
+    use crate::exposition::Exposition;
+
+    fn text(ends: impl FnOnce(&Requests)) -> String {
+        let requests = Requests::default();
+        let mut registry = Registry::default();
+        requests.register(&mut registry);
+        ends(&requests);
+        Exposition::new(registry).text().unwrap()
+    }
+
+    #[test]
+    fn requests_are_counted_and_timed_by_protocol_call_and_code() {
+        let text = text(|requests| {
+            requests.start("/v1/filter", false).end(&"[]".into_response());
+            requests.start("/nodesift.v1.Nodesift/Filter", true).end(&"".into_response());
+            requests.start("/nodesift.v1.Nodesift/Filter", true).end(&Error::Overloaded.into_response_for(true));
+            drop(requests.start("/v1/explain", false));
+        });
+        for line in [
+            r#"nodesift_api_requests_total{protocol="http",call="Filter",code="200"} 1"#,
+            r#"nodesift_api_requests_total{protocol="grpc",call="Filter",code="OK"} 1"#,
+            r#"nodesift_api_requests_total{protocol="grpc",call="Filter",code="RESOURCE_EXHAUSTED"} 1"#,
+            r#"nodesift_api_requests_total{protocol="http",call="Explain",code="499"} 1"#,
+            r#"nodesift_api_request_duration_seconds_count{protocol="grpc",call="Filter",code="OK"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn paths_that_clients_invent_make_no_new_series() {
+        let text = text(|requests| {
+            for at in 0..1_000 {
+                drop(requests.start(&format!("/v1/{at}"), at % 2 == 0));
+            }
+        });
+        assert_eq!(text.lines().filter(|line| line.starts_with("nodesift_api_requests_total")).count(), 2, "{text}");
+    }
+}

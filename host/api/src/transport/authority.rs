@@ -1,0 +1,329 @@
+//! `:authority` on a Unix socket, made a host name before HTTP/2 decodes it.
+//!
+//! Clients of gRPC's C core (Python, C++, Ruby, PHP) and of Netty send the path of the socket there, percent-encoded or as it
+//! is. The `http` crate takes neither for an authority, so h2 resets the stream with PROTOCOL_ERROR (hyperium/http#836). Over
+//! a Unix socket the value says nothing. So every byte of it that no host name has becomes `-`, in place: the length stays,
+//! so both ends agree on the sizes in HPACK's dynamic table, and later references to the entry decode to the host name.
+//!
+//! Only bytes of the value of a literal `:authority` are ever changed. Huffman-coded values are not: the C core and Netty do
+//! not code them. Malformed frames and blocks are left for h2 to refuse. Start at [`AuthorityRewriter::rewrite`].
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
+
+/// The first bytes of every HTTP/2 connection (RFC 9113, 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Bytes of the head of a frame (RFC 9113, 4.1).
+const FRAME_HEAD: usize = 9;
+
+const HEADERS: u8 = 0x1;
+const CONTINUATION: u8 = 0x9;
+const END_HEADERS: u8 = 0x4;
+const PADDED: u8 = 0x8;
+const PRIORITY: u8 = 0x20;
+
+/// Bytes of the priority in a HEADERS frame: a stream and a weight.
+const PRIORITY_BYTES: usize = 5;
+
+/// The name, and its place in HPACK's static table (RFC 7541, appendix A).
+const NAME: &[u8] = b":authority";
+const NAME_INDEX: usize = 1;
+
+/// The longest integer that is followed, in bits: above it h2 refuses the block.
+const INTEGER_BITS: u32 = 28;
+
+/// A connection of a Unix socket.
+#[derive(Debug)]
+pub struct LocalStream {
+    stream: UnixStream,
+    authority: AuthorityRewriter,
+}
+
+impl LocalStream {
+    pub(super) fn new(stream: UnixStream) -> Self {
+        Self { stream, authority: AuthorityRewriter::default() }
+    }
+}
+
+impl AsyncRead for LocalStream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.authority.rewrite(buf.filled_mut().get_mut(before..).unwrap_or_default());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for LocalStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// Follows the frames of one connection, in whatever pieces they arrive.
+#[derive(Debug, Default)]
+struct AuthorityRewriter {
+    at: Frames,
+    block: Block,
+}
+
+/// The place between frames.
+#[derive(Debug)]
+enum Frames {
+    /// So many bytes of the preface have arrived.
+    Preface(usize),
+    /// HTTP/1, or broken: nothing is looked at.
+    Off,
+    /// In the head of a frame.
+    Head { head: [u8; FRAME_HEAD], filled: usize },
+    /// At the length of the padding of a HEADERS frame.
+    Padding { length: usize, flags: u8 },
+    /// Inside a frame: what comes before its header fragment, the fragment, what follows it.
+    Payload { before: usize, fragment: usize, after: usize, ends_block: bool },
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self::Preface(0)
+    }
+}
+
+/// The place inside a header block (RFC 7541, 6), which may span frames.
+#[derive(Debug, Clone, Copy, Default)]
+enum Block {
+    /// At the first byte of a field.
+    #[default]
+    Field,
+    /// In an integer whose prefix was full.
+    Integer { value: usize, shift: u32, of: Integer },
+    /// At the length of a string.
+    Length(Text),
+    /// In a string.
+    Bytes { left: usize, text: Text },
+    /// Malformed.
+    Broken,
+}
+
+/// What an integer is.
+#[derive(Debug, Clone, Copy)]
+enum Integer {
+    /// An index or a table size: a whole field.
+    Field,
+    /// The index of the name of a literal field.
+    NameIndex,
+    /// The length of a string.
+    Length { text: Text, huffman: bool },
+}
+
+/// Which string, and what is known of it.
+#[derive(Debug, Clone, Copy)]
+enum Text {
+    /// A name, equal to [`NAME`] so far; and how much of it.
+    Name {
+        equal: bool,
+        seen: usize,
+    },
+    Value {
+        is_authority: bool,
+    },
+}
+
+impl AuthorityRewriter {
+    /// Rewrites the next bytes that have arrived.
+    fn rewrite(&mut self, mut bytes: &mut [u8]) {
+        while !bytes.is_empty() {
+            let taken = match &mut self.at {
+                Frames::Off => return,
+                Frames::Preface(seen) => {
+                    let rest = PREFACE.get(*seen..).unwrap_or_default();
+                    let length = rest.len().min(bytes.len());
+                    if bytes.get(..length) != rest.get(..length) {
+                        self.at = Frames::Off;
+                        return;
+                    }
+                    *seen += length;
+                    if *seen == PREFACE.len() {
+                        self.at = Frames::next();
+                    }
+                    length
+                }
+                Frames::Head { head, filled } => {
+                    let length = bytes.len().min(FRAME_HEAD - *filled);
+                    for (to, from) in head.iter_mut().skip(*filled).zip(bytes.iter().take(length)) {
+                        *to = *from;
+                    }
+                    *filled += length;
+                    if *filled == FRAME_HEAD {
+                        self.at = Frames::of(*head);
+                    }
+                    length
+                }
+                Frames::Padding { length, flags } => {
+                    let padding = bytes.first().map_or(0, |length| usize::from(*length));
+                    self.at = Frames::headers(length.saturating_sub(1), padding, *flags);
+                    1
+                }
+                Frames::Payload { before, fragment, after, ends_block } => {
+                    let part = if *before > 0 {
+                        &mut *before
+                    } else if *fragment > 0 {
+                        let length = bytes.len().min(*fragment);
+                        bytes.iter_mut().take(length).for_each(|byte| self.block.take(byte));
+                        &mut *fragment
+                    } else {
+                        &mut *after
+                    };
+                    let length = bytes.len().min(*part);
+                    *part -= length;
+                    if *before + *fragment + *after == 0 {
+                        if *ends_block {
+                            self.block = Block::Field;
+                        }
+                        self.at = Frames::next();
+                    }
+                    length
+                }
+            };
+            bytes = bytes.get_mut(taken..).unwrap_or_default();
+        }
+    }
+}
+
+impl Frames {
+    fn next() -> Self {
+        Self::Head { head: [0; FRAME_HEAD], filled: 0 }
+    }
+
+    /// The payload behind a head.
+    fn of([high, middle, low, kind, flags, ..]: [u8; FRAME_HEAD]) -> Self {
+        let length = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
+        let payload = match kind {
+            HEADERS if flags & PADDED != 0 && length > 0 => return Self::Padding { length, flags },
+            HEADERS => Self::headers(length, 0, flags),
+            CONTINUATION => {
+                Self::Payload { before: 0, fragment: length, after: 0, ends_block: flags & END_HEADERS != 0 }
+            }
+            _ => Self::Payload { before: length, fragment: 0, after: 0, ends_block: false },
+        };
+        if length == 0 { Self::next() } else { payload }
+    }
+
+    /// The rest of a HEADERS frame, `length` bytes with their padding.
+    fn headers(length: usize, padding: usize, flags: u8) -> Self {
+        let before = if flags & PRIORITY == 0 { 0 } else { PRIORITY_BYTES.min(length) };
+        let after = padding.min(length - before);
+        let fragment = length - before - after;
+        if length == 0 {
+            return Self::next();
+        }
+        Self::Payload { before, fragment, after, ends_block: flags & END_HEADERS != 0 }
+    }
+}
+
+impl Block {
+    /// Takes the next byte of the block.
+    fn take(&mut self, byte: &mut u8) {
+        *self = match *self {
+            Self::Broken => return,
+            Self::Field => match *byte {
+                indexed if indexed & 0x80 != 0 => Self::integer(indexed, 0x7f, Integer::Field),
+                literal if literal & 0x40 != 0 => Self::integer(literal, 0x3f, Integer::NameIndex),
+                size if size & 0x20 != 0 => Self::integer(size, 0x1f, Integer::Field),
+                literal => Self::integer(literal, 0x0f, Integer::NameIndex),
+            },
+            Self::Integer { shift: INTEGER_BITS.., .. } => Self::Broken,
+            Self::Integer { value, shift, of } => {
+                let value = value + (usize::from(*byte & 0x7f) << shift);
+                if *byte & 0x80 == 0 { Self::after(value, of) } else { Self::Integer { value, shift: shift + 7, of } }
+            }
+            Self::Length(text) => Self::integer(*byte, 0x7f, Integer::Length { text, huffman: *byte & 0x80 != 0 }),
+            Self::Bytes { left, text } => {
+                let text = text.with(byte);
+                if left > 1 { Self::Bytes { left: left - 1, text } } else { Self::after_text(text) }
+            }
+        };
+    }
+
+    /// An integer whose first byte is this; `mask` is its prefix.
+    fn integer(first: u8, mask: u8, of: Integer) -> Self {
+        let value = usize::from(first & mask);
+        if first & mask == mask { Self::Integer { value, shift: 0, of } } else { Self::after(value, of) }
+    }
+
+    fn after(value: usize, integer: Integer) -> Self {
+        match integer {
+            Integer::Field => Self::Field,
+            Integer::NameIndex if value == 0 => Self::Length(Text::Name { equal: true, seen: 0 }),
+            Integer::NameIndex => Self::Length(Text::Value { is_authority: value == NAME_INDEX }),
+            Integer::Length { text, huffman } => {
+                let text = if huffman { text.coded() } else { text };
+                if value == 0 { Self::after_text(text) } else { Self::Bytes { left: value, text } }
+            }
+        }
+    }
+
+    fn after_text(text: Text) -> Self {
+        match text {
+            Text::Name { equal, seen } => Self::Length(Text::Value { is_authority: equal && seen == NAME.len() }),
+            Text::Value { .. } => Self::Field,
+        }
+    }
+}
+
+impl Text {
+    /// The same string, Huffman-coded: its bytes tell nothing.
+    fn coded(self) -> Self {
+        match self {
+            Self::Name { .. } => Self::Name { equal: false, seen: 0 },
+            Self::Value { .. } => Self::Value { is_authority: false },
+        }
+    }
+
+    /// The string after one more byte.
+    fn with(self, byte: &mut u8) -> Self {
+        match self {
+            Self::Name { equal, seen } => {
+                Self::Name { equal: equal && NAME.get(seen) == Some(&*byte), seen: seen.saturating_add(1) }
+            }
+            Self::Value { is_authority } => {
+                if is_authority && !is_of_a_host(*byte) {
+                    *byte = b'-';
+                }
+                self
+            }
+        }
+    }
+}
+
+/// Whether a host name, an address or a port may have this byte.
+fn is_of_a_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:[]".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests;
