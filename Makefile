@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme e2e fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop e2e fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -45,6 +45,9 @@ bench-smoke: toolchain ## Run every benchmark of the smallest cluster once, with
 readme: build ## Run the commands of README.md and those that the sidecar prints
 	tests/readme.sh
 
+interop: build ## Run grpc-python, grpc-go and Prometheus' parsers of metrics against the sidecar
+	@tests/interop/run.sh
+
 # Part of neither `make test` nor CI: the servers take minutes to build, and need Go.
 e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
 	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
@@ -71,7 +74,7 @@ ci: LOCKED = --locked
 # Clippy and compiler cannot share one incremental cache.
 ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
-ci: style deny readme bench-smoke test ## Run everything that CI checks
+ci: style deny readme interop bench-smoke test ## Run everything that CI checks
 
 toolchain: ## Install the toolchain that compiles predicates to wasm, if it is missing
 	@.ci/toolchain

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use cpu_time::ThreadTime;
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
+use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{
     ActivePolicy, ActivePredicate, Candidate, Depth, Engine, Error, Nodes, OnError, Phase, Phases, PodRef, Preemption,
     Query, Reuse,
@@ -68,6 +69,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         phases: Phases::ALL,
         on_error,
         module: runtime.load(&component, default_grants()).unwrap(),
+        counts: PredicateCounts::default(),
     };
     let policy = ActivePolicy {
         generation: 1,
