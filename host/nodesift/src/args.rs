@@ -252,9 +252,9 @@ pub(crate) struct BenchArgs {
     /// Output format
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
-    /// Run as the client of another `nodesift bench`, over this socket
-    #[arg(long, value_name = "PATH", hide = true)]
-    pub(crate) client: Option<PathBuf>,
+    /// Run as the client of another `nodesift bench`, which says on stdin what to measure
+    #[arg(long, hide = true)]
+    pub(crate) client: bool,
 }
 
 #[cfg(test)]

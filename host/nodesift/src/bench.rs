@@ -2,15 +2,16 @@
 //!
 //! ```text
 //! cluster  the clusters that the arguments select      targets  targets for the synthetic clusters
-//! socket   serves a cluster on a Unix socket           client   sends requests to it, in another process
-//! native   runs nodesift-native                        results  what was measured, and its JSON
-//! table    the results as tables
+//! socket   serves a cluster on its sockets             client   sends requests to it, in another process
+//! native   runs nodesift-native                        grpc     the connection of that client
+//! results  what was measured, and its JSON             table    the results as tables
 //! ```
 //!
 //! What is measured in this process, and how, is in [`crate::measure`]. Start at [`run`].
 
 mod client;
 mod cluster;
+mod grpc;
 mod native;
 mod results;
 mod socket;
@@ -41,8 +42,8 @@ use results::{ClusterFigures, PodFigures, Results, nanos};
 ///
 /// If arguments or files are invalid, an evaluation fails, or the client or `nodesift-native` fails.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
-    if let Some(socket) = &args.client {
-        return client::run(socket, args.quick);
+    if args.client {
+        return client::run(args.quick);
     }
     let clusters = cluster::select(args)?;
     let native = native::Program::find(args.native.as_deref())?;
@@ -136,8 +137,14 @@ fn measure_parts(
     let figures = ClusterFigures {
         nodes: testbed.nodes(),
         pods: testbed.pods(),
-        uds_p50_ns: socket.p50_ns,
-        uds_p99_ns: socket.p99_ns,
+        uds_p50_ns: socket.unix.p50_ns,
+        uds_p99_ns: socket.unix.p99_ns,
+        uds_ping_p50_ns: socket.ping_unix.p50_ns,
+        tcp_p50_ns: socket.tcp.p50_ns,
+        tcp_p99_ns: socket.tcp.p99_ns,
+        tcp_ping_p50_ns: socket.ping_tcp.p50_ns,
+        uds_by_ping: results::ratio(socket.unix.p50_ns, socket.ping_unix.p50_ns),
+        tcp_by_uds: results::ratio(socket.tcp.p50_ns, socket.unix.p50_ns),
         uds_requests: socket.requests,
         pods_per_second: socket.pods_per_second,
         batch_pods: socket.batch_pods,

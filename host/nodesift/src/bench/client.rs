@@ -1,34 +1,63 @@
 //! The client of the socket figures: sends requests as a scheduler core does, by UID and with bitmap answers.
 //!
-//! It reads the number of nodes and then the UIDs of the pods from stdin, one per line, and writes [`SocketFigures`] as JSON
-//! to stdout. The verdicts of the pods are cached before anything is measured. Start at [`run`].
+//! It reads [`Job`] as JSON from stdin, and writes [`SocketFigures`] as JSON to stdout. It is a plain blocking gRPC client, see
+//! [`grpc`](super::grpc): a runtime of its own would cost as much as the sidecar. Beside the calls it measures the least that
+//! a round trip between two processes costs here, 32 bytes there and back over a bare socket of the same kind. The verdicts of
+//! the pods are cached before anything is measured. Start at [`run`].
 
-use std::io::Read as _;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
-use nodesift_proto::v1::nodesift_client::NodesiftClient;
+use anyhow::{Context as _, anyhow, bail};
 use nodesift_proto::v1::{self, pod};
 use serde::{Deserialize, Serialize};
-use tokio::runtime::Builder;
-use tokio::task::JoinSet;
-use tonic::transport::{Channel, Endpoint};
 
+use super::grpc::Connection;
 use super::results::nanos;
 use crate::limits;
 use crate::measure::Times;
 use crate::terminal;
 
+/// What the client is to measure.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    /// Of the cluster.
+    pub(super) nodes: usize,
+    /// The pods to ask about, in turn.
+    pub(super) uids: Vec<String>,
+    /// Where the sidecar listens.
+    pub(super) unix: PathBuf,
+    pub(super) tcp: SocketAddr,
+    /// Where threads of the same process send back what they receive, [`PING_BYTES`] at a time.
+    pub(super) ping_unix: PathBuf,
+    pub(super) ping_tcp: SocketAddr,
+}
+
+/// Bytes of a bare message.
+pub(super) const PING_BYTES: usize = 32;
+
+/// Median and 99th percentile of latencies, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Latency {
+    pub(super) p50_ns: u64,
+    pub(super) p99_ns: u64,
+}
+
 /// What the client measures.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SocketFigures {
-    /// Requests with one pod, one after the other.
+    /// Requests with one pod over each kind of socket, one after the other.
     pub(super) requests: usize,
-    /// Their median latency in nanoseconds.
-    pub(super) p50_ns: u64,
-    /// Their 99th percentile in nanoseconds.
-    pub(super) p99_ns: u64,
+    pub(super) unix: Latency,
+    pub(super) tcp: Latency,
+    /// As many bare messages over a socket of the same kind.
+    pub(super) ping_unix: Latency,
+    pub(super) ping_tcp: Latency,
     /// Throughput of batches.
     pub(super) pods_per_second: u64,
     /// Pods in each batch.
@@ -43,7 +72,9 @@ pub(super) struct SocketFigures {
 const REQUESTS: usize = 20_000;
 /// The same with `--quick`.
 const REQUESTS_QUICK: usize = 1_000;
-/// Requests before the measured ones, to warm up the connection and the caches.
+/// The parts in which they are measured, in turn with bare messages: the machine changes its pace within seconds.
+const ROUNDS: usize = 20;
+/// Requests and bare messages before the measured ones, to warm up connections and caches.
 const WARM_UP_REQUESTS: usize = 500;
 /// How long batches are sent.
 const BATCHES_TIME: Duration = Duration::from_secs(3);
@@ -56,33 +87,24 @@ const CONNECTIONS: usize = 2;
 /// Batches in flight on each connection, so that the sidecar never waits for the next one.
 const IN_FLIGHT: usize = 2;
 
-type Client = NodesiftClient<Channel>;
-
-/// Measures the sidecar behind a socket.
+/// Measures the sidecar behind its sockets.
 ///
 /// # Errors
 ///
 /// If stdin is invalid, the sidecar cannot be reached, or an answer is incomplete.
-pub(super) fn run(socket: &Path, quick: bool) -> anyhow::Result<()> {
-    let mut input = String::new();
-    std::io::stdin().lock().read_to_string(&mut input).context("cannot read the pods from stdin")?;
-    let mut lines = input.lines();
-    let nodes: usize =
-        lines.next().unwrap_or_default().parse().context("stdin: expected the number of nodes in the first line")?;
-    let uids: Vec<&str> = lines.collect();
+pub(super) fn run(quick: bool) -> anyhow::Result<()> {
+    let job: Job = serde_json::from_reader(std::io::stdin().lock()).context("cannot read the job from stdin")?;
     let requests = if quick { REQUESTS_QUICK } else { REQUESTS };
-    let one = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
-    let times = one.block_on(one_by_one(socket, &uids, requests))?;
-    drop(one);
-    let batch = BATCH.min(nodesift_api::limits::REQUEST_PAIRS / nodes.max(1)).max(1);
+    let [unix, tcp, ping_unix, ping_tcp] = one_by_one(&job, requests)?;
+    let batch = BATCH.min(nodesift_api::limits::REQUEST_PAIRS / job.nodes.max(1)).max(1);
     let time = if quick { BATCHES_TIME_QUICK } else { BATCHES_TIME };
-    let many = Builder::new_multi_thread().enable_all().build().context("cannot start the network client")?;
-    let pods_per_second = many.block_on(in_batches(socket, &uids, batch, time))?;
     let figures = SocketFigures {
         requests,
-        p50_ns: nanos(times.quantile(0.5)),
-        p99_ns: nanos(times.quantile(0.99)),
-        pods_per_second,
+        unix,
+        tcp,
+        ping_unix,
+        ping_tcp,
+        pods_per_second: in_batches(&job, batch, time)?,
         batch_pods: batch,
         connections: CONNECTIONS,
         in_flight: IN_FLIGHT,
@@ -90,80 +112,129 @@ pub(super) fn run(socket: &Path, quick: bool) -> anyhow::Result<()> {
     terminal::print(&(serde_json::to_string(&figures)? + "\n"))
 }
 
-async fn connect(socket: &Path) -> anyhow::Result<Client> {
-    let endpoint = Endpoint::from_shared(format!("unix:{}", socket.display()))?;
-    let endpoint = endpoint.connect_timeout(limits::CLIENT_CONNECT).timeout(limits::CLIENT_ANSWER);
-    let channel = endpoint.connect().await.context("cannot reach the sidecar")?;
-    Ok(NodesiftClient::new(channel).max_decoding_message_size(limits::CLIENT_ANSWER_BYTES))
+fn dial_unix(path: &Path) -> anyhow::Result<UnixStream> {
+    let stream = UnixStream::connect(path).context("cannot reach the sidecar")?;
+    stream.set_read_timeout(Some(limits::CLIENT_ANSWER))?;
+    Ok(stream)
 }
 
-/// One pod per request, one request after the other, on one connection.
-async fn one_by_one(socket: &Path, uids: &[&str], requests: usize) -> anyhow::Result<Times> {
-    let mut client = connect(socket).await?;
-    let mut table = v1::Bitmaps::default();
-    let mut times = Vec::with_capacity(requests);
-    for (at, uid) in uids.iter().cycle().take(WARM_UP_REQUESTS.max(uids.len()) + requests).enumerate() {
-        let started = Instant::now();
-        send(&mut client, &[uid], &mut table).await?;
-        let taken = started.elapsed();
-        if at >= WARM_UP_REQUESTS.max(uids.len()) {
-            times.push(taken);
-        }
+fn dial_tcp(address: SocketAddr) -> anyhow::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, limits::CLIENT_CONNECT).context("cannot reach the sidecar")?;
+    stream.set_read_timeout(Some(limits::CLIENT_ANSWER))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// One connection that asks about one pod per request, one request after the other.
+struct Asker<'a, S> {
+    connection: Connection<S>,
+    uids: std::iter::Cycle<std::slice::Iter<'a, String>>,
+    table: v1::Bitmaps,
+}
+
+impl<'a, S: Read + Write> Asker<'a, S> {
+    fn open(stream: S, uids: &'a [String]) -> anyhow::Result<Self> {
+        Ok(Self { connection: Connection::open(stream)?, uids: uids.iter().cycle(), table: v1::Bitmaps::default() })
     }
-    Ok(Times::of(times))
+
+    fn ask(&mut self) -> anyhow::Result<()> {
+        let uid = self.uids.next().context("there are no pods to ask about")?;
+        self.connection.send(&request(std::slice::from_ref(uid), self.table))?;
+        let (_, answer) = self.connection.receive()?;
+        self.table = known(&answer, 1)?.unwrap_or(self.table);
+        Ok(())
+    }
 }
 
-/// Batches over [`CONNECTIONS`] connections, [`IN_FLIGHT`] on each. Returns pods per second.
-async fn in_batches(socket: &Path, uids: &[&str], batch: usize, time: Duration) -> anyhow::Result<u64> {
-    let batches: Vec<Vec<String>> =
-        uids.chunks(batch).map(|uids| uids.iter().map(|uid| (*uid).to_owned()).collect()).collect();
-    let mut senders = JoinSet::new();
-    let started = Instant::now();
-    for _ in 0..CONNECTIONS {
-        let client = connect(socket).await?;
-        for _ in 0..IN_FLIGHT {
-            let (mut client, batches) = (client.clone(), batches.clone());
-            senders.spawn(async move {
-                let mut table = v1::Bitmaps::default();
-                let mut answered: u64 = 0;
-                for batch in batches.iter().cycle() {
-                    if started.elapsed() >= time {
-                        break;
-                    }
-                    let uids: Vec<&str> = batch.iter().map(String::as_str).collect();
-                    send(&mut client, &uids, &mut table).await?;
-                    answered += u64::try_from(uids.len())?;
+/// Sends bare messages over a socket and reads them back.
+fn ping(stream: &mut (impl Read + Write)) -> anyhow::Result<()> {
+    let mut bytes = [7; PING_BYTES];
+    stream.write_all(&bytes).context("cannot send a bare message")?;
+    stream.read_exact(&mut bytes).context("a bare message does not come back")
+}
+
+/// Latencies over the Unix socket and TCP, and of bare messages over each.
+fn one_by_one(job: &Job, requests: usize) -> anyhow::Result<[Latency; 4]> {
+    let (mut ping_unix, mut ping_tcp) = (dial_unix(&job.ping_unix)?, dial_tcp(job.ping_tcp)?);
+    let (mut unix, mut tcp) =
+        (Asker::open(dial_unix(&job.unix)?, &job.uids)?, Asker::open(dial_tcp(job.tcp)?, &job.uids)?);
+    let mut kinds: [Box<dyn FnMut() -> anyhow::Result<()>>; 4] = [
+        Box::new(move || unix.ask()),
+        Box::new(move || tcp.ask()),
+        Box::new(move || ping(&mut ping_unix)),
+        Box::new(move || ping(&mut ping_tcp)),
+    ];
+    let mut times = [const { Vec::new() }; 4];
+    for round in 0..=ROUNDS {
+        let (count, measured) = match round {
+            0 => (WARM_UP_REQUESTS.max(job.uids.len()), false),
+            _ => (requests.div_ceil(ROUNDS), true),
+        };
+        for (call, times) in kinds.iter_mut().zip(&mut times) {
+            for _ in 0..count {
+                let started = Instant::now();
+                call()?;
+                let taken = started.elapsed();
+                if measured {
+                    times.push(taken);
                 }
-                anyhow::Ok(answered)
-            });
+            }
         }
     }
-    let mut answered = 0;
-    while let Some(sender) = senders.join_next().await {
-        answered += sender??;
-    }
+    Ok(times.map(|times| {
+        let times = Times::of(times);
+        Latency { p50_ns: nanos(times.quantile(0.5)), p99_ns: nanos(times.quantile(0.99)) }
+    }))
+}
+
+/// Batches over [`CONNECTIONS`] connections of the Unix socket, [`IN_FLIGHT`] on each. Returns pods per second.
+fn in_batches(job: &Job, batch: usize, time: Duration) -> anyhow::Result<u64> {
+    let started = Instant::now();
+    let answered: u64 = thread::scope(|scope| {
+        let send = || -> anyhow::Result<u64> {
+            let mut connection = Connection::open(dial_unix(&job.unix)?)?;
+            let (mut table, mut answered) = (v1::Bitmaps::default(), 0);
+            let mut waiting = BTreeMap::new();
+            for batch in job.uids.chunks(batch).cycle() {
+                if started.elapsed() >= time {
+                    break;
+                }
+                if waiting.len() == IN_FLIGHT {
+                    let (stream, answer) = connection.receive()?;
+                    let pods = waiting.remove(&stream).context("an answer to no request")?;
+                    table = known(&answer, pods)?.unwrap_or(table);
+                    answered += u64::try_from(pods)?;
+                }
+                waiting.insert(connection.send(&request(batch, table))?, batch.len());
+            }
+            Ok(answered)
+        };
+        let senders: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(send)).collect();
+        senders
+            .into_iter()
+            .map(|sender| sender.join().unwrap_or_else(|_| Err(anyhow!("a sender of batches panicked"))))
+            .sum::<anyhow::Result<u64>>()
+    })?;
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     // The number of pods is far below 2^52.
     let per_second = (answered as f64 / started.elapsed().as_secs_f64()) as u64;
     Ok(per_second)
 }
 
-/// One request for the nodes that fit, without the failures of the others: all that a core needs to place pods. Checks that
-/// every pod is answered.
-async fn send(client: &mut Client, uids: &[&str], table: &mut v1::Bitmaps) -> anyhow::Result<()> {
-    let pods = uids.iter().map(|uid| v1::Pod { pod: Some(pod::Pod::Uid((*uid).to_owned())) }).collect();
-    let request =
-        v1::FilterRequest { pods, detail: v1::Detail::Feasible.into(), bitmaps: Some(*table), ..Default::default() };
-    let response = client.filter(request).await?.into_inner();
+/// A request for the nodes that fit, without the failures of the others: all that a core needs to place pods.
+fn request(uids: &[String], table: v1::Bitmaps) -> v1::FilterRequest {
+    let pods = uids.iter().map(|uid| v1::Pod { pod: Some(pod::Pod::Uid(uid.clone())) }).collect();
+    v1::FilterRequest { pods, detail: v1::Detail::Feasible.into(), bitmaps: Some(table), ..Default::default() }
+}
+
+/// Checks that every pod is answered. Returns the row table that the answer names.
+fn known(response: &v1::FilterResponse, pods: usize) -> anyhow::Result<Option<v1::Bitmaps>> {
     let is_bitmap = |pod: &v1::PodAnswer| {
         let bits: u32 = pod.feasible_rows.iter().flatten().map(|byte| byte.count_ones()).sum();
         bits == pod.feasible_count && pod.nodes > 0
     };
-    if response.pods.len() != uids.len() || !response.pods.iter().all(is_bitmap) {
+    if response.pods.len() != pods || !response.pods.iter().all(is_bitmap) {
         bail!("an answer lacks a pod or a bitmap");
     }
-    if let Some(rows) = response.rows {
-        *table = v1::Bitmaps { epoch: rows.epoch, generation: rows.generation };
-    }
-    Ok(())
+    Ok(response.rows.as_ref().map(|rows| v1::Bitmaps { epoch: rows.epoch, generation: rows.generation }))
 }

@@ -53,7 +53,19 @@ pub(super) struct ClusterFigures {
     pub(super) uds_p50_ns: u64,
     /// Their 99th percentile.
     pub(super) uds_p99_ns: u64,
-    /// Number of these requests.
+    /// Median of 32 bytes there and back over a bare Unix socket between the same two processes.
+    pub(super) uds_ping_p50_ns: u64,
+    /// `uds_p50_ns` divided by `uds_ping_p50_ns`.
+    pub(super) uds_by_ping: f64,
+    /// Median latency of the same requests over TCP on loopback.
+    pub(super) tcp_p50_ns: u64,
+    /// Their 99th percentile.
+    pub(super) tcp_p99_ns: u64,
+    /// Median of 32 bytes there and back over a bare TCP connection.
+    pub(super) tcp_ping_p50_ns: u64,
+    /// `tcp_p50_ns` divided by `uds_p50_ns`.
+    pub(super) tcp_by_uds: f64,
+    /// Number of requests over each kind of socket.
     pub(super) uds_requests: usize,
     /// Throughput of batches.
     pub(super) pods_per_second: u64,
@@ -118,6 +130,12 @@ impl Results {
 /// The objects of all clusters.
 pub(super) fn all(clusters: &[Results]) -> Vec<Line<'_>> {
     clusters.iter().flat_map(Results::objects).collect()
+}
+
+/// One time divided by another.
+#[allow(clippy::cast_precision_loss)] // Nanoseconds of a median are far below 2^52.
+pub(super) fn ratio(time_ns: u64, by_ns: u64) -> f64 {
+    time_ns as f64 / by_ns.max(1) as f64
 }
 
 /// Whole nanoseconds.

@@ -1,19 +1,23 @@
-//! Serves the cluster on a Unix socket as `nodesift serve` does, and runs the client in another process.
+//! Serves the cluster on a Unix socket and TCP as `nodesift serve` does, and runs the client in another process.
 //!
-//! Both processes share the machine's cores, as a scheduler core and its sidecar do. Start at [`measure`].
+//! Both processes share the machine's cores, as a scheduler core and its sidecar do. Beside the sidecar, two threads send
+//! bare messages back, each over a socket of one kind. Start at [`measure`].
 
-use std::fs::{DirBuilder, remove_dir};
-use std::io::Write as _;
+use std::fs::{DirBuilder, remove_dir_all};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::thread;
 
 use anyhow::{Context as _, bail};
 use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 
-use super::client::SocketFigures;
+use super::client::{Job, PING_BYTES, SocketFigures};
 use crate::limits;
 use crate::measure::Testbed;
 use nodesift_api::BodyLimit;
@@ -30,7 +34,10 @@ use nodesift_engine::Engine;
 pub(super) fn measure(engine: Arc<Engine>, testbed: &Testbed, quick: bool) -> anyhow::Result<SocketFigures> {
     let runtime = Runtime::new().context("cannot start threads")?;
     let folder = Folder::new().context("cannot make a temporary folder")?;
+    let (ping_unix, ping_tcp) = echoes(&folder).context("cannot serve bare messages")?;
     let (listener, file) = runtime.block_on(listen::bind_unix(&folder.path().join("nodesift.sock")))?;
+    let listener_tcp = runtime.block_on(listen::bind_tcp(LOOPBACK))?;
+    let tcp = listener_tcp.local_addr().context("cannot read the bound address")?;
     let readiness = Readiness::default();
     let service = Service::new(engine, Arc::clone(testbed.writer()), readiness.clone(), Settings::default());
     let router =
@@ -38,31 +45,56 @@ pub(super) fn measure(engine: Arc<Engine>, testbed: &Testbed, quick: bool) -> an
     let mut server = Server::new(router, readiness);
     let serving = runtime.enter();
     server.listen(listener, None);
+    server.listen(listener_tcp, None);
     drop(serving);
-    let figures = run_client(file.path(), testbed, quick);
+    // Replicas of the templates alternate, as in a scheduling queue.
+    let count = testbed.templates().iter().map(|template| template.uids().len()).max().unwrap_or(0);
+    let in_turn =
+        (0..count).flat_map(|at| testbed.templates().iter().filter_map(move |template| template.uids().get(at)));
+    let uids = in_turn.cloned().collect();
+    let job = Job { nodes: testbed.nodes(), uids, unix: file.path().to_owned(), tcp, ping_unix, ping_tcp };
+    let figures = run_client(&job, quick);
     runtime.block_on(server.drain());
     drop(file);
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     figures
 }
 
-/// Starts this program as the client, sends it the UIDs of the pods, and waits for its figures.
-fn run_client(socket: &Path, testbed: &Testbed, quick: bool) -> anyhow::Result<SocketFigures> {
+/// Any free port of loopback.
+const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// Serves bare messages to one client over each kind of socket, in a thread each. Returns where.
+fn echoes(folder: &Folder) -> std::io::Result<(PathBuf, SocketAddr)> {
+    let path = folder.path().join("ping.sock");
+    let (unix, tcp) = (UnixListener::bind(&path)?, TcpListener::bind(LOOPBACK)?);
+    let address = tcp.local_addr()?;
+    thread::Builder::new().spawn(move || unix.accept().map(|(stream, _)| echo(stream)))?;
+    thread::Builder::new().spawn(move || {
+        let (stream, _) = tcp.accept()?;
+        stream.set_nodelay(true)?;
+        echo(stream);
+        std::io::Result::Ok(())
+    })?;
+    Ok((path, address))
+}
+
+/// Sends back what arrives until the client closes the connection.
+fn echo(mut stream: impl Read + Write) {
+    let mut bytes = [0; PING_BYTES];
+    while stream.read_exact(&mut bytes).is_ok() && stream.write_all(&bytes).is_ok() {}
+}
+
+/// Starts this program as the client, sends it its job, and waits for its figures.
+fn run_client(job: &Job, quick: bool) -> anyhow::Result<SocketFigures> {
     let this = std::env::current_exe().context("cannot find the path of this program")?;
     let mut command = Command::new(this);
-    command.arg("bench").arg("--client").arg(socket);
+    command.arg("bench").arg("--client");
     if quick {
         command.arg("--quick");
     }
     let mut client = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start the client")?;
-    // Replicas of the templates alternate, as in a scheduling queue.
-    let count = testbed.templates().iter().map(|template| template.uids().len()).max().unwrap_or(0);
-    let in_turn =
-        (0..count).flat_map(|at| testbed.templates().iter().filter_map(move |template| template.uids().get(at)));
-    let mut uids: String = in_turn.flat_map(|uid| [uid.as_str(), "\n"]).collect();
-    uids.insert_str(0, &format!("{}\n", testbed.nodes()));
     if let Some(mut stdin) = client.stdin.take() {
-        stdin.write_all(uids.as_bytes()).context("cannot send the pods to the client")?;
+        stdin.write_all(&serde_json::to_vec(job)?).context("cannot send its job to the client")?;
     }
     let output = client.wait_with_output().context("cannot wait for the client")?;
     if !output.status.success() {
@@ -88,6 +120,6 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _left_behind = remove_dir(&self.0);
+        let _left_behind = remove_dir_all(&self.0);
     }
 }

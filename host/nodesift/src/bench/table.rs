@@ -57,6 +57,21 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
     let first = results.pods.first().map_or("", |pod| pod.pod.as_str());
     drawing.add_row([Cell::new(format!("{socket}: p50")), below(paint, micros(cluster.uds_p50_ns), targets.uds_p50)]);
     drawing.add_row([Cell::new(format!("{socket}: p99")), below(paint, micros(cluster.uds_p99_ns), targets.uds_p99)]);
+    let bare = "32 bytes there and back over a bare Unix socket, in turn with these requests: p50";
+    drawing.add_row([Cell::new(bare), below(paint, micros(cluster.uds_ping_p50_ns), None)]);
+    drawing.add_row([
+        Cell::new("one pod per request by bare messages, Unix socket"),
+        of_two(paint, cluster.uds_by_ping, targets.uds_by_ping),
+    ]);
+    let tcp = "TCP, one pod per request, as many requests";
+    drawing.add_row([Cell::new(format!("{tcp}: p50")), below(paint, micros(cluster.tcp_p50_ns), None)]);
+    drawing.add_row([Cell::new(format!("{tcp}: p99")), below(paint, micros(cluster.tcp_p99_ns), None)]);
+    let bare = "32 bytes there and back over a bare TCP connection: p50";
+    drawing.add_row([Cell::new(bare), below(paint, micros(cluster.tcp_ping_p50_ns), None)]);
+    drawing.add_row([
+        Cell::new("one pod per request, TCP by Unix socket"),
+        of_two(paint, cluster.tcp_by_uds, targets.tcp_by_uds),
+    ]);
     drawing.add_row([Cell::new(batches), above(paint, cluster.pods_per_second, targets.pods_per_second)]);
     let preemption = format!("preemption dry run for pod {first}, 30 victims, after its filter request");
     drawing.add_row([Cell::new(preemption), below(paint, micros(cluster.preemption_ns), targets.preemption)]);
@@ -79,11 +94,14 @@ fn above(paint: Paint, figure: u64, target: Option<f64>) -> Cell {
 
 fn ratio(paint: Paint, pod: &PodFigures, target: Option<f64>) -> Cell {
     match pod.sandboxed_by_native {
-        Some(ratio) => {
-            beside(paint, &format!("{ratio:.2}"), target.map(|target| (target.to_string(), ratio <= target)))
-        }
+        Some(ratio) => of_two(paint, ratio, target),
         None => right(Cell::new("-")),
     }
+}
+
+/// A ratio with an upper bound.
+fn of_two(paint: Paint, ratio: f64, target: Option<f64>) -> Cell {
+    beside(paint, &format!("{ratio:.2}"), target.map(|target| (target.to_string(), ratio <= target)))
 }
 
 fn beside(paint: Paint, figure: &str, target: Option<(String, bool)>) -> Cell {
@@ -153,6 +171,12 @@ mod tests {
             pods: 150_000,
             uds_p50_ns: 71_000,
             uds_p99_ns: 1_234_567,
+            uds_ping_p50_ns: 43_000,
+            uds_by_ping: 1.65,
+            tcp_p50_ns: 92_000,
+            tcp_p99_ns: 1_000_000,
+            tcp_ping_p50_ns: 51_000,
+            tcp_by_uds: 1.3,
             uds_requests: 20_000,
             pods_per_second: 98_765,
             batch_pods: 64,
@@ -174,6 +198,9 @@ mod tests {
             " 102 (100 missed) ",
             " 1.21 (1.5 met)",
             ": p99  ",
+            " 43.0 ",
+            " 1.65 (1.6 missed)",
+            " 1.30 (1.5 met)",
             " 1,235 (400 missed)",
             " 98,765 (15,000 met)",
             " 10.0\n",

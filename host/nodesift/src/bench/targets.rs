@@ -20,6 +20,10 @@ pub(super) struct Targets {
     pub(super) preemption: Option<f64>,
     /// Unix socket, median.
     pub(super) uds_p50: Option<f64>,
+    /// Unix socket, median divided by that of bare messages.
+    pub(super) uds_by_ping: Option<f64>,
+    /// TCP, median divided by that of the Unix socket.
+    pub(super) tcp_by_uds: Option<f64>,
     /// Unix socket, 99th percentile.
     pub(super) uds_p99: Option<f64>,
     /// Lower bound for batches over the Unix socket, in pods per second.
@@ -34,6 +38,8 @@ pub(super) const NONE: Targets = Targets {
     sandboxed_by_native: None,
     preemption: None,
     uds_p50: None,
+    uds_by_ping: None,
+    tcp_by_uds: None,
     uds_p99: None,
     pods_per_second: None,
 };
@@ -48,6 +54,8 @@ pub(super) fn of(shape: Shape) -> Targets {
             sandboxed_by_native: Some(1.5),
             preemption: Some(50.0),
             uds_p50: Some(80.0),
+            uds_by_ping: Some(1.6),
+            tcp_by_uds: Some(1.5),
             uds_p99: Some(400.0),
             pods_per_second: Some(15_000.0),
         },
