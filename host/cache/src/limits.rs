@@ -67,3 +67,13 @@ pub const COUNTS_PER_PUBLICATION: usize = 8;
 /// Bytes of the selectors of a count that is kept; a count by larger ones is built for each read. Selectors are a few hundred
 /// bytes, and those of a pod may be a megabyte: [`COUNTS`] of this size are 16 MiB.
 pub const COUNT_KEY_BYTES: usize = 16 << 10;
+
+/// Selectors and requirements of a count that is kept, together. Each new class of pods is matched with every kept count while
+/// the writer is locked; the pods of a busy cluster use two or three, so that [`COUNTS`] take about 0.1 ms.
+pub const COUNT_KEY_PARTS: usize = 64;
+
+/// Classes that a reader matches between two questions whether it may go on: some 30 µs.
+pub const COUNT_STRIDE_CLASSES: usize = 256;
+
+/// Pods that a reader counts between two questions whether it may go on: some 100 µs.
+pub const COUNT_STRIDE_PODS: usize = 65_536;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `facts` | what is kept of a node and of a pod: start here |
 //! | `compile` | from a node or a pod to that |
+//! | `label_test` | requirements on labels, prepared for many sets of labels |
 //! | `labels` | labels and amounts as sorted lists |
 //! | `selector` | label selectors over pods, anti-affinity terms |
 //! | [`requests`] | what a pod requests and a node offers, in whole numbers |
@@ -15,6 +16,7 @@
 
 mod compile;
 mod facts;
+mod label_test;
 mod labels;
 mod pool;
 pub mod requests;
@@ -28,6 +30,7 @@ pub use compile::{
     served_resources,
 };
 pub use facts::{HostPort, NodeFacts, Ownership, PodFacts, PodRecord};
+pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, labels};
 pub(crate) use labels::{amount_of, value_of};
 pub use pool::Pool;

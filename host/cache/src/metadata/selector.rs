@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::label_test::is_in;
 use super::labels::{Labels, value_of};
 use nodesift_object::affinity::PodAffinityTerm;
 use nodesift_object::selector::{LabelSelector, Operator};
@@ -14,8 +15,9 @@ pub struct LabelRequirement {
     test: Test,
 }
 
+/// What a requirement says of the value. Lists of values are sorted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Test {
+pub(super) enum Test {
     In(Vec<Arc<str>>),
     NotIn(Vec<Arc<str>>),
     Exists,
@@ -60,11 +62,19 @@ impl LabelRequirement {
         std::iter::once(&self.key).chain(values)
     }
 
-    fn matches(&self, labels: &Labels) -> bool {
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub(super) fn test(&self) -> &Test {
+        &self.test
+    }
+
+    pub(super) fn matches(&self, labels: &Labels) -> bool {
         let value = value_of(labels, &self.key);
         match &self.test {
-            Test::In(values) => value.is_some_and(|value| values.contains(value)),
-            Test::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            Test::In(values) => value.is_some_and(|value| is_in(values, value)),
+            Test::NotIn(values) => value.is_none_or(|value| !is_in(values, value)),
             Test::Exists => value.is_some(),
             Test::DoesNotExist => value.is_none(),
         }
@@ -86,13 +96,23 @@ impl PodSelector {
     /// Whether a pod matches. `namespace_labels` gives the labels of a namespace by name; a namespace for which it gives
     /// `None` matches only a selector of every namespace.
     pub fn matches(&self, namespace: &str, labels: &Labels, namespace_labels: impl Fn(&str) -> Option<Labels>) -> bool {
-        let in_namespace = self.namespaces.iter().any(|known| **known == *namespace)
+        self.is_in_namespace(namespace, namespace_labels)
+            && self.requirements.iter().all(|requirement| requirement.matches(labels))
+    }
+
+    /// Whether pods of a namespace can match.
+    pub(crate) fn is_in_namespace(&self, namespace: &str, namespace_labels: impl Fn(&str) -> Option<Labels>) -> bool {
+        self.namespaces.binary_search_by(|known| (**known).cmp(namespace)).is_ok()
             || self.namespace_requirements.as_ref().is_some_and(|requirements| {
                 requirements.is_empty()
                     || namespace_labels(namespace)
                         .is_some_and(|labels| requirements.iter().all(|requirement| requirement.matches(&labels)))
-            });
-        in_namespace && self.requirements.iter().all(|requirement| requirement.matches(labels))
+            })
+    }
+
+    /// Selector and requirements: what a pod is compared with.
+    pub(crate) fn parts(&self) -> usize {
+        1 + self.namespace_requirements.as_ref().map_or(0, Vec::len) + self.requirements.len()
     }
 
     /// A label, key and value, that every matching pod has; `None` where there is no such label.

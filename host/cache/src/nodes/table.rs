@@ -160,9 +160,9 @@ impl NodeTable {
         &self.population
     }
 
-    /// Per row how many pods a key counts.
-    pub(crate) fn count(&self, key: &CountKey) -> Column<u32> {
-        self.counts.column(key, &self.population)
+    /// Per row how many pods a key counts; `None` once `go_on` says no.
+    pub(crate) fn count(&self, key: &CountKey, go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
+        self.counts.column(key, &self.population, go_on)
     }
 
     /// The counts.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::columns::sets::Sets;
 use crate::columns::{Column, Row};
+use crate::limits::COUNT_STRIDE_PODS;
 use crate::metadata::{Labels, PodRecord};
 
 /// What selectors read of a pod.
@@ -65,20 +66,28 @@ impl Population {
         self.rows.get(row).map(Arc::clone).unwrap_or_default()
     }
 
-    /// By code, whether a rule holds for the class.
-    pub(super) fn classes_with(&self, rule: impl Fn(&PodClass, &Namespaces) -> bool) -> Vec<bool> {
-        self.classes.iter().map(|class| rule(class, &self.namespaces)).collect()
+    /// The classes by code.
+    pub(super) fn classes(&self) -> impl Iterator<Item = &Arc<PodClass>> {
+        self.classes.iter()
     }
 
-    /// Per row the number of pods whose class is marked in `counted`.
-    pub(super) fn count(&self, counted: &[bool]) -> Column<u32> {
+    /// Per row the number of pods whose class is marked in `counted`; `None` once `go_on` says no.
+    pub(super) fn count(&self, counted: &[bool], go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
         let mut rows = Column::default();
+        let mut unasked = 0;
         for pods in self.rows.iter() {
+            unasked += pods.len();
+            if unasked >= COUNT_STRIDE_PODS {
+                unasked = 0;
+                if !go_on() {
+                    return None;
+                }
+            }
             let matching = pods.iter().filter(|class| counted.get(**class as usize) == Some(&true)).count();
             // A node never comes near 2^32 pods.
             rows.push(u32::try_from(matching).unwrap_or(u32::MAX));
         }
-        rows
+        Some(rows)
     }
 
     /// Appends a row without pods.

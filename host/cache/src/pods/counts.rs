@@ -8,6 +8,7 @@
 //! on, a few per publication. The view of an overlay adds the overlay's changes to a count of the snapshot below. Requests
 //! choose what is counted, so the counts that they cause are bounded in number and in bytes.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -16,8 +17,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::classes::{Namespaces, PodClass, Population};
 use crate::columns::sets::Sets;
 use crate::columns::{Column, Delta, DriftReport, Row};
-use crate::limits::{COUNT_KEY_BYTES, COUNTS, COUNTS_BYTES, COUNTS_PER_PUBLICATION};
-use crate::metadata::{PodRecord, PodSelector};
+use crate::limits::{
+    COUNT_KEY_BYTES, COUNT_KEY_PARTS, COUNT_STRIDE_CLASSES, COUNTS, COUNTS_BYTES, COUNTS_PER_PUBLICATION,
+};
+use crate::metadata::{LabelTest, PodRecord, PodSelector};
 
 /// What is counted: pods that match all selectors at once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,14 +39,39 @@ impl CountKey {
             && self.selectors.iter().all(|selector| selector.matches(&class.namespace, &class.labels, labels_of))
     }
 
-    /// By code of a class, whether its pods count.
-    fn counted(&self, population: &Population) -> Vec<bool> {
-        population.classes_with(|class, namespaces| self.matches(class, namespaces))
+    /// By code of a class, whether its pods count; `None` once `go_on` says no. The work is that of the classes, a binary
+    /// search per label of each, and of the selectors once per namespace, however large the selectors are.
+    fn counted(&self, population: &Population, go_on: &dyn Fn() -> bool) -> Option<Vec<bool>> {
+        let labels = LabelTest::new(self.selectors.iter().flat_map(|selector| &selector.requirements));
+        let namespaces = population.namespaces();
+        let labels_of = |namespace: &str| namespaces.get(namespace).cloned();
+        let mut known: HashMap<&str, bool> = HashMap::new();
+        let mut counted = Vec::new();
+        for class in population.classes() {
+            if counted.len().is_multiple_of(COUNT_STRIDE_CLASSES) && !go_on() {
+                return None;
+            }
+            let in_namespaces = match known.get(&*class.namespace) {
+                Some(known) => *known,
+                None => {
+                    if !go_on() {
+                        return None;
+                    }
+                    let is_in = |selector: &PodSelector| selector.is_in_namespace(&class.namespace, labels_of);
+                    let in_namespaces = self.selectors.iter().all(is_in);
+                    known.insert(&class.namespace, in_namespaces);
+                    in_namespaces
+                }
+            };
+            counted.push(in_namespaces && (self.terminating || !class.terminating) && labels.matches(&class.labels));
+        }
+        Some(counted)
     }
 
     /// Whether a count by it may be kept beyond the read that needs it.
-    fn is_kept(&self) -> bool {
-        self.selectors.iter().map(PodSelector::bytes).sum::<usize>() <= COUNT_KEY_BYTES
+    pub fn is_kept(&self) -> bool {
+        self.selectors.iter().map(PodSelector::parts).sum::<usize>() <= COUNT_KEY_PARTS
+            && self.selectors.iter().map(PodSelector::bytes).sum::<usize>() <= COUNT_KEY_BYTES
     }
 }
 
@@ -115,15 +143,21 @@ pub(crate) struct PodChange {
 }
 
 impl Overlaid {
-    /// The count of the state below with the changes added, over as many rows as the overlay has.
-    fn column(&self, key: &CountKey, rows: usize) -> Column<u32> {
-        let mut counts = self.base.column(key, &self.population);
+    /// The count of the state below with the changes added, over as many rows as the overlay has; `None` once `go_on` says no.
+    fn column(&self, key: &CountKey, rows: usize, go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
+        let mut counts = self.base.column(key, &self.population, go_on)?;
         (counts.len()..rows).for_each(|_| counts.push(0));
         let namespaces = self.population.namespaces();
-        for change in self.changes.iter().filter(|change| key.matches(&change.class, namespaces)) {
-            counts.update(change.row, |pods| change.delta.apply_to(pods));
+        for change in &self.changes {
+            // Few changes, but a huge key takes long to match with each.
+            if !key.is_kept() && !go_on() {
+                return None;
+            }
+            if key.matches(&change.class, namespaces) {
+                counts.update(change.row, |pods| change.delta.apply_to(pods));
+            }
         }
-        counts
+        Some(counts)
     }
 }
 
@@ -134,23 +168,30 @@ impl CountView {
         Self { overlaid: Some(overlaid), ..Self::default() }
     }
 
-    /// The count of a key per row; built from the population of this state on first use.
-    pub(crate) fn column(&self, key: &CountKey, population: &Population) -> Column<u32> {
+    /// The count of a key per row; built from the population of this state on first use. `None` once `go_on` says no, which is
+    /// asked while it is built.
+    pub(crate) fn column(
+        &self,
+        key: &CountKey,
+        population: &Population,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Column<u32>> {
         if let Some((rows, read)) = self.places.get(key).and_then(|place| self.maintained.get(*place)) {
             read.store(self.shared.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-            return rows.clone();
+            return Some(rows.clone());
         }
         if let Some(rows) = self.built.read().unwrap_or_else(PoisonError::into_inner).get(key) {
-            return rows.clone();
+            return Some(rows.clone());
         }
         let (rows, is_kept) = (population.len(), key.is_kept());
         let counts = match &self.overlaid {
-            Some(overlaid) => overlaid.column(key, rows),
+            Some(overlaid) => overlaid.column(key, rows, go_on)?,
             None => {
+                let counts = population.count(&key.counted(population, go_on)?, go_on)?;
                 if is_kept {
                     self.shared.want(key, rows);
                 }
-                population.count(&key.counted(population))
+                counts
             }
         };
         let mut built = self.built.write().unwrap_or_else(PoisonError::into_inner);
@@ -158,7 +199,7 @@ impl CountView {
         if is_kept && built.len() < max_counts(rows) {
             built.insert(key.clone(), counts.clone());
         }
-        counts
+        Some(counts)
     }
 }
 
@@ -212,8 +253,9 @@ impl Counts {
         };
         let keys_changed = !wanted.is_empty();
         for key in wanted.into_iter().filter(|key| !self.places.contains_key(key)) {
-            let counted = key.counted(population);
-            let rows = built.remove(&key).unwrap_or_else(|| population.count(&counted));
+            // Always there, since nothing stops it.
+            let counted = key.counted(population, &|| true).unwrap_or_default();
+            let rows = built.remove(&key).or_else(|| population.count(&counted, &|| true)).unwrap_or_default();
             let read = AtomicU64::new(self.shared.clock.load(Ordering::Relaxed));
             // Their number is bounded far below 2^32.
             let place = u32::try_from(self.maintained.len()).unwrap_or(u32::MAX);

@@ -240,7 +240,13 @@ impl Snapshot {
 
     /// Per row how many pods a key counts; the writer maintains the count once it has been read.
     pub fn count(&self, key: &CountKey) -> Column<u32> {
-        self.published.nodes.count(key)
+        // Always there, since nothing stops it.
+        self.count_while(key, &|| true).unwrap_or_default()
+    }
+
+    /// The same, for keys of any size: `None` once `go_on` says no, which is asked every so many steps.
+    pub fn count_while(&self, key: &CountKey, go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
+        self.published.nodes.count(key, go_on)
     }
 
     /// Labels by namespace.
@@ -341,6 +347,12 @@ impl Snapshot {
     #[cfg(test)]
     pub(crate) fn label_columns_built(&self) -> usize {
         self.published.nodes.labels().built_count()
+    }
+
+    /// Which pods are on which rows.
+    #[cfg(test)]
+    pub(crate) fn population(&self) -> &crate::pods::classes::Population {
+        self.published.nodes.population()
     }
 
     /// The counts, as this snapshot shows them.

@@ -77,7 +77,9 @@ pub(crate) fn pod_event(testbed: &Testbed, rounds: usize) -> Duration {
     for app in 0..COUNTS {
         let values = [Arc::from(format!("app-{app}"))];
         let Some(requirement) = LabelRequirement::new("app", Operator::In, values) else { continue };
-        let namespaces = (0..NAMESPACES).map(|namespace| Arc::from(format!("ns-{namespace}"))).collect();
+        let mut namespaces: Vec<Arc<str>> =
+            (0..NAMESPACES).map(|namespace| Arc::from(format!("ns-{namespace}"))).collect();
+        namespaces.sort_unstable();
         let selector = PodSelector { namespaces, namespace_requirements: None, requirements: vec![requirement] };
         testbed.reader().snapshot().count(&CountKey { selectors: vec![selector], terminating: false });
     }

@@ -1,8 +1,13 @@
 //! Counts that requests cause are bounded in number, and come to be maintained a few at a time.
 #![allow(clippy::unwrap_used)]
 
+use std::cell::Cell;
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+
 use super::*;
-use crate::metadata::LabelRequirement;
+use crate::metadata::{LabelRequirement, PodFacts};
 use crate::write::model::{random_node, random_pod};
 use crate::{Reader, Writer, new};
 use nodesift_object::selector::Operator;
@@ -89,4 +94,79 @@ fn a_count_by_a_huge_selector_is_right_and_not_kept() {
     assert_eq!(all(&huge), of_some);
     assert!(all(&plain) < of_some);
     assert_eq!((wanted(&writer), built(&reader)), (3, 3));
+}
+
+/// Three nodes and so many pods, no two of one class.
+fn many_classes(pods: usize) -> (Writer, Reader) {
+    let mut random = fastrand::Rng::with_seed(9);
+    let (mut writer, reader) = new();
+    (0..3).for_each(|node| writer.apply_node(&random_node(&mut random, &format!("n{node}"))));
+    for number in 0..pods {
+        let pod = random_pod(&mut random, &format!("p{number}"), Some(Arc::from(format!("n{}", number % 3))));
+        let labels = [("app", format!("app-{number}")), ("tier", "x".to_owned())];
+        let labels = labels.into_iter().map(|(key, value)| (Arc::from(key), Arc::from(value))).collect();
+        let namespace: Arc<str> = Arc::from("ns");
+        let facts = Arc::new(PodFacts { namespace: Arc::clone(&namespace), labels, ..(*pod.facts).clone() });
+        writer.apply_pod(PodRecord { namespace, facts, terminating: false, ..pod });
+    }
+    writer.publish();
+    (writer, reader)
+}
+
+/// The count of every class by requirements that all of them meet, and the least processor time of some such counts.
+fn time_of(reader: &Reader, requirements: &[LabelRequirement], selectors: usize) -> (u32, Duration) {
+    let requirements = requirements.to_vec();
+    let selector = PodSelector { namespaces: vec![Arc::from("ns")], namespace_requirements: None, requirements };
+    let key = CountKey { selectors: vec![selector; selectors], terminating: true };
+    let mut least = Duration::MAX;
+    let mut counted = 0;
+    for _ in 0..3 {
+        let (snapshot, started) = (reader.snapshot(), ThreadTime::now());
+        // Not taken from what an earlier round has built.
+        let population = snapshot.population();
+        counted = population.count(&key.counted(population, &|| true).unwrap(), &|| true).unwrap().iter().sum();
+        least = least.min(started.elapsed());
+    }
+    (counted, least)
+}
+
+#[test]
+fn the_work_of_a_count_is_that_of_the_classes_however_large_its_selectors_are() {
+    const CLASSES: usize = 20_000;
+    let (_writer, reader) = many_classes(CLASSES);
+    let absent = |number: usize| {
+        LabelRequirement::new(&format!("absent-{number}"), Operator::DoesNotExist, std::iter::empty()).unwrap()
+    };
+    let not_in = |key: &str, values: usize| {
+        let values = (0..values).map(|value| Arc::from(format!("other-{value}")));
+        LabelRequirement::new(key, Operator::NotIn, values).unwrap()
+    };
+    let (all, plain) = time_of(&reader, &[not_in("app", 1)], 1);
+    assert_eq!(all as usize, CLASSES);
+    let huge: [(&str, Vec<LabelRequirement>, usize); 4] = [
+        ("12,600 requirements", (0..12_600).map(absent).collect(), 1),
+        ("30,000 values", vec![not_in("app", 30_000)], 1),
+        ("200 requirements on one key", (1..200).map(|values| not_in("app", values)).collect(), 1),
+        ("1,000 selectors", vec![not_in("app", 3)], 1_000),
+    ];
+    for (what, requirements, selectors) in huge {
+        let (counted, time) = time_of(&reader, &requirements, selectors);
+        println!("{what}: {time:?}; by one small requirement: {plain:?}");
+        assert_eq!(counted, all, "{what}");
+        // One by one, each of these takes more than a thousand times as long.
+        assert!(time < plain * 60 + Duration::from_millis(20), "{what}: {time:?}, {plain:?}");
+    }
+}
+
+#[test]
+fn a_count_stops_as_soon_as_it_may_not_go_on() {
+    let (_writer, reader) = many_classes(2_000);
+    let huge = CountKey { terminating: false, ..key("app-7") };
+    for steps in 0..4 {
+        let asked = Cell::new(0);
+        let go_on = || asked.replace(asked.get() + 1) < steps;
+        assert!(reader.snapshot().count_while(&huge, &go_on).is_none(), "after {steps} steps");
+        assert_eq!(asked.get(), steps + 1);
+    }
+    assert_eq!(reader.snapshot().count_while(&huge, &|| true).unwrap().iter().sum::<u32>(), 1);
 }
