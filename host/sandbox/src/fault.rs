@@ -24,7 +24,7 @@ pub enum FaultKind {
     Configure,
     /// The predicate failed too often and is not called for now.
     Quarantined,
-    /// All [`GUEST_SLOTS`](crate::limits::GUEST_SLOTS) instances are in use.
+    /// No instance became free in time: all slots of the module, or of all modules, were in use.
     Overloaded,
     /// The request for which the call was made has reached its deadline. Not a fault of the predicate: the request as a whole
     /// fails, so this kind is in no answer.

@@ -8,11 +8,12 @@ use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 
 use super::deadline::Deadline;
 use super::memory::MemoryBudget;
+use super::slots::Slot;
 use super::verdict::Verdict;
 use super::wire::{self, Descriptor};
 use super::{Facts, check};
 use crate::fault::{Fault, FaultKind};
-use crate::limits::{FAULT_DETAIL_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES};
+use crate::limits::{FAULT_DETAIL_BYTES, GUEST_HANDLES, OUTPUT_BYTES};
 
 /// The host state of an instance: facts, deadline and memory budget of the running call.
 pub(super) struct Frame {
@@ -65,38 +66,61 @@ impl From<Fault> for NewError {
     }
 }
 
+/// The time of a call: a budget of processor time, and the end of the request for which it is made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallTime {
+    pub(super) budget: Duration,
+    pub(super) until: Option<Instant>,
+}
+
+impl From<Duration> for CallTime {
+    fn from(budget: Duration) -> Self {
+        Self { budget, until: None }
+    }
+}
+
 /// An instance of a predicate. It must be dropped after a fault.
 pub(super) struct Instance {
+    // Dropped in this order: the slots are free once the store is.
     store: Store<Frame>,
     instance: wasmtime::component::Instance,
     filter: TypedFunc<(u32,), (wire::Verdict,)>,
+    _slots: [Slot; 2],
 }
 
 impl Instance {
-    /// Instantiates; start functions run within [`INSTANTIATE_TIME`].
-    pub(super) fn new(pre: &InstancePre<Frame>, exports: &Exports, memory_bytes: usize) -> Result<Self, NewError> {
-        let mut store = Store::new(
-            pre.engine(),
-            Frame {
-                facts: None,
-                deadline: Deadline::new(INSTANTIATE_TIME, None),
-                memory: MemoryBudget::new(memory_bytes),
-            },
-        );
+    /// Begins a call and instantiates, start functions included.
+    pub(super) fn new(
+        pre: &InstancePre<Frame>,
+        exports: &Exports,
+        memory_bytes: usize,
+        slots: [Slot; 2],
+        time: CallTime,
+    ) -> Result<Self, NewError> {
+        let deadline = Deadline::new(time.budget, time.until);
+        let memory = MemoryBudget::new(memory_bytes);
+        let mut store = Store::new(pre.engine(), Frame { facts: None, deadline, memory });
         store.limiter(|frame| &mut frame.memory);
         store.set_hostcall_fuel(OUTPUT_BYTES);
+        store.set_max_component_handles(GUEST_HANDLES);
         store.epoch_deadline_callback(|mut store| {
             Ok(match store.data_mut().deadline.look() {
                 Some(ticks) => UpdateDeadline::Continue(ticks),
                 None => UpdateDeadline::Interrupt,
             })
         });
-        begin(&mut store, INSTANTIATE_TIME, None);
+        store.set_epoch_deadline(Deadline::first_look());
         let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
         let filter = instance
             .get_typed_func::<(u32,), (wire::Verdict,)>(&mut store, exports.filter)
             .map_err(|error| NewError::Contract(format!("filter: {error:#}")))?;
-        Ok(Self { store, instance, filter })
+        Ok(Self { store, instance, filter, _slots: slots })
+    }
+
+    /// Begins a call: its deadline holds for everything until the next one begins.
+    pub(super) fn begin(&mut self, time: CallTime) {
+        self.store.data_mut().deadline = Deadline::new(time.budget, time.until);
+        self.store.set_epoch_deadline(Deadline::first_look());
     }
 
     /// Checks that `describe` and `configure` have the contract's types; [`Self::new`] checks `filter`.
@@ -111,9 +135,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Calls `describe`.
+    /// Calls `describe`, as a part of the call that has begun.
     pub(super) fn describe(&mut self, exports: &Exports) -> Result<Descriptor, Fault> {
-        begin(&mut self.store, INSTANTIATE_TIME, None);
         let store = &mut self.store;
         let described = self
             .instance
@@ -122,9 +145,8 @@ impl Instance {
         described.map(|(descriptor,)| descriptor).map_err(|error| as_configure(fault(store, &error)))
     }
 
-    /// Calls `configure`. An error that the predicate returns is the fault `Configure` with the predicate's text.
+    /// Calls `configure`, as a part of the call that has begun. An error that the predicate returns is the fault `Configure` with the predicate's text.
     pub(super) fn configure(&mut self, exports: &Exports, args: &str) -> Result<(), Fault> {
-        begin(&mut self.store, INSTANTIATE_TIME, None);
         let store = &mut self.store;
         let configured = self
             .instance
@@ -137,20 +159,13 @@ impl Instance {
         }
     }
 
-    /// Calls `filter` for a batch of `rows` rows, with a processor time budget of `time`, but not beyond `until`.
-    pub(super) fn filter(
-        &mut self,
-        facts: Arc<dyn Facts>,
-        rows: u32,
-        time: Duration,
-        until: Option<Instant>,
-    ) -> Result<Verdict, Fault> {
+    /// Calls `filter` for a batch of `rows` rows, as a part of the call that has begun.
+    pub(super) fn filter(&mut self, facts: Arc<dyn Facts>, rows: u32) -> Result<Verdict, Fault> {
         let store = &mut self.store;
         store.data_mut().facts = Some(facts);
         // Reset: a refusal in an earlier call must not be reported as the cause of a failure in this one.
         store.data_mut().memory.take_refused();
         store.set_hostcall_fuel(OUTPUT_BYTES + rows as usize * size_of::<u16>());
-        begin(store, time, until);
         let returned = self.filter.call(&mut *store, (rows,));
         store.data_mut().facts = None;
         match returned {
@@ -158,12 +173,6 @@ impl Instance {
             Err(error) => Err(fault(store, &error)),
         }
     }
-}
-
-/// Starts the deadline of a call.
-fn begin(store: &mut Store<Frame>, budget: Duration, until: Option<Instant>) {
-    store.data_mut().deadline = Deadline::new(budget, until);
-    store.set_epoch_deadline(Deadline::first_look());
 }
 
 /// Converts an error of wasmtime to a fault.
@@ -175,6 +184,7 @@ fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
         Some(Trap::Interrupt) => FaultKind::Deadline,
         Some(Trap::StackOverflow) => FaultKind::StackOverflow,
         _ if refused_memory => FaultKind::Memory,
+        None if detail.contains("handle limit exceeded") => FaultKind::Memory,
         Some(_) => FaultKind::Trap,
         None if error.is::<NoFacts>() => FaultKind::Trap,
         None if error.is::<PoolConcurrencyLimitError>() => FaultKind::Overloaded,

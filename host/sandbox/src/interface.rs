@@ -5,7 +5,12 @@
 //! To add a function, add its line to the table at the end of this file: its name in the contract, its method, and
 //!
 //! - `untimed` where the host only hands over what it has. The call is not timed.
-//! - `timed` where the host may have to build the value first. That time is added to the guest's deadline.
+//! - `timed` where the host may have to build the value first, and the arguments choose which. That time is added to the guest's
+//!   deadline up to a small allowance, and is the guest's beyond it.
+//! - `shared` where the host may have to build what is the same for every call on the snapshot. That time is not the guest's.
+//!
+//! Where the work may be more than once through the arguments and the cluster, `; meter` follows the arguments: the method gets
+//! a [`Meter`] and asks it every so many steps.
 //!
 //! An interface says whether `pods_on_nodes` change what it answers. The implementation of [`Facts`] then does not compile
 //! until it has the new method.
@@ -13,11 +18,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, WasmStr};
+use wasmtime::{StoreContextMut, Trap};
 
+use crate::deadline::{HostWork, Meter};
 use crate::instance::Frame;
-use crate::limits::EPOCH_TICK;
 use crate::wire::{
     AffinityTerm, Attachment, Claim, DiskKind, DiskUser, LabelSelector, Obstacle, PodSelector, PodVolume, Request,
     SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
@@ -29,8 +34,25 @@ pub const PACKAGE: &str = "nodesift:predicate";
 /// The version of the contract that this host implements. Components built against any 0.1 are accepted: interfaces are only added within it.
 pub const VERSION: &str = "0.1.1";
 
-/// Why a call to a selector function traps.
-const UNKNOWN_OPERATOR: &str = "a selector with an unknown operator";
+/// Why a fact function has no value. The guest's call ends with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoValue {
+    /// An argument is not one that the function takes.
+    #[error("a selector with an unknown operator")]
+    UnknownOperator,
+    /// The time of the call is up.
+    #[error("the time of the call is up")]
+    Deadline,
+}
+
+impl NoValue {
+    fn trap(self) -> wasmtime::Error {
+        match self {
+            Self::UnknownOperator => self.into(),
+            Self::Deadline => Trap::Interrupt.into(),
+        }
+    }
+}
 
 /// An argument of a fact function: its type in [`Facts`], its type at the boundary, and how one becomes the other.
 macro_rules! argument {
@@ -51,45 +73,46 @@ macro_rules! argument {
     (pass $list:ident, $value:ident, $store:ident) => { &$value };
 }
 
-/// Calls a method of the running call's facts with the arguments of the guest.
+/// Calls a method of the running call's facts with the arguments of the guest. An error ends the guest's call.
 macro_rules! call {
-    ($store:ident, $method:ident($($argument:ident: $kind:ident),*)) => {
-        $store.data().facts()?.$method($(argument!(pass $kind, $argument, $store)),*)
+    ($store:ident, $method:ident($($argument:ident: $kind:ident),*; $($meter:ident)?)) => {
+        $store.data().facts()?.$method($(argument!(pass $kind, $argument, $store),)* $(&$meter)?)
     };
-    ($store:ident, $method:ident($($argument:ident: $kind:ident),*), $trap:expr) => {
-        call!($store, $method($($argument: $kind),*)).ok_or_else(|| wasmtime::Error::msg($trap))?
+    ($store:ident, $method:ident($($argument:ident: $kind:ident),*; $($meter:ident)?), or trap) => {
+        call!($store, $method($($argument: $kind),*; $($meter)?)).map_err(NoValue::trap)?
     };
 }
 
 /// Links one function.
 macro_rules! link {
-    ($instance:ident, $name:literal, untimed $method:ident($($argument:ident: $kind:ident),*) $(, $trap:expr)?) => {
+    (
+        $instance:ident, $name:literal, untimed,
+        $method:ident($($argument:ident: $kind:ident),*; $($meter:ident)?) $(, $or:ident $trap:ident)?
+    ) => {
         $instance.func_wrap(
             $name,
             |store: StoreContextMut<'_, Frame>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
-                Ok((call!(store, $method($($argument: $kind),*) $(, $trap)?),))
+                Ok((call!(store, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?),))
             },
         )?
     };
-    ($instance:ident, $name:literal, timed $method:ident($($argument:ident: $kind:ident),*) $(, $trap:expr)?) => {
+    (
+        $instance:ident, $name:literal, $timing:ident,
+        $method:ident($($argument:ident: $kind:ident),*; $($meter:ident)?) $(, $or:ident $trap:ident)?
+    ) => {
         $instance.func_wrap(
             $name,
             |mut store: StoreContextMut<'_, Frame>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
                 let started = Instant::now();
-                let value = call!(store, $method($($argument: $kind),*) $(, $trap)?);
-                credit_host_time(&mut store, started);
+                $(let $meter = store.data_mut().deadline().meter();)?
+                let value = call!(store, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);
+                store.data_mut().deadline().credit(link!(work $timing), started);
                 Ok((value,))
             },
         )?
     };
-}
-
-/// The time of a call is the guest's own: what the host took to build a value is added to the deadline.
-fn credit_host_time(store: &mut StoreContextMut<'_, Frame>, started: Instant) {
-    let taken = started.elapsed();
-    if taken >= EPOCH_TICK {
-        store.data_mut().deadline().extend(taken);
-    }
+    (work timed) => { HostWork::Chosen };
+    (work shared) => { HostWork::Shared };
 }
 
 /// Makes [`Interface`], [`Facts`] and the linker from the table.
@@ -97,8 +120,8 @@ macro_rules! interfaces {
     ($(
         $(#[$doc:meta])*
         $interface:ident = $name:literal, pods_on_nodes: $pods_on_nodes:literal {
-            $($function:literal => $timing:ident $method:ident($($argument:ident: $kind:ident),*) -> $value:ty
-                $(, or trap: $trap:expr)?;)*
+            $($function:literal => $timing:ident $method:ident($($argument:ident: $kind:ident),* $(; $meter:ident)?)
+                -> $value:ty $(, $or:ident $trap:ident)?;)*
         }
     )*) => {
         /// A fact interface of the contract.
@@ -130,7 +153,7 @@ macro_rules! interfaces {
                 let mut instance = linker.instance(&format!("{PACKAGE}/{}@{VERSION}", self.name()))?;
                 match self {
                     $(Self::$interface => {
-                        $(link!(instance, $function, $timing $method($($argument: $kind),*) $(, $trap)?);)*
+                        $(link!(instance, $function, $timing, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);)*
                     })*
                 }
                 Ok(())
@@ -142,13 +165,13 @@ macro_rules! interfaces {
         pub trait Facts: Send + Sync {
             $($(
                 #[doc = concat!("`", $name, ".", $function, "`")]
-                fn $method(&self $(, $argument: argument!(method $kind))*) -> interfaces!(value $value $(, $trap)?);
+                fn $method(&self $(, $argument: argument!(method $kind))* $(, $meter: &Meter)?)
+                    -> interfaces!(value $value $(, $or $trap)?);
             )*)*
         }
     };
     (value $value:ty) => { $value };
-    // None where the call traps.
-    (value $value:ty, $trap:expr) => { Option<$value> };
+    (value $value:ty, or trap) => { Result<$value, NoValue> };
 }
 
 impl Interface {
@@ -208,7 +231,7 @@ interfaces! {
     }
     /// Node names.
     NodeIdentity = "node-identity", pods_on_nodes: false {
-        "names" => timed names() -> Arc<[Arc<str>]>;
+        "names" => shared names() -> Arc<[Arc<str>]>;
         "row" => untimed row(name: text) -> Option<u32>;
     }
     /// Node labels as dictionary-encoded columns.
@@ -255,29 +278,28 @@ interfaces! {
     }
     /// Counts of pods that match selectors.
     ClusterPods = "cluster-pods", pods_on_nodes: true {
-        "matching" => timed matching_pods(selectors: selectors, terminating: flag) -> Arc<[u32]>,
-            or trap: UNKNOWN_OPERATOR;
-        "matches-this-pod" => untimed matches_this_pod(selectors: selectors) -> bool, or trap: UNKNOWN_OPERATOR;
+        "matching" => timed matching_pods(selectors: selectors, terminating: flag; meter) -> Arc<[u32]>, or trap;
+        "matches-this-pod" => timed matches_this_pod(selectors: selectors) -> bool, or trap;
     }
     /// Required anti-affinity terms of pods on nodes that match this pod.
     ClusterAffinity = "cluster-affinity", pods_on_nodes: true {
-        "topology-keys" => timed anti_affinity_keys() -> Vec<Arc<str>>;
-        "anti-affinity-terms" => timed anti_affinity_terms(topology_key: text) -> Arc<[u32]>;
+        "topology-keys" => shared anti_affinity_keys() -> Vec<Arc<str>>;
+        "anti-affinity-terms" => shared anti_affinity_terms(topology_key: text) -> Arc<[u32]>;
     }
     /// Disks and claims in use by pods on nodes.
     ClusterVolumeUse = "cluster-volume-use", pods_on_nodes: true {
-        "disk-users" => untimed disk_users(kind: disk_kind, id: text) -> Vec<DiskUser>;
-        "claim-users" => timed claim_users(claim: text) -> u32;
+        "disk-users" => shared disk_users(kind: disk_kind, id: text) -> Vec<DiskUser>;
+        "claim-users" => shared claim_users(claim: text) -> u32;
     }
     /// Volume attachments, wanted and in use, against the limits of CSI drivers.
     ClusterAttachments = "cluster-attachments", pods_on_nodes: true {
         "wanted" => untimed wanted_attachments(registered: flag) -> Result<Vec<Attachment>, Obstacle>;
-        "registered" => timed attachment_registered() -> Arc<[u8]>;
-        "limited" => timed attachment_limited() -> Arc<[u8]>;
-        "limit" => timed attachment_limit(driver: text) -> Arc<[i64]>;
-        "used" => timed attachments_used(driver: text) -> Arc<[i64]>;
-        "rows-with" => untimed rows_with_attachment(volume: attachment) -> Vec<u32>;
-        "uncounted" => timed uncounted_pods() -> Vec<UncountedPod>;
+        "registered" => shared attachment_registered() -> Arc<[u8]>;
+        "limited" => shared attachment_limited() -> Arc<[u8]>;
+        "limit" => shared attachment_limit(driver: text) -> Arc<[i64]>;
+        "used" => shared attachments_used(driver: text) -> Arc<[i64]>;
+        "rows-with" => shared rows_with_attachment(volume: attachment) -> Vec<u32>;
+        "uncounted" => shared uncounted_pods() -> Vec<UncountedPod>;
     }
     /// PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSI drivers and capacities.
     ClusterStorage = "cluster-storage", pods_on_nodes: false {

@@ -5,6 +5,7 @@
 //! runtime     engines, the cache of compiled code, the epoch clock; bytes → Module
 //! module      one loaded predicate: imports checked, linked, described, configured; idle instances
 //! instance    one instance with its own store; wasmtime errors → Fault
+//!   slots                         how many instances exist at once
 //!   deadline · clock · memory     the limits of a call
 //! interface   the fact interfaces that a guest can import, and nothing else
 //! wire        types of the contract at the component boundary
@@ -28,11 +29,13 @@ pub mod limits;
 mod memory;
 mod module;
 mod runtime;
+mod slots;
 mod verdict;
 pub mod wire;
 
 pub use codes::Codes;
-pub use interface::{Facts, Interface, PACKAGE, VERSION};
+pub use deadline::Meter;
+pub use interface::{Facts, Interface, NoValue, PACKAGE, VERSION};
 pub use module::{Grants, Lifetime, LoadError, Module};
 pub use runtime::{Runtime, StartError};
 pub use verdict::{Code, Failure, RowVerdict, Verdict};

@@ -8,12 +8,16 @@ use std::time::{Duration, Instant};
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
-use super::instance::{Exports, Frame, Instance, NewError};
+use super::instance::{CallTime, Exports, Frame, Instance, NewError, shorten};
 use super::interface::{Facts, Interface, PACKAGE, VERSION};
+use super::slots::{Slot, Slots};
 use super::verdict::Verdict;
 use super::wire::Descriptor;
 use crate::fault::{Fault, FaultKind};
-use crate::limits::{FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, IDLE_INSTANCES};
+use crate::limits::{
+    BUILTIN_SLOTS, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, IDLE_INSTANCES, INSTANTIATE_TIME, MODULE_SLOTS,
+    SLOT_WAIT,
+};
 
 /// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +56,17 @@ pub enum LoadError {
         /// The fault.
         fault: Fault,
     },
+    /// A new instance takes more time than a call has, of which it is a part.
+    #[error(
+        "{step}: a new instance is made and configured within each call, and takes more than the {budget:?} of one: do less \
+         before `filter`, or grant more with `limits.timePerCall`"
+    )]
+    SlowStart {
+        /// `instantiate` or `configure`.
+        step: &'static str,
+        /// Of the least call.
+        budget: Duration,
+    },
 }
 
 /// Whether instances are reused between calls.
@@ -86,11 +101,13 @@ pub struct Module {
     imports: Vec<Interface>,
     descriptor: Descriptor,
     idle: Mutex<Vec<Instance>>,
+    /// This module's own, and those of the pool that it shares with others.
+    slots: [Arc<Slots>; 2],
 }
 
 impl Module {
-    /// Links, instantiates, describes and configures a compiled component.
-    pub(super) fn prepare(component: &Component, grants: Grants) -> Result<Self, LoadError> {
+    /// Links, instantiates, describes and configures a compiled component, whose instances share the slots of a pool.
+    pub(super) fn prepare(component: &Component, grants: Grants, pool: &Arc<Slots>) -> Result<Self, LoadError> {
         let imports = imports_of(component)?;
         if let Some(allow) = &grants.allow {
             let forbidden: Vec<&str> =
@@ -107,18 +124,57 @@ impl Module {
         let pre = linker.instantiate_pre(component).map_err(contract)?;
         let exports = exports_of(component)?;
         let step = |step| move |fault| LoadError::Step { step, fault };
-        let mut instance = Instance::new(&pre, &exports, grants.memory_bytes).map_err(|error| match error {
-            NewError::Contract(text) => LoadError::Contract(text),
-            NewError::Fault(fault) => step("instantiate")(fault),
-        })?;
-        instance.check_types(&exports).map_err(LoadError::Contract)?;
-        let descriptor = instance.describe(&exports).map_err(step("describe"))?;
-        instance.configure(&exports, &grants.args).map_err(step("configure"))?;
-        let idle = match grants.lifetime {
-            Lifetime::Reused => vec![instance],
-            Lifetime::PerCall => Vec::new(),
+        let own = match grants.lifetime {
+            Lifetime::Reused => BUILTIN_SLOTS,
+            Lifetime::PerCall => MODULE_SLOTS,
         };
-        Ok(Self { pre, exports, grants, imports, descriptor, idle: Mutex::new(idle) })
+        let slots = [Slots::new(own), Arc::clone(pool)];
+        let time = CallTime::from(INSTANTIATE_TIME);
+        let taken = take(&slots, None).map_err(step("instantiate"))?;
+        let mut instance =
+            Instance::new(&pre, &exports, grants.memory_bytes, taken, time).map_err(|error| match error {
+                NewError::Contract(text) => LoadError::Contract(text),
+                NewError::Fault(fault) => step("instantiate")(fault),
+            })?;
+        instance.check_types(&exports).map_err(LoadError::Contract)?;
+        instance.begin(time);
+        let descriptor = instance.describe(&exports).map_err(step("describe"))?;
+        instance.begin(time);
+        instance.configure(&exports, &grants.args).map_err(step("configure"))?;
+        let module = Self { pre, exports, grants, imports, descriptor, idle: Mutex::default(), slots };
+        match module.grants.lifetime {
+            Lifetime::Reused => module.put_back(instance),
+            Lifetime::PerCall => {
+                drop(instance);
+                module.check_start()?;
+            }
+        }
+        Ok(module)
+    }
+
+    /// Checks that a new instance is ready within the time of the least call: otherwise every call would fault.
+    fn check_start(&self) -> Result<(), LoadError> {
+        let budget = self.time_per_call(0);
+        self.configured(CallTime::from(budget)).map(drop).map_err(|(step, fault)| match fault.kind {
+            FaultKind::Deadline => LoadError::SlowStart { step, budget },
+            _ => LoadError::Step { step, fault },
+        })
+    }
+
+    /// Begins a call with a new instance, which is configured. An error has the step that failed.
+    fn configured(&self, time: CallTime) -> Result<Instance, (&'static str, Fault)> {
+        let instantiate = |fault| ("instantiate", fault);
+        let taken = take(&self.slots, time.until).map_err(instantiate)?;
+        let (pre, exports) = (&self.pre, &self.exports);
+        let instance =
+            Instance::new(pre, exports, self.grants.memory_bytes, taken, time).map_err(|error| match error {
+                // Cannot happen: loading has checked the types.
+                NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
+                NewError::Fault(fault) => fault,
+            });
+        let mut instance = instance.map_err(instantiate)?;
+        instance.configure(exports, &self.grants.args).map_err(|fault| ("configure", fault))?;
+        Ok(instance)
     }
 
     /// The interfaces of which the component imports at least one function. It can read nothing else.
@@ -137,7 +193,8 @@ impl Module {
     }
 
     /// Evaluates one pod against a batch of `rows` rows. The verdict has one code per row of the batch. The call ends when its
-    /// own budget is used up, and in any case at `until`, when the request ends for which it is made.
+    /// own budget is used up, which also covers a new instance and its `configure`, and in any case at `until`, when the request
+    /// ends for which it is made.
     ///
     /// # Errors
     ///
@@ -148,27 +205,30 @@ impl Module {
             let detail = "the request's deadline passed before the call".to_owned();
             return Err(Fault { kind: FaultKind::RequestDeadline, detail });
         }
+        let time = CallTime { budget: self.time_per_call(rows), until };
         let mut instance = match self.take_idle() {
-            Some(instance) => instance,
-            None => {
-                let mut instance =
-                    Instance::new(&self.pre, &self.exports, self.grants.memory_bytes).map_err(|error| match error {
-                        // Cannot happen: loading has checked the types.
-                        NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
-                        NewError::Fault(fault) => fault,
-                    })?;
-                instance.configure(&self.exports, &self.grants.args)?;
+            Some(mut instance) => {
+                instance.begin(time);
                 instance
             }
+            None => self.configured(time).map_err(|(step, fault)| {
+                let detail = shorten(&format!("{step}: {}", fault.detail));
+                Fault { detail, ..fault }
+            })?,
         };
-        let verdict = instance.filter(facts, rows, self.time_per_call(rows), until)?;
+        let verdict = instance.filter(facts, rows)?;
         if self.grants.lifetime == Lifetime::Reused {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < IDLE_INSTANCES {
-                idle.push(instance);
-            }
+            self.put_back(instance);
         }
         Ok(verdict)
+    }
+
+    /// Keeps an instance for a later call, if there are not enough.
+    fn put_back(&self, instance: Instance) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE_INSTANCES {
+            idle.push(instance);
+        }
     }
 
     fn take_idle(&self) -> Option<Instance> {
@@ -179,6 +239,29 @@ impl Module {
         let by_rows = || (FILTER_TIME_PER_10_000_ROWS * rows.div_ceil(10_000)).max(FILTER_TIME_MIN);
         self.grants.time_per_call.unwrap_or_else(by_rows)
     }
+}
+
+/// Takes a slot of the module and one of its pool, and waits for them until the request ends, but no longer than
+/// [`SLOT_WAIT`].
+///
+/// # Errors
+///
+/// [`FaultKind::Overloaded`], or [`FaultKind::RequestDeadline`] where the request has ended.
+fn take([own, pool]: &[Arc<Slots>; 2], until: Option<Instant>) -> Result<[Slot; 2], Fault> {
+    let last = || {
+        let last = Instant::now() + SLOT_WAIT;
+        until.map_or(last, |until| until.min(last))
+    };
+    let none = |slots: &str| match until.is_some_and(|until| Instant::now() >= until) {
+        true => Fault { kind: FaultKind::RequestDeadline, detail: "the request's deadline passed".to_owned() },
+        false => {
+            let detail = format!("{slots} were in use for {} ms", SLOT_WAIT.as_millis());
+            Fault { kind: FaultKind::Overloaded, detail }
+        }
+    };
+    let own = own.take(last).ok_or_else(|| none("all instances of the module"))?;
+    let pool = pool.take(last).ok_or_else(|| none("all instances of all modules"))?;
+    Ok([own, pool])
 }
 
 impl fmt::Debug for Module {

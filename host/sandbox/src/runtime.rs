@@ -3,6 +3,7 @@
 //! Start with [`Runtime::load`], which makes a [`Module`] from the bytes of a component.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -12,10 +13,11 @@ use wasmtime::{
 };
 
 use super::clock::Clock;
-use super::module::{Grants, LoadError, Module};
+use super::module::{Grants, Lifetime, LoadError, Module};
+use super::slots::Slots;
 use crate::limits::{
-    COMPILE_TIME, COMPONENT_BYTES, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS, GUEST_STACK_BYTES,
-    GUEST_TABLE_ELEMENTS, GUEST_TABLES,
+    BUILTIN_SLOTS, COMPILE_TIME, COMPONENT_BYTES, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS,
+    GUEST_STACK_BYTES, GUEST_TABLE_ELEMENTS, GUEST_TABLES,
 };
 
 /// Why the runtime does not start.
@@ -36,6 +38,12 @@ pub struct Runtime {
     pooled: Engine,
     /// On-demand allocator, for modules that the policy grants more memory than a slot of the pool has.
     on_demand: Engine,
+    /// Pooling allocator of the built-ins: no other module can take their room.
+    builtin: Engine,
+    /// Instances of the modules that are not built in, in the pool or not.
+    slots: Arc<Slots>,
+    /// Instances of built-ins.
+    builtin_slots: Arc<Slots>,
     _clock: Clock,
 }
 
@@ -63,10 +71,13 @@ impl Runtime {
             config.cache(cache.clone()).allocation_strategy(strategy);
             Engine::new(&config).map_err(StartError::Engine)
         };
-        let pooled = engine(InstanceAllocationStrategy::Pooling(pool()))?;
+        let pooled = engine(InstanceAllocationStrategy::Pooling(pool(GUEST_SLOTS, &MODULE_SHAPE)))?;
         let on_demand = engine(InstanceAllocationStrategy::OnDemand)?;
-        let clock = Clock::start(vec![pooled.clone(), on_demand.clone()]).map_err(StartError::Clock)?;
-        Ok(Self { pooled, on_demand, _clock: clock })
+        let builtin = engine(InstanceAllocationStrategy::Pooling(pool(BUILTIN_SLOTS, &BUILTIN_SHAPE)))?;
+        let engines = vec![pooled.clone(), on_demand.clone(), builtin.clone()];
+        let clock = Clock::start(engines).map_err(StartError::Clock)?;
+        let (slots, builtin_slots) = (Slots::new(GUEST_SLOTS), Slots::new(BUILTIN_SLOTS));
+        Ok(Self { pooled, on_demand, builtin, slots, builtin_slots, _clock: clock })
     }
 
     /// Compiles a component, links it, and calls its `describe` and `configure`.
@@ -75,8 +86,12 @@ impl Runtime {
     ///
     /// One variant of [`LoadError`] per step that can fail.
     pub fn load(&self, bytes: &[u8], grants: Grants) -> Result<Module, LoadError> {
-        let engine = if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { &self.pooled };
-        Module::prepare(&compile(engine, bytes)?, grants)
+        let (pooled, slots) = match grants.lifetime {
+            Lifetime::Reused => (&self.builtin, &self.builtin_slots),
+            Lifetime::PerCall => (&self.pooled, &self.slots),
+        };
+        let engine = if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { pooled };
+        Module::prepare(&compile(engine, bytes)?, grants, slots)
     }
 }
 
@@ -136,16 +151,30 @@ fn config() -> Config {
     config
 }
 
-fn pool() -> PoolingAllocationConfig {
-    let per_component = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+/// What a pool has room for in each slot.
+struct Shape {
+    core_instances: usize,
+    memories: usize,
+    tables: usize,
+}
+
+/// As much as a module may have: then no module takes more than its slots.
+const MODULE_SHAPE: Shape = Shape { core_instances: GUEST_INSTANCES, memories: GUEST_MEMORIES, tables: GUEST_TABLES };
+
+/// What the components of the SDK have.
+const BUILTIN_SHAPE: Shape = Shape { core_instances: 4, memories: 1, tables: 2 };
+
+fn pool(slots: u32, shape: &Shape) -> PoolingAllocationConfig {
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let total = |per_slot: usize| slots.saturating_mul(count(per_slot));
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(GUEST_SLOTS)
-        .total_core_instances(GUEST_SLOTS.saturating_mul(4))
-        .total_memories(GUEST_SLOTS)
-        .total_tables(GUEST_SLOTS.saturating_mul(2))
-        .max_core_instances_per_component(per_component(GUEST_INSTANCES))
-        .max_memories_per_component(per_component(GUEST_MEMORIES))
-        .max_tables_per_component(per_component(GUEST_TABLES))
+    pool.total_component_instances(slots)
+        .total_core_instances(total(shape.core_instances))
+        .total_memories(total(shape.memories))
+        .total_tables(total(shape.tables))
+        .max_core_instances_per_component(count(GUEST_INSTANCES))
+        .max_memories_per_component(count(GUEST_MEMORIES))
+        .max_tables_per_component(count(GUEST_TABLES))
         .table_elements(GUEST_TABLE_ELEMENTS)
         .max_memory_size(GUEST_MEMORY_BYTES)
         // Pages that a guest has touched stay resident in the slot: page faults cost more than clearing the pages, and a loop

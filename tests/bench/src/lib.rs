@@ -6,7 +6,7 @@ pub mod native;
 use std::sync::Arc;
 
 use nodesift_engine::Context;
-use nodesift_sandbox::{Facts as _, wire};
+use nodesift_sandbox::{Facts as _, Meter, wire};
 use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use nodesift_sdk::columns::{
     cluster_pods, cluster_storage, cluster_volume_use, node_taints, pod_affinity, pod_placement, pod_resources,
@@ -383,17 +383,17 @@ impl Facts for Bridge {
 
     #[allow(clippy::panic, reason = "a component would trap")]
     fn cluster_pods_matching(&self, selectors: &[cluster_pods::PodSelector], terminating: bool) -> Vec<u32> {
-        match self.0.matching_pods(&host_selectors(selectors), terminating) {
-            Some(counts) => counts.to_vec(),
-            None => panic!("a selector has an unknown operator"),
+        match self.0.matching_pods(&host_selectors(selectors), terminating, &Meter::unlimited()) {
+            Ok(counts) => counts.to_vec(),
+            Err(error) => panic!("{error}"),
         }
     }
 
     #[allow(clippy::panic, reason = "a component would trap")]
     fn cluster_pods_matches_this_pod(&self, selectors: &[cluster_pods::PodSelector]) -> bool {
         match self.0.matches_this_pod(&host_selectors(selectors)) {
-            Some(matches) => matches,
-            None => panic!("a selector has an unknown operator"),
+            Ok(matches) => matches,
+            Err(error) => panic!("{error}"),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nodesift_cache::metadata::HostPort;
 use nodesift_cache::{LabelColumn, NOT_AN_INTEGER, PortUse};
 use nodesift_object::node::Taint;
-use nodesift_sandbox::{Facts, wire};
+use nodesift_sandbox::{Facts, Meter, NoValue, wire};
 
 use super::context::{Batch, Context};
 use super::convert;
@@ -177,12 +177,18 @@ impl Facts for Context {
         self.pod.anti_affinity.iter().map(convert::pod_affinity_term).collect()
     }
 
-    fn matching_pods(&self, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
-        self.count_matching(selectors, terminating)
+    fn matching_pods(
+        &self,
+        selectors: &[wire::PodSelector],
+        terminating: bool,
+        meter: &Meter,
+    ) -> Result<Arc<[u32]>, NoValue> {
+        let key = Self::count_key(selectors, terminating).ok_or(NoValue::UnknownOperator)?;
+        Ok(self.column(&self.count_within(&key, meter)?))
     }
 
-    fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Option<bool> {
-        Some(self.is_matched_by(&convert::pod_selectors(selectors)?))
+    fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Result<bool, NoValue> {
+        Ok(self.is_matched_by(&convert::pod_selectors(selectors).ok_or(NoValue::UnknownOperator)?))
     }
 
     fn anti_affinity_keys(&self) -> Vec<Arc<str>> {

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use nodesift_cache::CountKey;
 use nodesift_cache::metadata::PodSelector;
+use nodesift_cache::{Column, CountKey};
 use nodesift_object::Kind;
 use nodesift_object::selector::LabelSelector;
-use nodesift_sandbox::wire;
+use nodesift_sandbox::{Meter, NoValue, wire};
 
 use super::context::Context;
 use super::convert;
@@ -19,10 +19,13 @@ impl Context {
         Some(CountKey { selectors: convert::pod_selectors(selectors)?, terminating })
     }
 
-    /// Per row of the cluster how many pods match all selectors; none where an operator is unknown.
-    pub(super) fn count_matching(&self, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
-        let key = Self::count_key(selectors, terminating)?;
-        Some(self.column(&self.snapshot.count(&key)))
+    /// Per row of the cluster how many pods a key counts.
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue::Deadline`] where the time is up first.
+    pub(crate) fn count_within(&self, key: &CountKey, meter: &Meter) -> Result<Column<u32>, NoValue> {
+        self.snapshot.count_while(key, &|| meter.goes_on()).ok_or(NoValue::Deadline)
     }
 
     /// Whether the context's pod matches all selectors.

@@ -198,6 +198,11 @@ impl FactRead {
         Self { key, value }
     }
 
+    /// The counts per row that a key has been found to have.
+    pub(super) fn counted(key: CountKey, counts: Column<u32>) -> Self {
+        Self { key: FactKey::PodCount(key), value: FactValue::PodCount(counts) }
+    }
+
     /// Whether the fact has the same value in another context.
     pub(super) fn holds(&self, context: &Context) -> bool {
         match (&self.key, &self.value) {

@@ -17,8 +17,8 @@ use super::lookups::{LookupColumn, Lookups};
 use super::size::{SHARED, Size as _};
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
-use nodesift_cache::NodeInterface;
-use nodesift_sandbox::{Facts, wire};
+use nodesift_cache::{Column, CountKey, NodeInterface};
+use nodesift_sandbox::{Facts, Meter, NoValue, wire};
 
 /// What a call has read.
 #[derive(Debug, Default)]
@@ -36,6 +36,15 @@ pub(super) struct Trace {
 }
 
 impl Trace {
+    /// Adds a read that is not there yet, with a key of so many bytes beside itself.
+    fn add(&mut self, bytes: usize, read: impl FnOnce() -> FactRead) {
+        let bytes = if self.reads.len() == REUSE_READS { usize::MAX } else { bytes };
+        if self.admits(bytes) {
+            self.key_bytes += bytes;
+            self.reads.push(Arc::new(read()));
+        }
+    }
+
     /// Whether the budget has room for a key of so many bytes. Where it has not, the record is dropped.
     fn admits(&mut self, bytes: usize) -> bool {
         let is_too_much = self.is_cut || self.key_bytes.saturating_add(bytes) > REUSE_KEY_BYTES;
@@ -85,13 +94,13 @@ impl Recorder {
 
     /// Records a read of a fact without keys.
     fn read(&self, key: FactKey) -> &Context {
-        self.record(0, || key, |_| ());
+        self.record(0, || key);
         &self.context
     }
 
     /// Records a read of a fact by one text.
     fn read_by(&self, text: &str, key: impl FnOnce(Arc<str>) -> FactKey) -> &Context {
-        self.record(text.len() + SHARED, || key(text.into()), |_| ());
+        self.record(text.len() + SHARED, || key(text.into()));
         &self.context
     }
 
@@ -125,25 +134,32 @@ impl Recorder {
         self.read_by(claim, key)
     }
 
-    /// Records a key of so many bytes beside itself, unless it exceeds the budget; the key is made only within it. Calls with
-    /// the read.
-    fn record<T>(&self, bytes: usize, key: impl FnOnce() -> FactKey, with: impl FnOnce(&FactRead) -> T) -> Option<T> {
+    /// Records a key of so many bytes beside itself, unless it exceeds the budget; the key is made only within it.
+    fn record(&self, bytes: usize, key: impl FnOnce() -> FactKey) {
         let mut trace = self.trace.lock();
         if trace.is_cut || bytes > REUSE_KEY_BYTES {
             trace.admits(bytes);
-            return None;
+            return;
         }
         let key = key();
-        if let Some(known) = trace.reads.iter().find(|read| read.key == key) {
-            return Some(with(known));
+        if !trace.reads.iter().any(|read| read.key == key) {
+            trace.add(bytes, || FactRead::new(key, &self.context));
         }
-        let bytes = if trace.reads.len() == REUSE_READS { usize::MAX } else { bytes };
-        if !trace.admits(bytes) {
-            return None;
+    }
+
+    /// The count of a key, recorded.
+    fn count(&self, key: CountKey, meter: &Meter) -> Result<Column<u32>, NoValue> {
+        let fact = FactKey::PodCount(key.clone());
+        let known =
+            |trace: &Trace| trace.reads.iter().find(|read| read.key == fact).and_then(|read| read.counts().cloned());
+        if let Some(counts) = known(&self.trace.lock()) {
+            return Ok(counts);
         }
-        trace.key_bytes += bytes;
-        trace.reads.push(Arc::new(FactRead::new(key, &self.context)));
-        trace.reads.last().map(|read| with(read))
+        let counts = self.context.count_within(&key, meter)?;
+        // A count that is not kept would be counted again, without a meter, to see whether the verdict is still valid.
+        let bytes = if key.is_kept() { key.heap() } else { usize::MAX };
+        self.trace.lock().add(bytes, || FactRead::counted(key, counts.clone()));
+        Ok(counts)
     }
 
     /// Records that a pointwise predicate looked up a value of a label or annotation, and whether some node has it.
@@ -265,17 +281,21 @@ impl Facts for Recorder {
         self.column(NodeInterface::Ports, FactKey::PortUse).port_conflicts()
     }
 
-    fn matching_pods(&self, selectors: &[wire::PodSelector], terminating: bool) -> Option<Arc<[u32]>> {
-        let key = Context::count_key(selectors, terminating)?;
-        let counts = |read: &FactRead| read.counts().map(|counts| self.context.column(counts));
-        let counts = self.record(key.heap(), || FactKey::PodCount(key), counts);
-        counts.flatten().or_else(|| self.context.matching_pods(selectors, terminating))
+    fn matching_pods(
+        &self,
+        selectors: &[wire::PodSelector],
+        terminating: bool,
+        meter: &Meter,
+    ) -> Result<Arc<[u32]>, NoValue> {
+        let key = Context::count_key(selectors, terminating).ok_or(NoValue::UnknownOperator)?;
+        Ok(self.context.column(&self.count(key, meter)?))
     }
 
-    fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Option<bool> {
-        let selectors = Context::count_key(selectors, false)?.selectors;
-        self.record(selectors.heap(), || FactKey::MatchesThisPod(selectors.clone()), |_| ());
-        Some(self.context.is_matched_by(&selectors))
+    fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Result<bool, NoValue> {
+        let key = Context::count_key(selectors, false).ok_or(NoValue::UnknownOperator)?;
+        let selectors = key.selectors;
+        self.record(selectors.heap(), || FactKey::MatchesThisPod(selectors.clone()));
+        Ok(self.context.is_matched_by(&selectors))
     }
 
     fn wanted_attachments(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
@@ -286,7 +306,7 @@ impl Facts for Recorder {
     }
 
     fn rows_with_attachment(&self, volume: &wire::Attachment) -> Vec<u32> {
-        self.record(volume.heap(), || FactKey::RowsWithAttachment(volume.clone()), |_| ());
+        self.record(volume.heap(), || FactKey::RowsWithAttachment(volume.clone()));
         self.context.rows_with_attachment(volume)
     }
 }
