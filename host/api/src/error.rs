@@ -56,6 +56,15 @@ pub enum Error {
         /// The most that is taken.
         limit: usize,
     },
+    /// The answer does not fit into one message of gRPC.
+    #[error(
+        "the answer is longer than {limit} bytes: ask for fewer pods or less detail in one request, or as JSON over HTTP, \
+         which is sent piece by piece"
+    )]
+    AnswerTooLarge {
+        /// The most bytes of a message.
+        limit: usize,
+    },
     /// The body's media type is not JSON.
     #[error("send the body as content-type: application/json, not {found:?}")]
     MediaType {
@@ -130,6 +139,9 @@ pub enum Error {
         /// That of the newest snapshot.
         found: u64,
     },
+    /// The client has not read the responses that it has on this connection.
+    #[error("this connection holds more than {} bytes of responses: read them first", limits::CONNECTION_UNSENT_BYTES)]
+    Unread,
     /// No evaluation slot became free in time, or the queue for one is full.
     #[error("more requests than can be answered within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
     Overloaded,
@@ -173,7 +185,7 @@ impl Error {
             Self::Malformed { .. } | Self::InvalidField { .. } | Self::BodyBroken { .. } => {
                 (Code::InvalidArgument, StatusCode::BAD_REQUEST)
             }
-            Self::BodyTooLarge { .. } | Self::TooMuch { .. } => {
+            Self::BodyTooLarge { .. } | Self::TooMuch { .. } | Self::AnswerTooLarge { .. } => {
                 (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE)
             }
             Self::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),
@@ -190,7 +202,7 @@ impl Error {
             Self::Assume(
                 AssumeError::UnknownPod { .. } | AssumeError::UnknownNode { .. } | AssumeError::Gone { .. },
             ) => (Code::NotFound, StatusCode::NOT_FOUND),
-            Self::Overloaded | Self::TooMany { .. } | Self::Assume(AssumeError::Full) => {
+            Self::Overloaded | Self::Unread | Self::TooMany { .. } | Self::Assume(AssumeError::Full) => {
                 (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
             }
             Self::Engine(error) => status_of(error),
@@ -235,7 +247,9 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
         engine::Error::OverlayPart { error, .. } => status_of(error),
         engine::Error::PreemptionWithOverlay => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
-        engine::Error::TooManyNominated { .. } => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
+        engine::Error::TooManyNominated { .. } | engine::Error::AnswerTooLarge { .. } => {
+            (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE)
+        }
         engine::Error::DeadlineExceeded => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
         engine::Error::ReuseMismatch { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
     }

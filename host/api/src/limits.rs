@@ -48,6 +48,27 @@ pub const H2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time that a client may leave a response unread with full buffers before its connection is closed.
 pub const WRITE_STALL: Duration = Duration::from_secs(5);
 
+/// Time for a response to be sent whole from its first byte on, for clients that read it slowly. A dump of a million pods takes
+/// some seconds.
+pub const SEND_TIME: Duration = Duration::from_secs(60);
+
+/// Bytes of encoded responses that the clients of one listener have not read. More are refused.
+pub const UNSENT_BYTES: usize = 24 << 20;
+
+/// The part of [`UNSENT_BYTES`] that large responses leave to those of at most [`STREAM_CHUNK`] bytes.
+pub const UNSENT_RESERVE_BYTES: usize = 8 << 20;
+
+/// Bytes of responses that were encoded while they are sent and that the clients of one listener have not read. More wait.
+pub const UNSENT_PIECES_BYTES: usize = 8 << 20;
+
+/// The same of one connection: two pieces, so that one is encoded while the other is sent. More would let a few slow readers
+/// hold up all others.
+pub const CONNECTION_PIECES_BYTES: usize = 2 * STREAM_CHUNK;
+
+/// Bytes of encoded responses of one connection, unless it is a single large one. A core that pipelines a hundred requests with
+/// bitmaps of 100,000 nodes leaves as much unread for a moment.
+pub const CONNECTION_UNSENT_BYTES: usize = 2 << 20;
+
 /// Bytes of one request body unless configured otherwise. The largest pod an API server stores is 1.5 MB; with the names
 /// of 100,000 nodes beside it (2.5 MB at 25 bytes a name) a request still fits.
 pub const BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -156,8 +177,16 @@ pub const OVERLAY_ADDED_PODS: usize = 10_000;
 /// every column; a new one costs one search over all pods.
 pub const OVERLAY_NODES: usize = 1_000;
 
+/// Bytes of the reasons that kube-scheduler's extender protocol repeats for each rejected node. The built-in predicates need
+/// some hundred.
+pub const NODE_REASON_BYTES: usize = 1024;
+
 /// Bytes of an error's text: it may quote what a client sent, and a gRPC status travels in a header.
 pub const ERROR_BYTES: usize = 1024;
+
+/// Bytes of one message of gRPC, which is encoded whole because its length comes first. Clients accept 4 MiB unless they are
+/// configured otherwise; documents in JSON are encoded while they are sent and have no such limit.
+pub const MESSAGE_BYTES: usize = 16 << 20;
 
 /// Rows of the node index in one message of its stream: at 253 bytes, the longest name, a message stays below the 4 MiB that
 /// gRPC clients accept by default.

@@ -1,4 +1,4 @@
-//! What every request passes before its handler: limits on its body, detection of send stalls, containment of panics.
+//! What every request passes before its handler: limits on its body, bounds on unsent responses, containment of panics.
 //!
 //! Start at [`apply`].
 
@@ -13,9 +13,9 @@ use hyper::body::Body as _;
 
 use crate::Error;
 use crate::admission::metrics::{Counted, Metrics};
-use crate::protocols::grpc::{Dispatched, FILTER_STREAM, SERVICES};
+use crate::protocols::grpc::{FILTER_STREAM, SERVICES};
 use crate::transport::body::{Bodies, BodyLimit};
-use crate::transport::send_stall::SendMonitor;
+use crate::transport::unsent::Unsent;
 
 /// The limits on bodies, and the counters.
 #[derive(Debug, Clone)]
@@ -31,15 +31,14 @@ impl Middleware {
 }
 
 /// Limits the body, runs the handler, and answers in its place if it panics.
-pub(crate) async fn apply(State(middleware): State<Middleware>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn apply(State(middleware): State<Middleware>, request: Request, next: Next) -> Response {
     let _counted = Counted::new(&middleware.metrics.in_flight);
     let timed = middleware.metrics.requests.start(request.uri().path(), is_grpc(request.headers()));
-    // Only requests over HTTP/2 have one: there writes alone do not show whether the peer reads.
-    let monitor = request.extensions_mut().remove::<SendMonitor>();
+    let unsent = Unsent::of(&request);
     let response = answer(&middleware, request, next).await;
     timed.end(&response);
-    match monitor {
-        Some(monitor) => monitor.watch(response),
+    match unsent {
+        Some(unsent) => unsent.watch(response),
         None => response,
     }
 }
@@ -60,20 +59,17 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
     if !grpc && SERVICES.iter().any(|service| request.uri().path().starts_with(service)) {
         return Error::NotGrpc.into_response_for(grpc);
     }
-    let (mut request, permit) = if endless {
+    let (request, permit) = if endless {
         (request, None)
     } else {
         let (parts, body) = request.into_parts();
         let (body, permit) = middleware.bodies.bound(body, grpc);
         (Request::from_parts(parts, body), Some(permit))
     };
-    let dispatched = Dispatched::default();
-    request.extensions_mut().insert(dispatched.clone());
     // After a panic the handler is dropped: nothing sees what it left half done.
     let outcome = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     drop(permit);
     match outcome {
-        Ok(response) if grpc => dispatched.correct_status(response, limit),
         Ok(response) => response,
         Err(_) => {
             tracing::error!(grpc, "a handler panicked");

@@ -20,7 +20,7 @@ use crate::{BodyLimit, Error, Service};
 
 /// Everything that is served.
 pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
-    let calls = grpc::server(service.clone(), body_limit.0);
+    let calls = grpc::routes(body_limit.0);
     let health = health::server(service.clone());
     let middleware = Middleware::new(body_limit, service.metrics().clone());
     let described = reflection::add(Router::new()).unwrap_or_else(|error| {
@@ -28,7 +28,7 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         Router::new()
     });
     described
-        .route_service("/nodesift.v1.Nodesift/{call}", calls)
+        .merge(calls)
         .route_service("/grpc.health.v1.Health/{call}", health)
         .route("/v1/filter", post(json::call::<Filter>))
         .route("/v1/explain", post(json::call::<Explain>))

@@ -43,6 +43,27 @@ pub struct PodAnswer {
     pub next: Option<Row>,
 }
 
+impl PodAnswer {
+    /// Heap bytes; what is shared with cached verdicts counts in full.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let group = |failure: &FailureGroup| {
+            let reasons: usize = failure.reasons.iter().map(|reason| size_of::<String>() + reason.len()).sum();
+            size_of::<FailureGroup>() + size_of::<RowSet>() + failure.rows.bytes() + reasons
+        };
+        let alone = |predicate: &PredicateAnswer| {
+            size_of::<PredicateAnswer>() + predicate.failures.iter().map(group).sum::<usize>()
+        };
+        let fault = |report: &FaultReport| size_of::<FaultReport>() + report.fault.detail.len();
+        size_of::<Self>()
+            + self.pod.len()
+            + self.feasible.bytes()
+            + self.failures.iter().map(group).sum::<usize>()
+            + self.predicates.iter().map(alone).sum::<usize>()
+            + self.message.as_ref().map_or(0, |message| message.len())
+            + self.faults.iter().map(fault).sum::<usize>()
+    }
+}
+
 /// How far kube-scheduler's scheduling cycle gets with a pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cycle {

@@ -35,6 +35,7 @@ use nodesift_sandbox::Runtime;
 pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use evaluate::evaluator::StandIn;
 pub use evaluate::row_set::RowSet;
+pub use evaluate::rows_by_name::RowsByName;
 pub use facts::{Batch, Context};
 pub use metrics::Metrics;
 pub use nodesift_sandbox::Code;
@@ -46,7 +47,7 @@ pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, Preempt
 use evaluate::Stop;
 use evaluate::evaluation::Evaluation;
 use evaluate::evaluator::Evaluator;
-use limits::{NOMINATED_ROWS, REUSE_BYTES};
+use limits::{ANSWER_BYTES, NOMINATED_ROWS, REUSE_BYTES};
 use reuse::Store;
 use scenarios::nominated::{self, NominatedRow, RowBudget};
 use scenarios::sample;
@@ -86,6 +87,12 @@ pub enum Error {
          deadline"
     )]
     DeadlineExceeded,
+    /// The answers for the pods of one query take more memory than one query may hold.
+    #[error("the answers for these pods take more than {limit} bytes of memory: send fewer pods or nodes per request")]
+    AnswerTooLarge {
+        /// [`limits::ANSWER_BYTES`].
+        limit: usize,
+    },
     /// A part of the overlay names a pod or node that does not exist.
     #[error("{part}: {error}")]
     OverlayPart {
@@ -267,6 +274,7 @@ impl Engine {
         let may_reuse = self.reuse != Reuse::Off && snapshot.overlaid_rows().is_none();
         let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
         let mut budget = RowBudget::default();
+        let mut bytes = 0;
         let pods = query.pods.iter().map(|pod| {
             // Also between pods whose verdicts are all cached, for which no predicate is called.
             if query.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -283,6 +291,10 @@ impl Engine {
                     .map_err(|stop| stopped(stop, &subject))?,
             };
             let answer = evaluated.evaluation.into_answer(query.depth, subject.name, &evaluated.context);
+            bytes += answer.heap_bytes();
+            if bytes > ANSWER_BYTES {
+                return Err(Error::AnswerTooLarge { limit: ANSWER_BYTES });
+            }
             Ok(PodAnswer { next: evaluated.next, ..answer })
         });
         let pods = pods.collect::<Result<_, Error>>()?;

@@ -5,6 +5,10 @@
 /// query is refused, because an answer that ignores nominated pods would be wrong.
 pub const NOMINATED_ROWS: usize = 20_000_000;
 
+/// Bytes of the answers of one query, until they are encoded. 400 pods that each of a dozen predicates rejects on 5,000 nodes take
+/// 5 MB; a predicate with another reason for each node takes up to 200 bytes a node.
+pub const ANSWER_BYTES: usize = 16 << 20;
+
 /// Least number of rows in the first range of a query with a limit: the overhead of one call equals some hundred rows.
 pub const SAMPLE_ROWS: usize = 256;
 

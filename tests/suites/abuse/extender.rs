@@ -131,7 +131,7 @@ fn a15_replies_to_names_are_read_as_they_are_meant() {
         wire.post("/extender/filter", json!({"Pod": pod(), "Nodes": null, "NodeNames": all}).to_string()).unwrap();
     assert_eq!(
         answer.text(),
-        r#"{"Nodes":null,"NodeNames":["fits"],"FailedNodes":{"full":"Insufficient cpu","gone":"predicates were not run because node was not found in cache"},"FailedAndUnresolvableNodes":{"never":"node(s) had untolerated taint(s)"},"Error":""}"#
+        r#"{"Nodes":null,"NodeNames":["fits"],"FailedNodes":{"gone":"predicates were not run because node was not found in cache","full":"Insufficient cpu"},"FailedAndUnresolvableNodes":{"never":"node(s) had untolerated taint(s)"},"Error":""}"#
     );
     assert_eq!(answer.header("content-type"), Some("application/json"));
     let expected = Outcome::Filtered {

@@ -22,3 +22,4 @@ mod sizes;
 mod slow;
 mod smuggling;
 mod unknown;
+mod unread;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nodesift_engine::{Answer, Depth, FailureGroup};
+use nodesift_engine::{Answer, Depth, FailureGroup, RowsByName};
 use nodesift_reference::{Cycle, Explanation};
 
 /// Rejected nodes, each with code and reasons.
@@ -38,7 +38,7 @@ impl Answered {
         });
         Self {
             predicates: pod.predicates.iter().map(|one| (one.predicate.to_string(), rejected(&one.failures))).collect(),
-            feasible: pod.feasible.by_name(&answer.snapshot).into_iter().map(name).collect(),
+            feasible: RowsByName::new(&pod.feasible, &answer.snapshot.node_names()).map(name).collect(),
             first: first.collect(),
             message: pod.message.as_deref().map(str::to_owned),
             each_node: pod.cycle == nodesift_engine::Cycle::EachNode,

@@ -8,7 +8,7 @@ use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
 use nodesift_engine::{
-    Candidate, Cycle, Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Preemption, Query, Reuse,
+    Candidate, Cycle, Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Preemption, Query, Reuse, RowsByName,
 };
 use nodesift_sandbox::Runtime;
 use nodesift_tests::guest::{Guest, SCRATCH};
@@ -111,7 +111,9 @@ impl World {
     /// The names of the nodes that fit.
     fn fits(&self) -> Vec<String> {
         let (answer, snapshot) = (self.ask(), self.engine.snapshot());
-        answer.feasible.by_name(&snapshot).into_iter().map(|row| snapshot.node_name(row).to_owned()).collect()
+        RowsByName::new(&answer.feasible, &snapshot.node_names())
+            .map(|row| snapshot.node_name(row).to_owned())
+            .collect()
     }
 
     fn counted(&self, line: &str) -> u64 {

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::state::Allocation;
 use crate::protocols::json::codec;
+use crate::transport::unsent::Endless;
 use crate::{Error, Service, limits};
 use nodesift_cache::{AllocationChange, AllocationEvent, Generation};
 
@@ -67,7 +68,9 @@ pub(crate) async fn events(State(service): State<Service>) -> Result<Response, E
         let bytes = state.next().await?;
         Some((Ok::<_, Infallible>(bytes), state))
     });
-    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response())
+    let mut response = ([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response();
+    response.extensions_mut().insert(Endless);
+    Ok(response)
 }
 
 impl EventStream {

@@ -2,14 +2,14 @@
 //!
 //! Start at [`Explain`].
 
-use nodesift_proto::v1::{Consistency, ExplainRequest, ExplainResponse};
+use nodesift_proto::v1::{Consistency, ExplainRequest, Version};
 
 use super::driver::Call;
 use super::request::{Fields, Selection};
 use super::{overlay, response};
-use crate::Error;
 use crate::admission::staleness::Staleness;
-use nodesift_engine::{Depth, Engine, OverlaySpec};
+use crate::{Age, Error};
+use nodesift_engine::{Answer, Depth, Engine, OverlaySpec};
 
 /// `Explain`.
 pub(crate) enum Explain {}
@@ -20,10 +20,29 @@ pub(crate) struct Parsed {
     selection: Selection,
 }
 
+/// An answer with every predicate alone.
+pub(crate) struct Explanation {
+    pub(crate) answer: Answer,
+    pub(crate) age: Age,
+}
+
+impl Explanation {
+    /// The message, with a string for each name of a node.
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> nodesift_proto::v1::ExplainResponse {
+        response::explain(&self.answer, self.age)
+    }
+
+    /// The versions of the answer.
+    pub(crate) fn version(&self) -> Version {
+        response::version(&self.answer.snapshot, self.answer.policy_generation, self.age)
+    }
+}
+
 impl Call for Explain {
     type Request = ExplainRequest;
     type Parsed = Parsed;
-    type Response = ExplainResponse;
+    type Response = Explanation;
 
     fn consistency(request: &ExplainRequest) -> Option<&Consistency> {
         request.consistency.as_ref()
@@ -37,9 +56,9 @@ impl Call for Explain {
         })
     }
 
-    fn answer(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Result<ExplainResponse, Error> {
+    fn answer(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Result<Explanation, Error> {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, false)?;
         let query = parsed.selection.on(engine, &snapshot)?;
-        Ok(response::explain(&engine.answer_on(&snapshot, query)?, staleness.age()))
+        Ok(Explanation { answer: engine.answer_on(&snapshot, query)?, age: staleness.age() })
     }
 }

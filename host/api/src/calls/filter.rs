@@ -2,14 +2,15 @@
 //!
 //! Start at [`Filter`].
 
-use nodesift_proto::v1::{Bitmaps, Consistency, Detail, FilterRequest, FilterResponse, pod};
+use nodesift_proto::v1::{Bitmaps, Consistency, Detail, FilterRequest, FilterResponse, RowTable, Version, pod};
 
 use super::driver::Call;
+use super::node_index::node_index;
 use super::request::{self, Fields, Selection};
 use super::{overlay, response};
 use crate::admission::staleness::Staleness;
-use crate::{Error, limits};
-use nodesift_engine::{Depth, Engine, OverlaySpec};
+use crate::{Age, Error, limits};
+use nodesift_engine::{Answer, Depth, Engine, OverlaySpec};
 
 /// `Filter`.
 pub(crate) enum Filter {}
@@ -23,10 +24,35 @@ pub(crate) struct Parsed {
     bitmaps: Option<Bitmaps>,
 }
 
+/// An answer, and what the request wants of it.
+pub(crate) struct Filtered {
+    pub(crate) answer: Answer,
+    pub(crate) age: Age,
+    pub(crate) detail: Detail,
+    pub(crate) bitmaps: Option<Bitmaps>,
+}
+
+impl Filtered {
+    /// The message, with a string for each name of a node.
+    pub(crate) fn message(&self) -> FilterResponse {
+        response::filter(&self.answer, self.age, self.detail, self.bitmaps.as_ref())
+    }
+
+    /// The node index of the bitmaps.
+    pub(crate) fn rows(&self) -> Option<RowTable> {
+        self.bitmaps.as_ref().map(|known| node_index(&self.answer.snapshot, known))
+    }
+
+    /// The versions of the answer.
+    pub(crate) fn version(&self) -> Version {
+        response::version(&self.answer.snapshot, self.answer.policy_generation, self.age)
+    }
+}
+
 impl Call for Filter {
     type Request = FilterRequest;
     type Parsed = Parsed;
-    type Response = FilterResponse;
+    type Response = Filtered;
 
     fn consistency(request: &FilterRequest) -> Option<&Consistency> {
         request.consistency.as_ref()
@@ -53,18 +79,18 @@ impl Call for Filter {
         })
     }
 
-    fn answer_cached(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Option<FilterResponse> {
+    fn answer_cached(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Option<Filtered> {
         let snapshot = engine.snapshot();
         // What is wrong with the request is said where it is evaluated.
         let query = parsed.selection.on(engine, &snapshot).ok()?;
         let answer = engine.answer_cached(&snapshot, query)?;
-        Some(response::filter(&answer, staleness.age(), parsed.detail, parsed.bitmaps.as_ref()))
+        Some(Filtered { answer, age: staleness.age(), detail: parsed.detail, bitmaps: parsed.bitmaps })
     }
 
-    fn answer(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Result<FilterResponse, Error> {
+    fn answer(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Result<Filtered, Error> {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, parsed.bitmaps.is_some())?;
         let query = parsed.selection.on(engine, &snapshot)?;
         let answer = engine.answer_on(&snapshot, query)?;
-        Ok(response::filter(&answer, staleness.age(), parsed.detail, parsed.bitmaps.as_ref()))
+        Ok(Filtered { answer, age: staleness.age(), detail: parsed.detail, bitmaps: parsed.bitmaps })
     }
 }

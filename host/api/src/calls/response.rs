@@ -2,12 +2,14 @@
 //!
 //! Start at [`filter`] and [`explain`].
 
+use std::sync::Arc;
+
 use nodesift_proto::v1;
 
 use super::node_index::node_index;
 use crate::Age;
 use nodesift_cache::Snapshot;
-use nodesift_engine::{Answer, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet};
+use nodesift_engine::{Answer, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet, RowsByName};
 
 /// The response of `Filter`, in the detail asked for. With `bitmaps`, nodes are bitmaps over rows, and the node index comes as
 /// the difference from the one that the core knows.
@@ -32,7 +34,7 @@ enum Naming<'a> {
 
 impl Naming<'_> {
     /// Names and no bitmap, or a bitmap and no names.
-    fn nodes(self, rows: &RowSet) -> (Vec<String>, Option<Vec<u8>>) {
+    fn nodes(self, rows: &Arc<RowSet>) -> (Vec<String>, Option<Vec<u8>>) {
         match self {
             Self::Names(snapshot) => (names(snapshot, rows), None),
             Self::Rows => (Vec::new(), Some(rows.to_bytes())),
@@ -72,42 +74,48 @@ pub(crate) fn version(snapshot: &Snapshot, policy_generation: u64, age: Age) -> 
 }
 
 fn pod_answer(naming: Naming<'_>, pod: &PodAnswer, detail: v1::Detail) -> v1::PodAnswer {
-    let (failures, message) = match detail {
-        v1::Detail::Feasible => (Vec::new(), None),
-        _ => {
-            let with_nodes = detail == v1::Detail::Nodes;
-            let groups = pod.failures.iter().map(|failure| group(naming, failure, with_nodes));
-            (groups.collect(), pod.message.as_deref().map(str::to_owned))
-        }
+    let failures = match detail {
+        v1::Detail::Feasible => Vec::new(),
+        _ => pod.failures.iter().map(|failure| group(naming, failure, detail == v1::Detail::Nodes)).collect(),
     };
     let (feasible, feasible_rows) = naming.nodes(&pod.feasible);
+    v1::PodAnswer { feasible, feasible_rows, failures, ..pod_without_nodes(pod, detail, false) }
+}
+
+/// The answer for a pod without its failures and names of nodes; with the bitmap of those that fit where wanted.
+pub(crate) fn pod_without_nodes(pod: &PodAnswer, detail: v1::Detail, bitmap: bool) -> v1::PodAnswer {
     v1::PodAnswer {
         pod: pod.pod.clone(),
-        feasible,
-        failures,
-        message,
+        feasible: Vec::new(),
+        failures: Vec::new(),
+        message: pod.message.as_deref().filter(|_| detail != v1::Detail::Feasible).map(str::to_owned),
         faults: faults(&pod.faults),
         nodes: count(pod.nodes),
-        cycle: match pod.cycle {
-            Cycle::EachNode => v1::Cycle::EachNode,
-            Cycle::NamedNodes => v1::Cycle::NamedNodes,
-            Cycle::Rejected => v1::Cycle::Rejected,
-            Cycle::Aborted => v1::Cycle::Aborted,
-        }
-        .into(),
-        feasible_rows,
+        cycle: cycle(pod.cycle).into(),
+        feasible_rows: bitmap.then(|| pod.feasible.to_bytes()),
         feasible_count: count(pod.feasible.len()),
         next_start: pod.next.map(|row| row.0),
     }
 }
 
+/// How far the scheduling cycle gets.
+pub(crate) fn cycle(cycle: Cycle) -> v1::Cycle {
+    match cycle {
+        Cycle::EachNode => v1::Cycle::EachNode,
+        Cycle::NamedNodes => v1::Cycle::NamedNodes,
+        Cycle::Rejected => v1::Cycle::Rejected,
+        Cycle::Aborted => v1::Cycle::Aborted,
+    }
+}
+
 /// Names of the nodes that fit.
+#[cfg(test)]
 pub(super) fn feasible(snapshot: &Snapshot, pod: &PodAnswer) -> Vec<String> {
     names(snapshot, &pod.feasible)
 }
 
 /// Predicates that trapped, timed out or broke the contract.
-pub(super) fn faults(reports: &[FaultReport]) -> Vec<v1::Fault> {
+pub(crate) fn faults(reports: &[FaultReport]) -> Vec<v1::Fault> {
     let fault = |report: &FaultReport| v1::Fault {
         predicate: report.predicate.to_string(),
         fault: report.fault.kind.name().to_owned(),
@@ -119,21 +127,26 @@ pub(super) fn faults(reports: &[FaultReport]) -> Vec<v1::Fault> {
 
 fn group(naming: Naming<'_>, failure: &FailureGroup, with_nodes: bool) -> v1::Failure {
     let (nodes, node_rows) = if with_nodes { naming.nodes(&failure.rows) } else { Default::default() };
+    v1::Failure { nodes, node_rows, ..group_without_nodes(failure) }
+}
+
+/// A group of rejected nodes with their number.
+pub(crate) fn group_without_nodes(failure: &FailureGroup) -> v1::Failure {
     v1::Failure {
         predicate: failure.predicate.to_string(),
         code: failure.code.name().to_owned(),
         reasons: failure.reasons.to_vec(),
         count: count(failure.rows.len()),
-        nodes,
-        node_rows,
+        nodes: Vec::new(),
+        node_rows: None,
     }
 }
 
-fn names(snapshot: &Snapshot, rows: &RowSet) -> Vec<String> {
-    rows.by_name(snapshot).into_iter().map(|row| snapshot.node_name(row).to_owned()).collect()
+fn names(snapshot: &Snapshot, rows: &Arc<RowSet>) -> Vec<String> {
+    RowsByName::new(rows, &snapshot.node_names()).map(|row| snapshot.node_name(row).to_owned()).collect()
 }
 
 /// A count of rows, which are u32.
-fn count(rows: usize) -> u32 {
+pub(crate) fn count(rows: usize) -> u32 {
     u32::try_from(rows).unwrap_or(u32::MAX)
 }

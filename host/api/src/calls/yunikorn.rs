@@ -12,7 +12,7 @@ use super::driver::Call;
 use super::response;
 use crate::admission::staleness::Staleness;
 use crate::error::at_most;
-use crate::{Error, limits};
+use crate::{Age, Error, limits};
 use nodesift_engine::{
     self as engine, Answer, Candidate, Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Preemption, PreemptionOutcome,
     Query,
@@ -69,10 +69,48 @@ impl Call for Predicates {
 /// `PreFilterPredicates`: one pod on all nodes.
 pub(crate) enum PreFilterPredicates {}
 
+/// The nodes that one pod fits.
+pub(crate) enum PreFiltered {
+    /// The answer for the pod.
+    Evaluated(Answer, Age),
+    /// The text for a pod that was not evaluated.
+    Missing(&'static str),
+}
+
+impl PreFiltered {
+    /// The message, with a string for each name of a node.
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> PreFilterPredicatesResponse {
+        let feasible_nodes = match self {
+            Self::Evaluated(answer, _) => answer.pods.first().map(|pod| response::feasible(&answer.snapshot, pod)),
+            Self::Missing(_) => None,
+        };
+        PreFilterPredicatesResponse { feasible_nodes: feasible_nodes.unwrap_or_default(), ..self.without_nodes() }
+    }
+
+    /// The message without names of nodes.
+    pub(crate) fn without_nodes(&self) -> PreFilterPredicatesResponse {
+        let (answer, age) = match self {
+            Self::Evaluated(answer, age) => (answer, age),
+            Self::Missing(error) => {
+                return PreFilterPredicatesResponse { error: (*error).to_owned(), ..Default::default() };
+            }
+        };
+        let pod = answer.pods.first();
+        PreFilterPredicatesResponse {
+            success: pod.is_some_and(|pod| !pod.feasible.is_empty()),
+            feasible_nodes: Vec::new(),
+            error: pod.and_then(|pod| pod.message.as_deref()).unwrap_or_default().to_owned(),
+            version: Some(response::version(&answer.snapshot, answer.policy_generation, *age)),
+            faults: pod.map(|pod| response::faults(&pod.faults)).unwrap_or_default(),
+        }
+    }
+}
+
 impl Call for PreFilterPredicates {
     type Request = PreFilterPredicatesRequest;
     type Parsed = PreFilterPredicatesRequest;
-    type Response = PreFilterPredicatesResponse;
+    type Response = PreFiltered;
 
     fn consistency(request: &PreFilterPredicatesRequest) -> Option<&Consistency> {
         request.consistency.as_ref()
@@ -86,23 +124,11 @@ impl Call for PreFilterPredicates {
         engine: &Engine,
         staleness: &Staleness,
         request: &mut PreFilterPredicatesRequest,
-    ) -> Result<PreFilterPredicatesResponse, Error> {
-        let answer = match evaluate(engine, &request.allocation_key, Nodes::All, phase(request.allocate)) {
-            Ok(answer) => answer,
-            Err(error) => {
-                let error = missing(error)?.to_owned();
-                return Ok(PreFilterPredicatesResponse { error, ..PreFilterPredicatesResponse::default() });
-            }
-        };
-        let pod = answer.pods.first();
-        let feasible_nodes = pod.map(|pod| response::feasible(&answer.snapshot, pod)).unwrap_or_default();
-        Ok(PreFilterPredicatesResponse {
-            success: !feasible_nodes.is_empty(),
-            feasible_nodes,
-            error: pod.and_then(|pod| pod.message.as_deref()).unwrap_or_default().to_owned(),
-            version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
-            faults: pod.map(|pod| response::faults(&pod.faults)).unwrap_or_default(),
-        })
+    ) -> Result<PreFiltered, Error> {
+        match evaluate(engine, &request.allocation_key, Nodes::All, phase(request.allocate)) {
+            Ok(answer) => Ok(PreFiltered::Evaluated(answer, staleness.age())),
+            Err(error) => Ok(PreFiltered::Missing(missing(error)?)),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
+use crate::transport::unsent::Endless;
 use crate::{Error, Service, limits};
 
 /// The service whose status is that of `/livez`.
@@ -81,7 +82,9 @@ impl Health for Probe {
             let status = watch.next().await?;
             Some((Ok(response(status)), watch))
         });
-        Ok(Response::new(Box::pin(statuses)))
+        let mut response: Response<Self::WatchStream> = Response::new(Box::pin(statuses));
+        response.extensions_mut().insert(Endless);
+        Ok(response)
     }
 }
 

@@ -6,8 +6,8 @@
 //! tls          certificates from disk, reloaded when their files change
 //! server       accepts, serves HTTP/1.1 and HTTP/2, drains
 //!   io_timeout   timeouts of reads and writes that hyper does not have
-//!   send_stall   HTTP/2 peers that do not take their responses
 //! budget       memory that clients make the process hold: limits, and room taken and given back
+//!   unsent       responses that clients have not read, bounded in bytes and time
 //! body         limits of one request body in bytes and time, and the memory budget of all bodies
 //! body_buffer  a body read whole
 //! ```
@@ -21,6 +21,6 @@ pub(crate) mod body_buffer;
 pub(crate) mod budget;
 mod io_timeout;
 pub mod listen;
-pub(crate) mod send_stall;
 pub mod server;
 pub mod tls;
+pub(crate) mod unsent;

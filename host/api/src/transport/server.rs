@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::{Request, Version};
+use axum::http::Request;
 use axum::serve::Listener;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,9 +17,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use super::budget::BudgetMetrics;
 use super::io_timeout::TimeoutIo;
-use super::send_stall::SendMonitor;
 use super::tls::Tls;
+use super::unsent::{Unsent, UnsentBudget};
 use crate::{Readiness, limits};
 
 /// Listeners that serve one router until they are drained.
@@ -54,7 +55,8 @@ impl Server {
         if let Some(tls) = tls.clone() {
             tokio::spawn(tls.follow(self.stop.clone()));
         }
-        tokio::spawn(accept(listener, tls, self.router.clone(), connections, self.stop.clone()));
+        let unsent = UnsentBudget::new(BudgetMetrics::default());
+        tokio::spawn(accept(listener, tls, self.router.clone(), connections, unsent, self.stop.clone()));
     }
 
     /// Ends readiness, stops accepting, and waits for running requests, for [`limits::DRAIN_GRACE`] at most.
@@ -84,6 +86,7 @@ async fn accept<L: Listener>(
     tls: Option<Tls>,
     router: Router,
     connections: Arc<Semaphore>,
+    unsent: UnsentBudget,
     stop: CancellationToken,
 ) {
     let protocols = protocols();
@@ -95,12 +98,13 @@ async fn accept<L: Listener>(
         };
         let Some(Some((permit, io))) = stop.run_until_cancelled(next).await else { return };
         let (router, protocols, stop) = (router.clone(), protocols.clone(), stop.clone());
+        let unsent = Unsent::new(unsent.clone());
         match tls.clone() {
-            None => drop(tokio::spawn(serve(io, router, protocols, permit, stop))),
+            None => drop(tokio::spawn(serve(io, router, protocols, permit, unsent, stop))),
             // A slow handshake must not hold up the next accept.
             Some(tls) => drop(tokio::spawn(async move {
                 match tls.accept(io).await {
-                    Ok(io) => serve(io, router, protocols, permit, stop).await,
+                    Ok(io) => serve(io, router, protocols, permit, unsent, stop).await,
                     Err(error) => tracing::debug!(%error, "TLS handshake failed"),
                 }
             })),
@@ -114,18 +118,16 @@ async fn serve<I>(
     router: Router,
     protocols: auto::Builder<TokioExecutor>,
     permit: OwnedSemaphorePermit,
+    unsent: Unsent,
     stop: CancellationToken,
 ) where
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let io = TokioIo::new(TimeoutIo::new(io));
-    let monitor = SendMonitor::default();
     let service = router.map_request({
-        let monitor = monitor.clone();
+        let unsent = unsent.clone();
         move |mut request: Request<Incoming>| {
-            if request.version() == Version::HTTP_2 {
-                request.extensions_mut().insert(monitor.clone());
-            }
+            request.extensions_mut().insert(unsent.clone());
             request
         }
     });
@@ -144,7 +146,7 @@ async fn serve<I>(
         outcome = ended => if let Err(error) = outcome {
             tracing::debug!(%error, "connection ended with an error");
         },
-        () = monitor.stalled() => tracing::debug!("connection closed: the peer does not read its responses"),
+        () = unsent.overdue() => tracing::debug!("connection closed: the peer does not read its responses"),
     }
     drop(permit);
 }

@@ -18,6 +18,6 @@ pub(crate) mod resources;
 pub(crate) mod table;
 mod unadvertised;
 
-pub use node_index::Epoch;
+pub use node_index::{Epoch, NodeNames};
 pub use ports::PortUse;
 pub use resources::Resource;

@@ -20,6 +20,25 @@ impl Epoch {
     }
 }
 
+/// The names of all nodes of a snapshot, apart from the snapshot: a response that is still being sent holds no other column.
+#[derive(Debug, Clone, Default)]
+pub struct NodeNames {
+    names: Column<Arc<str>>,
+    by_name: Arc<[Row]>,
+}
+
+impl NodeNames {
+    /// The name of the node in a row; empty past the last row.
+    pub fn get(&self, row: Row) -> &str {
+        self.names.get(row).map_or("", |name| name)
+    }
+
+    /// All rows in the order of names.
+    pub fn by_name(&self) -> &Arc<[Row]> {
+        &self.by_name
+    }
+}
+
 /// Names by row, and rows by name. Rows stay dense: the last row moves into the place of a removed one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NodeIndex {
@@ -64,6 +83,11 @@ impl NodeIndex {
             named.into_iter().map(|(_, row)| row).collect()
         };
         Arc::clone(self.by_name.get_or_init(sort))
+    }
+
+    /// All names, and their order.
+    pub(crate) fn node_names(&self) -> NodeNames {
+        NodeNames { names: self.names.clone(), by_name: self.rows_by_name() }
     }
 
     /// Appends a row.

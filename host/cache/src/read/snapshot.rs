@@ -13,7 +13,7 @@ use crate::columns::{Column, Generation, Row};
 use crate::metadata::{Amounts, Labels, PodFacts, PodRecord};
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
-use crate::nodes::{Epoch, PortUse, Resource};
+use crate::nodes::{Epoch, NodeNames, PortUse, Resource};
 use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
 use crate::pods::{CountKey, MatchedTerm, Namespaces, anti_affinity};
 use nodesift_object::node::Taint;
@@ -113,6 +113,11 @@ impl Snapshot {
     /// All rows in the order of node names.
     pub fn rows_by_name(&self) -> Arc<[Row]> {
         self.published.nodes.index().rows_by_name()
+    }
+
+    /// The names of all nodes, apart from the snapshot.
+    pub fn node_names(&self) -> NodeNames {
+        self.published.nodes.index().node_names()
     }
 
     /// `resourceVersion` of the newest Node seen; empty where the source has none.

@@ -8,6 +8,7 @@
 //!   scan        groups rows by failure, 64 at a time
 //!   message     what concerns the pod as a whole; kube-scheduler's message
 //! row_set       sets of rows: sorted lists or bitmaps
+//!   rows_by_name  their rows in the order of node names
 //! ```
 //!
 //! An evaluation that ends before every verdict is known is a [`Stop`].
@@ -18,6 +19,7 @@ pub(crate) mod evaluator;
 mod message;
 pub(crate) mod predicate_verdict;
 pub(crate) mod row_set;
+pub(crate) mod rows_by_name;
 mod scan;
 
 /// Why an evaluation ends without an answer.

@@ -1,6 +1,6 @@
 //! Sets of rows: a sorted list, or a bitmap where that takes fewer bytes.
 
-use nodesift_cache::{Row, Snapshot};
+use nodesift_cache::Row;
 
 /// A set of rows of one snapshot.
 #[derive(Debug, Clone, Default)]
@@ -24,9 +24,6 @@ impl Default for Form {
 
 /// Rows per word of a bitmap.
 pub(super) const WORD: usize = u64::BITS as usize;
-
-/// If fewer than one node in `SORT_BELOW` is in the set, sorting its rows by name is cheaper than filtering all names.
-const SORT_BELOW: usize = 16;
 
 /// A bitmap whose first `bits` bits are set.
 pub(super) fn all_bits(bits: usize) -> Vec<u64> {
@@ -139,16 +136,6 @@ impl RowSet {
         }
     }
 
-    /// All rows, sorted by node name.
-    pub fn by_name(&self, snapshot: &Snapshot) -> Vec<Row> {
-        if self.len() * SORT_BELOW < snapshot.node_count() {
-            let mut rows: Vec<Row> = self.iter().collect();
-            rows.sort_unstable_by(|a, b| snapshot.node_name(*a).cmp(snapshot.node_name(*b)));
-            return rows;
-        }
-        snapshot.rows_by_name().iter().copied().filter(|row| self.contains(*row)).collect()
-    }
-
     /// A bitmap over `rows` rows: bit `row % 64` of word `row / 64`.
     pub fn bitmap(&self, rows: usize) -> Vec<u64> {
         let mut words = match &self.form {
@@ -181,7 +168,7 @@ impl RowSet {
     }
 
     /// Heap bytes of the set.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         match &self.form {
             Form::Few(rows) => rows.capacity() * size_of::<Row>(),
             Form::Many(words, _) => words.capacity() * size_of::<u64>(),

@@ -168,5 +168,5 @@ async fn json_and_grpc_give_the_same_cached_answer_without_an_evaluation() {
     assert_eq!(service.slots().mean_time(), one_evaluation, "no slot was used again");
 
     assert_eq!(cached_over_json, evaluated);
-    assert_eq!(serde_json::to_value(cached_over_grpc).unwrap(), evaluated);
+    assert_eq!(serde_json::to_value(cached_over_grpc.message()).unwrap(), evaluated);
 }

@@ -4,15 +4,15 @@
 //! [`evaluate`].
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::Response;
 use nodesift_proto::v1::Consistency;
+use serde::Deserialize;
 use serde::de::MapAccess;
-use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::go_object::{Go, GoObject};
@@ -20,36 +20,46 @@ use super::whole_pod;
 use crate::admission::staleness::Staleness;
 use crate::calls::driver::{self, Call, Stage};
 use crate::calls::request;
+use crate::protocols::document::{Document, Encoded};
 use crate::protocols::json::codec;
 use crate::transport::body_buffer;
-use crate::{Error, Service};
-use nodesift_cache::Row;
-use nodesift_engine::{Code, Depth, Engine, FaultEffect, Nodes, Phase, PodAnswer, PodRef, Query};
+use crate::transport::unsent::{self, Unsent};
+use crate::{Error, Service, limits};
+use nodesift_cache::NodeNames;
+use nodesift_engine::{
+    Code, Depth, Engine, FailureGroup, FaultEffect, FaultReport, Nodes, Phase, PodAnswer, PodRef, Query,
+};
 
 /// The reason for a node that is not in the cache.
 const UNKNOWN_NODE: &str = "predicates were not run because node was not found in cache";
 
 /// POST /extender/filter.
-pub(crate) async fn filter(State(service): State<Service>, body: Body) -> Result<Response, Error> {
+pub(crate) async fn filter(
+    State(service): State<Service>,
+    unsent: Option<Extension<Unsent>>,
+    body: Body,
+) -> Result<Response, Error> {
+    let unsent = unsent.as_deref();
     let response = async {
         let body = body_buffer::read(body).await?;
-        driver::run(&service, Stage::<Filter>::Decoded(body), Ok).await
+        unsent::until_read(unsent).await?;
+        driver::run(&service, Stage::<Filter>::Decoded(body), |reply| Ok(Encoded::new(reply))).await
     };
     match response.await {
-        Ok(text) => Ok(codec::reply(text)),
+        Ok(reply) => reply.respond(unsent),
         // A body over the limit is refused by its HTTP status, as everywhere: it is not read.
         Err(error @ (Error::BodyTooLarge { .. } | Error::BodyTooSlow | Error::BodyBroken { .. })) => Err(error),
-        Err(error) => Ok(codec::reply(codec::encode(&Reply::failed(&error))?)),
+        Err(error) => Encoded::new(failed(&error)?).respond(unsent),
     }
 }
 
-/// The call, from body to body: the response borrows from the request.
+/// The call, from body to document: the response borrows from the request.
 enum Filter {}
 
 impl Call for Filter {
     type Request = Bytes;
     type Parsed = Bytes;
-    type Response = Vec<u8>;
+    type Response = Document;
 
     fn consistency(_: &Bytes) -> Option<&Consistency> {
         None
@@ -59,7 +69,7 @@ impl Call for Filter {
         Ok(body)
     }
 
-    fn answer(engine: &Engine, _: &Staleness, body: &mut Bytes) -> Result<Vec<u8>, Error> {
+    fn answer(engine: &Engine, _: &Staleness, body: &mut Bytes) -> Result<Document, Error> {
         evaluate(engine, body)
     }
 }
@@ -80,43 +90,6 @@ struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 #[derive(Debug, Default)]
 struct NodeList<'a> {
     items: Vec<&'a RawValue>,
-}
-
-/// `ExtenderFilterResult`.
-#[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Reply<'a> {
-    nodes: Option<EchoedNodes<'a>>,
-    node_names: Option<Vec<&'a str>>,
-    failed_nodes: BTreeMap<&'a str, Reason>,
-    failed_and_unresolvable_nodes: BTreeMap<&'a str, Reason>,
-    error: String,
-}
-
-/// Why a node is rejected; nodes share one text in memory.
-#[derive(Debug, Clone)]
-struct Reason(Arc<str>);
-
-impl Serialize for Reason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct EchoedNodes<'a> {
-    metadata: NoFields,
-    items: Vec<&'a RawValue>,
-}
-
-/// `{}`.
-#[derive(Debug, Serialize)]
-struct NoFields {}
-
-impl Reply<'_> {
-    fn failed(error: &Error) -> Self {
-        Self { error: error.text(), ..Self::default() }
-    }
 }
 
 /// How the request names nodes, and so how the reply does.
@@ -143,7 +116,7 @@ struct Candidate<'a> {
 }
 
 /// Decodes the request, evaluates its nodes on one snapshot, and encodes which fit and why the others do not.
-fn evaluate(engine: &Engine, body: &[u8]) -> Result<Vec<u8>, Error> {
+fn evaluate(engine: &Engine, body: &[u8]) -> Result<Document, Error> {
     let Go(args) = codec::decode::<Go<Args<'_>>>(body)?;
     let pod = whole_pod(args.pod)?;
     let names = node_names(&args)?;
@@ -159,41 +132,86 @@ fn evaluate(engine: &Engine, body: &[u8]) -> Result<Vec<u8>, Error> {
     };
     let answer = engine.answer_on(&snapshot, &question)?;
     let pod = answer.pods.first().ok_or(Error::Internal)?;
-    codec::encode(&reply(pod, |row| snapshot.node_name(row), args.form(), &known, &unknown))
+    reply(pod, &snapshot.node_names(), args.form(), &known, &unknown)
 }
 
-/// Puts every candidate in exactly one place: fitting, or one of the maps.
-fn reply<'a>(
+/// `ExtenderFilterResult`: every candidate in exactly one place, fitting or in one of the maps.
+fn reply(
     pod: &PodAnswer,
-    name_of: impl Fn(Row) -> &'a str,
+    nodes: &NodeNames,
     form: Form,
-    known: &[Candidate<'a>],
-    unknown: &[Candidate<'a>],
-) -> Reply<'a> {
-    let mut reply = Reply::default();
-    let unknown_node = Reason(UNKNOWN_NODE.into());
-    reply.failed_nodes.extend(unknown.iter().map(|candidate| (candidate.name, unknown_node.clone())));
-    for failure in pod.failures.iter() {
-        let by_fault = pod
-            .faults
-            .iter()
-            .any(|report| report.effect == FaultEffect::Rejected && report.predicate == failure.predicate);
-        // Preemption may help where a predicate only faulted.
-        let unresolvable = failure.code == Code::UnschedulableAndUnresolvable && !by_fault;
-        let text = Reason(failure.reasons.join(", ").into());
-        let map = if unresolvable { &mut reply.failed_and_unresolvable_nodes } else { &mut reply.failed_nodes };
-        map.extend(failure.rows.iter().map(|row| (name_of(row), text.clone())));
-    }
-    let feasible: HashSet<&str> = pod.feasible.iter().map(name_of).collect();
+    known: &[Candidate<'_>],
+    unknown: &[Candidate<'_>],
+) -> Result<Document, Error> {
+    let mut reply = Document::new(nodes.clone());
+    let feasible: HashSet<&str> = pod.feasible.iter().map(|row| nodes.get(row)).collect();
     let fitting = known.iter().filter(|candidate| feasible.contains(candidate.name));
     match form {
-        Form::Names => reply.node_names = Some(fitting.map(|candidate| candidate.name).collect()),
+        Form::Names => {
+            let names: Vec<&str> = fitting.map(|candidate| candidate.name).collect();
+            reply.field("{\"Nodes\":null,\"NodeNames\":", &names)?;
+        }
         Form::Objects => {
-            let items = fitting.filter_map(|candidate| candidate.object).collect();
-            reply.nodes = Some(EchoedNodes { metadata: NoFields {}, items });
+            let items: Vec<&RawValue> = fitting.filter_map(|candidate| candidate.object).collect();
+            reply.field("{\"Nodes\":{\"metadata\":{},\"items\":", &items)?;
+            reply.text("},\"NodeNames\":null");
         }
     }
-    reply
+    reply.text(",\"FailedNodes\":{");
+    let mut is_first = true;
+    for candidate in unknown {
+        reply.text(if is_first { "" } else { "," });
+        is_first = false;
+        reply.value(candidate.name)?;
+        reply.field(":", UNKNOWN_NODE)?;
+    }
+    // Preemption may help where a predicate only faulted.
+    let is_unresolvable = |failure: &FailureGroup| {
+        let by_fault =
+            |report: &FaultReport| report.effect == FaultEffect::Rejected && report.predicate == failure.predicate;
+        failure.code == Code::UnschedulableAndUnresolvable && !pod.faults.iter().any(by_fault)
+    };
+    let (unresolvable, failed): (Vec<&FailureGroup>, Vec<&FailureGroup>) =
+        pod.failures.iter().partition(|failure| is_unresolvable(failure));
+    rejected(&mut reply, &failed, is_first)?;
+    reply.text("},\"FailedAndUnresolvableNodes\":{");
+    rejected(&mut reply, &unresolvable, true)?;
+    reply.text("},\"Error\":\"\"}");
+    Ok(reply)
+}
+
+/// Entries of a map from nodes to reasons.
+fn rejected(reply: &mut Document, failures: &[&FailureGroup], mut is_first: bool) -> Result<(), Error> {
+    for failure in failures {
+        reply.text(if is_first || failure.rows.is_empty() { "" } else { "," });
+        is_first &= !reply.entries(&failure.rows, &reason(&failure.reasons))?;
+    }
+    Ok(())
+}
+
+/// The text that every node of a group gets: as many reasons as fit into [`limits::NODE_REASON_BYTES`], and the number of the
+/// others.
+fn reason(reasons: &[String]) -> String {
+    let mut text = String::new();
+    for (at, reason) in reasons.iter().enumerate() {
+        let separator = if at == 0 { "" } else { ", " };
+        if text.len() + separator.len() + reason.len() > limits::NODE_REASON_BYTES {
+            return format!("{text}{separator}and {} more", reasons.len() - at);
+        }
+        text.push_str(separator);
+        text.push_str(reason);
+    }
+    text
+}
+
+/// A result that says only why there is none.
+fn failed(error: &Error) -> Result<Document, Error> {
+    let mut reply = Document::new(NodeNames::default());
+    let empty = "{\"Nodes\":null,\"NodeNames\":null,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{}";
+    reply.text(empty);
+    reply.field(",\"Error\":", &error.text())?;
+    reply.text("}");
+    Ok(reply)
 }
 
 /// The names of the candidates, in the request's order; where whole nodes were sent, one per item.
@@ -264,13 +282,25 @@ impl<'de> GoObject<'de> for NodeList<'de> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use nodesift_engine::{FailureGroup, FaultReport};
+    use std::sync::Arc;
+
+    use nodesift_cache::{self as cache, Row, metadata};
     use nodesift_sandbox::fault::{Fault, FaultKind};
 
-    const NAMES: [&str; 4] = ["n0", "n1", "n2", "n3"];
+    /// The nodes n0, n1, n2, n3 in rows 0 to 3.
+    fn node_names() -> NodeNames {
+        let (mut writer, reader) = cache::new();
+        for row in 0..4 {
+            let node = serde_json::json!({"metadata": {"name": format!("n{row}")}});
+            writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+        }
+        writer.publish();
+        reader.snapshot().node_names()
+    }
 
-    fn name_of(row: Row) -> &'static str {
-        NAMES[row.0 as usize]
+    fn text(mut document: Document) -> String {
+        let pieces = std::iter::from_fn(|| document.next_piece());
+        String::from_utf8(pieces.collect::<Vec<_>>().concat()).unwrap()
     }
 
     fn failure(predicate: &str, code: Code, reasons: &[&str], rows: &[u32]) -> FailureGroup {
@@ -286,11 +316,10 @@ mod tests {
     fn replied(request: &str, pod: &PodAnswer) -> String {
         let Go(args) = codec::decode::<Go<Args<'_>>>(request.as_bytes()).unwrap();
         whole_pod(args.pod).unwrap();
-        let names = node_names(&args).unwrap();
+        let names = super::node_names(&args).unwrap();
         let (unknown, known): (Vec<_>, Vec<_>) =
             candidates(&args, &names).partition(|candidate| candidate.name == "gone");
-        String::from_utf8(codec::encode(&reply(pod, |row| name_of(row), args.form(), &known, &unknown)).unwrap())
-            .unwrap()
+        text(reply(pod, &node_names(), args.form(), &known, &unknown).unwrap())
     }
 
     fn rejection(request: &str) -> String {
@@ -298,7 +327,7 @@ mod tests {
             Ok(args) => args,
             Err(error) => return error.text(),
         };
-        whole_pod(args.pod).map(drop).and_then(|()| node_names(&args).map(drop)).unwrap_err().text()
+        whole_pod(args.pod).map(drop).and_then(|()| super::node_names(&args).map(drop)).unwrap_err().text()
     }
 
     #[test]
@@ -365,6 +394,16 @@ mod tests {
     }
 
     #[test]
+    fn long_reasons_are_counted_instead_of_repeated_for_each_node() {
+        let reasons: Vec<String> = (0..32).map(|at| format!("{at:0>1000}")).collect();
+        let text = reason(&reasons);
+        assert!(text.len() <= limits::NODE_REASON_BYTES + 20 && text.ends_with(", and 31 more"), "{text}");
+        assert_eq!(reason(&reasons[..1]), reasons[0]);
+        assert_eq!(reason(&["a".into(), "b".into()]), "a, b");
+        assert_eq!(reason(&["x".repeat(2000)]), "and 1 more");
+    }
+
+    #[test]
     fn what_is_missing_or_wrong_is_named() {
         assert_eq!(rejection(r#"{"NodeNames":[]}"#), "Pod: is missing");
         assert_eq!(rejection(r#"{"Pod":null,"NodeNames":[]}"#), "Pod: is missing");
@@ -379,8 +418,7 @@ mod tests {
 
     #[test]
     fn an_error_has_the_shape_of_a_result() {
-        let text = codec::encode(&Reply::failed(&Error::Overloaded)).unwrap();
-        let text = String::from_utf8(text).unwrap();
+        let text = text(failed(&Error::Overloaded).unwrap());
         assert!(
             text.starts_with(
                 r#"{"Nodes":null,"NodeNames":null,"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":"more requests"#

@@ -2,29 +2,40 @@
 //!
 //! camelCase out; camelCase and snake_case in; unknown fields are refused by name. Start at [`call`].
 
+pub(crate) mod answers;
 pub(crate) mod codec;
 mod media_type;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::calls::driver::{self, Call, Stage};
+use crate::protocols::document::Encoded;
 use crate::transport::body_buffer;
+use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
+use answers::ToJson;
 pub(crate) use media_type::JSON;
 
 /// POST /v1/<call>: any call that is answered from a snapshot.
-pub(crate) async fn call<C>(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error>
+pub(crate) async fn call<C>(
+    State(service): State<Service>,
+    unsent: Option<Extension<Unsent>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error>
 where
-    C: Call<Request: DeserializeOwned, Response: Serialize>,
+    C: Call<Request: DeserializeOwned, Response: ToJson>,
 {
     media_type::check(&headers)?;
     let stage = Stage::<C>::Encoded(body_buffer::read(body).await?, |body| codec::decode(body));
-    Ok(codec::reply(driver::run(&service, stage, |response| codec::encode(&response)).await?))
+    let unsent = unsent.as_deref();
+    unsent::until_read(unsent).await?;
+    driver::run(&service, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
 }
 
 /// POST /v1/assume.

@@ -1,0 +1,121 @@
+//! Answers as JSON documents and as bytes of messages, compared with the messages of [`response`](crate::calls::response)
+//! in the mappings that are generated from the proto file.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use fastrand::Rng;
+use nodesift_proto::v1;
+use prost::Message as _;
+use serde_json::{Value, json};
+
+use super::document::Document;
+use super::grpc::message;
+use super::json::answers::ToJson;
+use crate::Age;
+use crate::calls::explain::Explanation;
+use crate::calls::filter::Filtered;
+use crate::calls::yunikorn::PreFiltered;
+use nodesift_cache::{self as cache, Row, Snapshot, metadata};
+use nodesift_engine::{
+    Answer, Code, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RowSet,
+};
+use nodesift_sandbox::fault::{Fault, FaultKind};
+
+fn snapshot(nodes: usize) -> Arc<Snapshot> {
+    let (mut writer, reader) = cache::new();
+    for node in 0..nodes {
+        let node = json!({"metadata": {"name": format!("node-{}", node * 7 % nodes)}});
+        writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    }
+    writer.publish();
+    reader.snapshot()
+}
+
+fn rows(random: &mut Rng, nodes: usize) -> Arc<RowSet> {
+    if random.u8(..4) == 0 {
+        return Arc::new(RowSet::all(nodes));
+    }
+    let share = random.usize(1..=nodes);
+    let rows = (0..u32::try_from(nodes).unwrap()).filter(|_| random.usize(..nodes) < share);
+    Arc::new(rows.map(Row).collect())
+}
+
+fn groups(random: &mut Rng, nodes: usize) -> Vec<FailureGroup> {
+    let group = |random: &mut Rng| FailureGroup {
+        predicate: ["NodeName", "Quoted \"predicate\""][random.usize(..2)].into(),
+        code: [Code::Unschedulable, Code::UnschedulableAndUnresolvable, Code::Error][random.usize(..3)],
+        reasons: (0..random.usize(..3)).map(|at| format!("reason {at}: <&>\u{7f} é \"x\"\n")).collect(),
+        rows: rows(random, nodes),
+    };
+    (0..random.usize(..4)).map(|_| group(random)).collect()
+}
+
+fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
+    let fault = Fault { kind: FaultKind::Deadline, detail: "after 5 ms".to_owned() };
+    let report = FaultReport { predicate: "Slow".into(), fault, effect: FaultEffect::Rejected };
+    let predicate = |random: &mut Rng| PredicateAnswer { predicate: "P".into(), failures: groups(random, nodes) };
+    PodAnswer {
+        pod: format!("default/web-{}", random.u8(..)),
+        nodes,
+        feasible: rows(random, nodes),
+        failures: groups(random, nodes).into(),
+        predicates: (0..random.usize(..3)).map(|_| predicate(random)).collect(),
+        message: random.bool().then(|| "0/5 nodes are available".into()),
+        cycle: [Cycle::EachNode, Cycle::NamedNodes, Cycle::Rejected, Cycle::Aborted][random.usize(..4)],
+        faults: if random.bool() { vec![report] } else { Vec::new() },
+        next: random.bool().then(|| Row(random.u32(..9))),
+    }
+}
+
+fn text(document: Document) -> Value {
+    let mut document = document;
+    let pieces: Vec<Vec<u8>> = std::iter::from_fn(|| document.next_piece()).collect();
+    serde_json::from_slice(&pieces.concat()).unwrap()
+}
+
+#[test]
+fn random_answers_agree_with_their_messages_in_both_encodings() {
+    let seed =
+        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    println!("seed {seed}");
+    let mut random = Rng::with_seed(seed);
+    let snapshots: Vec<Arc<Snapshot>> = [1, 5, 70, 3_000].map(snapshot).into();
+    for round in 0..400 {
+        let snapshot = Arc::clone(&snapshots[if round % 40 == 0 { 3 } else { random.usize(..3) }]);
+        let nodes = snapshot.node_count();
+        let answer = |random: &mut Rng| Answer {
+            snapshot: Arc::clone(&snapshot),
+            policy_generation: random.u64(..),
+            pods: (0..random.usize(..4)).map(|_| pod(random, nodes)).collect(),
+        };
+        let filtered = Filtered {
+            answer: answer(&mut random),
+            age: Age::default(),
+            detail: [v1::Detail::Feasible, v1::Detail::Failures, v1::Detail::Nodes][random.usize(..3)],
+            bitmaps: random.bool().then(v1::Bitmaps::default),
+        };
+        let expected = filtered.message();
+        assert_eq!(text(filtered.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
+        let bytes = message::filter(&filtered).unwrap();
+        assert_eq!(v1::FilterResponse::decode(&bytes[5..]).unwrap(), expected, "round {round}");
+        let streamed = v1::FilterStreamResponse::decode(&message::filter_stream(u64::MAX, Ok(bytes))[5..]).unwrap();
+        let outcome = v1::filter_stream_response::Outcome::Answer(expected);
+        assert_eq!(streamed, v1::FilterStreamResponse { id: u64::MAX, outcome: Some(outcome) }, "round {round}");
+
+        let explanation = Explanation { answer: answer(&mut random), age: Age::default() };
+        let expected = explanation.message();
+        assert_eq!(text(explanation.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
+        let bytes = message::explain(&explanation).unwrap();
+        assert_eq!(v1::ExplainResponse::decode(&bytes[5..]).unwrap(), expected, "round {round}");
+
+        let evaluated = PreFiltered::Evaluated(answer(&mut random), Age::default());
+        for response in [evaluated, PreFiltered::Missing("gone")] {
+            let expected = response.message();
+            assert_eq!(text(response.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
+            let bytes = message::pre_filtered(&response).unwrap();
+            assert_eq!(v1::PreFilterPredicatesResponse::decode(&bytes[5..]).unwrap(), expected, "round {round}");
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! Unsent responses: what is held for clients until they read it, bounded in bytes and in time.
+//!
+//! ```text
+//! UnsentBudget   one per listener: bytes of encoded responses (refused beyond it), and of pieces that are encoded while
+//!                the response is sent (they wait)
+//! Unsent         one per connection: its share of both, and the deadlines of its responses
+//! ```
+//!
+//! A client that reads too slowly, or not at all while it keeps the connection alive, loses the connection: at
+//! [`limits::SEND_TIME`] after the response has begun, or where nothing is sent for [`limits::WRITE_STALL`]. Start at
+//! [`Unsent::hold`], [`Unsent::watch`] and [`Unsent::overdue`].
+
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::{Frame, SizeHint};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, interval, timeout};
+use tokio_util::sync::PollSemaphore;
+
+use super::budget::{Budget, BudgetMetrics, Room, Taker};
+use crate::{Error, limits};
+
+/// What one listener holds for its clients; clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct UnsentBudget {
+    encoded: Budget,
+    /// In units of [`UNIT`] bytes.
+    pieces: Arc<Semaphore>,
+}
+
+/// Bytes per permit of pieces: a semaphore counts up to 2^32 permits.
+const UNIT: usize = 1024;
+
+impl UnsentBudget {
+    pub(crate) fn new(metrics: BudgetMetrics) -> Self {
+        let encoded = Budget::new(limits::UNSENT_BYTES, limits::UNSENT_RESERVE_BYTES, metrics);
+        Self { encoded, pieces: Arc::new(Semaphore::new(limits::UNSENT_PIECES_BYTES / UNIT)) }
+    }
+}
+
+/// What one connection holds for its client; clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct Unsent(Arc<Connection>);
+
+#[derive(Debug)]
+struct Connection {
+    listener: UnsentBudget,
+    /// Encoded responses of this connection.
+    encoded: Budget,
+    /// Pieces of this connection.
+    pieces: Arc<Semaphore>,
+    /// Frames handed to the connection and not dropped yet.
+    waiting: AtomicUsize,
+    /// Frames sent or discarded.
+    dropped: AtomicU64,
+    /// When the responses that have begun must have been sent, and a number that tells equal times apart.
+    deadlines: Mutex<BTreeSet<(Instant, u64)>>,
+    responses: AtomicU64,
+    /// Notified at the first response.
+    started: Notify,
+    /// Notified when room is given back.
+    freed: Notify,
+}
+
+/// Room for an encoded response, in the budgets of its listener and its connection; given back once it is sent.
+#[derive(Debug)]
+pub(crate) struct Held {
+    _listener: Room,
+    _connection: Room,
+    // Dropped after the rooms.
+    _freed: Freed,
+    /// Bytes that are encoded already; the rest of the room is for what the response needs while it is sent.
+    encoded: usize,
+}
+
+/// [`Unsent::until_read`], for [`limits::QUEUE_TIME`] at most; at once where there is no connection, as in tests.
+///
+/// # Errors
+///
+/// [`Error::Unread`].
+pub(crate) async fn until_read(unsent: Option<&Unsent>) -> Result<(), Error> {
+    let Some(unsent) = unsent else { return Ok(()) };
+    timeout(limits::QUEUE_TIME, unsent.until_read()).await.map_err(|_| Error::Unread)
+}
+
+/// A response that keeps its room until it is sent.
+pub(crate) fn holding(mut response: Response, held: Option<Held>) -> Response {
+    if let Some(held) = held {
+        response.extensions_mut().insert(Arc::new(held));
+    }
+    response
+}
+
+/// An extension of a response that has no end, such as a stream of events: it has no deadline, only its frames have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Endless;
+
+/// Tells the connection, when dropped, that room was given back.
+#[derive(Debug)]
+struct Freed(Unsent);
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        self.0.0.freed.notify_waiters();
+    }
+}
+
+impl Unsent {
+    /// Of a new connection.
+    pub(crate) fn new(listener: UnsentBudget) -> Self {
+        Self(Arc::new(Connection {
+            listener,
+            encoded: Budget::new(limits::UNSENT_BYTES, 0, BudgetMetrics::default()),
+            pieces: Arc::new(Semaphore::new(limits::CONNECTION_PIECES_BYTES / UNIT)),
+            waiting: AtomicUsize::new(0),
+            dropped: AtomicU64::new(0),
+            deadlines: Mutex::default(),
+            responses: AtomicU64::new(0),
+            started: Notify::new(),
+            freed: Notify::new(),
+        }))
+    }
+
+    /// That of the connection of a request; none in tests without one.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        request.extensions().get().cloned()
+    }
+
+    /// Takes room of `bytes` for a response of which `encoded` bytes are encoded already. A connection that holds none gets it for a response of any size; others only for as
+    /// much as a client that reads leaves unread.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unread`], [`Error::Overloaded`].
+    pub(crate) fn hold(&self, bytes: usize, encoded: usize) -> Result<Held, Error> {
+        let Connection { listener, encoded: connection, .. } = &*self.0;
+        let held = connection.held();
+        if held > 0 && held + bytes > limits::CONNECTION_UNSENT_BYTES {
+            return Err(Error::Unread);
+        }
+        let taker = if bytes <= limits::STREAM_CHUNK { Taker::Small } else { Taker::Large };
+        let rooms = listener.encoded.try_take(bytes, taker).zip(connection.try_take(bytes, Taker::Small));
+        let (listener, connection) = rooms.ok_or_else(|| {
+            listener.encoded.count_refusal();
+            Error::Overloaded
+        })?;
+        Ok(Held { _listener: listener, _connection: connection, _freed: Freed(self.clone()), encoded })
+    }
+
+    /// Waits until the client has read most of the responses that it has, so that a client which does not read waits before its
+    /// requests are evaluated.
+    pub(crate) async fn until_read(&self) {
+        let Connection { encoded, freed, .. } = &*self.0;
+        let mut notified = std::pin::pin!(freed.notified());
+        loop {
+            notified.as_mut().enable();
+            if encoded.held() <= limits::CONNECTION_UNSENT_BYTES / 2 {
+                return;
+            }
+            notified.as_mut().await;
+            notified.set(freed.notified());
+        }
+    }
+
+    /// Counts the frames of a response until they are sent.
+    pub(crate) fn watch(&self, mut response: Response) -> Response {
+        self.0.started.notify_one();
+        let is_endless = response.extensions_mut().remove::<Endless>().is_some();
+        let held = response.extensions_mut().remove::<Arc<Held>>();
+        let covered = held.as_ref().map_or(0, |held| held.encoded);
+        let sending = Arc::new(Sending::new(Arc::clone(&self.0), held, is_endless));
+        response.map(|body| {
+            Body::new(CountedBody {
+                inner: body,
+                rest: Bytes::new(),
+                covered,
+                connection: PollSemaphore::new(Arc::clone(&self.0.pieces)),
+                listener: PollSemaphore::new(Arc::clone(&self.0.listener.pieces)),
+                permit: None,
+                sending,
+            })
+        })
+    }
+
+    /// Ends once a response is past its deadline, or frames have waited for [`limits::WRITE_STALL`] while none was sent.
+    pub(super) async fn overdue(&self) {
+        self.0.started.notified().await;
+        let mut ticks = interval(limits::WRITE_STALL / StallDetector::CHECKS);
+        let mut detector = StallDetector::default();
+        loop {
+            let now = ticks.tick().await;
+            let first = self.0.deadlines.lock().first().copied();
+            let waits = self.0.waiting.load(Ordering::Relaxed) > 0;
+            let is_stalled = detector.check(waits, self.0.dropped.load(Ordering::Relaxed));
+            if is_stalled || first.is_some_and(|(deadline, _)| deadline <= now) {
+                return;
+            }
+        }
+    }
+}
+
+/// Counts checks in a row without progress.
+#[derive(Debug, Default)]
+struct StallDetector {
+    dropped: u64,
+    without_progress: u32,
+}
+
+impl StallDetector {
+    /// Checks in the time of a stall.
+    const CHECKS: u32 = 2;
+
+    /// Whether the connection has stalled.
+    fn check(&mut self, waits: bool, dropped: u64) -> bool {
+        self.without_progress = if waits && dropped == self.dropped { self.without_progress + 1 } else { 0 };
+        self.dropped = dropped;
+        // One check more: the first may have come just after the last progress.
+        self.without_progress > Self::CHECKS
+    }
+}
+
+/// A response from its first frame to the drop of its last one.
+#[derive(Debug)]
+struct Sending {
+    connection: Arc<Connection>,
+    _held: Option<Arc<Held>>,
+    deadline: Option<(Instant, u64)>,
+}
+
+impl Sending {
+    fn new(connection: Arc<Connection>, held: Option<Arc<Held>>, is_endless: bool) -> Self {
+        let number = connection.responses.fetch_add(1, Ordering::Relaxed);
+        let deadline = (!is_endless).then(|| (Instant::now() + limits::SEND_TIME, number));
+        connection.deadlines.lock().extend(deadline);
+        Self { connection, _held: held, deadline }
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        if let Some(deadline) = &self.deadline {
+            self.connection.deadlines.lock().remove(deadline);
+        }
+    }
+}
+
+/// A body in frames of at most [`limits::STREAM_CHUNK`] bytes that are counted. Frames that were encoded before the response
+/// began are covered by its room; those that are made while it is sent wait for permits.
+struct CountedBody {
+    inner: Body,
+    /// The part of the last frame that has not been handed over.
+    rest: Bytes,
+    /// Bytes of frames that the room still covers.
+    covered: usize,
+    connection: PollSemaphore,
+    listener: PollSemaphore,
+    /// Of the connection, while one of the listener is awaited.
+    permit: Option<OwnedSemaphorePermit>,
+    sending: Arc<Sending>,
+}
+
+/// Bytes that are counted until dropped.
+struct CountedFrame {
+    bytes: Bytes,
+    _permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
+    sending: Arc<Sending>,
+}
+
+impl CountedFrame {
+    fn new(bytes: Bytes, permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>, sending: Arc<Sending>) -> Self {
+        sending.connection.waiting.fetch_add(1, Ordering::Relaxed);
+        Self { bytes, _permits: permits, sending }
+    }
+}
+
+impl AsRef<[u8]> for CountedFrame {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for CountedFrame {
+    fn drop(&mut self) {
+        let connection = &self.sending.connection;
+        connection.dropped.fetch_add(1, Ordering::Relaxed);
+        connection.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl CountedBody {
+    /// Permits for the next `length` bytes; none where they are covered.
+    fn poll_permits(
+        &mut self,
+        cx: &mut Context<'_>,
+        length: usize,
+    ) -> Poll<Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>> {
+        if let Some(rest) = self.covered.checked_sub(length) {
+            self.covered = rest;
+            return Poll::Ready(None);
+        }
+        // A frame is far smaller than 2^32 units. The semaphores are never closed.
+        let units = u32::try_from(length.div_ceil(UNIT)).unwrap_or(u32::MAX);
+        if self.permit.is_none() {
+            self.permit = ready!(self.connection.poll_acquire_many(cx, units));
+        }
+        let listener = ready!(self.listener.poll_acquire_many(cx, units));
+        Poll::Ready(self.permit.take().zip(listener))
+    }
+}
+
+impl hyper::body::Body for CountedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+                },
+                other => return Poll::Ready(other),
+            }
+        }
+        let length = self.rest.len().min(limits::STREAM_CHUNK);
+        let permits = ready!(self.poll_permits(cx, length));
+        let frame = CountedFrame::new(self.rest.split_to(length), permits, Arc::clone(&self.sending));
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(frame)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = self.rest.len() as u64;
+        let inner = self.inner.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(inner.lower().saturating_add(rest));
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::time::Duration;
+
+    use super::*;
+    use axum::response::IntoResponse as _;
+    use http_body_util::BodyExt as _;
+    use hyper::body::Body as _;
+
+    fn connection() -> Unsent {
+        Unsent::new(UnsentBudget::new(BudgetMetrics::default()))
+    }
+
+    /// A response whose bytes were held.
+    fn held(unsent: &Unsent, bytes: usize) -> Response {
+        let mut response = vec![0; bytes].into_response();
+        response.extensions_mut().insert(Arc::new(unsent.hold(bytes, bytes).unwrap()));
+        unsent.watch(response)
+    }
+
+    #[tokio::test]
+    async fn a_response_comes_whole_in_frames_that_are_counted() {
+        let text: Vec<u8> = (0..2 * limits::STREAM_CHUNK - 5).map(|at| u8::try_from(at % 251).unwrap()).collect();
+        let unsent = connection();
+        let mut body = unsent.watch(text.clone().into_response()).into_body();
+        assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
+        let mut frames = Vec::new();
+        while let Some(frame) = body.frame().await {
+            frames.push(frame.unwrap().into_data().unwrap());
+        }
+        assert_eq!(frames.len(), 2);
+        assert_eq!(frames.concat(), text);
+        assert_eq!(unsent.0.waiting.load(Ordering::Relaxed), 2);
+        drop(frames);
+        assert_eq!((unsent.0.waiting.load(Ordering::Relaxed), unsent.0.dropped.load(Ordering::Relaxed)), (0, 2));
+        drop(body);
+        assert!(unsent.0.deadlines.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn pieces_wait_until_earlier_ones_are_sent() {
+        let unsent = connection();
+        let most = limits::CONNECTION_PIECES_BYTES / limits::STREAM_CHUNK;
+        let mut body = unsent.watch(vec![0; (most + 1) * limits::STREAM_CHUNK].into_response()).into_body();
+        let mut frames = Vec::new();
+        for _ in 0..most {
+            frames.push(body.frame().await.unwrap().unwrap());
+        }
+        let waits = timeout(Duration::from_millis(20), body.frame()).await;
+        assert!(waits.is_err(), "a piece more than the connection may hold");
+        frames.pop();
+        assert!(body.frame().await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_was_encoded_before_is_held_until_it_is_sent_and_needs_no_permits() {
+        let unsent = connection();
+        let bytes = 2 * limits::CONNECTION_PIECES_BYTES;
+        let mut body = held(&unsent, bytes).into_body();
+        // Large ones only one at a time.
+        assert!(matches!(unsent.hold(limits::CONNECTION_UNSENT_BYTES, 0), Err(Error::Unread)));
+        let mut frames = Vec::new();
+        while let Some(frame) = body.frame().await {
+            frames.push(frame.unwrap());
+        }
+        assert_eq!(unsent.0.encoded.held(), bytes);
+        drop(body);
+        assert_eq!(unsent.0.encoded.held(), bytes, "the frames are not sent yet");
+        drop(frames);
+        assert_eq!((unsent.0.encoded.held(), unsent.0.listener.encoded.held()), (0, 0));
+    }
+
+    #[test]
+    fn many_connections_share_the_budget_of_their_listener_and_small_responses_have_a_reserve() {
+        let listener = UnsentBudget::new(BudgetMetrics::default());
+        let hold = |bytes: usize| {
+            let unsent = Unsent::new(listener.clone());
+            unsent.hold(bytes, bytes).map(|held| (unsent, held))
+        };
+        let mut all = Vec::new();
+        while let Ok(held) = hold(limits::MESSAGE_BYTES / 4) {
+            all.push(held);
+        }
+        assert!(!all.is_empty() && matches!(hold(limits::MESSAGE_BYTES / 4), Err(Error::Overloaded)));
+        all.push(hold(1000).unwrap());
+        all.clear();
+        assert_eq!(listener.encoded.held(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_is_not_read_stalls_and_one_that_proceeds_does_not() {
+        let unsent = connection();
+        let idle = timeout(10 * limits::WRITE_STALL, unsent.overdue()).await;
+        assert!(idle.is_err(), "no frame waits");
+
+        let mut body = unsent.watch(vec![0; 8 * limits::STREAM_CHUNK].into_response()).into_body();
+        let slow = async {
+            for _ in 0..8 {
+                let _frame = body.frame().await;
+                tokio::time::sleep(limits::WRITE_STALL / 2).await;
+            }
+        };
+        tokio::select! {
+            () = slow => {}
+            () = unsent.overdue() => unreachable!("one frame after the other was taken"),
+        }
+        drop(body);
+
+        let _frame = unsent.watch("x".into_response()).into_body().frame().await;
+        let start = Instant::now();
+        unsent.overdue().await;
+        let time = start.elapsed();
+        assert!(time >= limits::WRITE_STALL && time <= limits::WRITE_STALL + Duration::from_secs(3), "{time:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_proceeds_slowly_ends_at_its_deadline_unless_it_is_endless() {
+        for is_endless in [false, true] {
+            let unsent = connection();
+            let mut response = vec![0; 100 * limits::STREAM_CHUNK].into_response();
+            if is_endless {
+                response.extensions_mut().insert(Endless);
+            }
+            let mut body = unsent.watch(response).into_body();
+            let started = Instant::now();
+            let read = async {
+                loop {
+                    let _frame = body.frame().await;
+                    tokio::time::sleep(limits::WRITE_STALL / 2).await;
+                }
+            };
+            let most = limits::SEND_TIME + limits::WRITE_STALL;
+            tokio::select! {
+                () = read => {}
+                () = unsent.overdue() => assert!(!is_endless && started.elapsed() >= limits::SEND_TIME),
+                () = tokio::time::sleep(most) => assert!(is_endless, "no deadline"),
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Answers that are much larger than their requests: they are encoded while they are sent, so the sidecar never holds them
+//! whole, and clients that read slowly are cut off without harm to others.
+
+use std::time::{Duration, Instant};
+
+use nodesift_api::limits::MESSAGE_BYTES;
+use nodesift_proto::v1;
+use nodesift_tests::process;
+use nodesift_tests::wire::Wire;
+use prost::Message as _;
+use serde_json::{Value, json};
+use tonic::Code;
+
+use crate::arena::{Arena, alone, mib};
+use crate::grpc;
+
+const NODES: usize = 5_000;
+const PODS: usize = 400;
+/// Memory that the sidecar may take whatever is asked, beyond half of what it takes idle.
+const GROWTH: u64 = 64 << 20;
+/// The pods' answers together, in bytes, at least: that of a predicate which names 5,000 nodes for each of them.
+const ANSWER_BYTES: usize = 40 << 20;
+
+/// A sidecar on many nodes.
+fn arena() -> (Arena, tempfile::TempDir) {
+    let node = |at: usize| {
+        let name = format!("node-{at:05}.example.internal");
+        json!({"apiVersion": "v1", "kind": "Node",
+               "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+               "spec": {"taints": [{"key": "special", "effect": "NoSchedule"}]},
+               "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}})
+    };
+    Arena::on((0..NODES).map(node).collect())
+}
+
+/// Pods that several predicates reject on every node, each with another request.
+fn impossible(pods: usize) -> Vec<Value> {
+    let pod = |at: usize| {
+        json!({"metadata": {"name": format!("p{at}")},
+               "spec": {"nodeSelector": {"no": "such"},
+                        "containers": [{"name": "c", "resources": {"requests": {"cpu": 5000 + at, "memory": "1Ti"}}}]}})
+    };
+    (0..pods).map(|at| json!({"json": pod(at).to_string()})).collect()
+}
+
+/// Peak memory of the sidecar since `process::forget_peak`, checked against what it took idle.
+fn assert_bounded(arena: &Arena, idle: u64, what: &str) {
+    let peak = process::peak_resident_bytes(arena.sidecar.id());
+    println!("{what}: idle {}, at most {}", mib(idle), mib(peak));
+    assert!(peak <= idle + idle / 2 + GROWTH, "{what}: idle {}, at most {}", mib(idle), mib(peak));
+}
+
+fn post(path: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn explaining_hundreds_of_impossible_pods_takes_bounded_memory() {
+    let _alone = alone();
+    let (arena, _folder) = arena();
+    let id = arena.sidecar.id();
+    // The first evaluation makes columns that stay.
+    let first = json!({"pods": impossible(1)}).to_string();
+    assert_eq!(arena.wire().post("/v1/explain", first).unwrap().status, 200);
+    let idle = process::resident_bytes(id);
+    process::forget_peak(id);
+
+    let body = json!({"pods": impossible(PODS)}).to_string();
+    let answer = arena.wire().post("/v1/explain", &body).unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.body.len() > ANSWER_BYTES, "{} bytes", answer.body.len());
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    let pods = answer["pods"].as_array().unwrap();
+    assert_eq!(pods.len(), PODS);
+    for pod in pods {
+        let rejected = |failure: &Value| failure["nodes"].as_array().map_or(0, Vec::len);
+        let by = |predicate: &Value| predicate["failures"].as_array().unwrap().iter().map(rejected).sum::<usize>();
+        let predicates: Vec<usize> = pod["predicates"].as_array().unwrap().iter().map(by).collect();
+        assert_eq!(predicates.iter().filter(|nodes| **nodes == NODES).count(), 3, "{predicates:?}");
+    }
+    assert_bounded(&arena, idle, "explain of 400 impossible pods as JSON");
+
+    // One message of gRPC has a length before it, so it is held whole, and refused where it is too large.
+    let pods = impossible(PODS)
+        .into_iter()
+        .map(|pod| v1::Pod { pod: Some(v1::pod::Pod::Json(pod["json"].as_str().unwrap().to_owned())) });
+    let request = v1::ExplainRequest { pods: pods.collect(), ..Default::default() };
+    let refused = grpc::block_on(async {
+        let mut client = grpc::Client::connect(&arena.sidecar.unix()).await;
+        client.call("Explain", request.encode_to_vec()).await.unwrap_err()
+    });
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
+    assert!(refused.message().contains(&MESSAGE_BYTES.to_string()), "{refused}");
+    assert_bounded(&arena, idle, "explain of 400 impossible pods over gRPC");
+    arena.goes_on();
+}
+
+#[test]
+fn fifty_readers_that_leave_their_answers_unread_take_bounded_memory() {
+    const READERS: usize = 50;
+    let _alone = alone();
+    let (arena, _folder) = arena();
+    let id = arena.sidecar.id();
+    let body = json!({"pods": impossible(20)}).to_string();
+    assert_eq!(arena.wire().post("/v1/explain", &body).unwrap().status, 200);
+    let idle = process::resident_bytes(id);
+    process::forget_peak(id);
+    // The buffers of a Unix socket are small: almost all of an answer stays with the sidecar.
+    let mut readers: Vec<Wire> = (0..READERS).map(|_| arena.wire()).collect();
+    for reader in &mut readers {
+        // One after the other, so that none is refused for the length of the queue.
+        reader.send(post("/v1/explain", &body)).unwrap();
+        assert_eq!(reader.receive_some(15).unwrap(), b"HTTP/1.1 200 OK");
+        reader.wait_at_most(Duration::from_millis(1)).unwrap();
+    }
+    let start = Instant::now();
+    let mut asked = 0;
+    while start.elapsed() < Duration::from_secs(3) {
+        for reader in &mut readers {
+            // Slow but moving; one that was cut off stays so.
+            let _byte = reader.receive_some(16);
+        }
+        let mut honest = arena.wire();
+        assert_eq!(honest.post("/v1/filter", json!({"pods": impossible(1)}).to_string()).unwrap().status, 200);
+        asked += 1;
+    }
+    println!("{asked} honest requests beside {READERS} slow readers");
+    assert_bounded(&arena, idle, "fifty slow readers");
+    drop(readers);
+    arena.goes_on();
+}
