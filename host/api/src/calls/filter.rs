@@ -58,10 +58,9 @@ impl Call for Filter {
         request.consistency.as_ref()
     }
 
-    /// Names of nodes are many and long; whole pods have to be decoded and compiled; an overlay is a snapshot of its own.
+    /// Whole pods have to be decoded and compiled; names of nodes in a request are many; an overlay is a snapshot of its own.
     fn is_small(request: &FilterRequest) -> bool {
-        request.bitmaps.is_some()
-            && request.overlay.is_none()
+        request.overlay.is_none()
             && request.nodes.is_none()
             && request.limit == 0
             && !request.pending
@@ -81,6 +80,9 @@ impl Call for Filter {
 
     fn answer_cached(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Option<Filtered> {
         let snapshot = engine.snapshot();
+        if parsed.bitmaps.is_none() && parsed.selection.pods() * snapshot.node_count() > limits::CACHED_NAMES {
+            return None;
+        }
         // What is wrong with the request is said where it is evaluated.
         let query = parsed.selection.on(engine, &snapshot).ok()?;
         let answer = engine.answer_cached(&snapshot, query)?;

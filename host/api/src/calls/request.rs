@@ -44,6 +44,11 @@ pub(super) struct Selection {
 }
 
 impl Selection {
+    /// The number of pods; 0 where they are the pending ones.
+    pub(super) fn pods(&self) -> usize {
+        self.query.pods.len()
+    }
+
     /// Checks the fields, and decodes and compiles pods that are given whole.
     ///
     /// # Errors

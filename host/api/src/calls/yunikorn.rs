@@ -116,8 +116,25 @@ impl Call for PreFilterPredicates {
         request.consistency.as_ref()
     }
 
+    fn is_small(_: &PreFilterPredicatesRequest) -> bool {
+        true
+    }
+
     fn parse(request: PreFilterPredicatesRequest) -> Result<PreFilterPredicatesRequest, Error> {
         Ok(request)
+    }
+
+    fn answer_cached(
+        engine: &Engine,
+        staleness: &Staleness,
+        request: &mut PreFilterPredicatesRequest,
+    ) -> Option<PreFiltered> {
+        let snapshot = engine.snapshot();
+        if snapshot.node_count() > limits::CACHED_NAMES {
+            return None;
+        }
+        let query = query(&request.allocation_key, Nodes::All, phase(request.allocate));
+        Some(PreFiltered::Evaluated(engine.answer_cached(&snapshot, &query)?, staleness.age()))
     }
 
     fn answer(
@@ -187,9 +204,12 @@ fn phase(allocate: bool) -> Phase {
     if allocate { Phase::Allocate } else { Phase::Reserve }
 }
 
+fn query(key: &str, nodes: Nodes, phase: Phase) -> Query {
+    Query { pods: vec![PodRef::Uid(key.to_owned())], nodes, phase, depth: Depth::FirstFailure, deadline: None }
+}
+
 fn evaluate(engine: &Engine, key: &str, nodes: Nodes, phase: Phase) -> Result<Answer, engine::Error> {
-    let pods = vec![PodRef::Uid(key.to_owned())];
-    engine.answer(&Query { pods, nodes, phase, depth: Depth::FirstFailure, deadline: None })
+    engine.answer(&query(key, nodes, phase))
 }
 
 /// The text for a pod that does not fit the one node it was evaluated on.

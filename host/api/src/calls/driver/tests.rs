@@ -168,5 +168,9 @@ async fn json_and_grpc_give_the_same_cached_answer_without_an_evaluation() {
     assert_eq!(service.slots().mean_time(), one_evaluation, "no slot was used again");
 
     assert_eq!(cached_over_json, evaluated);
+    // Names instead of bitmaps come from the same cached verdicts.
+    let names = post(&router, &json!({"pods": body["pods"]})).await;
+    assert_eq!(names["pods"][0]["feasible"], json!(["n"]), "{names}");
+    assert_eq!(service.slots().mean_time(), one_evaluation, "no slot was used for names");
     assert_eq!(serde_json::to_value(cached_over_grpc.message()).unwrap(), evaluated);
 }
