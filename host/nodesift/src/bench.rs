@@ -12,6 +12,7 @@
 mod client;
 mod cluster;
 mod grpc;
+mod http;
 mod native;
 mod results;
 mod socket;
@@ -145,6 +146,9 @@ fn measure_parts(
         tcp_ping_p50_ns: socket.ping_tcp.p50_ns,
         uds_by_ping: results::ratio(socket.unix.p50_ns, socket.ping_unix.p50_ns),
         tcp_by_uds: results::ratio(socket.tcp.p50_ns, socket.unix.p50_ns),
+        names: socket.names.count,
+        names_json_ns: socket.names.json_names_p50_ns.saturating_sub(socket.names.json_bitmap_p50_ns),
+        names_grpc_ns: socket.names.grpc_names_p50_ns.saturating_sub(socket.names.grpc_bitmap_p50_ns),
         uds_requests: socket.requests,
         pods_per_second: socket.pods_per_second,
         batch_pods: socket.batch_pods,

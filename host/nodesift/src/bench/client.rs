@@ -18,6 +18,7 @@ use nodesift_proto::v1::{self, pod};
 use serde::{Deserialize, Serialize};
 
 use super::grpc::Connection;
+use super::http;
 use super::results::nanos;
 use crate::limits;
 use crate::measure::Times;
@@ -58,6 +59,8 @@ pub(super) struct SocketFigures {
     /// As many bare messages over a socket of the same kind.
     pub(super) ping_unix: Latency,
     pub(super) ping_tcp: Latency,
+    /// What names of nodes cost.
+    pub(super) names: NamesFigures,
     /// Throughput of batches.
     pub(super) pods_per_second: u64,
     /// Pods in each batch.
@@ -66,6 +69,18 @@ pub(super) struct SocketFigures {
     pub(super) connections: usize,
     /// Batches in flight on each connection.
     pub(super) in_flight: usize,
+}
+
+/// Median latencies over the Unix socket for the pod that fits most nodes: the same answer with a bitmap and with names, in
+/// nanoseconds.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct NamesFigures {
+    /// The number of names.
+    pub(super) count: u32,
+    pub(super) grpc_bitmap_p50_ns: u64,
+    pub(super) grpc_names_p50_ns: u64,
+    pub(super) json_bitmap_p50_ns: u64,
+    pub(super) json_names_p50_ns: u64,
 }
 
 /// Requests whose latency is measured. 200 of them are slower than the 99th percentile.
@@ -99,6 +114,7 @@ pub(super) fn run(quick: bool) -> anyhow::Result<()> {
     let batch = BATCH.min(nodesift_api::limits::REQUEST_PAIRS / job.nodes.max(1)).max(1);
     let time = if quick { BATCHES_TIME_QUICK } else { BATCHES_TIME };
     let figures = SocketFigures {
+        names: names(&job, requests / 4)?,
         requests,
         unix,
         tcp,
@@ -151,6 +167,49 @@ fn ping(stream: &mut (impl Read + Write)) -> anyhow::Result<()> {
     let mut bytes = [7; PING_BYTES];
     stream.write_all(&bytes).context("cannot send a bare message")?;
     stream.read_exact(&mut bytes).context("a bare message does not come back")
+}
+
+/// Latencies of answers with bitmaps and with names, about the pod that fits most nodes.
+fn names(job: &Job, requests: usize) -> anyhow::Result<NamesFigures> {
+    let mut grpc = Connection::open(dial_unix(&job.unix)?)?;
+    let mut most = (0, None);
+    let mut table = v1::Bitmaps::default();
+    for uid in &job.uids {
+        grpc.send(&request(std::slice::from_ref(uid), table))?;
+        let (_, answer) = grpc.receive()?;
+        table = known(&answer, 1)?.unwrap_or(table);
+        let count = answer.pods.first().map_or(0, |pod| pod.feasible_count);
+        if most.1.is_none() || count > most.0 {
+            most = (count, Some(uid));
+        }
+    }
+    let (count, Some(uid)) = most else { bail!("there are no pods to ask about") };
+    let with_bitmap = request(std::slice::from_ref(uid), table);
+    let with_names = v1::FilterRequest { bitmaps: None, ..with_bitmap.clone() };
+    let json = [serde_json::to_string(&with_bitmap)?, serde_json::to_string(&with_names)?];
+    let mut http = http::Connection::new(dial_unix(&job.unix)?);
+    let mut times = [const { Vec::new() }; 4];
+    for round in 0..=ROUNDS {
+        for (kind, times) in times.iter_mut().enumerate() {
+            for _ in 0..requests.div_ceil(ROUNDS) {
+                let started = Instant::now();
+                // The answers are read whole and not decoded, as far as the client is free to.
+                match kind {
+                    0 | 1 => {
+                        grpc.send(if kind == 0 { &with_bitmap } else { &with_names })?;
+                        grpc.receive_encoded()?;
+                    }
+                    _ => drop(http.ask("/v1/filter", if kind == 2 { &json[0] } else { &json[1] })?),
+                }
+                if round > 0 {
+                    times.push(started.elapsed());
+                }
+            }
+        }
+    }
+    let [grpc_bitmap_p50_ns, grpc_names_p50_ns, json_bitmap_p50_ns, json_names_p50_ns] =
+        times.map(|times| nanos(Times::of(times).quantile(0.5)));
+    Ok(NamesFigures { count, grpc_bitmap_p50_ns, grpc_names_p50_ns, json_bitmap_p50_ns, json_names_p50_ns })
 }
 
 /// Latencies over the Unix socket and TCP, and of bare messages over each.

@@ -145,10 +145,20 @@ impl<S: Read + Write> Connection<S> {
     ///
     /// If a call is refused, the connection breaks, or the answer does not decode.
     pub(super) fn receive<M: Message + Default>(&mut self) -> anyhow::Result<(u32, M)> {
+        let (stream, message) = self.receive_encoded()?;
+        let message = message.get(MESSAGE_HEAD..).context("a call was refused")?;
+        Ok((stream, M::decode(message).context("an answer does not decode")?))
+    }
+
+    /// The next answer, undecoded, with the head of its message; empty where the call was refused.
+    ///
+    /// # Errors
+    ///
+    /// If the connection breaks.
+    pub(super) fn receive_encoded(&mut self) -> anyhow::Result<(u32, Vec<u8>)> {
         loop {
-            if let Some((stream, message)) = self.read_frame()? {
-                let message = message.get(MESSAGE_HEAD..).context("a call was refused")?;
-                return Ok((stream, M::decode(message).context("an answer does not decode")?));
+            if let Some(message) = self.read_frame()? {
+                return Ok(message);
             }
         }
     }

@@ -65,6 +65,12 @@ pub(super) struct ClusterFigures {
     pub(super) tcp_ping_p50_ns: u64,
     /// `tcp_p50_ns` divided by `uds_p50_ns`.
     pub(super) tcp_by_uds: f64,
+    /// The number of names in the answers of the next two figures.
+    pub(super) names: u32,
+    /// Median latency over the Unix socket with these names in JSON, beyond the same answer with a bitmap.
+    pub(super) names_json_ns: u64,
+    /// The same over gRPC.
+    pub(super) names_grpc_ns: u64,
     /// Number of requests over each kind of socket.
     pub(super) uds_requests: usize,
     /// Throughput of batches.

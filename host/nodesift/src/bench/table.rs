@@ -72,6 +72,15 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
         Cell::new("one pod per request, TCP by Unix socket"),
         of_two(paint, cluster.tcp_by_uds, targets.tcp_by_uds),
     ]);
+    let names = grouped(u64::from(cluster.names));
+    drawing.add_row([
+        Cell::new(format!("{names} names in JSON, beyond a bitmap: p50")),
+        below(paint, micros(cluster.names_json_ns), targets.names),
+    ]);
+    drawing.add_row([
+        Cell::new(format!("{names} names over gRPC, beyond a bitmap: p50")),
+        below(paint, micros(cluster.names_grpc_ns), targets.names),
+    ]);
     drawing.add_row([Cell::new(batches), above(paint, cluster.pods_per_second, targets.pods_per_second)]);
     let preemption = format!("preemption dry run for pod {first}, 30 victims, after its filter request");
     drawing.add_row([Cell::new(preemption), below(paint, micros(cluster.preemption_ns), targets.preemption)]);
@@ -177,6 +186,9 @@ mod tests {
             tcp_p99_ns: 1_000_000,
             tcp_ping_p50_ns: 51_000,
             tcp_by_uds: 1.3,
+            names: 5_000,
+            names_json_ns: 41_000,
+            names_grpc_ns: 30_000,
             uds_requests: 20_000,
             pods_per_second: 98_765,
             batch_pods: 64,

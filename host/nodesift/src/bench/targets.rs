@@ -24,6 +24,8 @@ pub(super) struct Targets {
     pub(super) uds_by_ping: Option<f64>,
     /// TCP, median divided by that of the Unix socket.
     pub(super) tcp_by_uds: Option<f64>,
+    /// Names of nodes instead of a bitmap, over the Unix socket.
+    pub(super) names: Option<f64>,
     /// Unix socket, 99th percentile.
     pub(super) uds_p99: Option<f64>,
     /// Lower bound for batches over the Unix socket, in pods per second.
@@ -40,6 +42,7 @@ pub(super) const NONE: Targets = Targets {
     uds_p50: None,
     uds_by_ping: None,
     tcp_by_uds: None,
+    names: None,
     uds_p99: None,
     pods_per_second: None,
 };
@@ -56,6 +59,7 @@ pub(super) fn of(shape: Shape) -> Targets {
             uds_p50: Some(80.0),
             uds_by_ping: Some(1.6),
             tcp_by_uds: Some(1.5),
+            names: Some(50.0),
             uds_p99: Some(400.0),
             pods_per_second: Some(15_000.0),
         },
