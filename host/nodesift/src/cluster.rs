@@ -72,8 +72,8 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
 ///
 /// If the policy is invalid, a module does not compile, or the sandbox does not start.
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
-    let policy = policy_of(policy).map_err(Failure::Policy)?;
     let runtime = Runtime::start(compiled_modules_folder().as_deref())?;
+    let policy = policy_of(policy, &runtime).map_err(Failure::Policy)?;
     let active = nodesift_policy::activate(&policy, FIRST_GENERATION, &runtime)
         .map_err(|error| Failure::Policy(error.into()))?;
     Ok(Engine::new(reader, active, runtime))
@@ -83,10 +83,11 @@ pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
 const FIRST_GENERATION: u64 = 1;
 
 /// The policy of the command line.
-fn policy_of(args: &PolicyArgs) -> anyhow::Result<Policy> {
+fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<Policy> {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     if let Some(file) = &args.policy {
-        return Ok(Policy::read_file(file, &builtins)?);
+        let policy = Policy::read_file(file, &builtins);
+        return Ok(policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime))?);
     }
     let read = |text, name| Policy::read(text, name, Path::new(""), &builtins);
     let mut policy = read(nodesift_bundle::DEFAULT_POLICY, "the default policy")?;

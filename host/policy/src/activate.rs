@@ -1,6 +1,8 @@
 //! From a checked policy to an [`ActivePolicy`]: every module loaded, linked and configured. Start at [`activate`].
 
 use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +10,59 @@ use std::thread::{self, ScopedJoinHandle};
 
 use sha2::{Digest, Sha256};
 
-use crate::spec::{ModuleSource, Policy, PredicateSpec};
+use crate::document::Problem;
+use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
 use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{ActivePolicy, ActivePredicate};
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Grants, Interface, Lifetime, LoadError, PACKAGE, Runtime, VERSION};
 
-/// Why a policy cannot become active.
+/// Why a policy cannot become active: the error of every predicate that has one, at least one, in policy order.
+#[derive(Debug)]
+pub struct ActivateErrors {
+    first: Box<Located>,
+    others: Vec<Located>,
+}
+
+impl ActivateErrors {
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &ActivateError> {
+        std::iter::once(&*self.first).chain(&self.others).map(|located| &located.error)
+    }
+}
+
+impl fmt::Display for ActivateErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.first)?;
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
+    }
+}
+
+impl Error for ActivateErrors {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.first.error.source()
+    }
+}
+
+/// An error, and where the entry of its predicate is.
+#[derive(Debug)]
+struct Located {
+    document: String,
+    /// `None` where it is no predicate's error.
+    place: Option<Place>,
+    error: ActivateError,
+}
+
+impl fmt::Display for Located {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Place { line, column, field }) = &self.place {
+            write!(f, "{}:{line}:{column}: {field}: ", self.document)?;
+        }
+        write!(f, "{}", self.error)
+    }
+}
+
+/// Why a predicate cannot become active.
 #[derive(Debug, thiserror::Error)]
 pub enum ActivateError {
     /// The policy names a built-in that does not exist.
@@ -52,7 +100,7 @@ pub enum ActivateError {
     UnknownInterface {
         /// The predicate.
         name: String,
-        /// The name in the policy.
+        /// The name in the policy, or several.
         interface: String,
     },
     /// A thread that loads modules panicked: a defect of this program.
@@ -72,18 +120,54 @@ pub enum ActivateError {
 ///
 /// # Errors
 ///
-/// The error of the first predicate, in policy order, whose module cannot be read, has another digest than the policy
-/// says, is allowed an interface that does not exist, or is refused by the sandbox.
-pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<ActivePolicy, ActivateError> {
+/// The error of every predicate whose module cannot be read, has another digest than the policy says, is allowed an interface
+/// that does not exist, or is refused by the sandbox.
+pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<ActivePolicy, ActivateErrors> {
+    activate_with(policy, generation, runtime, &|| {})
+}
+
+/// Adds the errors of modules to those of an invalid document, so that all of them are reported at once. Modules of predicates
+/// whose entries are invalid are not looked at.
+pub fn with_module_errors(error: PolicyError, runtime: &Runtime) -> PolicyError {
+    let PolicyError::Invalid { name, mut problems, mut rest } = error else { return error };
+    let is_sound = |spec: &PredicateSpec| {
+        let inside = |field: &str| {
+            field.strip_prefix(&spec.place.field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        !problems.iter().any(|problem| inside(&problem.field))
+    };
+    rest.predicates.retain(is_sound);
+    if let Err(ActivateErrors { first, others }) = activate(&rest, 0, runtime) {
+        for Located { place, error, .. } in std::iter::once(*first).chain(others) {
+            let Place { line, column, field } = place.unwrap_or_default();
+            problems.push(Problem { line, column, field, reason: error.to_string() });
+        }
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+    }
+    PolicyError::Invalid { name, problems, rest }
+}
+
+/// As [`activate`], and calls `loaded` after each predicate, on any thread: to compile them all can take seconds.
+///
+/// # Errors
+///
+/// As [`activate`].
+pub fn activate_with(
+    policy: &Policy,
+    generation: u64,
+    runtime: &Runtime,
+    loaded: &(dyn Fn() + Sync),
+) -> Result<ActivePolicy, ActivateErrors> {
     let load = |spec: &PredicateSpec| {
         let name = || spec.name.clone();
         let (bytes, lifetime) = module(spec)?;
         let allow = spec.allow.as_ref().map(|names| {
-            let known = |interface: &String| {
-                let unknown = || ActivateError::UnknownInterface { name: name(), interface: interface.clone() };
-                Interface::from_name(interface).ok_or_else(unknown)
-            };
-            names.iter().map(known).collect::<Result<Vec<_>, _>>()
+            let unknown: Vec<&str> =
+                names.iter().map(String::as_str).filter(|name| Interface::from_name(name).is_none()).collect();
+            if !unknown.is_empty() {
+                return Err(ActivateError::UnknownInterface { name: name(), interface: unknown.join(", ") });
+            }
+            Ok(names.iter().filter_map(|name| Interface::from_name(name)).collect())
         });
         let grants = Grants {
             allow: allow.transpose()?,
@@ -106,26 +190,44 @@ pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<A
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut loaded = Vec::new();
+        let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(spec) = policy.predicates.get(at) else { return loaded };
-            loaded.push((at, load(spec)));
+            let Some(spec) = policy.predicates.get(at) else { return done };
+            done.push((at, load(spec)));
+            loaded();
         }
     };
-    let mut loaded = thread::scope(|scope| {
+    let mut results = thread::scope(|scope| {
         let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         threads.into_iter().map(ScopedJoinHandle::join).collect::<Result<Vec<_>, _>>()
     })
-    .map_err(|_| ActivateError::Panicked)?
+    .map_err(|_| {
+        let first = Located { document: policy.document.clone(), place: None, error: ActivateError::Panicked };
+        ActivateErrors { first: Box::new(first), others: Vec::new() }
+    })?
     .into_iter()
     .flatten()
     .collect::<Vec<_>>();
-    loaded.sort_by_key(|(at, _)| *at);
+    results.sort_by_key(|(at, _)| *at);
+    let (mut predicates, mut errors) = (Vec::with_capacity(results.len()), Vec::new());
+    for ((_, result), spec) in results.into_iter().zip(&policy.predicates) {
+        match result {
+            Ok(predicate) => predicates.push(predicate),
+            Err(error) => {
+                let (document, place) = (policy.document.clone(), Some(spec.place.clone()));
+                errors.push(Located { document, place, error });
+            }
+        }
+    }
+    let mut errors = errors.into_iter();
+    if let Some(first) = errors.next() {
+        return Err(ActivateErrors { first: Box::new(first), others: errors.collect() });
+    }
     Ok(ActivePolicy {
         generation,
         scheduler_names: policy.scheduler_names.clone(),
-        predicates: loaded.into_iter().map(|(_, predicate)| predicate).collect::<Result<_, _>>()?,
+        predicates,
         annotation_keys: policy.annotation_keys.clone(),
     })
 }

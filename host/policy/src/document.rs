@@ -1,123 +1,82 @@
 //! The policy document as written: parsed, but not interpreted.
 //!
-//! Enumerated texts, quantities and durations are kept as written, with line and column, so that [`spec`](crate::spec) can
-//! report everything that is wrong with them at once. Broken YAML, an unknown field, a field twice and a value of the wrong
-//! type end parsing at the first [`Problem`]. Start at [`read`].
+//! Enumerated texts, quantities and durations are kept as written, with line and column. A field that is unknown, there twice,
+//! or of the wrong type is a [`Problem`] and is left out, so that [`spec`](crate::spec) can report it together with everything
+//! else that is wrong. Only text that is not YAML ends at its first problem. Start at [`read`].
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::{MessageFormatter, Spanned, UserMessageFormatter};
 
-/// A policy document.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub use crate::tree::At;
+use crate::tree::{self, Reader, Tree};
+
+/// A policy document. What is absent or cannot be read is `None`.
+#[derive(Debug)]
 pub struct Document {
     /// `nodesift.dev/v1alpha1`.
-    pub api_version: Spanned<String>,
+    pub api_version: Option<At<String>>,
     /// `PredicatePolicy`.
-    pub kind: Spanned<String>,
-    /// The policy's metadata.
-    #[serde(default)]
-    pub metadata: Option<Metadata>,
+    pub kind: Option<At<String>>,
+    /// `metadata.name`: the policy's name, shown to operators. Labels and annotations are not read.
+    pub name: Option<At<String>>,
     /// The policy itself.
-    pub spec: Spanned<Spec>,
-}
-
-/// `metadata`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Metadata {
-    /// The policy's name, shown to operators.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Not read.
-    #[serde(default)]
-    pub labels: Option<Value>,
-    /// Not read.
-    #[serde(default)]
-    pub annotations: Option<Value>,
+    pub spec: Option<At<Spec>>,
 }
 
 /// `spec`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug)]
 pub struct Spec {
     /// The schedulers whose pods are evaluated. Required, checked later.
-    #[serde(default)]
-    pub scheduler_names: Option<Spanned<Vec<Spanned<String>>>>,
+    pub scheduler_names: Option<Texts>,
     /// The predicates that run, in evaluation order. Required, checked later.
-    #[serde(default)]
-    pub predicates: Option<Spanned<Vec<Spanned<Predicate>>>>,
-    /// Facts that predicates can read only where the policy lists them.
-    #[serde(default)]
-    pub facts: Option<Facts>,
+    pub predicates: Option<At<Vec<Option<At<Predicate>>>>>,
+    /// `facts.annotations`: keys of the annotations that predicates may read.
+    pub annotations: Option<Texts>,
 }
 
-/// `spec.facts`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Facts {
-    /// Keys of the annotations that predicates may read.
-    #[serde(default)]
-    pub annotations: Option<Spanned<Vec<Spanned<String>>>>,
-}
+/// A list of texts. An item that is no text is `None`, so that the others keep their index.
+pub type Texts = At<Vec<Option<At<String>>>>;
 
 /// One entry of `spec.predicates`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug)]
 pub struct Predicate {
     /// The name of a built-in, or a name for a custom module.
-    pub name: Spanned<String>,
+    pub name: Option<At<String>>,
     /// The phases in which it runs: `allocate`, `reserve`.
-    #[serde(default)]
-    pub phases: Option<Spanned<Vec<Spanned<String>>>>,
+    pub phases: Option<Texts>,
     /// Its arguments: a map, which the module receives as JSON.
-    #[serde(default)]
-    pub args: Option<Spanned<Value>>,
+    pub args: Option<At<Value>>,
     /// Where its module is; absent for a built-in.
-    #[serde(default)]
-    pub module: Option<Spanned<Module>>,
+    pub module: Option<At<Module>>,
     /// Names of the only interfaces that it may import.
-    #[serde(default)]
-    pub allow: Option<Vec<Spanned<String>>>,
+    pub allow: Option<Texts>,
     /// What replaces its verdict when it fails: `Reject` or `Ignore`.
-    #[serde(default)]
-    pub on_error: Option<Spanned<String>>,
+    pub on_error: Option<At<String>>,
     /// The resources that one call may use.
-    #[serde(default)]
-    pub limits: Option<Limits>,
+    pub limits: Limits,
     /// `Enforce`; `Shadow` is reserved.
-    #[serde(default)]
-    pub mode: Option<Spanned<String>>,
+    pub mode: Option<At<String>>,
 }
 
 /// `module` of a predicate.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct Module {
     /// The path of a component file.
-    #[serde(default)]
-    pub path: Option<Spanned<String>>,
+    pub path: Option<At<String>>,
     /// An image in a registry; not supported yet.
-    #[serde(default)]
-    pub oci: Option<Spanned<String>>,
+    pub oci: Option<At<String>>,
     /// `sha256:` and 64 hexadecimal digits.
-    #[serde(default)]
-    pub digest: Option<Spanned<String>>,
+    pub digest: Option<At<String>>,
 }
 
 /// `limits` of a predicate.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub struct Limits {
     /// A quantity of bytes.
-    #[serde(default)]
-    pub memory: Option<Spanned<Value>>,
+    pub memory: Option<At<Value>>,
     /// A duration such as `5ms`.
-    #[serde(default)]
-    pub time_per_call: Option<Spanned<Value>>,
+    pub time_per_call: Option<At<Value>>,
 }
 
 /// Something wrong in a document, with its place.
@@ -145,47 +104,87 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Parses a document in YAML or JSON.
+/// Parses a document in YAML or JSON. Returns it with the problems of its fields; what has one is absent.
 ///
 /// # Errors
 ///
-/// The first problem that keeps the text from being a document.
-pub fn read(text: &str) -> Result<Document, Problem> {
+/// The problem that keeps the text from being a document.
+pub fn read(text: &str) -> Result<(Document, Vec<Problem>), Problem> {
     if text.trim().is_empty() {
         let reason = "empty; expected a PredicatePolicy".to_owned();
         return Err(Problem { line: 0, column: 0, field: String::new(), reason });
     }
-    // Without these options the parser would accept `name: yes` and `name: 5` as texts.
-    let options = serde_saphyr::options! { no_schema: true, strict_booleans: true, with_snippet: false };
-    let mut field = String::new();
-    serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
-        serde_path_to_error::deserialize(deserializer).map_err(|error| {
-            field = path(error.path());
-            error.into_inner()
-        })
-    })
-    .map_err(|error| {
-        let at = error.location();
-        let reason = UserMessageFormatter.format_message(&error).into_owned();
-        Problem { line: at.map_or(0, |at| at.line()), column: at.map_or(0, |at| at.column()), field, reason }
-    })
+    let tree = tree::parse(text)?;
+    let mut reader = Reader::default();
+    let document = document(&mut reader, &tree);
+    match document {
+        Some(document) => Ok((document, reader.problems)),
+        None => Err(reader.problems.remove(0)),
+    }
 }
 
-/// The path of a field as operators write it, without the segments of [`Spanned`].
-fn path(path: &serde_path_to_error::Path) -> String {
-    use serde_path_to_error::Segment;
-    let mut text = String::new();
-    for segment in path {
-        match segment {
-            Segment::Map { key } if key == SPANNED_VALUE => {}
-            Segment::Map { key } if text.is_empty() => text.push_str(key),
-            Segment::Map { key } => text.extend([".", key]),
-            Segment::Seq { index } => text.push_str(&format!("[{index}]")),
-            Segment::Enum { .. } | Segment::Unknown => {}
+fn document(reader: &mut Reader, tree: &At<Tree>) -> Option<Document> {
+    let fields = reader.fields(tree, "", &["apiVersion", "kind", "metadata", "spec"])?;
+    for name in ["apiVersion", "kind", "spec"] {
+        if fields.get(name).0.is_none() {
+            reader.refuse(tree, name, "missing");
         }
     }
-    text
+    let (metadata, path) = fields.get("metadata");
+    let metadata = metadata.and_then(|map| reader.fields(map, &path, &["name", "labels", "annotations"]));
+    Some(Document {
+        api_version: reader.text(fields.get("apiVersion")),
+        kind: reader.text(fields.get("kind")),
+        name: metadata.and_then(|metadata| reader.text(metadata.get("name"))),
+        spec: fields.get("spec").0.and_then(|map| Some(map.with(spec(reader, map)?))),
+    })
 }
 
-/// The field of [`Spanned`] that holds the wrapped value; no field of the document has this name.
-const SPANNED_VALUE: &str = "value";
+fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
+    let fields = reader.fields(map, "spec", &["schedulerNames", "predicates", "facts"])?;
+    let (facts, path) = fields.get("facts");
+    let facts = facts.and_then(|map| reader.fields(map, &path, &["annotations"]));
+    let predicates = reader.list(fields.get("predicates"));
+    Some(Spec {
+        scheduler_names: reader.texts(fields.get("schedulerNames")),
+        predicates: predicates.map(|list| {
+            let read = list.value.iter().map(|(map, path)| Some(map.with(predicate(reader, map, path)?)));
+            list.with(read.collect())
+        }),
+        annotations: facts.and_then(|facts| reader.texts(facts.get("annotations"))),
+    })
+}
+
+fn predicate(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Predicate> {
+    let known = ["name", "phases", "args", "module", "allow", "onError", "limits", "mode"];
+    let fields = reader.fields(map, path, &known)?;
+    if fields.get("name").0.is_none() {
+        reader.refuse(map, &fields.get("name").1, "missing");
+    }
+    let (module_map, module_path) = fields.get("module");
+    let (limits_map, limits_path) = fields.get("limits");
+    Some(Predicate {
+        name: reader.text(fields.get("name")),
+        phases: reader.texts(fields.get("phases")),
+        args: reader.value(fields.get("args")),
+        module: module_map.and_then(|map| Some(map.with(module(reader, map, &module_path)?))),
+        allow: reader.texts(fields.get("allow")),
+        on_error: reader.text(fields.get("onError")),
+        limits: limits_map.and_then(|map| limits(reader, map, &limits_path)).unwrap_or_default(),
+        mode: reader.text(fields.get("mode")),
+    })
+}
+
+fn module(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Module> {
+    let fields = reader.fields(map, path, &["path", "oci", "digest"])?;
+    Some(Module {
+        path: reader.text(fields.get("path")),
+        oci: reader.text(fields.get("oci")),
+        digest: reader.text(fields.get("digest")),
+    })
+}
+
+fn limits(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Limits> {
+    let fields = reader.fields(map, path, &["memory", "timePerCall"])?;
+    Some(Limits { memory: reader.value(fields.get("memory")), time_per_call: reader.value(fields.get("timePerCall")) })
+}

@@ -5,10 +5,10 @@
 //! ```text
 //! text ── document ──────► spec ────────────────► activate ───────────► engine::ActivePolicy
 //!         YAML as written   typed and checked      modules loaded and
-//!         (Problem)         (PolicyError)          configured (ActivateError)
+//!         (Problem)         (PolicyError)          configured (ActivateErrors)
 //! ```
 //!
-//! - [`document`] parses YAML or JSON and knows where each value stands. It interprets nothing.
+//! - [`document`] parses YAML or JSON and knows where each value stands, by `tree`. It interprets nothing.
 //! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
 //! - [`limits`] holds every limit of a policy document.
@@ -19,6 +19,7 @@ mod activate;
 pub mod document;
 pub mod limits;
 pub mod spec;
+mod tree;
 
-pub use activate::{ActivateError, activate};
-pub use spec::{ModuleSource, Policy, PolicyError, PredicateSpec, SelectError, SpecLimits};
+pub use activate::{ActivateError, ActivateErrors, activate, activate_with, with_module_errors};
+pub use spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec, SelectError, SpecLimits};

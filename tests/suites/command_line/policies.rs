@@ -120,6 +120,50 @@ fn a_module_must_be_there_and_be_the_one_that_is_meant() {
 }
 
 #[test]
+fn the_errors_of_all_modules_are_reported_at_once_with_their_places() {
+    let wrong = "0".repeat(64);
+    let workshop = with_guest(&Guest::healthy().refusal("args.depth: not a number"), |_| {
+        vec![
+            "{name: Absent, module: {path: other.wasm}}".to_owned(),
+            "name: NodeName".to_owned(),
+            format!("{{name: Other, module: {{path: guest.wasm, digest: \"sha256:{wrong}\"}}}}"),
+            "{name: Curious, module: {path: guest.wasm}, allow: [pod-secrets, node-labels, node-secrets]}".to_owned(),
+            "{name: NodeResourcesFit, args: {ignoredResource: [a]}}".to_owned(),
+            "{name: Refusing, module: {path: guest.wasm}}".to_owned(),
+        ]
+    });
+    let text = workshop.failure(NO_INPUT, &EXPLAIN);
+    let places: Vec<&str> =
+        text.lines().filter_map(|line| line.find(": predicate ").and_then(|end| line.get(..end))).collect();
+    let place = |line: u32, index: u32| format!("policy.yaml:{line}:5: spec.predicates[{index}]");
+    let expected = [(7, 0), (9, 2), (10, 3), (11, 4), (12, 5)].map(|(line, index)| place(line, index));
+    let places: Vec<&str> = places.iter().map(|place| place.trim_start_matches("nodesift: ")).collect();
+    assert_eq!(places, expected, "{text}");
+    for said in ["other.wasm: No such file", &wrong, "pod-secrets, node-secrets", "ignoredResource", "not a number"] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+}
+
+#[test]
+fn errors_of_modules_are_reported_beside_those_of_the_document() {
+    let workshop = Workshop::with_cluster();
+    workshop.write(
+        "policy.yaml",
+        policy(&["{name: NodeName, pases: [allocate]}", "{name: Absent, module: {path: other.wasm}}", "name: 5"]),
+    );
+    let text = workshop.failure(USAGE, &EXPLAIN);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    for (line, said) in lines.iter().zip([
+        "policy.yaml:7:22: spec.predicates[0].pases: unknown field",
+        "policy.yaml:8:5: spec.predicates[1]: predicate Absent: module other.wasm: No such file or directory",
+        "policy.yaml:9:11: spec.predicates[2].name: expected a text, found a number",
+    ]) {
+        assert!(line.trim_start_matches("nodesift: ").starts_with(said), "{said} in {text}");
+    }
+}
+
+#[test]
 fn a_module_may_not_read_more_than_is_allowed() {
     let import = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
     let guest = Guest::healthy().imports(import).filter("(call $namespace (i32.const 4096)) (call $fits_all)");

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use serde_saphyr::Spanned;
 
 use super::annotation_key;
-use super::policy::{API_VERSION, KIND, ModuleSource, Policy, PredicateSpec, SpecLimits};
-use crate::document::{Document, Limits, Module, Predicate, Problem};
+use super::policy::{API_VERSION, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
+use crate::document::{At, Document, Limits, Module, Predicate, Problem, Texts};
 use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
 use nodesift_engine::{OnError, Phases};
 use nodesift_object::Quantity;
@@ -21,36 +20,40 @@ use nodesift_object::Quantity;
 /// Bytes of one page of linear memory: the smallest memory that a module can have.
 const WASM_PAGE_BYTES: usize = 64 << 10;
 
-/// Checks a whole document. `folder` is what relative paths of modules are joined to.
-///
-/// # Errors
-///
-/// All problems of the document, at least one, in the order of lines.
-pub(super) fn check(document: &Document, folder: &Path, builtins: &[&str]) -> Result<Policy, Vec<Problem>> {
-    let mut checker = Checker { folder, builtins, problems: Vec::new() };
+/// Checks a whole document. `unreadable` are the problems of fields that are absent from it because they could not be read.
+/// `folder` is what relative paths of modules are joined to.
+/// Returns the policy and all problems of the document in the order of lines. The policy is valid if there are none.
+pub(super) fn check(
+    document: &Document,
+    unreadable: Vec<Problem>,
+    folder: &Path,
+    builtins: &[&str],
+) -> (Policy, Vec<Problem>) {
+    let mut checker = Checker { folder, builtins, unreadable, problems: Vec::new() };
     let policy = checker.policy(document);
-    let mut problems = checker.problems;
-    if problems.is_empty() {
-        return Ok(policy);
-    }
+    let mut problems = [checker.unreadable, checker.problems].concat();
     problems.sort_by_key(|problem| (problem.line, problem.column));
-    Err(problems)
+    (policy, problems)
 }
 
 struct Checker<'a> {
     folder: &'a Path,
     builtins: &'a [&'a str],
+    unreadable: Vec<Problem>,
     problems: Vec<Problem>,
 }
 
 impl Checker<'_> {
-    fn refuse<T>(&mut self, at: &Spanned<T>, field: &str, reason: impl Into<String>) {
-        let (line, column) = (at.referenced.line(), at.referenced.column());
-        self.problems.push(Problem { line, column, field: field.to_owned(), reason: reason.into() });
+    fn refuse<T>(&mut self, at: &At<T>, field: &str, reason: impl Into<String>) {
+        // A field that could not be read is not missing as well.
+        if self.unreadable.iter().all(|problem| problem.field != field) {
+            let problem = Problem { line: at.line, column: at.column, field: field.to_owned(), reason: reason.into() };
+            self.problems.push(problem);
+        }
     }
 
     /// The value that belongs to one of a closed set of texts. Any other text is a problem, and gives the default.
-    fn choice<T: Copy + Default>(&mut self, text: &Spanned<String>, field: &str, choices: &[(&str, T)]) -> T {
+    fn choice<T: Copy + Default>(&mut self, text: &At<String>, field: &str, choices: &[(&str, T)]) -> T {
         if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text.value) {
             return *value;
         }
@@ -60,60 +63,63 @@ impl Checker<'_> {
     }
 
     fn policy(&mut self, document: &Document) -> Policy {
-        self.choice(&document.api_version, "apiVersion", &[(API_VERSION, ())]);
-        self.choice(&document.kind, "kind", &[(KIND, ())]);
-        let spec = &document.spec;
-        let scheduler_names = match &spec.value.scheduler_names {
-            Some(names) => self.scheduler_names(names),
+        if let Some(api_version) = &document.api_version {
+            self.choice(api_version, "apiVersion", &[(API_VERSION, ())]);
+        }
+        if let Some(kind) = &document.kind {
+            self.choice(kind, "kind", &[(KIND, ())]);
+        }
+        let name = document.name.as_ref().map(|name| name.value.clone()).unwrap_or_default();
+        let mut policy = Policy { name, ..Policy::default() };
+        let Some(spec) = &document.spec else { return policy };
+        match &spec.value.scheduler_names {
+            Some(names) => policy.scheduler_names = self.scheduler_names(names),
             None => {
                 let reason = "missing; name the schedulers whose pods are not foreign, such as [default-scheduler]";
                 self.refuse(spec, "spec.schedulerNames", reason);
-                Vec::new()
             }
-        };
-        let predicates = match &spec.value.predicates {
-            Some(predicates) if !predicates.value.is_empty() => self.predicates(&predicates.value),
-            Some(predicates) => {
-                self.refuse(predicates, "spec.predicates", "empty; every pod would fit every node");
-                Vec::new()
+        }
+        match &spec.value.predicates {
+            Some(predicates) if !predicates.value.is_empty() => {
+                policy.predicates = self.predicates(&predicates.value);
             }
+            Some(predicates) => self.refuse(predicates, "spec.predicates", "empty; every pod would fit every node"),
             None => {
                 let reason = format!("missing; list the predicates to run, such as {}", self.builtins.join(", "));
                 self.refuse(spec, "spec.predicates", reason);
-                Vec::new()
             }
-        };
-        let name = document.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
-        let annotations = spec.value.facts.as_ref().and_then(|facts| facts.annotations.as_ref());
-        let annotation_keys = annotations.map(|keys| self.annotation_keys(keys)).unwrap_or_default();
-        Policy { name, scheduler_names, predicates, annotation_keys }
+        }
+        if let Some(keys) = &spec.value.annotations {
+            policy.annotation_keys = self.annotation_keys(keys);
+        }
+        policy
     }
 
-    fn scheduler_names(&mut self, names: &Spanned<Vec<Spanned<String>>>) -> Vec<String> {
+    fn scheduler_names(&mut self, names: &Texts) -> Vec<String> {
         if names.value.is_empty() {
             self.refuse(names, "spec.schedulerNames", "empty; every pod would be foreign");
         }
         let field = |index| format!("spec.schedulerNames[{index}]");
-        for (index, name) in names.value.iter().enumerate().filter(|(_, name)| name.value.is_empty()) {
+        for (index, name) in readable(&names.value).filter(|(_, name)| name.value.is_empty()) {
             self.refuse(name, &field(index), "empty; a scheduler has a name");
         }
-        self.refuse_repeats(names.value.iter(), field);
-        names.value.iter().map(|name| name.value.clone()).collect()
+        self.refuse_repeats(readable(&names.value), field);
+        values(names)
     }
 
-    fn annotation_keys(&mut self, keys: &Spanned<Vec<Spanned<String>>>) -> Vec<String> {
+    fn annotation_keys(&mut self, keys: &Texts) -> Vec<String> {
         if keys.value.len() > ANNOTATION_KEYS_MAX {
             let reason = format!("{} annotation keys; at most {ANNOTATION_KEYS_MAX} are allowed", keys.value.len());
             self.refuse(keys, "spec.facts.annotations", reason);
         }
         let field = |index| format!("spec.facts.annotations[{index}]");
-        for (index, key) in keys.value.iter().enumerate() {
+        for (index, key) in readable(&keys.value) {
             if let Err(reason) = annotation_key::check(&key.value) {
                 self.refuse(key, &field(index), format!("{:?} is not an annotation key: {reason}", key.value));
             }
         }
-        self.refuse_repeats(keys.value.iter(), field);
-        let mut read: Vec<String> = keys.value.iter().map(|key| key.value.clone()).collect();
+        self.refuse_repeats(readable(&keys.value), field);
+        let mut read = values(keys);
         read.sort_unstable();
         read
     }
@@ -121,14 +127,14 @@ impl Checker<'_> {
     /// Reports every text that is in the list before, with the line of the first.
     fn refuse_repeats<'t>(
         &mut self,
-        texts: impl Iterator<Item = &'t Spanned<String>>,
+        texts: impl Iterator<Item = (usize, &'t At<String>)>,
         field: impl Fn(usize) -> String,
     ) {
         let mut seen = HashMap::new();
-        for (index, text) in texts.enumerate() {
+        for (index, text) in texts {
             match seen.entry(text.value.as_str()) {
                 Entry::Vacant(new) => {
-                    new.insert(text.referenced.line());
+                    new.insert(text.line);
                 }
                 Entry::Occupied(first) => {
                     let reason = format!("{:?} is there twice, first on line {}", text.value, first.get());
@@ -138,18 +144,23 @@ impl Checker<'_> {
         }
     }
 
-    fn predicates(&mut self, predicates: &[Spanned<Predicate>]) -> Vec<PredicateSpec> {
-        let names = predicates.iter().map(|predicate| &predicate.value.name);
+    fn predicates(&mut self, predicates: &[Option<At<Predicate>>]) -> Vec<PredicateSpec> {
+        let names = readable(predicates).filter_map(|(index, at)| Some((index, at.value.name.as_ref()?)));
         self.refuse_repeats(names, |index| format!("spec.predicates[{index}].name"));
         let field = |index| format!("spec.predicates[{index}]");
-        predicates.iter().enumerate().map(|(index, at)| self.predicate(&at.value, &field(index))).collect()
+        readable(predicates).map(|(index, at)| self.predicate(at, &field(index))).collect()
     }
 
-    fn predicate(&mut self, predicate: &Predicate, field: &str) -> PredicateSpec {
-        let name = &predicate.name;
-        if name.value.is_empty() {
+    fn predicate(&mut self, at: &At<Predicate>, field: &str) -> PredicateSpec {
+        let predicate = &at.value;
+        // A name that cannot be read has been reported.
+        let name = predicate.name.as_ref();
+        if let Some(name) = name.filter(|name| name.value.is_empty()) {
             self.refuse(name, &format!("{field}.name"), "empty");
-        } else if predicate.module.is_none() && !self.builtins.contains(&name.value.as_str()) {
+        } else if let Some(name) = name
+            && predicate.module.is_none()
+            && !self.builtins.contains(&name.value.as_str())
+        {
             let known = self.builtins.join(", ");
             let reason = format!(
                 "there is no built-in {:?}; there are {known}. Give `module.path` for one of your own",
@@ -165,7 +176,8 @@ impl Checker<'_> {
         }
         let on_errors = [("Reject", OnError::Reject), ("Ignore", OnError::Ignore)];
         PredicateSpec {
-            name: name.value.clone(),
+            name: name.map(|name| name.value.clone()).unwrap_or_default(),
+            place: Place { line: at.line, column: at.column, field: field.to_owned() },
             phases: predicate.phases.as_ref().map_or(Phases::ALL, |phases| self.phases(phases, field)),
             args: predicate.args.as_ref().map_or_else(|| Value::Object(Map::new()), |args| self.args(args, field)),
             module: match &predicate.module {
@@ -173,25 +185,25 @@ impl Checker<'_> {
                 None => ModuleSource::Builtin,
             },
             allow: predicate.allow.as_ref().map(|allow| {
-                self.refuse_repeats(allow.iter(), |index| format!("{field}.allow[{index}]"));
-                allow.iter().map(|interface| interface.value.clone()).collect()
+                self.refuse_repeats(readable(&allow.value), |index| format!("{field}.allow[{index}]"));
+                values(allow).into_iter().collect()
             }),
             on_error: predicate
                 .on_error
                 .as_ref()
                 .map_or(OnError::default(), |on_error| self.choice(on_error, &format!("{field}.onError"), &on_errors)),
-            limits: self.limits(predicate.limits.as_ref(), &format!("{field}.limits")),
+            limits: self.limits(&predicate.limits, &format!("{field}.limits")),
         }
     }
 
-    fn phases(&mut self, phases: &Spanned<Vec<Spanned<String>>>, field: &str) -> Phases {
+    fn phases(&mut self, phases: &Texts, field: &str) -> Phases {
         let field = |index| format!("{field}.phases[{index}]");
         if phases.value.is_empty() {
             self.refuse(phases, field(0).trim_end_matches("[0]"), "empty; leave the field out for all phases");
         }
-        self.refuse_repeats(phases.value.iter(), field);
+        self.refuse_repeats(readable(&phases.value), field);
         let mut read = Phases { allocate: false, reserve: false };
-        for (index, phase) in phases.value.iter().enumerate() {
+        for (index, phase) in readable(&phases.value) {
             let reserve = self.choice(phase, &field(index), &[("allocate", false), ("reserve", true)]);
             read.allocate |= !reserve;
             read.reserve |= reserve;
@@ -199,14 +211,14 @@ impl Checker<'_> {
         read
     }
 
-    fn args(&mut self, args: &Spanned<Value>, field: &str) -> Value {
+    fn args(&mut self, args: &At<Value>, field: &str) -> Value {
         if !args.value.is_object() {
             self.refuse(args, &format!("{field}.args"), format!("expected a map, found {}", kind_of(&args.value)));
         }
         args.value.clone()
     }
 
-    fn module(&mut self, module: &Spanned<Module>, field: &str) -> ModuleSource {
+    fn module(&mut self, module: &At<Module>, field: &str) -> ModuleSource {
         let digest = module.value.digest.as_ref().and_then(|digest| {
             let bytes = read_digest(&digest.value);
             if bytes.is_none() {
@@ -232,8 +244,7 @@ impl Checker<'_> {
         ModuleSource::Builtin
     }
 
-    fn limits(&mut self, limits: Option<&Limits>, field: &str) -> SpecLimits {
-        let Some(limits) = limits else { return SpecLimits::default() };
+    fn limits(&mut self, limits: &Limits, field: &str) -> SpecLimits {
         let memory_bytes = limits.memory.as_ref().and_then(|memory| {
             let read = read_memory(&memory.value);
             read.map_err(|reason| self.refuse(memory, &format!("{field}.memory"), reason)).ok()
@@ -244,6 +255,15 @@ impl Checker<'_> {
         });
         SpecLimits { memory_bytes, time_per_call }
     }
+}
+
+/// What could be read of a list, with its index.
+fn readable<T>(list: &[Option<T>]) -> impl Iterator<Item = (usize, &T)> {
+    list.iter().enumerate().filter_map(|(index, item)| Some((index, item.as_ref()?)))
+}
+
+fn values(texts: &Texts) -> Vec<String> {
+    readable(&texts.value).map(|(_, text)| text.value.clone()).collect()
 }
 
 fn read_digest(text: &str) -> Option<[u8; 32]> {

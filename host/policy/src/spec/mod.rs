@@ -17,7 +17,7 @@ mod policy;
 mod read;
 mod select;
 
-pub use policy::{API_VERSION, DEFAULT_SCHEDULER, KIND, ModuleSource, Policy, PredicateSpec, SpecLimits};
+pub use policy::{API_VERSION, DEFAULT_SCHEDULER, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
 pub use read::PolicyError;
 pub use select::SelectError;
 

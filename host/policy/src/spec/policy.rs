@@ -16,8 +16,10 @@ pub const KIND: &str = "PredicatePolicy";
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
 /// A policy: which predicates run, in which order, and which schedulers' pods are its own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policy {
+    /// What messages call the document.
+    pub document: String,
     /// `metadata.name`; empty where the document has none.
     pub name: String,
     /// `spec.schedulerNames`, at least one: the schedulers whose pods are evaluated. Pods of any other scheduler are foreign.
@@ -34,6 +36,8 @@ pub struct Policy {
 pub struct PredicateSpec {
     /// The name of a built-in, or the name that the policy gives to a custom module.
     pub name: String,
+    /// Where its entry is.
+    pub place: Place,
     /// The phases in which it runs; all where the document names none.
     pub phases: Phases,
     /// The arguments that the module is configured with: always a JSON object, empty where the document has none.
@@ -46,6 +50,17 @@ pub struct PredicateSpec {
     pub on_error: OnError,
     /// The resources that one call may use.
     pub limits: SpecLimits,
+}
+
+/// A place in a policy document.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: u64,
+    /// Column, from 1.
+    pub column: u64,
+    /// Path of the field, such as `spec.predicates[0]`.
+    pub field: String,
 }
 
 /// The limits that a policy sets for one predicate; `None` stands for the sandbox's default.

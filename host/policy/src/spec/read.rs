@@ -33,6 +33,8 @@ pub enum PolicyError {
         name: String,
         /// The problems.
         problems: Vec<Problem>,
+        /// What could be read, with defaults in the place of the rest: to look for more problems, and for nothing else.
+        rest: Box<Policy>,
     },
 }
 
@@ -67,10 +69,16 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`PolicyError::Invalid`] with everything that is wrong, or with the first problem of a text that cannot be parsed.
+    /// [`PolicyError::Invalid`] with everything that is wrong, or with the first problem of a text that is not YAML.
     pub fn read(text: &str, name: &str, folder: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
-        let invalid = |problems| PolicyError::Invalid { name: name.to_owned(), problems };
-        let document = document::read(text).map_err(|problem| invalid(vec![problem]))?;
-        check::check(&document, folder, builtins).map_err(invalid)
+        let (policy, problems) = match document::read(text) {
+            Ok((document, unreadable)) => check::check(&document, unreadable, folder, builtins),
+            Err(problem) => (Self::default(), vec![problem]),
+        };
+        let policy = Self { document: name.to_owned(), ..policy };
+        if problems.is_empty() {
+            return Ok(policy);
+        }
+        Err(PolicyError::Invalid { name: name.to_owned(), problems, rest: Box::new(policy) })
     }
 }

@@ -60,6 +60,7 @@ fn every_field_of_a_document_is_read() {
         *affinity,
         PredicateSpec {
             name: "NodeAffinity".to_owned(),
+            place: Place { line: 7, column: 5, field: "spec.predicates[0]".to_owned() },
             phases: Phases::ALL,
             args: json!({}),
             module: ModuleSource::Builtin,
@@ -120,19 +121,16 @@ fn invalid_annotation_keys_are_refused_with_line_and_field() {
             "policy.yaml:7:25: spec.facts.annotations[0]: \"a/b/c\" is not an annotation key: more than one slash",
         ),
         ("[a, b, a]", "policy.yaml:7:31: spec.facts.annotations[2]: \"a\" is there twice, first on line 7"),
-        ("a", "policy.yaml:7:24: spec.facts.annotations: expected sequence start"),
-        ("[5]", "policy.yaml:7:25: spec.facts.annotations[0]: value requires quoting"),
-        ("{a: b}", "policy.yaml:7:24: spec.facts.annotations: expected sequence start"),
+        ("a", "policy.yaml:7:24: spec.facts.annotations: expected a list, found a text"),
+        ("[5]", "policy.yaml:7:25: spec.facts.annotations[0]: expected a text, found a number: quote it"),
+        ("{a: b}", "policy.yaml:7:24: spec.facts.annotations: expected a list, found a map"),
     ];
     for (value, expected) in cases {
         let text = format!("{}  facts: {{annotations: {value}}}\n", with_predicate("name: NodeName"));
         assert_eq!(refusal(&text), expected, "{value}");
     }
     let text = format!("{}  facts: {{labels: [a]}}\n", with_predicate("name: NodeName"));
-    assert_eq!(
-        refusal(&text),
-        "policy.yaml:7:11: spec.facts.labels: unknown field `labels`, expected one of annotations"
-    );
+    assert_eq!(refusal(&text), "policy.yaml:7:11: spec.facts.labels: unknown field; expected one of annotations");
 }
 
 #[test]
@@ -177,31 +175,38 @@ fn a_document_that_cannot_be_read_is_refused_with_line_and_field() {
     let cases = [
         (
             "name: NodeName\nnmae: 1",
-            "policy.yaml:7:5: spec.predicates[0].nmae: unknown field `nmae`, expected one of name, phases, args, module, allow, onError, limits, mode",
+            "policy.yaml:7:5: spec.predicates[0].nmae: unknown field; expected one of name, phases, args, module, allow, onError, limits, mode",
         ),
         (
             "name: NodeName\nname: NodeAffinity",
-            "policy.yaml:7:5: spec.predicates[0]: duplicate mapping key: name not allowed here",
+            "policy.yaml:7:5: spec.predicates[0].name: is there twice, first on line 6",
         ),
         (
             "name: NodeName\nargs: {a: 1, a: 2}",
-            "policy.yaml:7:18: spec.predicates[0].args: duplicate mapping key: a not allowed here",
+            "policy.yaml:7:18: spec.predicates[0].args.a: is there twice, first on line 7",
         ),
-        ("name: [NodeName]", "policy.yaml:6:11: spec.predicates[0].name: expected string scalar"),
-        ("name: 5", "policy.yaml:6:11: spec.predicates[0].name: value requires quoting"),
-        ("name: NodeName\nallow: pod-labels", "policy.yaml:7:12: spec.predicates[0].allow: expected sequence start"),
-        ("phases: [allocate]", "policy.yaml:6:5: spec.predicates[0]: missing field `name`"),
+        ("name: [NodeName]", "policy.yaml:6:11: spec.predicates[0].name: expected a text, found a list"),
+        ("name: 5", "policy.yaml:6:11: spec.predicates[0].name: expected a text, found a number: quote it"),
+        (
+            "name: NodeName\nallow: pod-labels",
+            "policy.yaml:7:12: spec.predicates[0].allow: expected a list, found a text",
+        ),
+        ("phases: [allocate]", "policy.yaml:6:5: spec.predicates[0].name: missing"),
         (
             "name: NodeName\nlimits: {memroy: 1Mi}",
-            "policy.yaml:7:14: spec.predicates[0].limits.memroy: unknown field `memroy`, expected one of memory, timePerCall",
+            "policy.yaml:7:14: spec.predicates[0].limits.memroy: unknown field; expected one of memory, timePerCall",
         ),
-        ("name: *who", "policy.yaml:6:11: spec.predicates[0]: reference to unknown value"),
+        ("name: *who", "policy.yaml:6:11: reference to unknown value"),
     ];
     for (entry, expected) in cases {
         assert_eq!(refusal(&with_predicate(entry)), expected, "{entry}");
     }
     assert_eq!(refusal(" \n"), "policy.yaml: empty; expected a PredicatePolicy");
-    assert_eq!(refusal("{}"), "policy.yaml:1:1: missing field `apiVersion`");
+    assert_eq!(
+        refusal("{}"),
+        "policy.yaml:1:1: apiVersion: missing\npolicy.yaml:1:1: kind: missing\npolicy.yaml:1:1: spec: missing"
+    );
+    assert_eq!(refusal("[]"), "policy.yaml:1:1: expected a map, found a list");
     assert_eq!(
         refusal(&format!("{EVERYTHING}---\n{EVERYTHING}")),
         "policy.yaml:22:1: only single YAML document expected but multiple found"
@@ -305,6 +310,52 @@ policy.yaml:7:11: spec.predicates[0].mode: Shadow is not supported yet
 policy.yaml:8:11: spec.predicates[1].name: \"NodeName\" is there twice, first on line 6
 policy.yaml:10:13: spec.predicates[2].module.digest: missing; a module from a registry needs one
 policy.yaml:10:19: spec.predicates[2].module.oci: modules from a registry are not supported yet; use `path`";
+    assert_eq!(refusal(text), expected);
+}
+
+/// Fields that are unknown, there twice or of another type, beside values that are wrong.
+#[test]
+fn what_cannot_be_read_is_reported_beside_what_is_wrong() {
+    let text = "\
+apiVersion: [nodesift.dev/v1alpha1]
+kind: Policy
+metdata: {}
+spec:
+  schedulerNames: default-scheduler
+  predicates:
+  - name: NodeName
+    phases: [alocate, 5]
+    pahses: [reserve]
+  - NodeAffinity
+  - nmae: NodeAffinity
+    args: {a: {b: 1, b: 2}}
+    limits: {memory: 1, memory: 2, timePerCall: 5}
+  - name: NodeName
+    module: none
+    onError: 7
+  facts: {annotations: [-a, [b], -a]}
+";
+    let expected = "\
+policy.yaml:1:13: apiVersion: expected a text, found a list
+policy.yaml:2:7: kind: \"Policy\" is not PredicatePolicy
+policy.yaml:3:1: metdata: unknown field; expected one of apiVersion, kind, metadata, spec
+policy.yaml:5:19: spec.schedulerNames: expected a list, found a text
+policy.yaml:8:14: spec.predicates[0].phases[0]: \"alocate\" is not allocate or reserve
+policy.yaml:8:23: spec.predicates[0].phases[1]: expected a text, found a number: quote it
+policy.yaml:9:5: spec.predicates[0].pahses: unknown field; expected one of name, phases, args, module, allow, onError, limits, mode
+policy.yaml:10:5: spec.predicates[1]: expected a map, found a text
+policy.yaml:11:5: spec.predicates[2].nmae: unknown field; expected one of name, phases, args, module, allow, onError, limits, mode
+policy.yaml:11:5: spec.predicates[2].name: missing
+policy.yaml:12:22: spec.predicates[2].args.a.b: is there twice, first on line 12
+policy.yaml:13:25: spec.predicates[2].limits.memory: is there twice, first on line 13
+policy.yaml:13:49: spec.predicates[2].limits.timePerCall: 5 is not a duration: expected a whole number and us, ms or s, such as 5ms
+policy.yaml:14:11: spec.predicates[3].name: \"NodeName\" is there twice, first on line 7
+policy.yaml:15:13: spec.predicates[3].module: expected a map, found a text
+policy.yaml:16:14: spec.predicates[3].onError: expected a text, found a number: quote it
+policy.yaml:17:25: spec.facts.annotations[0]: \"-a\" is not an annotation key: its name must be letters, digits, '-', '_' and '.', and begin and end with a letter or digit
+policy.yaml:17:29: spec.facts.annotations[1]: expected a text, found a list
+policy.yaml:17:34: spec.facts.annotations[2]: \"-a\" is not an annotation key: its name must be letters, digits, '-', '_' and '.', and begin and end with a letter or digit
+policy.yaml:17:34: spec.facts.annotations[2]: \"-a\" is there twice, first on line 17";
     assert_eq!(refusal(text), expected);
 }
 
