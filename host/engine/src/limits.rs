@@ -12,9 +12,10 @@ pub const ANSWER_BYTES: usize = 16 << 20;
 /// Least number of rows in the first range of a query with a limit: the overhead of one call equals some hundred rows.
 pub const SAMPLE_ROWS: usize = 256;
 
-/// Bytes of all cached verdicts and conjunctions. Shared columns count once per verdict. A pod template takes about 0.5 MB at
-/// 100,000 nodes if one predicate rejects rows, and some 30 kB at 5,000 nodes.
-pub const REUSE_BYTES: usize = 512 << 20;
+/// Bytes of all cached verdicts and conjunctions, unless the operator says otherwise. Shared columns count once per verdict. A
+/// pod template takes about 0.5 MB at 100,000 nodes if one predicate rejects rows, and some 30 kB at 5,000 nodes: room for 130
+/// templates, or for 2,000.
+pub const REUSE_BYTES: usize = 64 << 20;
 
 /// Facts that one call may read for its verdict to be cached. The built-in predicates read about a dozen.
 pub const REUSE_READS: usize = 256;

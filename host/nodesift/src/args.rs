@@ -172,6 +172,10 @@ pub(crate) struct ServeArgs {
     /// Reject requests instead of marking answers stale
     #[arg(long, help_heading = "Consistency")]
     pub(crate) refuse_stale: bool,
+    /// Memory for cached verdicts, in bytes. Beyond it the least recently used are evicted, which the metric
+    /// nodesift_verdicts_evicted_total counts
+    #[arg(long, value_name = "BYTES", env = "NODESIFT_VERDICT_CACHE_BYTES", default_value_t = nodesift_engine::limits::REUSE_BYTES, value_parser = value::verdict_cache_bytes, help_heading = "Memory")]
+    pub(crate) verdict_cache_bytes: usize,
     /// Evaluate everything twice, with and without cached verdicts, and fail the request if the two differ
     #[arg(long, env = "NODESIFT_VERIFY_REUSE", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new(), help_heading = "Consistency")]
     pub(crate) verify_reuse: bool,

@@ -6,6 +6,10 @@ use std::time::Duration;
 /// nodes of about 10 kB each; this is room for 25,000 of them.
 pub(crate) const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
 
+/// The smallest value of `--verdict-cache-bytes`, in bytes: room for the verdicts of a few pods of a small cluster. With less,
+/// every answer would evict the one before.
+pub(crate) const VERDICT_CACHE_BYTES_MIN: usize = 1 << 20;
+
 /// Time for evaluations that are still running after the drain. The process then ends without them.
 pub(crate) const DRAIN_ABANDON: Duration = Duration::from_millis(500);
 

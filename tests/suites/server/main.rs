@@ -19,4 +19,5 @@ mod overlay;
 mod running;
 mod state;
 mod tls;
+mod verdict_cache;
 mod yunikorn;

@@ -83,6 +83,12 @@ pub(super) fn body_bytes(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Bytes, at least [`limits::VERDICT_CACHE_BYTES_MIN`].
+pub(super) fn verdict_cache_bytes(text: &str) -> Result<usize, String> {
+    let bytes = text.parse().ok().filter(|bytes| *bytes >= limits::VERDICT_CACHE_BYTES_MIN);
+    bytes.ok_or_else(|| format!("expected a number of bytes from {}", limits::VERDICT_CACHE_BYTES_MIN))
+}
+
 /// A duration: a whole number above 0 and one of the units ms, s, m, h.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
