@@ -24,7 +24,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use crate::args::{BenchArgs, Format, PolicyArgs};
-use crate::cluster::{engine, note_skipped};
+use crate::cluster::{engine, note_summary};
 use crate::exit::Failure;
 use crate::limits;
 use crate::measure::events::{self, FullNode};
@@ -85,8 +85,8 @@ fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> 
                 TestbedError::Files(error) => Failure::Data(error.into()).into(),
                 error @ TestbedError::Object(_) => anyhow::Error::from(error),
             });
-            let (testbed, skipped) = read?;
-            note_skipped(&skipped);
+            let (testbed, summary) = read?;
+            note_summary(&summary);
             testbed
         }
     };

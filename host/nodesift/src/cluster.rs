@@ -3,7 +3,6 @@
 //!
 //! Pods to evaluate and live clusters are not here: see `ask` and `serve`. Start at [`open`].
 
-use std::collections::BTreeMap;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -13,13 +12,14 @@ use parking_lot::Mutex;
 
 pub use crate::args::PolicyArgs;
 use crate::exit::Failure;
+use crate::progress::Progress;
 use crate::terminal;
 use nodesift_cache::{self as cache, Reader, SharedWriter};
 use nodesift_engine::Engine;
 use nodesift_policy::Policy;
 use nodesift_sandbox::Runtime;
 use nodesift_source::change::Compiler;
-use nodesift_source::{self as source, files};
+use nodesift_source::{Loader, Summary, files};
 
 /// A real cluster of 298 nodes and 1,737 pods, 94 of them pending. `serve` uses it if no cluster is given.
 const SAMPLE: &[u8] = include_bytes!("../assets/sample-cluster.json.gz");
@@ -41,8 +41,8 @@ pub(crate) struct Opened {
     pub(crate) engine: Engine,
     /// Changes the cache that the engine reads.
     pub(crate) writer: SharedWriter,
-    /// Number of skipped objects by kind: no predicate reads these kinds.
-    pub(crate) skipped: BTreeMap<String, usize>,
+    /// What the files hold beside the cluster.
+    pub(crate) summary: Summary,
 }
 
 /// Reads the cluster and compiles the policy. Every error in either is reported here, before anything is served.
@@ -54,16 +54,25 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
     // The policy first: it is small, and its scheduler names decide which pods are foreign.
     let (mut writer, reader) = cache::new();
     let engine = engine(reader, policy)?;
-    let contents = match origin {
-        Origin::Files(files) => files::read(files),
-        Origin::Sample => files::read_bytes("the built-in sample", SAMPLE),
-        Origin::Live => Ok(files::Contents::default()),
-    };
-    let contents = contents.map_err(|error| Failure::Data(error.into()))?;
     let policy = engine.policy();
     let compiler = Compiler::new(&policy.scheduler_names).with_annotations(&policy.annotation_keys);
-    source::load(&contents.objects, &compiler, &mut writer);
-    Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), skipped: contents.skipped })
+    let (mut loader, mut objects) = (Loader::new(&compiler, &mut writer), 0_usize);
+    let mut take = |object| {
+        loader.apply(&object);
+        objects += 1;
+    };
+    let mut progress = Progress::of_bytes();
+    let summary = match origin {
+        Origin::Files(files) => files::read(files, &mut take, &mut |read| progress.set(read.bytes, read.total)),
+        Origin::Sample => files::read_bytes("the built-in sample", SAMPLE, &mut take),
+        Origin::Live => Ok(Summary::default()),
+    };
+    let summary = summary.map_err(|error| Failure::Data(error.into()))?;
+    loader.publish();
+    if let Some(time) = progress.long() {
+        tracing::info!(objects, seconds = time.as_secs(), "cluster files read");
+    }
+    Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), summary })
 }
 
 /// An engine over a cache, with the policy of the command line.
@@ -74,8 +83,10 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
     let runtime = Runtime::start(compiled_modules_folder().as_deref())?;
     let policy = policy_of(policy, &runtime).map_err(Failure::Policy)?;
-    let active = nodesift_policy::activate(&policy, FIRST_GENERATION, &runtime)
-        .map_err(|error| Failure::Policy(error.into()))?;
+    // Nothing is compiled that an earlier start has compiled; otherwise it takes seconds.
+    let progress = Mutex::new(Progress::new(policy.predicates.len(), "predicates compiled"));
+    let active = nodesift_policy::activate_with(&policy, FIRST_GENERATION, &runtime, &|| progress.lock().advance(1));
+    let active = active.map_err(|error| Failure::Policy(error.into()))?;
     Ok(Engine::new(reader, active, runtime))
 }
 
@@ -108,11 +119,20 @@ fn compiled_modules_folder() -> Option<PathBuf> {
     created.ok().filter(|()| folder.is_absolute()).map(|()| folder)
 }
 
-/// Prints the number of skipped objects of each kind on stderr, in one line.
-pub(crate) fn note_skipped(skipped: &BTreeMap<String, usize>) {
-    if skipped.is_empty() {
-        return;
+/// Prints on stderr what files hold beside the cluster: the number of objects of each kind, in one line.
+pub(crate) fn note_summary(summary: &Summary) {
+    let counts = |kinds: &mut dyn Iterator<Item = (String, usize)>| {
+        let counts: Vec<String> = kinds.map(|(kind, count)| format!("{count} {kind}")).collect();
+        counts.join(", ")
+    };
+    let skipped = counts(&mut summary.skipped.iter().map(|(kind, count)| (kind.clone(), *count)));
+    let unversioned = counts(&mut summary.unversioned.iter().map(|(kind, count)| (kind.to_string(), *count)));
+    for (what, counts) in [
+        ("skipped objects of kinds that no predicate reads", skipped),
+        ("objects without apiVersion, taken for what their kind says", unversioned),
+    ] {
+        if !counts.is_empty() {
+            terminal::note(&format!("{what}: {counts}"));
+        }
     }
-    let kinds: Vec<String> = skipped.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    terminal::note(&format!("skipped objects of kinds that no predicate reads: {}", kinds.join(", ")));
 }

@@ -1,6 +1,6 @@
 //! A progress bar on stderr for work that takes longer than [`limits::PROGRESS_AFTER`].
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -23,9 +23,41 @@ impl Progress {
         Self { bar, started: Instant::now(), shown: false }
     }
 
+    /// A bar for bytes that are read; their number may be known later.
+    pub(crate) fn of_bytes() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {bytes} read, {elapsed}") {
+            bar.set_style(style);
+        }
+        Self { bar, started: Instant::now(), shown: false }
+    }
+
+    /// Sets how many bytes have been read, of how many.
+    pub(crate) fn set(&mut self, bytes: u64, total: Option<u64>) {
+        if let Some(total) = total
+            && self.bar.length().is_none()
+        {
+            self.bar.set_length(total);
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes}, {eta} left") {
+                self.bar.set_style(style);
+            }
+        }
+        self.bar.set_position(bytes);
+        self.show();
+    }
+
     /// Counts `done` more items.
     pub(crate) fn advance(&mut self, done: usize) {
         self.bar.inc(done as u64);
+        self.show();
+    }
+
+    /// How long the work has taken, where that is so long that it is worth a word.
+    pub(crate) fn long(&self) -> Option<Duration> {
+        Some(self.started.elapsed()).filter(|elapsed| *elapsed > limits::PROGRESS_AFTER)
+    }
+
+    fn show(&mut self) {
         if !self.shown && self.started.elapsed() > limits::PROGRESS_AFTER {
             self.shown = true;
             // Draws nothing if stderr is not a terminal.

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
         (None, files) => Origin::Files(files),
     };
     let opened = cluster::open(&origin, &args.policy)?;
-    cluster::note_skipped(&opened.skipped);
+    cluster::note_summary(&opened.summary);
 
     let outcome = runtime.block_on(serve(args, tls, opened, connection));
     // A running evaluation must not delay the end of the process.

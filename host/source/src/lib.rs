@@ -41,7 +41,8 @@
 //! A list takes the same way as one [`Change::Replaced`](change::Change::Replaced), a bookmark as one
 //! [`Change::Bookmark`](change::Change::Bookmark).
 //!
-//! Files go the short way: [`files::read`], then [`load`] into an empty cache. Start there, or at [`kube::follow`].
+//! Files go the short way: [`files::read`] gives each object to a [`Loader`] of an empty cache. Start there, or at
+//! [`kube::follow`].
 
 pub mod audit;
 pub mod change;
@@ -52,5 +53,5 @@ pub mod kube;
 pub mod limits;
 mod yield_budget;
 
-pub use feed::load;
-pub use files::Skipped;
+pub use feed::Loader;
+pub use files::{Skipped, Summary};

@@ -6,14 +6,15 @@ use std::time::Duration;
 /// Bytes of one cluster file, unpacked. A cluster of 100,000 nodes and 1,000,000 pods is about 3 GB with all its fields.
 pub const CLUSTER_FILE_BYTES: u64 = 8 << 30;
 
-/// Documents in one YAML file: one per object at most.
-pub const YAML_DOCUMENTS: usize = 2_000_000;
+/// Bytes of the text of one object in a cluster file: etcd takes objects of 1.5 MB, which may be several times longer as YAML
+/// or with escaped text.
+pub const CLUSTER_OBJECT_BYTES: u64 = 64 << 20;
 
-/// Values in one YAML file; a pod as `kubectl` writes it has about 150.
-pub const YAML_NODES: usize = 100_000_000;
+/// Bytes of a cluster file that are read at a time: enough that system calls do not matter.
+pub const CLUSTER_FILE_CHUNK_BYTES: usize = 256 << 10;
 
-/// Bytes of text values in one YAML file.
-pub const YAML_SCALAR_BYTES: usize = 2 << 30;
+/// Values in one YAML document; a pod as `kubectl` writes it has about 150. Fewer than eight bytes of text for each are rare.
+pub const YAML_NODES: usize = 1 << 30;
 
 /// Time between two audits. Up to half of it is added as jitter, so that many sidecars do not list at the same time.
 pub const AUDIT_PERIOD: Duration = Duration::from_secs(300);

@@ -53,8 +53,7 @@ fn what_is_wrong_is_said_in_these_words() {
         (
             &["--cluster", "broken.yaml"],
             DATA,
-            "broken.yaml: line 4, column 5: not YAML: while parsing a flow mapping, did not find expected ',' or '}' at \
-             line 4, column 5",
+            "broken.yaml: line 4, column 5: not YAML: while parsing a flow mapping, did not find expected ',' or '}'",
         ),
         (
             &["--cluster", "empty.json"],

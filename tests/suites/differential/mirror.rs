@@ -8,7 +8,7 @@ use nodesift_fixtures::json;
 use nodesift_fixtures::random::Event;
 use nodesift_object::{self as object, Object};
 use nodesift_source::change::Compiler;
-use nodesift_source::{self as source, files};
+use nodesift_source::{Loader, files};
 use serde_json::Value;
 
 /// A cache, its writer, and the scheduler names whose pods are its own.
@@ -35,8 +35,10 @@ impl Mirror {
 
     /// Loads the objects of a new cluster, as a source does.
     pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
-        let objects: Vec<Object> = objects.filter_map(decode).collect();
-        source::load(&objects, &Compiler::new(&self.own_schedulers), &mut self.writer);
+        let compiler = Compiler::new(&self.own_schedulers);
+        let mut loader = Loader::new(&compiler, &mut self.writer);
+        objects.filter_map(decode).for_each(|object| loader.apply(&object));
+        loader.publish();
     }
 
     /// Applies events and publishes.
@@ -87,9 +89,11 @@ impl Mirror {
 
 /// An object as a source delivers it; `None` for a kind that no predicate reads.
 fn decode(object: &Value) -> Option<Object> {
-    let contents = files::read_bytes("an object of the reference", object.to_string().as_bytes());
-    let contents = contents.unwrap_or_else(|error| panic!("{} {}: {error}", object["kind"], json::key(object)));
-    contents.objects.into_iter().next()
+    let mut decoded = None;
+    let text = object.to_string();
+    let read = files::read_bytes("an object of the reference", text.as_bytes(), &mut |object| decoded = Some(object));
+    read.unwrap_or_else(|error| panic!("{} {}: {error}", object["kind"], json::key(object)));
+    decoded
 }
 
 /// A pod as in a query.

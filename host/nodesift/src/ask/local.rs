@@ -53,7 +53,7 @@ impl Local {
     /// As [`cluster::open`].
     pub(super) fn open(args: &AskArgs) -> anyhow::Result<Self> {
         let opened = cluster::open(&Origin::Files(&args.cluster.cluster), &args.policy)?;
-        cluster::note_skipped(&opened.skipped);
+        cluster::note_summary(&opened.summary);
         Ok(Self { engine: opened.engine })
     }
 

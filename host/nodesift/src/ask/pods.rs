@@ -24,8 +24,8 @@ pub(super) struct FilePod {
 ///
 /// [`Failure::Data`] if a file cannot be read, or a named pod is in none of them.
 pub(super) fn read(paths: &[PathBuf], named: &[PodKey]) -> Result<Vec<FilePod>, Failure> {
-    let (pods, skipped) = files::read_pods(paths).map_err(|error| Failure::Data(error.into()))?;
-    cluster::note_skipped(&skipped);
+    let (pods, summary) = files::read_pods(paths).map_err(|error| Failure::Data(error.into()))?;
+    cluster::note_summary(&summary);
     let pods: Vec<FilePod> = pods.into_iter().map(|(pod, json)| FilePod { pod, json }).collect();
     if named.is_empty() {
         return Ok(pods);

@@ -11,7 +11,7 @@ use nodesift_cache::{Reader, Row, SharedWriter, Writer};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
 use nodesift_source::change::Compiler;
-use nodesift_source::{self as source, Skipped, files};
+use nodesift_source::{Loader, Summary, files};
 
 /// Pending replicas of each template in the cache: the queue of a scheduler core holds replicas of few workloads.
 pub const REPLICAS: usize = 64;
@@ -116,8 +116,8 @@ impl Testbed {
         Self::with(writer, own, &pods)
     }
 
-    /// The cluster and the pods of files, in an empty cache, and the number of skipped objects by kind. The pods are taken
-    /// as not bound.
+    /// The cluster and the pods of files, in an empty cache, and what the files hold beside that. The pods are taken as not
+    /// bound.
     ///
     /// # Errors
     ///
@@ -127,13 +127,15 @@ impl Testbed {
         own: &[String],
         cluster: &[PathBuf],
         pods: &[PathBuf],
-    ) -> Result<(Self, Skipped), TestbedError> {
-        let mut contents = files::read(cluster)?;
-        source::load(&contents.objects, &Compiler::new(own), &mut writer);
-        let (pods, skipped) = files::read_pods(pods)?;
-        skipped.into_iter().for_each(|(kind, count)| *contents.skipped.entry(kind).or_default() += count);
+    ) -> Result<(Self, Summary), TestbedError> {
+        let compiler = Compiler::new(own);
+        let mut loader = Loader::new(&compiler, &mut writer);
+        let mut summary = files::read(cluster, &mut |object| loader.apply(&object), &mut |_| {})?;
+        loader.publish();
+        let (pods, of_pods) = files::read_pods(pods)?;
+        summary.add(of_pods);
         let pods: Vec<Pod> = pods.into_iter().map(|(pod, _)| *pod).collect();
-        Ok((Self::with(writer, own, &pods)?, contents.skipped))
+        Ok((Self::with(writer, own, &pods)?, summary))
     }
 
     fn with(mut writer: Writer, own: &[String], pods: &[Pod]) -> Result<Self, TestbedError> {

@@ -43,5 +43,5 @@ mod tests;
 pub use handle::{Feed, WaitError};
 pub use intake::Backlog;
 pub(crate) use ledger::{Held, Ledger};
-pub use load::load;
+pub use load::Loader;
 pub use metrics::Metrics;

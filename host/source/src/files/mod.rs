@@ -1,16 +1,23 @@
 //! Cluster files: what `kubectl get … -o json|yaml` writes, plain or gzip, one file or many, `-` for standard input.
 //!
-//! - `read` reads and unpacks files, counts what is skipped and refuses duplicates.
-//! - `items` finds the objects of one file's text, JSON or YAML, and decodes them.
+//! | file | holds |
+//! |---|---|
+//! | `input` | a file as a stream of text: unpacked, limited in size |
+//! | `items` | text → objects, one by one: JSON or YAML, lists and sequences |
+//! | `yaml` | a stream of YAML documents, one after the other |
+//! | `read` | files → objects and a summary; refuses duplicates |
 //!
-//! Nothing is delivered unless everything could be read: the first problem is an [`Error`] with file, object and field. Files
-//! are read once and never watched. Start at [`read()`].
+//! Objects are given on as they are read: neither the text of a file nor its objects are ever held together. The first problem
+//! ends it with an [`Error`] that names file, object and field; then nothing that was given on may be used. Files are read once
+//! and never watched. Start at [`read()`].
 
+mod input;
 mod items;
 mod read;
+mod yaml;
 
 pub use items::{ItemError, Place};
-pub use read::{Contents, Error, Skipped, WholePod, read, read_bytes, read_pods};
+pub use read::{Error, Progress, Skipped, Summary, WholePod, read, read_bytes, read_pods};
 
 #[cfg(test)]
 mod tests;

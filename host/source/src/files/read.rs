@@ -1,13 +1,16 @@
-//! Reading and unpacking files, and refusing duplicates. Start at [`read`].
+//! Reading files as streams, and refusing duplicates. Start at [`read`].
 
-use std::collections::{BTreeMap, HashMap};
-use std::io::Read;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use rustc_hash::FxHashMap;
 
-use super::items::{self, Item, ItemError};
-use crate::limits::CLUSTER_FILE_BYTES;
+use super::input::{Failure, Format, Input};
+use super::items::{Found, Item, ItemError, Parser, Place, Stopped};
+use crate::limits::{CLUSTER_FILE_BYTES, CLUSTER_OBJECT_BYTES};
 use nodesift_object::{Kind, Object, Pod};
 
 /// Why files cannot be used.
@@ -19,11 +22,17 @@ pub enum Error {
         /// The file as it was named.
         file: String,
         /// What the system reports.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The file, unpacked, is larger than [`CLUSTER_FILE_BYTES`].
     #[error("{file}: more than {} GiB unpacked", CLUSTER_FILE_BYTES >> 30)]
     TooLarge {
+        /// The file as it was named.
+        file: String,
+    },
+    /// One object of the file is larger than [`CLUSTER_OBJECT_BYTES`].
+    #[error("{file}: an object of more than {} MiB", CLUSTER_OBJECT_BYTES >> 20)]
+    ObjectTooLarge {
         /// The file as it was named.
         file: String,
     },
@@ -54,55 +63,91 @@ pub enum Error {
         second: String,
     },
     /// Two pods of different names have the same UID.
-    #[error("pod UID {uid:?} is there twice: {first} and {second}")]
+    #[error("pod UID {uid:?} is there twice: {first} and {name} in {second}")]
     DuplicateUid {
         /// `metadata.uid`.
         uid: String,
-        /// Name, file and place of the first.
+        /// File and place of the first.
         first: String,
-        /// Name, file and place of the second.
+        /// `namespace/name` of the second.
+        name: String,
+        /// File and place of the second.
         second: String,
     },
 }
 
-/// What files contain.
-#[derive(Debug, Default)]
-pub struct Contents {
-    /// The objects of the kinds that the cache keeps, in order.
-    pub objects: Vec<Object>,
+/// What files contain beside the objects that were given on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
     /// How many objects of other kinds were skipped.
     pub skipped: Skipped,
+    /// How many objects without `apiVersion` were taken for what their kind alone says.
+    pub unversioned: BTreeMap<Kind, usize>,
+}
+
+impl Summary {
+    /// Adds what other files contain.
+    pub fn add(&mut self, other: Self) {
+        other.skipped.into_iter().for_each(|(kind, count)| *self.skipped.entry(kind).or_default() += count);
+        other.unversioned.into_iter().for_each(|(kind, count)| *self.unversioned.entry(kind).or_default() += count);
+    }
 }
 
 /// How many objects were skipped, by kind.
 pub type Skipped = BTreeMap<String, usize>;
 
-/// Reads cluster files.
+/// How far files have been read.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Bytes of the files as they are stored.
+    pub bytes: u64,
+    /// All bytes of the files; `None` where one of them is a pipe.
+    pub total: Option<u64>,
+}
+
+/// Reads cluster files, and gives each object of a kind that the cache keeps to `take`. One object is held at a time, however
+/// large the files are, except for items that leave kind or version to their list where the list says so after its items: they
+/// are held as text until then. `progress` is called after each object.
 ///
 /// # Errors
 ///
-/// The first problem of any file.
-pub fn read(files: &[PathBuf]) -> Result<Contents, Error> {
-    let mut contents = Contents::default();
-    let mut places = Places::default();
+/// The first problem of any file. The objects before it have been given to `take`.
+pub fn read(
+    files: &[PathBuf],
+    take: &mut dyn FnMut(Object),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Summary, Error> {
+    let total = files.iter().map(|file| size(file)).sum();
+    let (mut summary, mut places) = (Summary::default(), Places::default());
+    let mut before = 0;
     for file in files {
         let name = display_name(file);
-        let bytes = bytes_of(file)?;
-        parse_into(&name, &bytes, &mut places, &mut contents.skipped, |item| contents.objects.push(item.object))?;
+        let input = open(file, &name)?;
+        let meter = input.meter();
+        parse(&name, input, &mut places, &mut summary, &mut |item| {
+            take(item.object);
+            progress(Progress { bytes: before + meter.stored_bytes(), total });
+        })?;
+        before += meter.stored_bytes();
     }
-    Ok(contents)
+    Ok(summary)
 }
 
-/// Reads one cluster file that is already in memory. Messages call it `name`.
+/// Reads one cluster file that is already in memory, as [`read`] does. Messages call it `name`.
 ///
 /// # Errors
 ///
 /// The first problem of the file.
-pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Contents, Error> {
-    let mut contents = Contents::default();
-    let bytes = unpack(name, bytes.to_vec())?;
-    parse_into(name, &bytes, &mut Places::default(), &mut contents.skipped, |item| contents.objects.push(item.object))?;
-    Ok(contents)
+pub fn read_bytes(name: &str, bytes: &[u8], take: &mut dyn FnMut(Object)) -> Result<Summary, Error> {
+    read_from(name, bytes, take)
+}
+
+/// Reads one cluster file from where it comes, as [`read`] does.
+pub(super) fn read_from(name: &str, stored: impl io::Read, take: &mut dyn FnMut(Object)) -> Result<Summary, Error> {
+    let input = Input::of(stored).map_err(|source| Error::Read { file: name.to_owned(), source })?;
+    let mut summary = Summary::default();
+    parse(name, input, &mut Places::default(), &mut summary, &mut |item| take(item.object))?;
+    Ok(summary)
 }
 
 /// Reads files of pods, each with its object as JSON text. Objects of other kinds are counted as skipped.
@@ -110,89 +155,145 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Contents, Error> {
 /// # Errors
 ///
 /// The first problem of any file.
-pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Skipped), Error> {
-    let (mut pods, mut skipped) = (Vec::new(), Skipped::new());
+pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Summary), Error> {
+    let (mut pods, mut summary, mut others) = (Vec::new(), Summary::default(), Skipped::new());
     let mut places = Places::default();
     for file in files {
-        let mut others = Skipped::new();
-        parse_into(&display_name(file), &bytes_of(file)?, &mut places, &mut skipped, |item| match item.object {
+        let name = display_name(file);
+        let input = open(file, &name)?;
+        parse(&name, input, &mut places, &mut summary, &mut |item| match item.object {
             Object::Pod(pod) => pods.push((pod, item.json.to_owned())),
             other => *others.entry(other.kind().to_string()).or_default() += 1,
         })?;
-        others.into_iter().for_each(|(kind, count)| *skipped.entry(kind).or_default() += count);
     }
-    Ok((pods, skipped))
+    summary.add(Summary { skipped: others, ..Summary::default() });
+    summary.unversioned.retain(|kind, _| *kind == Kind::Pod);
+    Ok((pods, summary))
 }
 
 /// A pod, and its object as JSON text.
 pub type WholePod = (Box<Pod>, String);
 
-/// The place of each object, for messages about duplicates.
-#[derive(Default)]
-struct Places {
-    /// By kind and key.
-    names: HashMap<(Kind, String), String>,
-    /// Of pods: key and place, by UID.
-    uids: HashMap<String, (String, String)>,
+/// Gives each object of a file to `take`, counts the others, and refuses duplicates.
+fn parse(
+    file: &str,
+    input: Input<'_>,
+    places: &mut Places,
+    summary: &mut Summary,
+    take: &mut dyn FnMut(Item<'_>),
+) -> Result<(), Error> {
+    let meter = input.meter();
+    let (mut is_empty, mut duplicate) = (true, None);
+    places.begin(file);
+    let mut found = |found: Found<'_>| {
+        is_empty = false;
+        meter.end_of_object();
+        match found {
+            Found::Skipped(kind) => *summary.skipped.entry(kind).or_default() += 1,
+            Found::EmptyList | Found::Waiting => {}
+            Found::Item(item) => {
+                if item.is_unversioned {
+                    *summary.unversioned.entry(item.object.kind()).or_default() += 1;
+                }
+                if let Err(error) = places.insert(&item.object, item.place) {
+                    duplicate = Some(error);
+                    return ControlFlow::Break(());
+                }
+                take(*item);
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    let parser = Parser::new(&mut found);
+    let parsed = match input.format() {
+        Ok((Format::Json, text)) => parser.json(text),
+        Ok((Format::Yaml, text)) => parser.yaml(text),
+        Ok((Format::Nothing, _)) => Ok(()),
+        Err(_) => Err(Stopped::Elsewhere),
+    };
+    let file = || file.to_owned();
+    match (parsed, meter.take_failure(), duplicate) {
+        (_, Some(Failure::Io(source)), _) => Err(Error::Read { file: file(), source }),
+        (_, Some(Failure::TooLarge), _) => Err(Error::TooLarge { file: file() }),
+        (_, Some(Failure::ObjectTooLarge), _) => Err(Error::ObjectTooLarge { file: file() }),
+        (_, None, Some(duplicate)) => Err(duplicate),
+        (Err(Stopped::Wrong(source)), None, None) => Err(Error::Item { file: file(), source }),
+        (Err(Stopped::Elsewhere), None, None) => {
+            Err(Error::Read { file: file(), source: io::Error::other("not read to its end") })
+        }
+        (Ok(()), None, None) if is_empty => Err(Error::Empty { file: file() }),
+        (Ok(()), None, None) => Ok(()),
+    }
 }
 
+/// The place of each object, for messages about duplicates. Objects are known by fingerprints of their names, which take 24
+/// bytes: the names of a million pods would take as much memory as the cluster.
+#[derive(Default)]
+struct Places {
+    files: Vec<String>,
+    objects: FxHashMap<u64, Entry>,
+    /// Random, so that nobody can make two names with one fingerprint.
+    fingerprint: RandomState,
+    check: RandomState,
+}
+
+/// An object that was found.
+struct Entry {
+    /// More bits of the fingerprint: together 96, so that two names never have the same by chance.
+    check: u32,
+    /// Index of the file.
+    file: u32,
+    document: u32,
+    /// [`NO_INDEX`] outside a list.
+    index: u32,
+}
+
+/// The index of an object that is not in a list.
+const NO_INDEX: u32 = u32::MAX;
+
 impl Places {
+    /// What follows is in this file.
+    fn begin(&mut self, file: &str) {
+        self.files.push(file.to_owned());
+    }
+
     /// Adds an object.
     ///
     /// # Errors
     ///
     /// Where another object has its name or UID.
-    fn insert(&mut self, object: &Object, place: String) -> Result<(), Error> {
+    fn insert(&mut self, object: &Object, place: Place) -> Result<(), Error> {
         let (kind, name) = (object.kind(), object.key());
-        if let Some(first) = self.names.get(&(kind, name.clone())) {
-            return Err(Error::Duplicate { kind, name, first: first.clone(), second: place });
+        if let Some(first) = self.note(&("name", kind, &name), place) {
+            return Err(Error::Duplicate { kind, name, first, second: self.text(place) });
         }
         if let Object::Pod(pod) = object
             && !pod.metadata.uid.is_empty()
+            && let Some(first) = self.note(&("uid", kind, &pod.metadata.uid), place)
         {
             let uid = pod.metadata.uid.clone();
-            if let Some((other, first)) = self.uids.get(&uid) {
-                let (first, second) = (format!("{other} in {first}"), format!("{name} in {place}"));
-                return Err(Error::DuplicateUid { uid, first, second });
-            }
-            self.uids.insert(uid, (name.clone(), place.clone()));
+            return Err(Error::DuplicateUid { uid, first, name, second: self.text(place) });
         }
-        self.names.insert((kind, name), place);
         Ok(())
     }
-}
 
-/// Gives each object of a file to `take`, counts the others, and refuses duplicates.
-fn parse_into(
-    file: &str,
-    bytes: &[u8],
-    places: &mut Places,
-    skipped: &mut Skipped,
-    mut take: impl FnMut(Item<'_>),
-) -> Result<(), Error> {
-    let empty = || Error::Empty { file: file.to_owned() };
-    let mut nothing = true;
-    let mut duplicate = None;
-    items::parse(bytes, &mut |found| {
-        nothing = false;
-        match found {
-            items::Found::Skipped(kind) => *skipped.entry(kind).or_default() += 1,
-            items::Found::Item(item) => {
-                let place = format!("{file}: {}", item.place);
-                match places.insert(&item.object, place) {
-                    Ok(()) => take(*item),
-                    // The first duplicate is reported.
-                    Err(error) => duplicate = duplicate.take().or(Some(error)),
-                }
-            }
-            items::Found::EmptyList => {}
+    /// Notes where an object with this name is. Returns the place of another one that has it.
+    fn note(&mut self, name: &(&str, Kind, &String), place: Place) -> Option<String> {
+        let (fingerprint, check) = (self.fingerprint.hash_one(name), self.check.hash_one(name));
+        let check = u32::try_from(check >> u32::BITS).unwrap_or_default();
+        if let Some(first) = self.objects.get(&fingerprint).filter(|first| first.check == check) {
+            let index = (first.index != NO_INDEX).then_some(first.index);
+            let file = self.files.get(first.file as usize).map_or("", String::as_str);
+            return Some(format!("{file}: {}", Place { document: first.document, index }));
         }
-    })
-    .map_err(|source| Error::Item { file: file.to_owned(), source: Box::new(source) })?;
-    match duplicate {
-        Some(duplicate) => Err(duplicate),
-        None if nothing => Err(empty()),
-        None => Ok(()),
+        let file = u32::try_from(self.files.len().saturating_sub(1)).unwrap_or_default();
+        let entry = Entry { check, file, document: place.document, index: place.index.unwrap_or(NO_INDEX) };
+        self.objects.insert(fingerprint, entry);
+        None
+    }
+
+    fn text(&self, place: Place) -> String {
+        format!("{}: {place}", self.files.last().map_or("", String::as_str))
     }
 }
 
@@ -204,33 +305,14 @@ fn is_stdin(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-fn bytes_of(file: &Path) -> Result<Vec<u8>, Error> {
-    let name = display_name(file);
-    let read = |source| Error::Read { file: name.clone(), source };
-    let mut bytes = Vec::new();
-    if is_stdin(file) {
-        std::io::stdin().lock().take(CLUSTER_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
-    } else {
-        let mut opened = std::fs::File::open(file).map_err(read)?;
-        opened.by_ref().take(CLUSTER_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
-    }
-    unpack(&name, bytes)
+/// The size of a file; `None` where it has none.
+fn size(file: &Path) -> Option<u64> {
+    let metadata = if is_stdin(file) { None } else { file.metadata().ok() };
+    metadata.filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
 }
 
-fn unpack(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
-    const GZIP: &[u8] = &[0x1f, 0x8b];
-    let bytes = if bytes.starts_with(GZIP) {
-        let mut unpacked = Vec::new();
-        MultiGzDecoder::new(bytes.as_slice())
-            .take(CLUSTER_FILE_BYTES + 1)
-            .read_to_end(&mut unpacked)
-            .map_err(|source| Error::Read { file: name.to_owned(), source })?;
-        unpacked
-    } else {
-        bytes
-    };
-    if bytes.len() as u64 > CLUSTER_FILE_BYTES {
-        return Err(Error::TooLarge { file: name.to_owned() });
-    }
-    Ok(bytes)
+fn open(file: &Path, name: &str) -> Result<Input<'static>, Error> {
+    let opened =
+        if is_stdin(file) { Input::of(io::stdin().lock()) } else { std::fs::File::open(file).and_then(Input::of) };
+    opened.map_err(|source| Error::Read { file: name.to_owned(), source })
 }

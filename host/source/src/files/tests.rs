@@ -1,21 +1,30 @@
 //! What cluster files may look like, and the exact messages for what is wrong with them.
 #![allow(clippy::unwrap_used)]
 
-use std::io::Write as _;
+use std::collections::BTreeMap;
+use std::io::{Read, Write as _};
 use std::path::PathBuf;
 
 use super::*;
+use crate::limits::CLUSTER_OBJECT_BYTES;
+use nodesift_object::{Kind, Object};
 
 const NODE: &str = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4"}}}"#;
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p1"},"spec":{"containers":[]}}"#;
 
+fn contents(bytes: &[u8]) -> Result<(Vec<Object>, Summary), Error> {
+    let mut objects = Vec::new();
+    let summary = read_bytes("f", bytes, &mut |object| objects.push(object))?;
+    Ok((objects, summary))
+}
+
 fn names(text: &str) -> Vec<String> {
-    let contents = read_bytes("f", text.as_bytes()).unwrap();
-    contents.objects.iter().map(|object| format!("{} {}", object.kind(), object.key())).collect()
+    let (objects, _) = contents(text.as_bytes()).unwrap();
+    objects.iter().map(|object| format!("{} {}", object.kind(), object.key())).collect()
 }
 
 fn refusal(text: &str) -> String {
-    read_bytes("f", text.as_bytes()).unwrap_err().to_string()
+    contents(text.as_bytes()).unwrap_err().to_string()
 }
 
 #[test]
@@ -46,17 +55,150 @@ fn a_typed_list_gives_its_items_their_kind() {
 fn gzip_is_recognised_by_its_first_bytes() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(NODE.as_bytes()).unwrap();
-    let contents = read_bytes("f", &packed.finish().unwrap()).unwrap();
-    assert_eq!(contents.objects.len(), 1);
+    assert_eq!(contents(&packed.finish().unwrap()).unwrap().0.len(), 1);
 }
 
 #[test]
 fn other_kinds_are_counted() {
     let other = r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"}}"#;
-    let contents = read_bytes("f", format!("{other}{NODE}{other}").as_bytes()).unwrap();
-    assert_eq!(contents.objects.len(), 1);
-    assert_eq!(contents.skipped, Skipped::from([("Deployment".to_owned(), 2)]));
-    assert!(read_bytes("f", br#"{"apiVersion":"v1","kind":"List","items":[]}"#).unwrap().objects.is_empty());
+    let (objects, summary) = contents(format!("{other}{NODE}{other}").as_bytes()).unwrap();
+    assert_eq!(objects.len(), 1);
+    assert_eq!(summary.skipped, Skipped::from([("Deployment".to_owned(), 2)]));
+    for empty in [r#"{"apiVersion":"v1","kind":"List","items":[]}"#, r#"{"items":null,"kind":"PodList"}"#, "[]"] {
+        assert!(names(empty).is_empty(), "{empty}");
+    }
+}
+
+#[test]
+fn an_object_without_a_version_is_taken_for_what_its_kind_says() {
+    let node = NODE.replace(r#""apiVersion":"v1","#, "");
+    let class = r#"{"apiVersion":"","kind":"StorageClass","metadata":{"name":"c"}}"#;
+    let list = |items: &str| format!(r#"{{"apiVersion":"v1","items":[{items}],"kind":"List"}}"#);
+    for text in [format!("{node}{class}"), format!("[{node},{class}]"), list(&format!("{node},{class}"))] {
+        // Items without a version wait for what their list says of itself.
+        let mut names = names(&text);
+        names.sort_unstable();
+        assert_eq!(names, ["Node n1", "StorageClass c"], "{text}");
+        let (_, summary) = contents(text.as_bytes()).unwrap();
+        assert_eq!(summary.unversioned, BTreeMap::from([(Kind::Node, 1), (Kind::StorageClass, 1)]), "{text}");
+        assert!(summary.skipped.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_kind_of_another_group_is_skipped_and_the_group_is_named() {
+    let knative = r#"{"apiVersion":"serving.knative.dev/v1","kind":"Service","metadata":{"name":"s"}}"#;
+    let mistyped = NODE.replace(r#""v1""#, r#""V1""#);
+    let (objects, summary) = contents(format!("{knative}{mistyped}").as_bytes()).unwrap();
+    assert!(objects.is_empty());
+    let skipped = [("Node of V1", 1), ("Service of serving.knative.dev/v1", 1)];
+    assert_eq!(summary.skipped, skipped.map(|(kind, count)| (kind.to_owned(), count)).into());
+}
+
+#[test]
+fn the_fields_of_a_list_may_follow_its_items() {
+    let bare = |name: &str| format!(r#"{{"metadata":{{"name":"{name}"}}}}"#);
+    let (a, b) = (bare("a"), bare("b"));
+    for text in [
+        format!(r#"{{"apiVersion":"v1","items":[{a},{b}],"kind":"NodeList"}}"#),
+        format!(r#"{{"items":[{a},{b}],"kind":"NodeList","apiVersion":"v1"}}"#),
+        format!(r#"{{"kind":"NodeList","items":[{a},{b}],"apiVersion":"v1"}}"#),
+        format!("items:\n- {a}\n- {b}\nkind: NodeList\napiVersion: v1\n"),
+    ] {
+        assert_eq!(names(&text), ["Node a", "Node b"], "{text}");
+        assert!(contents(text.as_bytes()).unwrap().1.unversioned.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn yaml_documents_end_where_the_next_begins() {
+    let node = |name: &str| format!("apiVersion: v1\nkind: Node\nmetadata:\n  name: {name}\n");
+    let (a, b) = (node("a"), node("b"));
+    for text in [
+        format!("# first\n---\n{a}---\n# none\n---\n{b}"),
+        format!("%YAML 1.2\n---\n{a}...\n%YAML 1.2\n---\n{b}...\n"),
+        format!("{a}...\n# between\n{b}"),
+        format!("--- # here\n{a}--- {{apiVersion: v1, kind: Node, metadata: {{name: b}}}}\n\n"),
+        format!("\u{feff}\r\n{}---\r\n{}", a.replace('\n', "\r\n"), b.replace('\n', "\r\n")),
+    ] {
+        assert_eq!(names(&text), ["Node a", "Node b"], "{text}");
+    }
+    let text = "a: |\n  --- in a text\n  ---\nkind: Node\napiVersion: v1\nmetadata: {name: '---x'}\n";
+    assert_eq!(names(text), ["Node ---x"]);
+    let refused = refusal(&format!("{a}---\n{b}bad: [}}\n"));
+    assert!(refused.starts_with("f: line 10, column "), "{refused}");
+    assert!(!refused.contains(" at line "), "one position: {refused}");
+}
+
+/// Text without end: what comes first, then the same piece again and again with a number in the place of `@`.
+struct Endless {
+    rest: Vec<u8>,
+    piece: &'static str,
+    number: u32,
+}
+
+impl Read for Endless {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        if self.rest.is_empty() {
+            self.number += 1;
+            // The three-thousandth is there twice, so that reading ends at last.
+            let number = if self.number > 3_000 { 3_000 } else { self.number };
+            self.rest = self.piece.replace('@', &number.to_string()).into_bytes();
+        }
+        let bytes = out.len().min(self.rest.len());
+        out[..bytes].copy_from_slice(&self.rest[..bytes]);
+        self.rest.drain(..bytes);
+        Ok(bytes)
+    }
+}
+
+#[test]
+fn objects_are_given_on_before_the_end_of_the_text_is_read() {
+    let cases = [
+        (
+            r#"{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}"#,
+            r#",{"apiVersion":"v1","kind":"Node","metadata":{"name":"n@"}}"#,
+        ),
+        (
+            r#"{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"n"}}"#,
+            r#",{"metadata":{"name":"n@"}}"#,
+        ),
+        (
+            r#"[{"kind":"Node","metadata":{"name":"n"}}"#,
+            r#",{"apiVersion":"v1","kind":"Node","metadata":{"name":"n@"}}"#,
+        ),
+        ("", "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n@\"}}\n"),
+        ("", "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: n@\n"),
+        ("apiVersion: v1\nitems:\n", "- apiVersion: v1\n  kind: Node\n  metadata:\n    name: n@\n"),
+    ];
+    for (first, piece) in cases {
+        let text = Endless { rest: first.as_bytes().to_vec(), piece, number: 0 };
+        let mut nodes = 0;
+        let refused = read::read_from("f", text, &mut |_| nodes += 1).unwrap_err().to_string();
+        assert!((3_000..=3_001).contains(&nodes), "{nodes} of {piece}");
+        assert!(refused.starts_with("Node \"n3000\" is there twice: f: "), "{refused}");
+    }
+}
+
+#[test]
+fn an_object_that_never_ends_is_refused() {
+    let long = "@ and so on ".repeat(10_000);
+    for (first, piece) in [(r#"{"kind":"Node","apiVersion":"v1","x":""#, long.leak()), ("", " ".repeat(100_000).leak())]
+    {
+        let text = Endless { rest: first.as_bytes().to_vec(), piece, number: 0 };
+        let refused = read::read_from("f", text, &mut |_| {}).unwrap_err().to_string();
+        assert_eq!(refused, format!("f: an object of more than {} MiB", CLUSTER_OBJECT_BYTES >> 20), "{first}");
+    }
+}
+
+#[test]
+fn many_objects_of_more_bytes_than_one_may_have_are_read() {
+    let text = "x".repeat(1 << 20);
+    let node = |name: u64| format!(r#"{{"metadata":{{"name":"n{name}"}},"x":"{text}"}}"#);
+    let count = CLUSTER_OBJECT_BYTES / (1 << 20) + 2;
+    let nodes: Vec<String> = (0..count).map(node).collect();
+    let list = format!(r#"{{"apiVersion":"v1","items":[{}],"kind":"NodeList"}}"#, nodes.join(","));
+    assert_eq!(names(&list).len() as u64, count, "items that wait for the kind of their list");
 }
 
 #[test]
@@ -73,7 +215,17 @@ fn a_problem_is_reported_with_its_place() {
         (list(&format!("[{NODE}]")), "f: items[0]: a list inside a list"),
         (format!("{NODE}\n{NODE}"), "Node \"n1\" is there twice: f: document 1 and f: document 2"),
         (list(&format!("{POD},{POD}")), "Pod \"default/p1\" is there twice: f: items[0] and f: items[1]"),
-        ("just words".to_owned(), "f: document 1: invalid type: string \"just words\", expected struct Envelope"),
+        ("just words".to_owned(), "f: document 1: invalid type: string \"just words\", expected a Kubernetes object"),
+        ("5".to_owned(), "f: document 1: invalid type: integer `5`, expected a Kubernetes object"),
+        ("null\n".to_owned(), "f: empty; expected what `kubectl get nodes,pods -A -o json` writes"),
+        (list("3"), "f: items[0]: invalid type: integer `3`, expected struct Envelope"),
+        (list(r#"{"metadata":{}}"#), "f: items[0]: no `kind`: this is not a Kubernetes object"),
+        (format!(r#"{{"items":[{NODE}]}}"#), "f: document 1: no `kind`: this is not a Kubernetes object"),
+        (format!(r#"{{"items":[{NODE}],"kind":"Box"}}"#), "f: document 1: `items` in a Box: only a list has items"),
+        (r#"{"items":[],"items":[],"kind":"List"}"#.to_owned(), "f: document 1: `items` is there twice"),
+        (list(&list(NODE)), "f: items[0]: a list inside a list"),
+        (list(&format!("{NODE},,")), "f: line 1, column 139: not JSON: expected value"),
+        (list(NODE).replace("]}", "]]"), "f: line 1, column 139: not JSON: expected `,` or `}`"),
     ] {
         assert_eq!(refusal(&text), expected, "{text}");
     }
@@ -87,7 +239,7 @@ fn a_problem_is_reported_with_its_place() {
 #[test]
 fn two_pods_with_one_uid_are_both_named() {
     let pod = |name: &str| POD.replace(r#""name":"p1""#, &format!(r#""name":"{name}","uid":"u""#));
-    let expected = "pod UID \"u\" is there twice: default/a in f: document 1 and default/b in f: document 2";
+    let expected = "pod UID \"u\" is there twice: f: document 1 and default/b in f: document 2";
     assert_eq!(refusal(&format!("{}{}", pod("a"), pod("b"))), expected);
     // Pods without a UID have nothing in common.
     assert_eq!(names(&format!("{POD}{}", POD.replace("p1", "p2"))).len(), 2);
@@ -95,7 +247,8 @@ fn two_pods_with_one_uid_are_both_named() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let refused = read(&[PathBuf::from("no/such/file.json")]).unwrap_err().to_string();
+    let files = [PathBuf::from("no/such/file.json")];
+    let refused = read(&files, &mut |_| {}, &mut |_| {}).unwrap_err().to_string();
     assert!(refused.starts_with("no/such/file.json: "), "{refused}");
 }
 
@@ -108,7 +261,7 @@ fn damage_anywhere_is_refused_or_read_but_never_a_panic() {
     let yaml = b"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 4}}\n".to_vec();
     for whole in [json, yaml] {
         for cut in 0..whole.len() {
-            let _ = read_bytes("f", &whole[..cut]).map_err(|error| assert!(names_the_place(&error), "{error}"));
+            let _ = contents(&whole[..cut]).map_err(|error| assert!(names_the_place(&error), "{error}"));
         }
         for _ in 0..2_000 {
             let mut damaged = whole.clone();
@@ -116,7 +269,7 @@ fn damage_anywhere_is_refused_or_read_but_never_a_panic() {
                 let at = random.usize(0..damaged.len());
                 damaged[at] = random.u8(..);
             }
-            let _ = read_bytes("f", &damaged).map_err(|error| assert!(names_the_place(&error), "{error}, seed {seed}"));
+            let _ = contents(&damaged).map_err(|error| assert!(names_the_place(&error), "{error}, seed {seed}"));
         }
     }
 }
