@@ -175,7 +175,7 @@ impl Subject {
     /// The facts about the pod and a batch of rows of a snapshot.
     fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
-        Context::new(snapshot, facts, self.node_name.clone(), batch).named(&self.pod, &self.uid)
+        Context::new(snapshot, facts, self.node_name.clone(), batch).named(Arc::clone(&self.pod), Arc::clone(&self.uid))
     }
 }
 
@@ -393,9 +393,9 @@ impl Engine {
         }
         let record = self.record(pod)?;
         Ok(Subject {
-            name: format!("{}/{}", record.namespace, record.name),
+            name: [&*record.namespace, "/", &record.name].concat(),
             pod: Arc::clone(&record.name),
-            uid: Arc::from(record.object_uid()),
+            uid: if record.object_uid().is_empty() { Arc::default() } else { Arc::clone(&record.uid) },
             priority: record.priority,
             node_name: record.node_name.clone(),
             facts: record.whole_facts(),

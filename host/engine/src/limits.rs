@@ -17,6 +17,9 @@ pub const SAMPLE_ROWS: usize = 256;
 /// templates, or for 2,000.
 pub const REUSE_BYTES: usize = 64 << 20;
 
+/// Predicates of a policy whose cached verdicts are looked up without an allocation: the default policy has 13.
+pub const INLINE_PREDICATES: usize = 16;
+
 /// Facts that one call may read for its verdict to be cached. The built-in predicates read about a dozen.
 pub const REUSE_READS: usize = 256;
 

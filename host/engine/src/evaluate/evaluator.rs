@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use nodesift_sandbox::Verdict;
 use nodesift_sandbox::fault::Fault;
+use smallvec::SmallVec;
 
 use super::Stop;
 use super::conjunction::Conjunction;
@@ -14,6 +15,7 @@ use super::evaluation::{Evaluation, verdict_on_fault};
 use super::predicate_verdict::{PredicateVerdict, Scope};
 use crate::answer::FaultReport;
 use crate::facts::{Batch, Context};
+use crate::limits::INLINE_PREDICATES;
 use crate::policy::{ActivePolicy, ActivePredicate, Phase};
 use crate::reuse::{CachedVerdict, Lineage, Store};
 
@@ -88,7 +90,9 @@ impl<'a> Evaluator<'a> {
     /// called.
     pub(crate) fn cached(self, context: &Context) -> Option<Evaluation> {
         let store = self.store?;
-        let (mut verdicts, mut lineages) = (Vec::new(), Vec::new());
+        // On the stack for as many predicates as the default policy has: with valid verdicts, only the answer is allocated.
+        let mut verdicts: SmallVec<[_; INLINE_PREDICATES]> = SmallVec::new();
+        let mut lineages: SmallVec<[_; INLINE_PREDICATES]> = SmallVec::new();
         for (place, predicate) in self.predicates() {
             let cached = store.valid(place, predicate, context)?;
             lineages.push(cached.lineage());

@@ -39,8 +39,8 @@ impl Context {
 
     /// Says the pod's name and UID, by which claims for its ephemeral volumes are found.
     #[must_use]
-    pub fn named(self, name: &str, uid: &str) -> Self {
-        Self { owner: (Arc::from(name), Arc::from(uid)), ..self }
+    pub fn named(self, name: Arc<str>, uid: Arc<str>) -> Self {
+        Self { owner: (name, uid), ..self }
     }
 
     /// Sets when the request ends: no predicate runs beyond it.
