@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use nodesift_guest::{BuildError, Built};
+use nodesift_guest::{BuildError, Built, LockFile};
 
 /// The depth of `OUT_DIR` below cargo's target directory: `<target>/<profile>/build/<crate>/out`.
 const OUT_DEPTH: usize = 4;
@@ -23,7 +23,8 @@ fn main() -> anyhow::Result<()> {
     let folders = [builtins.as_slice(), &examples].concat();
     // A target directory of its own: the one of the outer cargo is locked while that runs.
     let target = out.ancestors().nth(OUT_DEPTH).unwrap_or(&out).join("guest");
-    let built = match nodesift_guest::build(&folders, Some(&target)) {
+    // The modules are shipped, so they consist of what the repository says.
+    let built = match nodesift_guest::build(&folders, Some(&target), LockFile::Fixed) {
         Err(BuildError::Toolchain(error)) => {
             // Printed by cargo as an error, so that the instructions are the last lines of the output.
             error.to_string().lines().for_each(|line| println!("cargo::error={line}"));

@@ -81,6 +81,25 @@ pub enum CompileError {
     },
 }
 
+/// Whether cargo may change `Cargo.lock`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockFile {
+    /// Builds exactly what it says; fails where it does not name every dependency.
+    Fixed,
+    /// Adds what is missing, as cargo does by default.
+    Updated,
+}
+
+impl LockFile {
+    /// The argument of cargo.
+    fn argument(self) -> Option<&'static str> {
+        match self {
+            Self::Fixed => Some("--locked"),
+            Self::Updated => None,
+        }
+    }
+}
+
 /// The workspace around a crate.
 #[derive(Debug)]
 struct Workspace {
@@ -108,6 +127,7 @@ pub fn compile(
     toolchain: &Toolchain,
     folders: &[PathBuf],
     target: Option<&Path>,
+    lock: LockFile,
 ) -> Result<Vec<Compiled>, CompileError> {
     let folders = folders
         .iter()
@@ -125,6 +145,7 @@ pub fn compile(
     toolchain.target(&mut command);
     command.args(["--release", "--lib", "--message-format=json-render-diagnostics", "--target-dir"]);
     command.arg(target.map_or_else(|| target_dir.join("guest"), Path::to_owned));
+    command.args(lock.argument());
     for (_, package) in &wanted {
         command.args(["--package", &package.name]);
     }
@@ -207,4 +228,24 @@ fn modules(messages: &[Value]) -> Result<BTreeMap<PathBuf, PathBuf>, CompileErro
 /// The directory of the `manifest_path` in cargo's messages and metadata.
 fn folder_of(message: &Value) -> Option<PathBuf> {
     Path::new(message["manifest_path"].as_str()?).parent()?.canonicalize().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_fixed_lock_file_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = "[package]\nname = \"p\"\nversion = \"0.1.0\"\n[lib]\ncrate-type = [\"cdylib\"]\n[workspace]\n";
+        std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        std::fs::write(folder.path().join("src/lib.rs"), "").unwrap();
+        let toolchain = Toolchain::discover(folder.path()).unwrap();
+        let target = folder.path().join("target");
+        let built = compile(&toolchain, &[folder.path().to_owned()], Some(&target), LockFile::Fixed);
+        assert!(matches!(built, Err(CompileError::Failed)), "{built:?}");
+        assert!(!folder.path().join("Cargo.lock").exists());
+    }
 }

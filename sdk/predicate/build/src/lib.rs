@@ -11,6 +11,7 @@ pub mod toolchain;
 
 use std::path::{Path, PathBuf};
 
+pub use crate::compile::LockFile;
 use crate::component::ComponentError;
 use crate::toolchain::{Toolchain, ToolchainError};
 
@@ -55,10 +56,10 @@ pub enum BuildError {
 /// # Errors
 ///
 /// Where no toolchain is found, a crate does not compile, or its module does not conform to the contract.
-pub fn build(folders: &[PathBuf], target: Option<&Path>) -> Result<Vec<Built>, BuildError> {
+pub fn build(folders: &[PathBuf], target: Option<&Path>, lock: LockFile) -> Result<Vec<Built>, BuildError> {
     let Some(first) = folders.first() else { return Ok(Vec::new()) };
     let toolchain = Toolchain::discover(first)?;
-    compile::compile(&toolchain, folders, target)?
+    compile::compile(&toolchain, folders, target, lock)?
         .into_iter()
         .map(|compiled| {
             let component = component::encode(&compiled.module)

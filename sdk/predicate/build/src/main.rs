@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use nodesift_guest::{Built, component};
+use nodesift_guest::{Built, LockFile, component};
 
 /// Builds predicate crates into components.
 #[derive(Debug, Parser)]
@@ -27,13 +27,17 @@ enum Command {
         /// Cargo's target directory [default: guest in the workspace's target directory].
         #[arg(long)]
         target_dir: Option<PathBuf>,
+        /// Fail where Cargo.lock does not name every dependency, instead of adding what is missing.
+        #[arg(long)]
+        locked: bool,
     },
 }
 
 fn main() -> anyhow::Result<()> {
-    let Command::Build { crate_dir, output, target_dir } = Cli::parse().command;
+    let Command::Build { crate_dir, output, target_dir, locked } = Cli::parse().command;
+    let lock = if locked { LockFile::Fixed } else { LockFile::Updated };
     let target = target_dir.map(std::path::absolute).transpose()?;
-    for built in nodesift_guest::build(&[crate_dir], target.as_deref())? {
+    for built in nodesift_guest::build(&[crate_dir], target.as_deref(), lock)? {
         let path = output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.wasm", built.package)));
         std::fs::write(&path, &built.component).with_context(|| format!("{} cannot be written", path.display()))?;
         std::io::stdout().write_all(describe(&built, &path)?.as_bytes())?;
