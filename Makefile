@@ -13,6 +13,9 @@ ARGS ?=
 RELEASE ?= --features jemalloc
 # CI builds exactly what Cargo.lock says.
 LOCKED ?=
+# Targets of `make build`. Tests select a feature of tokio that no shipped binary has. CI builds the binaries together with the tests,
+# hence with the features of the tests; otherwise tokio and everything that depends on it would be built twice.
+TARGETS ?=
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +26,7 @@ run: build ## Build and start the sidecar, on a sample cluster unless ARGS names
 # Always the whole workspace: a part of it selects other features of the same dependencies, which are then built again.
 build: toolchain
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 12 on two cores), most of it the wasm compiler'
-	@$(CARGO) build --workspace $(LOCKED)
+	@$(CARGO) build --workspace $(LOCKED) $(TARGETS)
 
 test: toolchain ## Run all tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 16 on two cores), most of it the wasm compiler'
@@ -71,6 +74,7 @@ deny: ## Check bans, licences and sources of dependencies, if cargo-deny is inst
 
 # Clippy runs with every compilation, warnings as errors. The tests run last, so that their result is at the end of the output.
 ci: LOCKED = --locked
+ci: TARGETS = --bins --tests
 # Clippy and compiler cannot share one incremental cache.
 ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile

@@ -8,5 +8,6 @@ mod bench;
 mod default_spread;
 mod formats;
 mod policies;
+mod shipped;
 mod synthetic;
 mod workshop;
