@@ -202,7 +202,10 @@ impl Error {
             Self::Assume(
                 AssumeError::UnknownPod { .. } | AssumeError::UnknownNode { .. } | AssumeError::Gone { .. },
             ) => (Code::NotFound, StatusCode::NOT_FOUND),
-            Self::Overloaded | Self::Unread | Self::TooMany { .. } | Self::Assume(AssumeError::Full) => {
+            Self::Overloaded
+            | Self::Unread
+            | Self::TooMany { .. }
+            | Self::Assume(AssumeError::Full | AssumeError::TooLarge) => {
                 (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
             }
             Self::Engine(error) => status_of(error),

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::Writer;
 use super::allocations::AllocationChange;
 use super::metrics::{Ended, Metrics, Reason};
-use crate::limits::ASSUMED_PODS;
+use crate::limits::{ASSUMED_BYTES, ASSUMED_POD_BYTES, ASSUMED_PODS};
 use crate::metadata::PodRecord;
 
 pub(super) use super::metrics::Reason as End;
@@ -60,6 +60,12 @@ pub enum AssumeError {
     /// As many pods are assumed as may be.
     #[error("{ASSUMED_PODS} pods are assumed already: bind or forget some, or let them expire")]
     Full,
+    /// The assumed pods that the watch has never shown are as large as they may be.
+    #[error(
+        "the pods assumed already have {ASSUMED_BYTES} bytes: bind or forget some, let them expire, or name pods of the cache \
+         instead of sending whole ones"
+    )]
+    TooLarge,
 }
 
 /// The outcome of assuming a pod.
@@ -86,6 +92,8 @@ pub struct Plan {
     pub placed: Placed,
     /// The pod as the watch shows it; `None` where it never has.
     shown: Option<Arc<PodRecord>>,
+    /// Bytes that it counts for.
+    bytes: usize,
 }
 
 /// A pod that is assumed.
@@ -97,6 +105,8 @@ pub struct Assumption {
     pub until: Instant,
     /// The pod as the watch shows it; `None` where it never has.
     shown: Option<Arc<PodRecord>>,
+    /// Bytes that it counts for in [`ASSUMED_BYTES`].
+    bytes: usize,
 }
 
 impl Assumption {
@@ -111,6 +121,8 @@ impl Assumption {
 pub(super) struct Assumed {
     by_uid: FxHashMap<Arc<str>, Assumption>,
     by_deadline: BTreeSet<(Instant, Arc<str>)>,
+    /// Of all of them.
+    bytes: usize,
     metrics: Metrics,
 }
 
@@ -127,10 +139,12 @@ impl Assumed {
 
     fn insert(&mut self, uid: &Arc<str>, assumption: Assumption) {
         self.by_deadline.insert((assumption.until, Arc::clone(uid)));
-        if let Some(old) = self.by_uid.insert(Arc::clone(uid), assumption)
-            && self.by_uid.get(uid).is_some_and(|new| new.until != old.until)
-        {
-            self.by_deadline.remove(&(old.until, Arc::clone(uid)));
+        self.bytes += assumption.bytes;
+        if let Some(old) = self.by_uid.insert(Arc::clone(uid), assumption) {
+            self.bytes = self.bytes.saturating_sub(old.bytes);
+            if self.by_uid.get(uid).is_some_and(|new| new.until != old.until) {
+                self.by_deadline.remove(&(old.until, Arc::clone(uid)));
+            }
         }
         self.gauge();
     }
@@ -141,6 +155,7 @@ impl Assumed {
             return None;
         }
         let (uid, assumption) = self.by_uid.remove_entry(uid)?;
+        self.bytes = self.bytes.saturating_sub(assumption.bytes);
         self.by_deadline.remove(&(assumption.until, uid));
         self.metrics.assumptions_ended.get_or_create(&Ended { reason }).inc();
         self.gauge();
@@ -221,7 +236,8 @@ impl Writer {
     /// Does what was planned. Nothing may have changed since then: plan, and carry out, under one lock.
     pub fn carry_out(&mut self, plan: &Plan, until: Instant) -> Placed {
         if plan.placed != Placed::AlreadyBound {
-            let assumption = Assumption { node: Arc::clone(&plan.node), until, shown: plan.shown.clone() };
+            let (node, shown) = (Arc::clone(&plan.node), plan.shown.clone());
+            let assumption = Assumption { node, until, shown, bytes: plan.bytes };
             self.assumed.insert(&plan.pod.uid, assumption);
             self.put_pod(&Arc::new(plan.pod.on_node(Some(Arc::clone(&plan.node)))));
         }
@@ -279,8 +295,15 @@ impl Writer {
         if placed == Placed::Assumed && self.assumed_pods() >= ASSUMED_PODS {
             return Err(AssumeError::Full);
         }
+        // A pod that the watch has shown is in the cache anyway.
+        let bytes = if shown.is_none() && placed != Placed::AlreadyBound { pod.content_bytes() } else { 0 };
+        let bytes = if bytes > ASSUMED_POD_BYTES { bytes } else { 0 };
+        let others = self.assumed.bytes - self.assumption(&pod.uid).map_or(0, |assumption| assumption.bytes);
+        if bytes > 0 && others.saturating_add(bytes) > ASSUMED_BYTES {
+            return Err(AssumeError::TooLarge);
+        }
         let pod = if pod.node_name.is_none() { Arc::clone(pod) } else { Arc::new(pod.on_node(None)) };
-        Ok(Plan { pod, node, placed, shown })
+        Ok(Plan { pod, node, placed, shown, bytes })
     }
 
     /// The pod that counts once the watch shows this one: where it is assumed and not bound, it stays on its assumed node.
@@ -292,6 +315,7 @@ impl Writer {
         let Some(bound) = &pod.node_name else {
             let placed = pod.on_node(Some(Arc::clone(&assumption.node)));
             assumption.shown = Some(pod);
+            self.assumed.bytes -= std::mem::take(&mut assumption.bytes);
             return Arc::new(placed);
         };
         if *bound != assumption.node {
@@ -331,3 +355,6 @@ impl Writer {
 fn name(pod: &PodRecord) -> String {
     format!("{}/{}", pod.namespace, pod.name)
 }
+
+#[cfg(test)]
+mod tests;
