@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -23,6 +24,9 @@ pub struct Output {
     pub stderr: String,
 }
 
+/// The sidecar's default of `--request-timeout`.
+const REQUEST_TIME: Duration = Duration::from_secs(2);
+
 /// A command for the binary at `binary`, without this process's environment, with compiled predicates cached in `cache`.
 pub fn command(binary: &Path, cache: &Path) -> Command {
     let mut command = Command::new(binary);
@@ -31,6 +35,9 @@ pub fn command(binary: &Path, cache: &Path) -> Command {
             command.env_remove(name);
         }
     }
+    // On a slow machine requests have more time, as tests have.
+    let request_time = format!("{}ms", timeout::scaled(REQUEST_TIME).as_millis());
+    command.env("NODESIFT_REQUEST_TIMEOUT", request_time);
     command.env("XDG_CACHE_HOME", cache).env("NO_COLOR", "1").stdin(Stdio::null());
     command
 }

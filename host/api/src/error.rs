@@ -38,8 +38,19 @@ pub enum Error {
         limit: usize,
     },
     /// The body did not arrive in time.
-    #[error("the request body did not arrive within {} s", limits::BODY_TIME.as_secs())]
+    #[error("the request body did not arrive before the deadline of the request")]
     BodyTooSlow,
+    /// Others needed the memory of a request whose body did not go on.
+    #[error(
+        "the rest of the request body did not follow, and other requests needed its memory: send it whole, and try again"
+    )]
+    BodyGaveWay,
+    /// The request was not answered in time.
+    #[error("not answered within {} ms, the time for the request: try again", time.as_millis())]
+    DeadlineExceeded {
+        /// From the first byte of the request.
+        time: Duration,
+    },
     /// The body ended early or its framing is broken.
     #[error("the request body cannot be read: {reason}")]
     BodyBroken {
@@ -194,7 +205,9 @@ impl Error {
             }
             Self::NotAcceptable { .. } => (Code::InvalidArgument, StatusCode::NOT_ACCEPTABLE),
             Self::NotReady { .. } | Self::Stale { .. } => (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
-            Self::NotSeen { .. } => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
+            Self::NotSeen { .. } | Self::DeadlineExceeded { .. } => {
+                (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT)
+            }
             Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. }) | Self::DoesNotFit { .. } => {
                 (Code::FailedPrecondition, StatusCode::CONFLICT)
             }
@@ -204,6 +217,7 @@ impl Error {
             ) => (Code::NotFound, StatusCode::NOT_FOUND),
             Self::Overloaded
             | Self::Unread
+            | Self::BodyGaveWay
             | Self::TooMany { .. }
             | Self::Assume(AssumeError::Full | AssumeError::TooLarge) => {
                 (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)

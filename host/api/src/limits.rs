@@ -33,8 +33,8 @@ pub const H2_STREAMS: u32 = 100;
 /// Receive window of one HTTP/2 stream, in bytes.
 pub const H2_STREAM_WINDOW: u32 = 64 * 1024;
 
-/// Receive window of one HTTP/2 connection, in bytes.
-pub const H2_CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// Receive window of one HTTP/2 connection, in bytes: what its peer may have sent before any handler has read it.
+pub const H2_CONNECTION_WINDOW: u32 = 256 * 1024;
 
 /// Bytes of a response that one HTTP/2 stream buffers before the writer waits.
 pub const H2_SEND_BUFFER: usize = 256 * 1024;
@@ -73,20 +73,75 @@ pub const CONNECTION_UNSENT_BYTES: usize = 2 << 20;
 /// of 100,000 nodes beside it (2.5 MB at 25 bytes a name) a request still fits.
 pub const BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Memory budget, in bytes, of all bodies larger than [`BODY_BYTES_FREE`] together, or one body of the configured size
-/// where that is more. Large bodies queue for it instead of filling memory; over loopback 4 MiB arrive in milliseconds.
-/// A body of undeclared length may reserve [`BODY_BYTES`] and leaves room for declared ones beside it; with the buffers of
-/// connections and small bodies the sum stays below 8 MiB.
-pub const BODIES_BYTES: usize = 6 << 20;
+/// Time for a request from the first byte of its head to its answer, unless configured otherwise: its body, its waits and its
+/// evaluation. kube-scheduler gives an extender 5 s; answers take milliseconds.
+pub const REQUEST_TIME: Duration = Duration::from_secs(2);
 
-/// Bytes of a body that needs no part of [`BODIES_BYTES`]: a request by name or UID never queues behind large bodies.
-pub const BODY_BYTES_FREE: usize = 16 << 10;
+/// Bytes of all requests of one class of listeners that have not arrived whole, or one body of the configured size where that
+/// is more. Over loopback 4 MiB arrive in milliseconds, and silent senders give way.
+pub const ARRIVING_BYTES: usize = 6 << 20;
 
-/// The same for a body of undeclared length, such as a chunked one: what has arrived is held while it queues.
-pub const BODY_BYTES_FREE_UNDECLARED: usize = 8 << 10;
+/// The same of requests that have arrived whole and are not answered: twenty extender calls of 5,000 nodes by name, or one
+/// gRPC request that names 100,000 nodes ([`NAME_BYTES`] each).
+pub const PENDING_BYTES: usize = 8 << 20;
 
-/// Time for a body to arrive whole. A slower client holds a connection and what it has sent, so it is refused.
-pub const BODY_TIME: Duration = Duration::from_secs(5);
+/// The same of requests that wait for a version of the cluster.
+pub const WAITING_BYTES: usize = 5 << 20;
+
+/// Bytes of memory that a name or a pod of a decoded gRPC request counts for: a string of 25 bytes, its place in a list, and
+/// what the allocator adds. On the wire it may be two bytes.
+pub const NAME_BYTES: usize = 64;
+
+/// Bytes of each of these budgets that are kept for small requests: a hundred by name or UID never queue behind large ones.
+pub const SMALL_RESERVE_BYTES: usize = 512 << 10;
+
+/// Bytes that a request counts for besides its body: head, stream, task and timers of an HTTP/2 request.
+pub const REQUEST_BYTES: usize = 4 << 10;
+
+/// Bytes of a request that is small, [`REQUEST_BYTES`] included, and of a body that needs no pages of its own.
+pub const SMALL_BYTES: usize = 16 << 10;
+
+/// Silence after which a sender gives way to others that need its room: over loopback the next bytes come within microseconds,
+/// and a busy machine runs every thread within some milliseconds.
+pub const SILENCE: Duration = Duration::from_millis(20);
+
+/// Bytes that end a silence. Fewer now and then would let a sender hold megabytes.
+pub const PROGRESS_BYTES: usize = 16 << 10;
+
+/// Time that a request waits for room while it arrives: many times [`SILENCE`], after which silent senders have given way, and a
+/// quarter of [`REQUEST_TIME`].
+pub const ROOM_WAIT: Duration = Duration::from_millis(500);
+
+/// Interval at which it looks for room.
+pub const ROOM_TICK: Duration = Duration::from_millis(5);
+
+/// Requests of one class of listeners that wait for room at once; each may have 64 KiB in buffers of its connection.
+pub const ROOM_WAITERS: usize = 64;
+
+/// Time without a sign of life after which a connection or stream leaves its place for another: a request follows its
+/// connection within milliseconds.
+pub const PLACE_IDLE: Duration = Duration::from_millis(200);
+
+/// Connections that leave at once when places are needed: so a flood of a thousand delays a probe by a second or two.
+pub const DISMISSALS: usize = 32;
+
+/// Interval at which more are asked to leave while a place is needed.
+pub const PLACE_TICK: Duration = Duration::from_millis(20);
+
+/// Time after which a connection without requests is closed. HTTP/1 has [`HEAD_TIME`].
+pub const CONNECTION_IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// Age at which an HTTP/2 connection is told to end (GOAWAY), so that none is for ever; clients open another.
+pub const CONNECTION_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// Time for the requests of such a connection to end.
+pub const CONNECTION_GRACE: Duration = Duration::from_secs(10);
+
+/// The same for one whose place is needed: for the GOAWAY to be written.
+pub const DISMISSAL_GRACE: Duration = Duration::from_millis(50);
+
+/// Interval at which idle and old connections are looked for.
+pub const CONNECTION_TICK: Duration = Duration::from_secs(30);
 
 /// Time between "not ready" and the end of accepting connections, so that a poller of `/readyz` can see it.
 pub const DRAIN_NOTICE: Duration = Duration::from_millis(200);
@@ -96,7 +151,7 @@ pub const DRAIN_GRACE: Duration = Duration::from_secs(8);
 
 // Admission: slots, queues, waits.
 
-/// Requests that wait for an evaluation slot at once; more are refused. At 500 µs each this many are served within a tenth
+/// Requests that wait for an evaluation slot at once; more are refused. Small ones have a slot and as many places of their own. At 500 µs each this many are served within a tenth
 /// of [`QUEUE_TIME`], so that what is accepted is also answered.
 pub const QUEUE_REQUESTS: usize = 256;
 
@@ -122,8 +177,11 @@ pub const DECODE_BYTES: usize = 4 << 10;
 /// Time that a request waits for its minimum versions unless it sets a deadline: a watch is a few milliseconds behind.
 pub const CONSISTENCY_WAIT: Duration = Duration::from_secs(1);
 
-/// The longest such wait; kube-apiserver holds consistent reads for 3 s, relists of large clusters take ten times that.
+/// The longest such wait, which a request has to ask for; it does not count towards [`REQUEST_TIME`]. kube-apiserver holds consistent reads for 3 s, relists of large clusters take ten times that.
 pub const CONSISTENCY_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// Bytes that a request counts for at least while it waits for a version: so 320 of one class of listeners may wait at once.
+pub const VERSION_WAITER_BYTES: usize = 16 << 10;
 
 /// Time that a request waits for the publication that shows a pod it names as the cache already knows it. Snapshots are
 /// published within 2 ms of a change; this is ten times that.
@@ -142,8 +200,8 @@ pub const STATE_DUMPS: usize = 4;
 /// Concurrent streams of events and of node index changes.
 pub const STREAMS: usize = 16;
 
-/// Concurrent `FilterStream` calls. A core keeps one or two; each may hold one partial message and the responses of
-/// [`STREAM_REQUESTS`] requests.
+/// Concurrent `FilterStream` calls of one class of listeners. A core keeps one or two; each may hold one partial message and
+/// the responses of [`STREAM_REQUESTS`] requests.
 pub const REQUEST_STREAMS: usize = 64;
 
 /// Concurrent `Watch` calls of the health service: one per probe, load balancer and client with health checks.

@@ -1,8 +1,10 @@
-//! What every request passes before its handler: limits on its body, bounds on unsent responses, containment of panics.
+//! What every request passes before its handler: limits on its body, its room and its deadline, bounds on unsent responses,
+//! containment of panics.
 //!
 //! Start at [`apply`].
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -10,24 +12,60 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::FutureExt as _;
 use hyper::body::Body as _;
+use tokio::time::Instant;
 
 use crate::Error;
+use crate::admission::deadline::Deadline;
 use crate::admission::metrics::{Counted, Metrics};
+use crate::admission::scope::{RequestScope, StreamScope};
 use crate::protocols::grpc::{FILTER_STREAM, SERVICES};
-use crate::transport::body::{Bodies, BodyLimit};
+use crate::transport::body::{self, BodyLimit};
+use crate::transport::intake::Intake;
+use crate::transport::messages;
+use crate::transport::places::Peer;
 use crate::transport::unsent::Unsent;
 
-/// The limits on bodies, and the counters.
+/// The limits on requests, and the counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Middleware {
-    bodies: Bodies,
+    body_bytes: usize,
+    request_time: Duration,
+    intake: Intake,
     metrics: Metrics,
 }
 
 impl Middleware {
-    pub(crate) fn new(BodyLimit(limit): BodyLimit, metrics: Metrics) -> Self {
-        Self { bodies: Bodies::new(limit), metrics }
+    pub(crate) fn new(BodyLimit(body_bytes): BodyLimit, request_time: Duration, metrics: Metrics) -> Self {
+        Self { body_bytes, request_time, intake: Intake::new(body_bytes, &metrics.intake), metrics }
     }
+
+    /// Puts limits around the body of a request, and gives it what travels with it.
+    fn admit(&self, request: Request, grpc: bool) -> Result<Request, Error> {
+        let (mut parts, body) = request.into_parts();
+        let Peer { class, activity, began } = parts.extensions.remove::<Peer>().unwrap_or_default();
+        let budgets = self.intake.of(class).clone();
+        let arrival = budgets.arriving.begin()?;
+        let body = if grpc && parts.uri.path() == FILTER_STREAM {
+            // It has no end to wait for: its messages are limited one by one.
+            let (body, messages) = messages::bound(body, self.body_bytes, self.request_time, arrival, activity.clone());
+            parts.extensions.insert(StreamScope { messages, budgets, peer: activity, class, time: self.request_time });
+            body
+        } else {
+            let deadline = Deadline::of(&parts.headers, began.unwrap_or_else(Instant::now), self.request_time)?;
+            let room = arrival.room();
+            let body = body::bound(body, self.body_bytes, deadline.at(), grpc, arrival, activity.clone());
+            parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity });
+            body
+        };
+        Ok(Request::from_parts(parts, body))
+    }
+}
+
+/// Requests that need no room: a full budget must not look like a dead process.
+const PROBES: [&str; 3] = ["/livez", "/readyz", "/metrics"];
+
+fn is_probe(request: &Request) -> bool {
+    request.body().is_end_stream() && PROBES.contains(&request.uri().path())
 }
 
 /// Limits the body, runs the handler, and answers in its place if it panics.
@@ -45,9 +83,7 @@ pub(crate) async fn apply(State(middleware): State<Middleware>, request: Request
 
 async fn answer(middleware: &Middleware, request: Request, next: Next) -> Response {
     let grpc = is_grpc(request.headers());
-    let limit = middleware.bodies.limit();
-    // A stream of requests has no end to wait for: its messages are limited one by one, and pings find dead peers.
-    let endless = grpc && request.uri().path() == FILTER_STREAM;
+    let limit = middleware.body_bytes;
     // A declared length is refused before a byte is read.
     if request.body().size_hint().lower() > limit as u64 {
         return Error::BodyTooLarge { limit }.into_response_for(grpc);
@@ -59,16 +95,19 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
     if !grpc && SERVICES.iter().any(|service| request.uri().path().starts_with(service)) {
         return Error::NotGrpc.into_response_for(grpc);
     }
-    let (request, permit) = if endless {
-        (request, None)
+    let request = if is_probe(&request) {
+        if let Some(peer) = request.extensions().get::<Peer>() {
+            peer.activity.end_body();
+        }
+        request
     } else {
-        let (parts, body) = request.into_parts();
-        let (body, permit) = middleware.bodies.bound(body, grpc);
-        (Request::from_parts(parts, body), Some(permit))
+        match middleware.admit(request, grpc) {
+            Ok(request) => request,
+            Err(error) => return error.into_response_for(grpc),
+        }
     };
     // After a panic the handler is dropped: nothing sees what it left half done.
     let outcome = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    drop(permit);
     match outcome {
         Ok(response) => response,
         Err(_) => {
@@ -106,7 +145,7 @@ mod tests {
         async fn panics() -> &'static str {
             panic!("on purpose")
         }
-        let middleware = Middleware::new(BodyLimit(10), Metrics::default());
+        let middleware = Middleware::new(BodyLimit(10), Duration::from_secs(2), Metrics::default());
         let router: Router = Router::new()
             .route("/well", get(|| async { "ok" }))
             .route("/panics", get(panics))

@@ -22,7 +22,7 @@ use crate::{BodyLimit, Error, Service};
 pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
     let calls = grpc::routes(body_limit.0);
     let health = health::server(service.clone());
-    let middleware = Middleware::new(body_limit, service.metrics().clone());
+    let middleware = Middleware::new(body_limit, service.settings().request_time, service.metrics().clone());
     let described = reflection::add(Router::new()).unwrap_or_else(|error| {
         tracing::error!(%error, "server reflection is not served");
         Router::new()
@@ -41,6 +41,7 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         .route("/v1/events", get(events::events))
         .route("/extender/filter", post(extender::filter::filter))
         .route("/extender/preempt", post(extender::preempt::preempt))
+        // Probes, named in `middleware` too.
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics::metrics))

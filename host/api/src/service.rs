@@ -8,13 +8,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::{JoinError, spawn_blocking};
-use tokio::time::timeout;
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::admission::deadline::Deadline;
 use crate::admission::metrics::Metrics;
 use crate::admission::readiness::Readiness;
-use crate::admission::slots::Slots;
+use crate::admission::scope::RequestScope;
+use crate::admission::slots::{Size, Slots};
 use crate::admission::staleness::Staleness;
+use crate::admission::version_waiters::VersionWaiters;
+use crate::transport::arrivals::RequestRoom;
+use crate::transport::budget::ListenerClass;
+use crate::transport::places::{Activity, Place, Places};
 use crate::{Error, limits};
 use nodesift_cache::{Reader, SharedWriter};
 use nodesift_engine::Engine;
@@ -26,11 +32,13 @@ pub struct Settings {
     pub assume_ttl: Duration,
     /// The staleness of the source, and what follows from it.
     pub staleness: Staleness,
+    /// The time for a request, from its first byte to its answer; clients can shorten it.
+    pub request_time: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { assume_ttl: limits::ASSUME_TTL, staleness: Staleness::default() }
+        Self { assume_ttl: limits::ASSUME_TTL, staleness: Staleness::default(), request_time: limits::REQUEST_TIME }
     }
 }
 
@@ -47,7 +55,9 @@ pub struct Service {
     writes: Arc<Semaphore>,
     dumps: Arc<Semaphore>,
     streams: Arc<Semaphore>,
-    request_streams: Arc<Semaphore>,
+    unix_streams: Places,
+    tcp_streams: Places,
+    version_waiters: VersionWaiters,
 }
 
 impl Service {
@@ -58,6 +68,7 @@ impl Service {
         Self {
             engine,
             writer,
+            version_waiters: VersionWaiters::new(reader.clone()),
             reader,
             readiness,
             settings,
@@ -66,7 +77,8 @@ impl Service {
             writes: permits(limits::WRITES),
             dumps: permits(limits::STATE_DUMPS),
             streams: permits(limits::STREAMS),
-            request_streams: permits(limits::REQUEST_STREAMS),
+            unix_streams: Places::new(limits::REQUEST_STREAMS, 1),
+            tcp_streams: Places::new(limits::REQUEST_STREAMS, 1),
         }
     }
 
@@ -119,9 +131,20 @@ impl Service {
         permit(&self.streams, "streams", limits::STREAMS)
     }
 
-    /// One of the streams of requests that may be open at once.
-    pub(crate) fn request_stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        permit(&self.request_streams, "streams of requests", limits::REQUEST_STREAMS)
+    /// One of the streams of requests that may be open at once over a class of listeners. Where all are, the one that is idle
+    /// longest ends.
+    pub(crate) async fn enter_request_stream(&self, class: ListenerClass) -> Result<Place, Error> {
+        let places = match class {
+            ListenerClass::Unix => &self.unix_streams,
+            ListenerClass::Tcp => &self.tcp_streams,
+        };
+        let full = |_| Error::TooMany { what: "streams of requests", limit: limits::REQUEST_STREAMS };
+        timeout(limits::QUEUE_TIME, places.enter(Activity::default())).await.map_err(full)
+    }
+
+    /// The requests that wait for a version.
+    pub(crate) fn version_waiters(&self) -> &VersionWaiters {
+        &self.version_waiters
     }
 
     /// Refuses before readiness, and a stale cache where it is configured so.
@@ -143,25 +166,54 @@ impl Service {
     }
 
     /// Runs work that evaluates on a blocking thread, in one evaluation slot. A request whose client leaves while it waits
-    /// gives up its place in the queue; work that has started runs to its end.
+    /// gives up its place in the queue; work that has started runs to its end, and holds the request's room until then.
     ///
     /// # Errors
     ///
-    /// [`Error::NotReady`], [`Error::Stale`], [`Error::Overloaded`] where no slot becomes free in time, [`Error::Internal`]
-    /// where the work panics, and the work's own.
-    pub(crate) async fn evaluate<T, W>(&self, work: W) -> Result<T, Error>
+    /// [`Error::NotReady`], [`Error::Stale`], [`Error::Overloaded`] where no slot becomes free in time,
+    /// [`Error::DeadlineExceeded`], [`Error::Internal`] where the work panics, and the work's own.
+    pub(crate) async fn evaluate<T, W>(&self, scope: &RequestScope, size: Size, work: W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
+    {
+        let work = self.start(scope, size, work).await?;
+        let done = timeout_at(scope.deadline.at(), work).await;
+        done.map_or_else(|_| Err(scope.deadline.exceeded()), |done| done.unwrap_or_else(panicked))
+    }
+
+    /// The same for work that changes something: once it has started it is waited for, whatever the deadline.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::evaluate`].
+    pub(crate) async fn evaluate_to_end<T, W>(&self, scope: &RequestScope, size: Size, work: W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
+    {
+        self.start(scope, size, work).await?.await.unwrap_or_else(panicked)
+    }
+
+    /// Starts work in a slot.
+    async fn start<T, W>(
+        &self,
+        scope: &RequestScope,
+        size: Size,
+        work: W,
+    ) -> Result<JoinHandle<Result<T, Error>>, Error>
     where
         T: Send + 'static,
         W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
     {
         self.check()?;
-        let slot = self.slots.acquire(&self.metrics).await?;
-        let engine = Arc::clone(&self.engine);
-        let work = spawn_blocking(move || {
-            let _held_while_working = slot;
+        scope.deadline.check()?;
+        let slot = self.slots.acquire(size, scope.deadline, &self.metrics).await?;
+        let (engine, room) = (Arc::clone(&self.engine), scope.room.clone());
+        Ok(spawn_blocking(move || {
+            let _held_while_working = (slot, room);
             work(&engine)
-        });
-        work.await.unwrap_or_else(panicked)
+        }))
     }
 
     /// Runs work that takes the cache's lock on a blocking thread. It needs no evaluation slot, so that a core can report
@@ -169,21 +221,44 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// As [`Self::evaluate`], except that a stale cache takes writes.
-    pub(crate) async fn write<T, W>(&self, work: W) -> Result<T, Error>
+    /// As [`Self::evaluate`], except that a stale cache takes writes. Once it has started it is waited for, whatever the
+    /// deadline: the client has to know what became of it.
+    pub(crate) async fn write<T, W>(&self, scope: &RequestScope, work: W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    {
+        let _work = scope.peer.work();
+        scope.pend()?;
+        self.write_by(scope.deadline, scope.room.clone(), work).await
+    }
+
+    /// The same for what is read under the lock.
+    pub(crate) async fn read_locked<T, W>(&self, work: W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    {
+        let deadline = Deadline::after(Instant::now(), self.settings.request_time);
+        self.write_by(deadline, RequestRoom::default(), work).await
+    }
+
+    async fn write_by<T, W>(&self, deadline: Deadline, room: RequestRoom, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
         W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     {
         self.readiness.check()?;
-        let permit = match timeout(limits::QUEUE_TIME, Arc::clone(&self.writes).acquire_owned()).await {
+        deadline.check()?;
+        let end = deadline.at().min(Instant::now() + limits::QUEUE_TIME);
+        let permit = match timeout_at(end, Arc::clone(&self.writes).acquire_owned()).await {
             Ok(Ok(permit)) => permit,
             // The semaphore is never closed, so this is the timeout.
-            Ok(Err(_)) | Err(_) => return Err(Error::Overloaded),
+            Ok(Err(_)) | Err(_) => return Err(deadline.check().err().unwrap_or(Error::Overloaded)),
         };
         let service = self.clone();
         let work = spawn_blocking(move || {
-            let _held_while_working = permit;
+            let _held_while_working = (permit, room);
             work(&service)
         });
         work.await.unwrap_or_else(panicked)

@@ -159,6 +159,10 @@ pub(crate) struct ServeArgs {
     /// Largest request body in bytes
     #[arg(long, value_name = "BYTES", default_value_t = nodesift_api::limits::BODY_BYTES, value_parser = value::body_bytes, help_heading = "Listeners")]
     pub(crate) max_body_bytes: usize,
+    /// Time for a request, from its first byte to its answer. Clients shorten it by the header grpc-timeout or
+    /// request-timeout (in seconds)
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = value::time, env = "NODESIFT_REQUEST_TIMEOUT", help_heading = "Listeners")]
+    pub(crate) request_timeout: Duration,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
     /// TTL of an assumed pod if the request sets none; it ends earlier once the watch shows the pod's state. A dead

@@ -28,7 +28,7 @@ use nodesift_api::BodyLimit;
 use nodesift_api::exposition::{self as metrics, Exposition};
 use nodesift_api::server::{Drained, Server};
 use nodesift_api::tls::Tls;
-use nodesift_api::{self as api, Readiness, Service, Settings, Staleness, assume, listen, router};
+use nodesift_api::{self as api, ListenerClass, Readiness, Service, Settings, Staleness, assume, listen, router};
 use nodesift_cache as cache;
 use nodesift_engine::{self as engine, Reuse};
 use nodesift_source::audit::{self, Audit};
@@ -115,14 +115,14 @@ async fn serve(
     tokio::spawn(self_check(audit)?);
     tokio::spawn(assume::expire(Arc::downgrade(&writer)));
     let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
-    let settings = Settings { assume_ttl: args.assume_ttl, staleness };
+    let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
     let counting = api::Metrics::register(&mut registry);
     let service = Service::new(engine, writer, readiness.clone(), settings).counting(counting);
     let mut server =
         Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
-    server.listen(unix, None);
+    server.listen(unix, ListenerClass::Unix, None);
     if let Some(tcp) = tcp {
-        server.listen(tcp, tls);
+        server.listen(tcp, ListenerClass::Tcp, tls);
     }
     banner::print(&banner)?;
 

@@ -18,6 +18,7 @@ mod malformed;
 mod overload;
 mod protobuf;
 mod series;
+mod silent;
 mod sizes;
 mod slow;
 mod smuggling;

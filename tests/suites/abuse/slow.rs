@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nodesift_api::limits::{BODY_TIME, HEAD_TIME, WRITE_STALL};
+use nodesift_api::limits::{HEAD_TIME, REQUEST_TIME, WRITE_STALL};
 use nodesift_tests::wire::Wire;
 use nodesift_tests::{process, timeout};
 use serde_json::json;
@@ -127,7 +127,7 @@ fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
     let meanwhile = percentile(&mut sorted, 50);
     println!("cut off after {cut:?}; healthy p99 {control:?} before, {times:?} meanwhile, {after:?} after");
     // Each kind of wait has its own timeout; a reader's starts once the buffers are full.
-    let due = HEAD_TIME.max(BODY_TIME).max(WRITE_STALL) + GRACE;
+    let due = HEAD_TIME.max(REQUEST_TIME).max(WRITE_STALL) + GRACE;
     assert!(cut <= timeout::scaled(due), "{cut:?}");
     let bound = (control.max(after) * HEALTHY_PERCENT / 100).max(NOISE);
     assert!(meanwhile <= timeout::scaled(bound), "{meanwhile:?} against {control:?} and {after:?}");

@@ -7,6 +7,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header;
@@ -18,7 +19,9 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::time::{Instant, sleep_until};
 
 use super::state::Allocation;
+use crate::admission::scope::RequestScope;
 use crate::protocols::json::codec;
+use crate::transport::places;
 use crate::transport::unsent::Endless;
 use crate::{Error, Service, limits};
 use nodesift_cache::{AllocationChange, AllocationEvent, Generation};
@@ -56,14 +59,25 @@ struct EventStream {
     service: Service,
     idle: Duration,
     _permit: OwnedSemaphorePermit,
+    _endless: places::Endless,
 }
 
 /// Streams events until the reader leaves or the process drains.
-pub(crate) async fn events(State(service): State<Service>) -> Result<Response, Error> {
+pub(crate) async fn events(
+    State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
+) -> Result<Response, Error> {
     service.readiness().check()?;
     let permit = service.stream_permit()?;
-    let (start, events) = service.write(|service| Ok(service.writer().lock().follow_allocations())).await?;
-    let state = EventStream { events, start: Some(start), service, idle: limits::STREAM_IDLE, _permit: permit };
+    let (start, events) = service.read_locked(|service| Ok(service.writer().lock().follow_allocations())).await?;
+    let state = EventStream {
+        events,
+        start: Some(start),
+        service,
+        idle: limits::STREAM_IDLE,
+        _permit: permit,
+        _endless: scope.peer.endless(),
+    };
     let lines = stream::unfold(state, |mut state| async move {
         let bytes = state.next().await?;
         Some((Ok::<_, Infallible>(bytes), state))

@@ -30,7 +30,7 @@ pub(crate) async fn state(State(service): State<Service>, RawQuery(query): RawQu
     let permit = service.dump_permit()?;
     let node = query.as_deref().map(queried_node).transpose()?;
     let (version, dump) = service
-        .write(move |service| {
+        .read_locked(move |service| {
             let state = match &node {
                 None => service.writer().lock().state(),
                 Some(name) => {

@@ -7,8 +7,10 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use nodesift_proto::v1;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
+use super::deadline::Deadline;
+use super::version_waiters::VersionWaiters;
 use crate::{Error, limits};
 use nodesift_cache::{Generation, Reader, Snapshot};
 use nodesift_object::version;
@@ -19,7 +21,26 @@ pub(crate) struct MinimumVersions {
     generation: Option<u64>,
     nodes: Option<String>,
     pods: Option<String>,
-    deadline: Duration,
+    /// How long the client lets it wait, where it says so.
+    wait: Option<Duration>,
+}
+
+/// A version as a number of any length: its digits, sorted by their count first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Number(usize, String);
+
+impl Number {
+    fn new(digits: &str) -> Self {
+        Self(digits.len(), digits.to_owned())
+    }
+}
+
+/// A version that a snapshot does not show yet.
+#[derive(Debug)]
+pub(super) struct Missing {
+    /// Its place in [`MinimumVersions::shown_by`].
+    pub(super) which: usize,
+    pub(super) number: Number,
 }
 
 impl MinimumVersions {
@@ -30,11 +51,8 @@ impl MinimumVersions {
     /// Names the field that is no version, or whose deadline is too long.
     pub(crate) fn parse(consistency: Option<&v1::Consistency>) -> Result<Option<Self>, Error> {
         let Some(consistency) = consistency else { return Ok(None) };
-        let deadline = match consistency.deadline_ms {
-            None => limits::CONSISTENCY_WAIT,
-            Some(milliseconds) => Duration::from_millis(milliseconds.into()),
-        };
-        if deadline > limits::CONSISTENCY_WAIT_MAX {
+        let wait = consistency.deadline_ms.map(|milliseconds| Duration::from_millis(milliseconds.into()));
+        if wait.is_some_and(|wait| wait > limits::CONSISTENCY_WAIT_MAX) {
             let most = limits::CONSISTENCY_WAIT_MAX.as_millis();
             return Err(Error::invalid("consistency.deadline_ms", format!("at most {most}")));
         }
@@ -47,7 +65,7 @@ impl MinimumVersions {
             generation: consistency.min_generation,
             nodes: version("min_nodes_resource_version", &consistency.min_nodes_resource_version)?,
             pods: version("min_pods_resource_version", &consistency.min_pods_resource_version)?,
-            deadline,
+            wait,
         }))
     }
 
@@ -58,24 +76,52 @@ impl MinimumVersions {
             && self.pods.as_ref().is_none_or(|wanted| has_reached(snapshot.pods_resource_version(), wanted))
     }
 
-    /// Waits until a published snapshot shows all of them. Later snapshots do so too.
+    /// The first version that a snapshot does not show.
+    pub(super) fn missing(&self, snapshot: &Snapshot) -> Option<Missing> {
+        let generation = self.generation.filter(|wanted| snapshot.generation().0 < *wanted);
+        let nodes = self.nodes.as_ref().filter(|wanted| !has_reached(snapshot.nodes_resource_version(), wanted));
+        let pods = self.pods.as_ref().filter(|wanted| !has_reached(snapshot.pods_resource_version(), wanted));
+        let missing = [generation.map(|wanted| wanted.to_string()), nodes.cloned(), pods.cloned()];
+        let (which, number) = missing.into_iter().enumerate().find_map(|(which, number)| Some((which, number?)))?;
+        Some(Missing { which, number: Number::new(&number) })
+    }
+
+    /// The versions that a snapshot shows: generation, nodes, pods; none where it has none that can be compared.
+    pub(super) fn shown_by(snapshot: &Snapshot) -> [Option<Number>; 3] {
+        let number = |text: &str| version::is_number(text).then(|| Number::new(text));
+        let generation = snapshot.generation().0.to_string();
+        let (nodes, pods) = (snapshot.nodes_resource_version(), snapshot.pods_resource_version());
+        [number(&generation), number(nodes), number(pods)]
+    }
+
+    /// Waits until a published snapshot shows all of them; later ones do so too. Returns the deadline of what follows: a
+    /// wait that the client has asked for does not count.
     ///
     /// # Errors
     ///
-    /// [`Error::NotSeen`] once the deadline has passed.
-    pub(crate) async fn wait(&self, reader: &Reader) -> Result<(), Error> {
-        if self.are_met(&reader.snapshot()) {
-            return Ok(());
+    /// [`Error::NotSeen`] once the time for it has passed.
+    pub(crate) async fn wait(
+        &self,
+        waiters: &VersionWaiters,
+        reader: &Reader,
+        deadline: Deadline,
+    ) -> Result<Deadline, Error> {
+        let start = Instant::now();
+        let until = match self.wait {
+            // Only a deadline that the client has chosen ends such a wait earlier.
+            Some(wait) if !deadline.is_chosen() => start + wait,
+            Some(wait) => deadline.at().min(start + wait),
+            None => deadline.at().min(start + limits::CONSISTENCY_WAIT),
+        };
+        if !waiters.wait(self, until).await {
+            let waited = until.saturating_duration_since(start);
+            return Err(self.not_seen(&reader.snapshot(), waited));
         }
-        let met = reader.snapshot_when(|snapshot| self.are_met(snapshot));
-        match timeout(self.deadline, met).await {
-            Ok(_) => Ok(()),
-            Err(_) => Err(self.not_seen(&reader.snapshot())),
-        }
+        Ok(if self.wait.is_some() { deadline.extended(start.elapsed()) } else { deadline })
     }
 
     /// Names each minimum version, and what the snapshot has of it.
-    fn not_seen(&self, snapshot: &Snapshot) -> Error {
+    fn not_seen(&self, snapshot: &Snapshot, waited: Duration) -> Error {
         let generation = self.generation.map(|wanted| wanted.to_string());
         let parts = [
             ("generation", &generation, snapshot.generation().0.to_string()),
@@ -89,7 +135,7 @@ impl MinimumVersions {
             .filter(|(_, wanted, _)| wanted.is_some())
             .map(|(what, _, found)| format!("{what} {found}"))
             .collect();
-        Error::NotSeen { waited: self.deadline, wanted: wanted.join(", "), found: found.join(", ") }
+        Error::NotSeen { waited, wanted: wanted.join(", "), found: found.join(", ") }
     }
 }
 
@@ -121,6 +167,11 @@ mod tests {
         MinimumVersions::parse(Some(consistency)).unwrap().unwrap()
     }
 
+    async fn wait(minimum: &MinimumVersions, reader: &Reader) -> Result<Deadline, Error> {
+        let deadline = Deadline::after(Instant::now(), limits::REQUEST_TIME);
+        minimum.wait(&VersionWaiters::new(reader.clone()), reader, deadline).await
+    }
+
     fn shows(writer: &mut Writer, name: &str, version: &str) {
         let json = format!(r#"{{"metadata":{{"name":"{name}","resourceVersion":"{version}"}}}}"#);
         writer.apply_node(&metadata::node(&serde_json::from_str(&json).unwrap()));
@@ -145,7 +196,8 @@ mod tests {
             deadline_ms: Some(30_000),
             ..Default::default()
         });
-        let waiting = tokio::spawn(async move { minimum.wait(&reader).await.map(|()| reader.snapshot().node_count()) });
+        let waiting =
+            tokio::spawn(async move { wait(&minimum, &reader).await.map(|_| reader.snapshot().node_count()) });
         tokio::task::yield_now().await;
         shows(&mut writer, "a", "9");
         writer.publish();
@@ -168,7 +220,7 @@ mod tests {
             ..Default::default()
         });
         let start = Instant::now();
-        let error = minimum.wait(&reader).await.unwrap_err();
+        let error = wait(&minimum, &reader).await.unwrap_err();
         assert!(start.elapsed() >= Duration::from_millis(20));
         assert_eq!(error.status().0, tonic::Code::DeadlineExceeded);
         let generation = reader.snapshot().generation().0;
@@ -185,8 +237,25 @@ mod tests {
     async fn a_deadline_of_zero_does_not_wait() {
         let (_writer, reader) = cache::new();
         let minimum = minimum(&v1::Consistency { min_generation: Some(1), deadline_ms: Some(0), ..Default::default() });
-        let error = minimum.wait(&reader).await.unwrap_err();
+        let error = wait(&minimum, &reader).await.unwrap_err();
         assert!(error.text().starts_with("waited 0 ms for generation 1, and have generation 0"), "{}", error.text());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_is_asked_for_outlasts_the_deadline_unless_the_client_has_chosen_it() {
+        let (_writer, reader) = cache::new();
+        let far =
+            |deadline_ms| minimum(&v1::Consistency { min_generation: Some(1), deadline_ms, ..Default::default() });
+        let waiters = VersionWaiters::new(reader.clone());
+        let deadline = Deadline::after(Instant::now(), limits::REQUEST_TIME);
+        let chosen = deadline.shortened(Duration::from_millis(50));
+        for (minimum, deadline, millis) in
+            [(far(Some(10_000)), deadline, 10_000), (far(Some(10_000)), chosen, 0), (far(None), deadline, 0)]
+        {
+            let start = Instant::now();
+            minimum.wait(&waiters, &reader, deadline).await.unwrap_err();
+            assert_eq!(start.elapsed(), Duration::from_millis(millis), "{minimum:?}");
+        }
     }
 
     #[tokio::test]
@@ -203,7 +272,7 @@ mod tests {
         let reader = Arc::new(reader);
         let waiting = tokio::spawn({
             let reader = Arc::clone(&reader);
-            async move { minimum.wait(&reader).await }
+            async move { wait(&minimum, &reader).await }
         });
         tokio::task::yield_now().await;
         // The same node at another version changes no generation.

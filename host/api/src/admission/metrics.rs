@@ -5,6 +5,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::requests::Requests;
+use crate::transport::intake::IntakeMetrics;
 
 /// Counters of the API; clones share them.
 #[derive(Debug, Clone, Default)]
@@ -17,12 +18,14 @@ pub struct Metrics {
     pub(super) refused: Counter,
     /// Requests that have ended.
     pub(crate) requests: Requests,
+    /// Memory that requests hold.
+    pub(crate) intake: IntakeMetrics,
 }
 
 impl Metrics {
     /// Metrics that a registry exposes.
     pub fn register(registry: &mut Registry) -> Self {
-        let metrics = Self::default();
+        let metrics = Self { intake: IntakeMetrics::register(registry), ..Self::default() };
         let help = "Requests in flight, the scrape of this metric included";
         registry.register("nodesift_api_requests_in_flight", help, metrics.in_flight.clone());
         registry.register("nodesift_api_evaluations", "Evaluations running", metrics.evaluations.clone());

@@ -1,7 +1,8 @@
 //! Evaluation slots, one per core, and the queue for them.
 //!
 //! A request that is not expected to get a slot in time is refused at once (backpressure): a core that is refused after a
-//! wait has lost the time. Start at [`Slots::acquire`].
+//! wait has lost the time. Small requests, about a few pods, have one slot more and a queue of their own, so that large ones
+//! never keep them waiting. Start at [`Slots::acquire`].
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -9,21 +10,38 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::time::timeout_at;
 
+use super::deadline::Deadline;
 use super::metrics::{Counted, Metrics};
 use crate::Error;
 use crate::limits;
 
-/// The slots and their queue; clones share them.
+/// The slots and their queues; clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots {
+    all: Lane,
+    small: Lane,
+}
+
+/// Slots with one queue.
+#[derive(Debug, Clone)]
+struct Lane {
     count: usize,
     free: Arc<Semaphore>,
     /// Places in the queue for a slot.
     queue: Arc<Semaphore>,
     time: Arc<MeanTime>,
+}
+
+/// Whether a request is small: about a few pods, whatever its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// It may take the slot of small ones.
+    Small,
+    /// Any other.
+    Large,
 }
 
 /// A slot, held until dropped.
@@ -36,14 +54,13 @@ pub(crate) struct Slot {
 }
 
 impl Slots {
-    /// One slot per core.
+    /// One slot per core, and one for small requests.
     pub(crate) fn per_core() -> Self {
         Self::new(available_parallelism().map_or(1, NonZero::get))
     }
 
     fn new(count: usize) -> Self {
-        let permits = |permits: usize| Arc::new(Semaphore::new(permits));
-        Self { count, free: permits(count), queue: permits(limits::QUEUE_REQUESTS), time: Arc::default() }
+        Self { all: Lane::new(count), small: Lane::new(1) }
     }
 
     /// Takes a slot, or waits for one.
@@ -52,45 +69,86 @@ impl Slots {
     ///
     /// [`Error::Overloaded`]: at once where [`limits::QUEUE_REQUESTS`] wait already or the expected wait is longer than
     /// [`limits::QUEUE_EXPECTED`], otherwise once no slot has become free within [`limits::QUEUE_TIME`].
-    pub(crate) async fn acquire(&self, metrics: &Metrics) -> Result<Slot, Error> {
-        let permit = self.wait().await.inspect_err(|_| {
+    /// [`Error::DeadlineExceeded`] where the deadline passes before that.
+    pub(crate) async fn acquire(&self, size: Size, deadline: Deadline, metrics: &Metrics) -> Result<Slot, Error> {
+        let (permit, lane) = self.wait(size, deadline).await.inspect_err(|_| {
             metrics.refused.inc();
         })?;
-        let (counted, time) = (Counted::new(&metrics.evaluations), Arc::clone(&self.time));
+        let (counted, time) = (Counted::new(&metrics.evaluations), Arc::clone(&lane.time));
         Ok(Slot { _permit: permit, _counted: counted, since: Instant::now(), time })
     }
 
     /// Takes a slot that is free, for a cached answer: too short to count as an evaluation or in their mean time.
     pub(crate) fn try_acquire(&self) -> Option<SemaphorePermit<'_>> {
-        self.free.try_acquire().ok()
+        self.all.free.try_acquire().or_else(|_| self.small.free.try_acquire()).ok()
     }
 
     /// Mean time of the last evaluations.
     #[cfg(test)]
     pub(crate) fn mean_time(&self) -> Duration {
-        self.time.get()
+        self.all.time.get()
     }
 
-    async fn wait(&self) -> Result<OwnedSemaphorePermit, Error> {
-        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
-            return Ok(permit);
+    async fn wait(&self, size: Size, deadline: Deadline) -> Result<(OwnedSemaphorePermit, &Lane), Error> {
+        if let Ok(permit) = Arc::clone(&self.all.free).try_acquire_owned() {
+            return Ok((permit, &self.all));
         }
-        let _queued = self.queue.try_acquire().map_err(|_| Error::Overloaded)?;
+        match size {
+            Size::Large => {
+                let queued = self.all.queue()?;
+                Ok((until(deadline, self.all.free(), queued).await?, &self.all))
+            }
+            Size::Small => {
+                let queued = self.small.queue()?;
+                // Whichever becomes free first.
+                let either = async {
+                    tokio::select! {
+                        permit = self.all.free() => permit,
+                        permit = self.small.free() => permit,
+                    }
+                };
+                Ok((until(deadline, either, queued).await?, &self.small))
+            }
+        }
+    }
+}
+
+impl Lane {
+    fn new(count: usize) -> Self {
+        let permits = |permits: usize| Arc::new(Semaphore::new(permits));
+        Self { count, free: permits(count), queue: permits(limits::QUEUE_REQUESTS), time: Arc::default() }
+    }
+
+    /// A place in the queue, where a slot is expected in time.
+    fn queue(&self) -> Result<SemaphorePermit<'_>, Error> {
+        let queued = self.queue.try_acquire().map_err(|_| Error::Overloaded)?;
         let waiting = limits::QUEUE_REQUESTS.saturating_sub(self.queue.available_permits());
-        if self.expected_wait(waiting) > limits::QUEUE_EXPECTED {
-            return Err(Error::Overloaded);
-        }
-        match timeout(limits::QUEUE_TIME, Arc::clone(&self.free).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            // The semaphore is never closed, so this is the timeout.
-            Ok(Err(_)) | Err(_) => Err(Error::Overloaded),
-        }
+        if self.expected_wait(waiting) > limits::QUEUE_EXPECTED { Err(Error::Overloaded) } else { Ok(queued) }
+    }
+
+    /// The next slot that is free.
+    fn free(&self) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + use<> {
+        Arc::clone(&self.free).acquire_owned()
     }
 
     /// The expected wait of the last of `waiting` requests.
     fn expected_wait(&self, waiting: usize) -> Duration {
         let rounds = u32::try_from(waiting.div_ceil(self.count)).unwrap_or(u32::MAX);
         self.time.get().saturating_mul(rounds)
+    }
+}
+
+/// Waits for a slot, until the deadline or for [`limits::QUEUE_TIME`]; `_queued` is given back then.
+async fn until(
+    deadline: Deadline,
+    free: impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>>,
+    _queued: SemaphorePermit<'_>,
+) -> Result<OwnedSemaphorePermit, Error> {
+    let end = tokio::time::Instant::now() + limits::QUEUE_TIME;
+    match timeout_at(end.min(deadline.at()), free).await {
+        Ok(Ok(permit)) => Ok(permit),
+        // The semaphores are never closed, so this is the timeout.
+        Ok(Err(_)) | Err(_) => Err(deadline.check().err().unwrap_or(Error::Overloaded)),
     }
 }
 
@@ -125,17 +183,51 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    fn deadline() -> Deadline {
+        Deadline::after(tokio::time::Instant::now(), 2 * limits::QUEUE_TIME)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn small_requests_do_not_queue_behind_large_ones() {
+        let (slots, metrics) = (Slots::new(1), Metrics::default());
+        let _held = slots.acquire(Size::Large, deadline(), &metrics).await.unwrap();
+        let large = || {
+            let (slots, metrics) = (slots.clone(), metrics.clone());
+            tokio::spawn(async move { slots.acquire(Size::Large, deadline(), &metrics).await.map(drop) })
+        };
+        let _waiting: Vec<_> = (0..limits::QUEUE_REQUESTS).map(|_| large()).collect();
+        tokio::task::yield_now().await;
+        assert!(matches!(large().await.unwrap(), Err(Error::Overloaded)), "the queue is full");
+        let start = tokio::time::Instant::now();
+        let small = slots.acquire(Size::Small, deadline(), &metrics).await.unwrap();
+        assert!(slots.try_acquire().is_none());
+        drop(small);
+        assert!(slots.try_acquire().is_some(), "cached answers take the slot of small requests too");
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_for_a_slot_ends_with_the_deadline() {
+        let (slots, metrics) = (Slots::new(1), Metrics::default());
+        let _held = slots.acquire(Size::Large, deadline(), &metrics).await.unwrap();
+        let soon = deadline().shortened(limits::QUEUE_TIME / 4);
+        let start = tokio::time::Instant::now();
+        let refused = slots.acquire(Size::Large, soon, &metrics).await;
+        assert!(matches!(refused, Err(Error::DeadlineExceeded { .. })));
+        assert_eq!(start.elapsed(), limits::QUEUE_TIME / 4);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_request_that_would_wait_too_long_is_refused_at_once() {
         let (slots, metrics) = (Slots::new(1), Metrics::default());
         for _ in 0..100 {
-            slots.time.record(limits::QUEUE_EXPECTED / 2);
+            slots.all.time.record(limits::QUEUE_EXPECTED / 2);
         }
-        let held = slots.acquire(&metrics).await.unwrap();
+        let held = slots.acquire(Size::Large, deadline(), &metrics).await.unwrap();
         assert_eq!(metrics.evaluations.get(), 1);
         let acquire = || {
             let (slots, metrics) = (slots.clone(), metrics.clone());
-            tokio::spawn(async move { slots.acquire(&metrics).await.map(drop) })
+            tokio::spawn(async move { slots.acquire(Size::Large, deadline(), &metrics).await.map(drop) })
         };
         let waiting = [acquire(), acquire()];
         tokio::task::yield_now().await;
@@ -152,9 +244,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn no_request_waits_longer_than_the_queue_allows() {
         let (slots, metrics) = (Slots::new(1), Metrics::default());
-        let _held = slots.acquire(&metrics).await.unwrap();
+        let _held = slots.acquire(Size::Large, deadline(), &metrics).await.unwrap();
         let start = tokio::time::Instant::now();
-        assert!(matches!(slots.acquire(&metrics).await, Err(Error::Overloaded)));
+        assert!(matches!(slots.acquire(Size::Large, deadline(), &metrics).await, Err(Error::Overloaded)));
         assert!(start.elapsed() >= limits::QUEUE_TIME);
     }
 

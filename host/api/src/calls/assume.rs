@@ -13,6 +13,8 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::request::{TERMINATED, pod_ref};
 use super::response;
+use crate::admission::scope::RequestScope;
+use crate::admission::slots::Size;
 use crate::{Error, Service, limits};
 use nodesift_cache::metadata::{self, PodRecord};
 use nodesift_cache::{AssumeError, Generation, Placed, Plan, Writer};
@@ -35,12 +37,19 @@ type FitsAt = (Generation, u64);
 
 impl Service {
     /// Answers `Assume`. With `check` it evaluates, which takes an evaluation slot; without, it needs none.
-    pub(crate) async fn assume(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
+    pub(crate) async fn assume(
+        &self,
+        scope: &RequestScope,
+        request: v1::AssumeRequest,
+    ) -> Result<v1::AssumeResponse, Error> {
         if request.check {
             let service = self.clone();
-            return self.evaluate(move |_| service.assume_now(request)).await;
+            scope.pend()?;
+            let _work = scope.peer.work();
+            // One pod on one node. Once it has begun it is waited for: the client has to know what became of it.
+            return self.evaluate_to_end(scope, Size::Small, move |_| service.assume_now(request)).await;
         }
-        self.write(move |service| service.assume_now(request)).await
+        self.write(scope, move |service| service.assume_now(request)).await
     }
 
     /// As [`Self::assume`], on this thread. Takes the cache's lock: not for an I/O thread.

@@ -9,16 +9,21 @@
 //! Parsed ◀── wait for the next publication ◀── unsettled ─────┘
 //! ```
 //!
-//! No wait holds a slot. A protocol begins with [`Stage::Decoded`] or [`Stage::Encoded`], and passes the function that encodes
+//! No wait holds a slot, and each moves the request's room to where waiting requests are counted. The deadline covers all of it.
+//! A protocol begins with [`Stage::Decoded`] or [`Stage::Encoded`], and passes the function that encodes
 //! its responses. Start at [`run`].
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use bytes::Bytes;
 use nodesift_proto::v1::Consistency;
 use tokio::time::Instant;
 
 use crate::admission::consistency::{MinimumVersions, next_publication};
+use crate::admission::deadline::Deadline;
+use crate::admission::scope::RequestScope;
+use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
 use crate::{Error, Service, limits};
 use nodesift_cache::Generation;
@@ -36,9 +41,24 @@ pub(crate) trait Call: 'static {
     /// The minimum versions of a request.
     fn consistency(request: &Self::Request) -> Option<&Consistency>;
 
+    /// The time that the request sets itself, in milliseconds from its first byte.
+    fn timeout_ms(_: &Self::Request) -> Option<u32> {
+        None
+    }
+
+    /// Bytes of memory that the decoded request holds, where these can be more than its bytes on the wire.
+    fn held_bytes(_: &Self::Request) -> usize {
+        0
+    }
+
     /// Whether a request is small enough to be parsed, and answered where the answer is cached, on the I/O thread.
     fn is_small(_: &Self::Request) -> bool {
         false
+    }
+
+    /// Whether the slot of small requests may serve a request.
+    fn size(request: &Self::Request) -> Size {
+        if Self::is_small(request) { Size::Small } else { Size::Large }
     }
 
     /// Checks every field. Nothing here depends on a snapshot.
@@ -49,8 +69,13 @@ pub(crate) trait Call: 'static {
         None
     }
 
-    /// The answer from the newest snapshot. Called again after a publication where it fails as unsettled.
-    fn answer(engine: &Engine, staleness: &Staleness, parsed: &mut Self::Parsed) -> Result<Self::Response, Error>;
+    /// The answer from the newest snapshot, by the deadline. Called again after a publication where it fails as unsettled.
+    fn answer(
+        engine: &Engine,
+        staleness: &Staleness,
+        deadline: Deadline,
+        parsed: &mut Self::Parsed,
+    ) -> Result<Self::Response, Error>;
 }
 
 /// How far a request has come.
@@ -76,33 +101,40 @@ enum Outcome<C: Call, E> {
 ///
 /// # Errors
 ///
-/// [`Error::NotReady`], [`Error::Stale`], [`Error::NotSeen`], [`Error::Overloaded`], and those of the call and of `encode`.
+/// [`Error::NotReady`], [`Error::Stale`], [`Error::NotSeen`], [`Error::Overloaded`], [`Error::DeadlineExceeded`], and those of
+/// the call and of `encode`.
 pub(crate) async fn run<C: Call, E: Send + 'static>(
     service: &Service,
+    mut scope: RequestScope,
     mut stage: Stage<C>,
     encode: fn(C::Response) -> Result<E, Error>,
 ) -> Result<E, Error> {
     service.check()?;
+    let _work = scope.peer.work();
     if let Stage::Encoded(body, decode) = &stage
         && body.len() <= limits::DECODE_BYTES
     {
         stage = Stage::Decoded(decode(body)?);
     }
-    let mut settles_until = None;
+    let (mut size, mut settles_until) = (Size::Large, None);
     loop {
         if let Stage::Decoded(request) = stage {
-            match outside_slot(service, request, encode).await? {
+            size = C::size(&request);
+            match outside_slot(service, &mut scope, request, encode).await? {
                 ControlFlow::Break(response) => return Ok(response),
                 ControlFlow::Continue(next) => stage = next,
             }
         }
+        scope.pend()?;
         let staleness = service.staleness().clone();
-        stage = match service.evaluate(move |engine| stage.in_slot(engine, &staleness, encode)).await? {
+        let deadline = scope.deadline;
+        let work = move |engine: &Engine| stage.in_slot(engine, &staleness, deadline, encode);
+        stage = match service.evaluate(&scope, size, work).await? {
             Outcome::Done(response) => return Ok(response),
             Outcome::Behind(request) => Stage::Decoded(request),
             Outcome::Unsettled(parsed, seen, error) => {
                 let until = *settles_until.get_or_insert_with(|| Instant::now() + limits::UNSETTLED_WAIT);
-                if !next_publication(service.reader(), seen, until).await {
+                if !next_publication(service.reader(), seen, until.min(scope.deadline.at())).await {
                     return Err(error);
                 }
                 Stage::Parsed(parsed)
@@ -114,11 +146,23 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
 /// Waits for the minimum versions; breaks with the cached answer of a small request, continues with what a slot has to do.
 async fn outside_slot<C: Call, E>(
     service: &Service,
+    scope: &mut RequestScope,
     request: C::Request,
     encode: fn(C::Response) -> Result<E, Error>,
 ) -> Result<ControlFlow<E, Stage<C>>, Error> {
-    if let Some(minimum) = MinimumVersions::parse(C::consistency(&request))? {
-        minimum.wait(service.reader()).await?;
+    if let Some(milliseconds) = C::timeout_ms(&request) {
+        scope.deadline = scope.deadline.shortened(Duration::from_millis(milliseconds.into()));
+    }
+    scope.deadline.check()?;
+    if let Err(error) = scope.hold(C::held_bytes(&request)) {
+        // More than any request may have is said so.
+        return Err(C::parse(request).err().unwrap_or(error));
+    }
+    let minimum = MinimumVersions::parse(C::consistency(&request))?;
+    if let Some(minimum) = minimum.filter(|minimum| !minimum.are_met(&service.reader().snapshot())) {
+        scope.wait()?;
+        scope.deadline = minimum.wait(service.version_waiters(), service.reader(), scope.deadline).await?;
+        scope.pend()?;
     }
     if !C::is_small(&request) {
         return Ok(ControlFlow::Continue(Stage::Decoded(request)));
@@ -136,6 +180,7 @@ impl<C: Call> Stage<C> {
         self,
         engine: &Engine,
         staleness: &Staleness,
+        deadline: Deadline,
         encode: fn(C::Response) -> Result<E, Error>,
     ) -> Result<Outcome<C, E>, Error> {
         let mut parsed = match self {
@@ -152,7 +197,7 @@ impl<C: Call> Stage<C> {
         };
         // Taken before the answer: a publication meanwhile ends the wait for the next one at once.
         let seen = engine.snapshot().generation();
-        match C::answer(engine, staleness, &mut parsed) {
+        match C::answer(engine, staleness, deadline, &mut parsed) {
             Ok(response) => encode(response).map(Outcome::Done),
             Err(error) if error.is_unsettled() => Ok(Outcome::Unsettled(parsed, seen, error)),
             Err(error) => Err(error),

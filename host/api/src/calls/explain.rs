@@ -5,8 +5,9 @@
 use nodesift_proto::v1::{Consistency, ExplainRequest, Version};
 
 use super::driver::Call;
-use super::request::{Fields, Selection};
+use super::request::{self, Fields, Selection};
 use super::{overlay, response};
+use crate::admission::deadline::Deadline;
 use crate::admission::staleness::Staleness;
 use crate::{Age, Error};
 use nodesift_engine::{Answer, Depth, Engine, OverlaySpec};
@@ -48,6 +49,14 @@ impl Call for Explain {
         request.consistency.as_ref()
     }
 
+    fn timeout_ms(request: &ExplainRequest) -> Option<u32> {
+        request.timeout_ms
+    }
+
+    fn held_bytes(request: &ExplainRequest) -> usize {
+        request::held_bytes(&request.pods, request.nodes.as_ref(), request.overlay.as_ref())
+    }
+
     fn parse(request: ExplainRequest) -> Result<Parsed, Error> {
         let ExplainRequest { pods, pending, phase, nodes, overlay, .. } = request;
         Ok(Parsed {
@@ -56,8 +65,14 @@ impl Call for Explain {
         })
     }
 
-    fn answer(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Result<Explanation, Error> {
+    fn answer(
+        engine: &Engine,
+        staleness: &Staleness,
+        deadline: Deadline,
+        parsed: &mut Parsed,
+    ) -> Result<Explanation, Error> {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, false)?;
+        parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
         Ok(Explanation { answer: engine.answer_on(&snapshot, query)?, age: staleness.age() })
     }

@@ -8,6 +8,8 @@ use super::driver::Call;
 use super::node_index::node_index;
 use super::request::{self, Fields, Selection};
 use super::{overlay, response};
+use crate::admission::deadline::Deadline;
+use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
 use crate::{Age, Error, limits};
 use nodesift_engine::{Answer, Depth, Engine, OverlaySpec};
@@ -58,6 +60,14 @@ impl Call for Filter {
         request.consistency.as_ref()
     }
 
+    fn timeout_ms(request: &FilterRequest) -> Option<u32> {
+        request.timeout_ms
+    }
+
+    fn held_bytes(request: &FilterRequest) -> usize {
+        request::held_bytes(&request.pods, request.nodes.as_ref(), request.overlay.as_ref())
+    }
+
     /// Whole pods have to be decoded and compiled; names of nodes in a request are many; an overlay is a snapshot of its own.
     fn is_small(request: &FilterRequest) -> bool {
         request.overlay.is_none()
@@ -66,6 +76,11 @@ impl Call for Filter {
             && !request.pending
             && request.pods.len() <= limits::CACHED_PODS
             && request.pods.iter().all(|pod| matches!(pod.pod, Some(pod::Pod::Uid(_) | pod::Pod::Name(_))))
+    }
+
+    fn size(request: &FilterRequest) -> Size {
+        let is_small = !request.pending && request.overlay.is_none() && request.pods.len() <= limits::CACHED_PODS;
+        if is_small { Size::Small } else { Size::Large }
     }
 
     fn parse(request: FilterRequest) -> Result<Parsed, Error> {
@@ -89,8 +104,14 @@ impl Call for Filter {
         Some(Filtered { answer, age: staleness.age(), detail: parsed.detail, bitmaps: parsed.bitmaps })
     }
 
-    fn answer(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Result<Filtered, Error> {
+    fn answer(
+        engine: &Engine,
+        staleness: &Staleness,
+        deadline: Deadline,
+        parsed: &mut Parsed,
+    ) -> Result<Filtered, Error> {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, parsed.bitmaps.is_some())?;
+        parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
         let answer = engine.answer_on(&snapshot, query)?;
         Ok(Filtered { answer, age: staleness.age(), detail: parsed.detail, bitmaps: parsed.bitmaps })

@@ -8,6 +8,7 @@ use nodesift_proto::Object;
 use nodesift_proto::v1::{self, pod};
 use serde::de::DeserializeOwned;
 
+use crate::admission::deadline::Deadline;
 use crate::error::at_most;
 use crate::{Error, limits};
 use nodesift_cache::Snapshot;
@@ -72,6 +73,11 @@ impl Selection {
         Ok(Self { query: Query { pods, nodes, phase, depth, deadline: None }, pending })
     }
 
+    /// Ends the evaluation at the deadline.
+    pub(super) fn until(&mut self, deadline: Deadline) {
+        self.query.deadline = Some(deadline.for_engine());
+    }
+
     /// The engine's query for an answer on a snapshot. Lists the pending pods where these are selected.
     ///
     /// # Errors
@@ -91,6 +97,16 @@ impl Selection {
         at_most("pairs of pod and node", pods.saturating_mul(rows), limits::REQUEST_PAIRS)?;
         Ok(&self.query)
     }
+}
+
+/// Bytes of memory that the lists of a decoded request take; whole objects in them are not counted, they take about what they
+/// took on the wire.
+pub(super) fn held_bytes(pods: &[v1::Pod], nodes: Option<&v1::NodeSubset>, overlay: Option<&v1::Overlay>) -> usize {
+    let names = nodes.map_or(0, |nodes| nodes.names.len());
+    let overlay =
+        overlay.map_or(0, |overlay| overlay.removed_pods.len() + 2 * overlay.added_pods.len() + overlay.nodes.len());
+    let items = pods.len().saturating_add(names).saturating_add(overlay);
+    items.saturating_mul(limits::NAME_BYTES)
 }
 
 /// The detail of a `Filter` response; unspecified means failures with counts.

@@ -10,6 +10,7 @@ use nodesift_proto::v1::{
 
 use super::driver::Call;
 use super::response;
+use crate::admission::deadline::Deadline;
 use crate::admission::staleness::Staleness;
 use crate::error::at_most;
 use crate::{Age, Error, limits};
@@ -35,6 +36,10 @@ impl Call for Predicates {
         request.consistency.as_ref()
     }
 
+    fn is_small(_: &PredicatesRequest) -> bool {
+        true
+    }
+
     fn parse(request: PredicatesRequest) -> Result<PredicatesRequest, Error> {
         Ok(request)
     }
@@ -42,15 +47,17 @@ impl Call for Predicates {
     fn answer(
         engine: &Engine,
         staleness: &Staleness,
+        deadline: Deadline,
         request: &mut PredicatesRequest,
     ) -> Result<PredicatesResponse, Error> {
         let (key, phase) = (&request.allocation_key, phase(request.allocate));
-        let answer = match evaluate(engine, key, Nodes::Named(vec![request.node_id.clone()]), phase) {
+        let answer = match evaluate(engine, key, Nodes::Named(vec![request.node_id.clone()]), phase, deadline) {
             Ok(answer) => answer,
             Err(error) => {
                 let mut text = missing(error)?;
                 // Where both are missing the shim names the pod.
-                if text == NO_NODE && evaluate(engine, key, Nodes::Named(Vec::new()), phase).is_err() {
+                let of_the_pod = || evaluate(engine, key, Nodes::Named(Vec::new()), phase, deadline);
+                if text == NO_NODE && matches!(of_the_pod(), Err(engine::Error::UnknownPod { .. })) {
                     text = NO_POD;
                 }
                 return Ok(PredicatesResponse { error: text.to_owned(), ..PredicatesResponse::default() });
@@ -133,16 +140,17 @@ impl Call for PreFilterPredicates {
         if snapshot.node_count() > limits::CACHED_NAMES {
             return None;
         }
-        let query = query(&request.allocation_key, Nodes::All, phase(request.allocate));
+        let query = query(&request.allocation_key, Nodes::All, phase(request.allocate), None);
         Some(PreFiltered::Evaluated(engine.answer_cached(&snapshot, &query)?, staleness.age()))
     }
 
     fn answer(
         engine: &Engine,
         staleness: &Staleness,
+        deadline: Deadline,
         request: &mut PreFilterPredicatesRequest,
     ) -> Result<PreFiltered, Error> {
-        match evaluate(engine, &request.allocation_key, Nodes::All, phase(request.allocate)) {
+        match evaluate(engine, &request.allocation_key, Nodes::All, phase(request.allocate), deadline) {
             Ok(answer) => Ok(PreFiltered::Evaluated(answer, staleness.age())),
             Err(error) => Ok(PreFiltered::Missing(missing(error)?)),
         }
@@ -161,6 +169,10 @@ impl Call for PreemptionPredicates {
         request.consistency.as_ref()
     }
 
+    fn held_bytes(request: &PreemptionPredicatesRequest) -> usize {
+        request.preempt_allocation_keys.len().saturating_mul(limits::NAME_BYTES)
+    }
+
     fn parse(request: PreemptionPredicatesRequest) -> Result<Preemption, Error> {
         // The shim does not check, and panics.
         let start = usize::try_from(request.start_index).map_err(|_| Error::invalid("start_index", "is negative"))?;
@@ -173,8 +185,10 @@ impl Call for PreemptionPredicates {
     fn answer(
         engine: &Engine,
         staleness: &Staleness,
+        deadline: Deadline,
         query: &mut Preemption,
     ) -> Result<PreemptionPredicatesResponse, Error> {
+        query.deadline = Some(deadline.for_engine());
         let nowhere = PreemptionPredicatesResponse { index: -1, ..PreemptionPredicatesResponse::default() };
         let answer = match engine.preempt(query) {
             Ok(answer) => answer,
@@ -204,12 +218,19 @@ fn phase(allocate: bool) -> Phase {
     if allocate { Phase::Allocate } else { Phase::Reserve }
 }
 
-fn query(key: &str, nodes: Nodes, phase: Phase) -> Query {
-    Query { pods: vec![PodRef::Uid(key.to_owned())], nodes, phase, depth: Depth::FirstFailure, deadline: None }
+fn query(key: &str, nodes: Nodes, phase: Phase, deadline: Option<Deadline>) -> Query {
+    let deadline = deadline.map(Deadline::for_engine);
+    Query { pods: vec![PodRef::Uid(key.to_owned())], nodes, phase, depth: Depth::FirstFailure, deadline }
 }
 
-fn evaluate(engine: &Engine, key: &str, nodes: Nodes, phase: Phase) -> Result<Answer, engine::Error> {
-    engine.answer(&query(key, nodes, phase))
+fn evaluate(
+    engine: &Engine,
+    key: &str,
+    nodes: Nodes,
+    phase: Phase,
+    deadline: Deadline,
+) -> Result<Answer, engine::Error> {
+    engine.answer(&query(key, nodes, phase, Some(deadline)))
 }
 
 /// The text for a pod that does not fit the one node it was evaluated on.

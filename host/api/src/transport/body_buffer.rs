@@ -43,7 +43,7 @@ enum BodyBuffer {
     One(Bytes),
     /// Several frames of a small body.
     Small(Vec<u8>),
-    /// Several frames of a body larger than [`limits::BODY_BYTES_FREE`].
+    /// Several frames of a body larger than [`limits::SMALL_BYTES`].
     Large(Pages),
 }
 
@@ -64,7 +64,7 @@ impl BodyBuffer {
             Self::Empty => Self::One(frame),
             Self::Large(pages) => Self::Large(pages.with(&frame)?),
             // A declared length is mapped at once, an undeclared one when the body has become large.
-            small if filled.saturating_add(least) > limits::BODY_BYTES_FREE => {
+            small if filled.saturating_add(least) > limits::SMALL_BYTES => {
                 let pages = Pages::new(filled.saturating_add(most))?;
                 Self::Large(pages.with(small.as_ref())?.with(&frame)?)
             }
@@ -161,7 +161,7 @@ mod tests {
                 let rest = if is_declared { hint(left, left) } else { hint(0, left + random.u64(..1 << 20)) };
                 buffer.push(Bytes::copy_from_slice(frame), &rest).unwrap();
             }
-            let is_large = whole.len() > limits::BODY_BYTES_FREE && frames.len() > 1;
+            let is_large = whole.len() > limits::SMALL_BYTES && frames.len() > 1;
             assert_eq!(matches!(buffer, BodyBuffer::Large(_)), is_large);
             assert_eq!(Bytes::from(buffer), whole);
         }
@@ -170,10 +170,10 @@ mod tests {
     #[test]
     fn a_body_longer_than_its_size_hint_is_refused() {
         let mut buffer = BodyBuffer::default();
-        let frame = Bytes::from(vec![0; limits::BODY_BYTES_FREE]);
+        let frame = Bytes::from(vec![0; limits::SMALL_BYTES]);
         buffer.push(frame.clone(), &hint(0, 1)).unwrap();
         buffer.push(frame.clone(), &hint(0, 1)).unwrap();
         let refused = buffer.push(frame, &SizeHint::new());
-        assert!(matches!(refused, Err(Error::BodyTooLarge { limit }) if limit == 2 * limits::BODY_BYTES_FREE + 1));
+        assert!(matches!(refused, Err(Error::BodyTooLarge { limit }) if limit == 2 * limits::SMALL_BYTES + 1));
     }
 }

@@ -64,8 +64,13 @@ impl Budget {
 
     /// Takes room of `bytes`; none where there is not as much.
     pub(crate) fn try_take(&self, bytes: usize, taker: Taker) -> Option<Room> {
-        let mut room = Room { budget: self.clone(), bytes: 0 };
+        let mut room = self.empty();
         room.try_grow(bytes, taker).then_some(room)
+    }
+
+    /// Room of no bytes, to grow.
+    pub(crate) fn empty(&self) -> Room {
+        Room { budget: self.clone(), bytes: 0 }
     }
 
     /// Counts a taker that is refused for lack of room.
@@ -78,12 +83,16 @@ impl Budget {
         self.0.held.load(Ordering::Relaxed)
     }
 
+    /// The most bytes that all takers of a kind can have together.
+    pub(crate) fn most(&self, taker: Taker) -> usize {
+        match taker {
+            Taker::Small => self.0.limit,
+            Taker::Large => self.0.limit.saturating_sub(self.0.reserve),
+        }
+    }
+
     fn add(&self, bytes: usize, taker: Taker) -> bool {
-        let Shared { limit, reserve, held, metrics } = &*self.0;
-        let most = match taker {
-            Taker::Small => *limit,
-            Taker::Large => limit.saturating_sub(*reserve),
-        };
+        let (Shared { held, metrics, .. }, most) = (&*self.0, self.most(taker));
         let sum = |held: usize| held.checked_add(bytes).filter(|sum| *sum <= most);
         // Only the sum matters: no other memory is published with it.
         let added = held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum).is_ok();
@@ -122,6 +131,11 @@ impl Room {
         let Some(room) = other.try_take(self.bytes, taker) else { return false };
         *self = room;
         true
+    }
+
+    /// Whether it is room of this budget.
+    pub(crate) fn is_of(&self, budget: &Budget) -> bool {
+        Arc::ptr_eq(&self.budget.0, &budget.0)
     }
 
     /// Bytes held.

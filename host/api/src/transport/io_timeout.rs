@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use super::places::Activity;
 use crate::limits;
 
 /// The first bytes of every HTTP/2 connection (RFC 9113, 3.4).
@@ -22,6 +23,8 @@ const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 #[derive(Debug)]
 pub(super) struct TimeoutIo<I> {
     io: I,
+    /// Told of everything that arrives.
+    peer: Activity,
     opening: Opening,
     write_stall: Duration,
     /// Runs while a write waits.
@@ -39,13 +42,13 @@ enum Opening {
 
 impl<I> TimeoutIo<I> {
     /// Limits the waits of an accepted connection to [`limits::HEAD_TIME`] and [`limits::WRITE_STALL`].
-    pub(super) fn new(io: I) -> Self {
-        Self::with(io, limits::HEAD_TIME, limits::WRITE_STALL)
+    pub(super) fn new(io: I, peer: Activity) -> Self {
+        Self { peer, ..Self::with(io, limits::HEAD_TIME, limits::WRITE_STALL) }
     }
 
     fn with(io: I, opening: Duration, write_stall: Duration) -> Self {
         let opening = Opening::Awaited { seen: 0, timer: Box::pin(sleep(opening)) };
-        Self { io, opening, write_stall, stall_timer: None }
+        Self { io, peer: Activity::default(), opening, write_stall, stall_timer: None }
     }
 
     /// Passes on the outcome of a write; starts the timer when it waits and stops it when it proceeds.
@@ -84,6 +87,9 @@ impl<I: AsyncRead + Unpin> AsyncRead for TimeoutIo<I> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let outcome = Pin::new(&mut self.io).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.peer.arrived();
+        }
         match &mut self.opening {
             Opening::Over => outcome,
             opening @ Opening::Awaited { .. } if outcome.is_ready() => {

@@ -6,21 +6,28 @@
 //! tls          certificates from disk, reloaded when their files change
 //! server       accepts, serves HTTP/1.1 and HTTP/2, drains
 //!   io_timeout   timeouts of reads and writes that hyper does not have
+//! places       the connections of a listener, and what their peers do: idle ones leave when others come
 //! budget       memory that clients make the process hold: limits, and room taken and given back
+//!   arrivals     room for bytes that arrive: silent senders give way
+//!   intake       the budgets of each class of listeners for requests
 //!   unsent       responses that clients have not read, bounded in bytes and time
-//! body         limits of one request body in bytes and time, and the memory budget of all bodies
+//! body         limits of one request body in bytes and time
+//! messages     the same for each message of a stream
 //! body_buffer  a body read whole
 //! ```
 //!
 //! Start with [`server`].
 
+pub(crate) mod arrivals;
 mod authority;
 pub(crate) mod body;
 pub(crate) mod body_buffer;
-#[allow(dead_code, reason = "its users follow")]
 pub(crate) mod budget;
+pub(crate) mod intake;
 mod io_timeout;
 pub mod listen;
+pub(crate) mod messages;
+pub(crate) mod places;
 pub mod server;
 pub mod tls;
 pub(crate) mod unsent;

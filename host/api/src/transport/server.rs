@@ -3,22 +3,21 @@
 //! Start at [`Server`].
 
 use std::pin::pin;
-use std::sync::Arc;
 
 use axum::Router;
-use axum::http::Request;
+use axum::http::{Request, Version};
 use axum::serve::Listener;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use super::budget::BudgetMetrics;
+use super::budget::{BudgetMetrics, ListenerClass};
 use super::io_timeout::TimeoutIo;
+use super::places::{Activity, Peer, Place, Places};
 use super::tls::Tls;
 use super::unsent::{Unsent, UnsentBudget};
 use crate::{Readiness, limits};
@@ -29,8 +28,8 @@ pub struct Server {
     router: Router,
     readiness: Readiness,
     stop: CancellationToken,
-    /// One per listener, with a permit for each connection.
-    connections: Vec<Arc<Semaphore>>,
+    /// One per listener.
+    connections: Vec<Places>,
 }
 
 /// How a drain ended.
@@ -48,15 +47,16 @@ impl Server {
         Self { router, readiness, stop: CancellationToken::new(), connections: Vec::new() }
     }
 
-    /// Starts to serve a listener, under TLS where given. Needs a tokio runtime.
-    pub fn listen<L: Listener>(&mut self, listener: L, tls: Option<Tls>) {
-        let connections = Arc::new(Semaphore::new(limits::CONNECTIONS));
-        self.connections.push(Arc::clone(&connections));
+    /// Starts to serve a listener of a class, under TLS where given. Needs a tokio runtime.
+    pub fn listen<L: Listener>(&mut self, listener: L, class: ListenerClass, tls: Option<Tls>) {
+        let connections = Places::new(limits::CONNECTIONS, limits::DISMISSALS);
+        self.connections.push(connections.clone());
         if let Some(tls) = tls.clone() {
             tokio::spawn(tls.follow(self.stop.clone()));
         }
         let unsent = UnsentBudget::new(BudgetMetrics::default());
-        tokio::spawn(accept(listener, tls, self.router.clone(), connections, unsent, self.stop.clone()));
+        let (router, stop) = (self.router.clone(), self.stop.clone());
+        tokio::spawn(accept(listener, class, tls, router, connections, unsent, stop));
     }
 
     /// Ends readiness, stops accepting, and waits for running requests, for [`limits::DRAIN_GRACE`] at most.
@@ -67,8 +67,7 @@ impl Server {
         let end = Instant::now() + limits::DRAIN_GRACE;
         let mut drained = Drained::Whole;
         for connections in &self.connections {
-            // All permits are free once every connection has ended.
-            if timeout_at(end, connections.acquire_many(ALL)).await.is_err() {
+            if timeout_at(end, connections.all_free(limits::CONNECTIONS)).await.is_err() {
                 drained = Drained::CutShort;
             }
         }
@@ -76,69 +75,82 @@ impl Server {
     }
 }
 
-/// The permits of one listener.
-#[allow(clippy::cast_possible_truncation)] // A constant far below 2^32.
-const ALL: u32 = limits::CONNECTIONS as u32;
-
-/// Accepts until stopped. At the limit of connections, further ones wait in the kernel's backlog.
+/// Accepts until stopped. At the limit of connections, one that comes takes the place of the one that is idle longest; where
+/// none is idle, it waits, and further ones in the kernel's backlog.
 async fn accept<L: Listener>(
     mut listener: L,
+    class: ListenerClass,
     tls: Option<Tls>,
     router: Router,
-    connections: Arc<Semaphore>,
+    connections: Places,
     unsent: UnsentBudget,
     stop: CancellationToken,
 ) {
     let protocols = protocols();
     loop {
         let next = async {
-            let permit = Arc::clone(&connections).acquire_owned().await.ok()?;
             // axum's listeners wait and retry when file descriptors run out.
-            Some((permit, listener.accept().await.0))
+            let (io, _) = listener.accept().await;
+            (io, connections.enter(Activity::default()).await)
         };
-        let Some(Some((permit, io))) = stop.run_until_cancelled(next).await else { return };
+        let Some((io, place)) = stop.run_until_cancelled(next).await else { return };
         let (router, protocols, stop) = (router.clone(), protocols.clone(), stop.clone());
         let unsent = Unsent::new(unsent.clone());
         match tls.clone() {
-            None => drop(tokio::spawn(serve(io, router, protocols, permit, unsent, stop))),
+            None => drop(tokio::spawn(serve(io, class, router, protocols, place, unsent, stop))),
             // A slow handshake must not hold up the next accept.
             Some(tls) => drop(tokio::spawn(async move {
-                match tls.accept(io).await {
-                    Ok(io) => serve(io, router, protocols, permit, unsent, stop).await,
-                    Err(error) => tracing::debug!(%error, "TLS handshake failed"),
+                let dismissed = place.dismissed();
+                tokio::select! {
+                    handshake = tls.accept(io) => match handshake {
+                        Ok(io) => serve(io, class, router, protocols, place, unsent, stop).await,
+                        Err(error) => tracing::debug!(%error, "TLS handshake failed"),
+                    },
+                    () = dismissed => tracing::debug!("connection closed: another needs its place"),
                 }
             })),
         }
     }
 }
 
-/// Serves one connection to its end. On a stop, HTTP/1 finishes its request and HTTP/2 sends GOAWAY and finishes its streams.
+/// Serves one connection to its end. On a stop, HTTP/1 finishes its request and HTTP/2 sends GOAWAY and finishes its streams;
+/// where the connection is idle or old, or another needs its place, they have a limited time for that.
 async fn serve<I>(
     io: I,
+    class: ListenerClass,
     router: Router,
     protocols: auto::Builder<TokioExecutor>,
-    permit: OwnedSemaphorePermit,
+    place: Place,
     unsent: Unsent,
     stop: CancellationToken,
 ) where
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
-    let io = TokioIo::new(TimeoutIo::new(io));
+    let activity = place.activity().clone();
+    let io = TokioIo::new(TimeoutIo::new(io, activity.clone()));
     let service = router.map_request({
-        let unsent = unsent.clone();
+        let (unsent, activity) = (unsent.clone(), activity.clone());
         move |mut request: Request<Incoming>| {
+            activity.touch();
+            let began = if request.version() == Version::HTTP_2 { None } else { activity.take_head() };
+            request.extensions_mut().insert(Peer { class, activity: activity.clone(), began });
             request.extensions_mut().insert(unsent.clone());
             request
         }
     });
     let mut connection = pin!(protocols.serve_connection(io, TowerToHyperService::new(service)));
     let ended = async {
-        match stop.run_until_cancelled(connection.as_mut()).await {
-            Some(outcome) => outcome,
-            None => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
+        let grace = tokio::select! {
+            outcome = connection.as_mut() => return outcome,
+            () = stop.cancelled() => None,
+            () = place.dismissed() => Some(limits::DISMISSAL_GRACE),
+            () = expiry(&activity) => Some(limits::CONNECTION_GRACE),
+        };
+        activity.close();
+        connection.as_mut().graceful_shutdown();
+        match grace {
+            None => connection.await,
+            Some(grace) => timeout(grace, connection).await.unwrap_or(Ok(())),
         }
     };
     // Failures of clients are no failures of the sidecar, so they are logged at debug level.
@@ -148,7 +160,18 @@ async fn serve<I>(
         },
         () = unsent.overdue() => tracing::debug!("connection closed: the peer does not read its responses"),
     }
-    drop(permit);
+    drop(place);
+}
+
+/// Ends once a connection is idle for too long, or too old.
+async fn expiry(activity: &Activity) {
+    loop {
+        sleep(limits::CONNECTION_TICK).await;
+        let is_idle = || activity.idle().is_some_and(|idle| idle >= limits::CONNECTION_IDLE);
+        if activity.age() >= limits::CONNECTION_AGE || (!activity.has_endless() && is_idle()) {
+            return;
+        }
+    }
 }
 
 /// HTTP/1.1 and HTTP/2 within the limits.

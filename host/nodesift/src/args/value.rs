@@ -130,6 +130,7 @@ mod tests {
     #[test]
     fn a_time_has_a_unit_and_is_not_zero() {
         assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("2s"), Ok(nodesift_api::limits::REQUEST_TIME));
         assert_eq!(time("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(time("5m"), Ok(nodesift_api::limits::STALE_AFTER));
         assert_eq!(assume_ttl("1h"), Ok(nodesift_api::limits::ASSUME_TTL_MAX));

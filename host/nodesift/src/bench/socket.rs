@@ -23,7 +23,7 @@ use crate::measure::Testbed;
 use nodesift_api::BodyLimit;
 use nodesift_api::exposition::Exposition;
 use nodesift_api::server::Server;
-use nodesift_api::{Readiness, Service, Settings, listen, router};
+use nodesift_api::{ListenerClass, Readiness, Service, Settings, listen, router};
 use nodesift_engine::Engine;
 
 /// Serves the testbed's cluster and runs a client that sends requests about its pods.
@@ -44,8 +44,8 @@ pub(super) fn measure(engine: Arc<Engine>, testbed: &Testbed, quick: bool) -> an
         router::router(service, BodyLimit(nodesift_api::limits::BODY_BYTES), Exposition::new(Registry::default()));
     let mut server = Server::new(router, readiness);
     let serving = runtime.enter();
-    server.listen(listener, None);
-    server.listen(listener_tcp, None);
+    server.listen(listener, ListenerClass::Unix, None);
+    server.listen(listener_tcp, ListenerClass::Tcp, None);
     drop(serving);
     // Replicas of the templates alternate, as in a scheduling queue.
     let count = testbed.templates().iter().map(|template| template.uids().len()).max().unwrap_or(0);

@@ -74,7 +74,7 @@ impl Call for Scripted {
         Ok(request)
     }
 
-    fn answer(_: &Engine, _: &Staleness, request: &mut Self) -> Result<usize, Error> {
+    fn answer(_: &Engine, _: &Staleness, _: Deadline, request: &mut Self) -> Result<usize, Error> {
         request.tries += 1;
         request.tried.notify_one();
         if request.tries <= request.unsettled {
@@ -98,7 +98,7 @@ async fn an_unsettled_request_waits_for_publications_without_a_slot() {
     let call = Scripted { unsettled: 2, tries: 0, tried: Arc::clone(&tried), consistency: None };
     let answer = tokio::spawn({
         let service = service.clone();
-        async move { run(&service, Stage::<Scripted>::Decoded(call), Ok).await }
+        async move { run(&service, RequestScope::detached(), Stage::<Scripted>::Decoded(call), Ok).await }
     });
     for node in ["a", "b"] {
         tried.notified().await;
@@ -114,7 +114,7 @@ async fn a_request_that_stays_unsettled_fails_after_a_bounded_time() {
     let (service, _writer) = service();
     let call = Scripted { unsettled: usize::MAX, tries: 0, tried: Arc::default(), consistency: None };
     let start = Instant::now();
-    let error = run(&service, Stage::<Scripted>::Decoded(call), Ok).await.unwrap_err();
+    let error = run(&service, RequestScope::detached(), Stage::<Scripted>::Decoded(call), Ok).await.unwrap_err();
     assert_eq!(error.status().0, tonic::Code::Aborted);
     let waited = start.elapsed();
     assert!(waited >= limits::UNSETTLED_WAIT && waited < 2 * limits::UNSETTLED_WAIT, "{waited:?}");
@@ -131,7 +131,7 @@ async fn minimum_versions_are_waited_for_without_a_slot_wherever_a_body_is_decod
         });
         let answer = tokio::spawn({
             let service = service.clone();
-            async move { run(&service, stage, Ok).await }
+            async move { run(&service, RequestScope::detached(), stage, Ok).await }
         });
         for number in 0..1_000 {
             slots_are_free(&service).await;
@@ -164,7 +164,8 @@ async fn json_and_grpc_give_the_same_cached_answer_without_an_evaluation() {
     let name = PodName { namespace: "default".into(), name: "web".into() };
     let pods = vec![Pod { pod: Some(pod::Pod::Name(name)) }];
     let request = FilterRequest { pods, bitmaps: Some(Bitmaps::default()), ..FilterRequest::default() };
-    let cached_over_grpc = run(&service, Stage::<Filter>::Decoded(request), Ok).await.unwrap();
+    let cached_over_grpc =
+        run(&service, RequestScope::detached(), Stage::<Filter>::Decoded(request), Ok).await.unwrap();
     assert_eq!(service.slots().mean_time(), one_evaluation, "no slot was used again");
 
     assert_eq!(cached_over_json, evaluated);

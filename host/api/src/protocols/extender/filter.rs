@@ -17,6 +17,9 @@ use serde_json::value::RawValue;
 
 use super::go_object::{Go, GoObject};
 use super::whole_pod;
+use crate::admission::deadline::Deadline;
+use crate::admission::scope::RequestScope;
+use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
 use crate::calls::driver::{self, Call, Stage};
 use crate::calls::request;
@@ -36,19 +39,23 @@ const UNKNOWN_NODE: &str = "predicates were not run because node was not found i
 /// POST /extender/filter.
 pub(crate) async fn filter(
     State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
     unsent: Option<Extension<Unsent>>,
     body: Body,
 ) -> Result<Response, Error> {
     let unsent = unsent.as_deref();
     let response = async {
         let body = body_buffer::read(body).await?;
+        scope.pend()?;
         unsent::until_read(unsent).await?;
-        driver::run(&service, Stage::<Filter>::Decoded(body), |reply| Ok(Encoded::new(reply))).await
+        driver::run(&service, scope, Stage::<Filter>::Decoded(body), |reply| Ok(Encoded::new(reply))).await
     };
     match response.await {
         Ok(reply) => reply.respond(unsent),
         // A body over the limit is refused by its HTTP status, as everywhere: it is not read.
-        Err(error @ (Error::BodyTooLarge { .. } | Error::BodyTooSlow | Error::BodyBroken { .. })) => Err(error),
+        Err(
+            error @ (Error::BodyTooLarge { .. } | Error::BodyTooSlow | Error::BodyGaveWay | Error::BodyBroken { .. }),
+        ) => Err(error),
         Err(error) => Encoded::new(failed(&error)?).respond(unsent),
     }
 }
@@ -65,12 +72,17 @@ impl Call for Filter {
         None
     }
 
+    /// It is about one pod.
+    fn size(_: &Bytes) -> Size {
+        Size::Small
+    }
+
     fn parse(body: Bytes) -> Result<Bytes, Error> {
         Ok(body)
     }
 
-    fn answer(engine: &Engine, _: &Staleness, body: &mut Bytes) -> Result<Document, Error> {
-        evaluate(engine, body)
+    fn answer(engine: &Engine, _: &Staleness, deadline: Deadline, body: &mut Bytes) -> Result<Document, Error> {
+        evaluate(engine, deadline, body)
     }
 }
 
@@ -116,7 +128,7 @@ struct Candidate<'a> {
 }
 
 /// Decodes the request, evaluates its nodes on one snapshot, and encodes which fit and why the others do not.
-fn evaluate(engine: &Engine, body: &[u8]) -> Result<Document, Error> {
+fn evaluate(engine: &Engine, deadline: Deadline, body: &[u8]) -> Result<Document, Error> {
     let Go(args) = codec::decode::<Go<Args<'_>>>(body)?;
     let pod = whole_pod(args.pod)?;
     let names = node_names(&args)?;
@@ -128,7 +140,7 @@ fn evaluate(engine: &Engine, body: &[u8]) -> Result<Document, Error> {
         nodes: Nodes::Named(known.iter().map(|candidate| candidate.name.to_owned()).collect()),
         phase: Phase::Allocate,
         depth: Depth::FirstFailure,
-        deadline: None,
+        deadline: Some(deadline.for_engine()),
     };
     let answer = engine.answer_on(&snapshot, &question)?;
     let pod = answer.pods.first().ok_or(Error::Internal)?;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::Response;
@@ -15,6 +16,8 @@ use serde_json::value::RawValue;
 
 use super::go_object::{Go, GoObject};
 use super::whole_pod;
+use crate::admission::deadline::Deadline;
+use crate::admission::scope::RequestScope;
 use crate::admission::staleness::Staleness;
 use crate::calls::driver::{self, Call, Stage};
 use crate::calls::request;
@@ -26,9 +29,13 @@ use nodesift_engine::{Candidate, Engine, PodRef, Preemption, PreemptionAnswer};
 
 /// POST /extender/preempt. The response has no field for errors, unlike that of `filter`: an error is an HTTP status, which
 /// kube-scheduler takes as a failure of the extender.
-pub(crate) async fn preempt(State(service): State<Service>, body: Body) -> Result<Response, Error> {
+pub(crate) async fn preempt(
+    State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
+    body: Body,
+) -> Result<Response, Error> {
     let body = body_buffer::read(body).await?;
-    Ok(codec::reply(driver::run(&service, Stage::<Preempt>::Decoded(body), Ok).await?))
+    Ok(codec::reply(driver::run(&service, scope, Stage::<Preempt>::Decoded(body), Ok).await?))
 }
 
 /// The call, from body to body.
@@ -64,7 +71,8 @@ impl Call for Preempt {
         })
     }
 
-    fn answer(engine: &Engine, _: &Staleness, parsed: &mut Parsed) -> Result<Vec<u8>, Error> {
+    fn answer(engine: &Engine, _: &Staleness, deadline: Deadline, parsed: &mut Parsed) -> Result<Vec<u8>, Error> {
+        parsed.query.deadline = Some(deadline.for_engine());
         let snapshot = engine.snapshot();
         parsed.query.candidates.retain(|candidate| snapshot.node_row(&candidate.node).is_some());
         encode(parsed, &engine.preempt_on(&snapshot, &parsed.query)?)

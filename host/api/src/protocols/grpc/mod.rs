@@ -12,16 +12,21 @@ mod frame;
 pub(crate) mod message;
 
 use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
-use futures_util::StreamExt as _;
+use futures_util::future::{Either, FutureExt as _, ready};
+use futures_util::{StreamExt as _, stream};
 use nodesift_proto::v1::{FilterStreamRequest, NodeIndexRequest};
 use prost::Message;
+use tokio::task::{JoinError, JoinHandle};
 use tonic::Status;
 
+use crate::admission::scope::{RequestScope, StreamScope};
 use crate::calls::driver::{self, Call, Stage};
 use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
@@ -57,18 +62,21 @@ pub(crate) fn routes(max_message_bytes: usize) -> Router<Service> {
         ))
         .merge(call(
             "Assume",
-            unary(max, |service, request| async move { message::message(&service.assume(request).await?) }),
+            unary(
+                max,
+                |service, scope, request| async move { message::message(&service.assume(&scope, request).await?) },
+            ),
         ))
         .merge(call(
             "Forget",
-            unary(max, |service, request| async move {
-                service.write(move |service| message::message(&service.forget_now(request)?)).await
+            unary(max, |service, scope, request| async move {
+                service.write(&scope, move |service| message::message(&service.forget_now(request)?)).await
             }),
         ))
         .route(
             FILTER_STREAM,
             post(move |State(service): State<Service>, request| async move {
-                filter_stream(service, max, request).unwrap_or_else(Status::into_http)
+                filter_stream(service, max, request).await.unwrap_or_else(Status::into_http)
             }),
         )
         .merge(call(
@@ -82,8 +90,8 @@ fn answered<C: Call<Request: Message + Default>>(
     max_message_bytes: usize,
     encode: fn(C::Response) -> Result<Vec<u8>, Error>,
 ) -> MethodRouter<Service> {
-    unary(max_message_bytes, move |service, request| async move {
-        driver::run(&service, Stage::<C>::Decoded(request), encode).await
+    unary(max_message_bytes, move |service, scope, request| async move {
+        driver::run(&service, scope, Stage::<C>::Decoded(request), encode).await
     })
 }
 
@@ -91,52 +99,117 @@ fn answered<C: Call<Request: Message + Default>>(
 fn unary<Q, W, F>(max_message_bytes: usize, work: W) -> MethodRouter<Service>
 where
     Q: Message + Default + 'static,
-    W: FnOnce(Service, Q) -> F + Clone + Send + Sync + 'static,
+    W: FnOnce(Service, RequestScope, Q) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Result<Vec<u8>, Error>> + Send,
 {
     post(async move |State(service): State<Service>, request: Request| -> Response {
         let answer = async {
-            let unsent = Unsent::of(&request);
+            let (unsent, scope) = (Unsent::of(&request), scope_of::<RequestScope>(&request)?);
             let request = frame::decode(request, max_message_bytes).await?;
+            scope.pend()?;
             unsent::until_read(unsent.as_ref()).await?;
-            Ok::<_, Status>(frame::reply(work(service, request).await?, unsent.as_ref())?)
+            Ok::<_, Status>(frame::reply(work(service, scope, request).await?, unsent.as_ref())?)
         };
         answer.await.unwrap_or_else(Status::into_http)
     })
 }
 
+/// What the middleware has put into a request.
+fn scope_of<S: Clone + Send + Sync + 'static>(request: &Request) -> Result<S, Error> {
+    request.extensions().get::<S>().cloned().ok_or(Error::Internal)
+}
+
 /// `FilterStream`: several requests are worked on at once, answers come in their order.
-fn filter_stream(service: Service, max: usize, request: Request) -> Result<Response, Status> {
-    let unsent = Unsent::of(&request);
+async fn filter_stream(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+    let (unsent, scope) = (Unsent::of(&request), scope_of::<StreamScope>(&request)?);
     let requests = frame::messages::<FilterStreamRequest>(request, max)?;
-    let permit = service.request_stream_permit()?;
-    let drained = service.readiness().drained();
-    let answers = requests.take_until(drained).map(move |request| {
-        let (service, unsent) = (service.clone(), unsent.clone());
+    let place = service.enter_request_stream(scope.class).await?;
+    let (drained, closing, dismissed) = (service.readiness().drained(), scope.peer.closing(), place.dismissed());
+    let ended = async move {
+        tokio::select! {
+            () = drained => {}
+            () = closing => {}
+            () = dismissed => {}
+        }
+    };
+    // The next message is read once the client has read most of the answers that it has.
+    let reading = unsent.clone();
+    let requests = stream::unfold(requests, move |mut requests| {
+        let reading = reading.clone();
         async move {
+            if let Some(reading) = &reading {
+                reading.until_read().await;
+            }
+            Some((requests.next().await?, requests))
+        }
+    });
+    let endless = scope.peer.endless();
+    let answers = requests.take_until(Box::pin(ended)).map(move |request| {
+        let (service, unsent, work) = (service.clone(), unsent.clone(), place.activity().work());
+        let scope = scope.next();
+        eager(async move {
+            let _work = work;
             let FilterStreamRequest { id, filter } = request.map_err(|status| frame::corrected(status, max))?;
             let stage = Stage::<Filter>::Decoded(filter.unwrap_or_default());
-            if let Some(unsent) = &unsent {
-                unsent.until_read().await;
-            }
-            let answer = driver::run(&service, stage, |response| message::filter(&response)).await;
+            let answer = match scope {
+                Ok(scope) => driver::run(&service, scope, stage, |response| message::filter(&response)).await,
+                Err(error) => Err(error),
+            };
             let message = message::filter_stream(id, answer);
             // One that finds no room is an error of its request, which is small.
             Ok(frame::held(message, unsent.as_ref())
                 .unwrap_or_else(|error| message::filter_stream(id, Err(error)).into()))
-        }
+        })
     });
     let answers = answers.buffered(limits::STREAM_REQUESTS).inspect(move |_| {
-        let _held_while_streaming = &permit;
+        let _held_while_streaming = &endless;
     });
     Ok(frame::replies(answers))
+}
+
+/// Work that begins at once and goes on by itself: a client that does not read the answers of its stream must not keep the
+/// requests that came with it.
+fn eager<T, F>(work: F) -> impl Future<Output = Result<T, Status>>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, Status>> + Send + 'static,
+{
+    let mut work = Box::pin(work);
+    match work.as_mut().now_or_never() {
+        Some(done) => Either::Left(ready(done)),
+        None => {
+            Either::Right(Spawned(tokio::spawn(work)).map(|done| done.unwrap_or_else(|_| Err(Error::Internal.into()))))
+        }
+    }
+}
+
+/// A task that ends when it is dropped.
+struct Spawned<T>(JoinHandle<T>);
+
+impl<T> Future for Spawned<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}
+
+impl<T> Drop for Spawned<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// `NodeIndex`: changes until the client leaves.
 async fn node_index(service: Service, max: usize, request: Request) -> Response {
     let changes = async {
+        let scope = scope_of::<RequestScope>(&request)?;
         let request: NodeIndexRequest = frame::decode(request, max).await?;
-        Ok::<_, Status>(node_index_stream::follow(&service, request)?)
+        let (closing, endless) = (Box::pin(scope.peer.closing()), scope.peer.endless());
+        let changes = node_index_stream::follow(&service, request)?.take_until(closing);
+        Ok::<_, Status>(changes.inspect(move |_| {
+            let _held_while_streaming = &endless;
+        }))
     };
     match changes.await {
         Ok(changes) => frame::replies(changes.map(|change| Ok(message::message(&change)?.into()))),

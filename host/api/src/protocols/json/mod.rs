@@ -13,6 +13,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::de::DeserializeOwned;
 
+use crate::admission::scope::RequestScope;
 use crate::calls::driver::{self, Call, Stage};
 use crate::protocols::document::Encoded;
 use crate::transport::body_buffer;
@@ -24,6 +25,7 @@ pub(crate) use media_type::JSON;
 /// POST /v1/<call>: any call that is answered from a snapshot.
 pub(crate) async fn call<C>(
     State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
     unsent: Option<Extension<Unsent>>,
     headers: HeaderMap,
     body: Body,
@@ -34,24 +36,35 @@ where
     media_type::check(&headers)?;
     let stage = Stage::<C>::Encoded(body_buffer::read(body).await?, |body| codec::decode(body));
     let unsent = unsent.as_deref();
+    scope.pend()?;
     unsent::until_read(unsent).await?;
-    driver::run(&service, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
+    driver::run(&service, scope, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
 }
 
 /// POST /v1/assume.
-pub(crate) async fn assume(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
-    let request = decoded(&service, &headers, body).await?;
-    Ok(codec::reply(codec::encode(&service.assume(request).await?)?))
+pub(crate) async fn assume(
+    State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    let request = decoded(&service, &scope, &headers, body).await?;
+    Ok(codec::reply(codec::encode(&service.assume(&scope, request).await?)?))
 }
 
 /// POST /v1/forget.
-pub(crate) async fn forget(State(service): State<Service>, headers: HeaderMap, body: Body) -> Result<Response, Error> {
-    let request = decoded(&service, &headers, body).await?;
-    Ok(codec::reply(codec::encode(&service.write(move |service| service.forget_now(request)).await?)?))
+pub(crate) async fn forget(
+    State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    let request = decoded(&service, &scope, &headers, body).await?;
+    Ok(codec::reply(codec::encode(&service.write(&scope, move |service| service.forget_now(request)).await?)?))
 }
 
 /// Decodes a request that changes the cache, off the I/O threads where it is long.
-async fn decoded<Q>(service: &Service, headers: &HeaderMap, body: Body) -> Result<Q, Error>
+async fn decoded<Q>(service: &Service, scope: &RequestScope, headers: &HeaderMap, body: Body) -> Result<Q, Error>
 where
     Q: DeserializeOwned + Send + 'static,
 {
@@ -60,5 +73,5 @@ where
     if body.len() <= limits::DECODE_BYTES {
         return codec::decode(&body);
     }
-    service.write(move |_| codec::decode(&body)).await
+    service.write(scope, move |_| codec::decode(&body)).await
 }

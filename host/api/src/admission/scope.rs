@@ -1,0 +1,108 @@
+//! What travels with a request: its deadline, its room, and what its peer does. The middleware makes it; an extension of
+//! the request, and an argument of the driver.
+//!
+//! Start at [`RequestScope`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::deadline::Deadline;
+use crate::error::at_most;
+use crate::transport::arrivals::{RequestRoom, taker};
+use crate::transport::budget::{ListenerClass, Taker};
+use crate::transport::intake::ClassBudgets;
+use crate::transport::messages::Messages;
+use crate::transport::places::Activity;
+use crate::{Error, limits};
+
+/// What travels with a request.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestScope {
+    pub(crate) deadline: Deadline,
+    pub(crate) room: RequestRoom,
+    pub(crate) budgets: Arc<ClassBudgets>,
+    pub(crate) peer: Activity,
+}
+
+impl RequestScope {
+    /// Moves the room of a whole request to the pending ones: it queues for a slot, or is worked on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overloaded`] where too much is pending.
+    pub(crate) fn pend(&self) -> Result<(), Error> {
+        self.room.move_to(&self.budgets.pending)
+    }
+
+    /// Makes the room as large as the decoded request.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooMuch`] where that is never possible, [`Error::Overloaded`] where it is not now.
+    pub(crate) fn hold(&self, bytes: usize) -> Result<(), Error> {
+        if bytes <= self.room.bytes() {
+            return Ok(());
+        }
+        at_most("bytes of decoded names and pods", bytes, self.budgets.pending.most(Taker::Large))?;
+        self.pend()?;
+        self.room.cover(bytes)
+    }
+
+    /// Moves the room to the requests that wait for a version. Each has so much there that their number is bounded too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overloaded`] where too many wait, or too much.
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        self.room.move_to(&self.budgets.waiting)?;
+        self.room.cover(limits::VERSION_WAITER_BYTES)
+    }
+
+    /// One that no listener has made.
+    #[cfg(test)]
+    pub(crate) fn detached() -> Self {
+        use crate::transport::intake::{Intake, IntakeMetrics};
+        let budgets = Intake::new(limits::BODY_BYTES, &IntakeMetrics::default()).of(ListenerClass::Unix).clone();
+        Self {
+            deadline: Deadline::after(Instant::now(), limits::REQUEST_TIME),
+            room: RequestRoom::default(),
+            budgets,
+            peer: Activity::default(),
+        }
+    }
+}
+
+/// What travels with a stream of requests.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamScope {
+    pub(crate) messages: Messages,
+    pub(crate) budgets: Arc<ClassBudgets>,
+    pub(crate) peer: Activity,
+    pub(crate) class: ListenerClass,
+    /// For each message.
+    pub(crate) time: Duration,
+}
+
+impl StreamScope {
+    /// What travels with the next message. Its room is among the pending ones from the beginning.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overloaded`] where too much is pending.
+    pub(crate) fn next(&self) -> Result<RequestScope, Error> {
+        let (began, bytes) = self.messages.next().unwrap_or_else(|| (Instant::now(), 0));
+        let bytes = bytes.saturating_add(limits::REQUEST_BYTES);
+        let Some(room) = self.budgets.pending.try_take(bytes, taker(bytes)) else {
+            self.budgets.pending.count_refusal();
+            return Err(Error::Overloaded);
+        };
+        Ok(RequestScope {
+            deadline: Deadline::after(began, self.time),
+            room: room.into(),
+            budgets: self.budgets.clone(),
+            peer: self.peer.clone(),
+        })
+    }
+}
