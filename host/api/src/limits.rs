@@ -194,10 +194,10 @@ pub const STALE_AFTER: Duration = Duration::from_secs(300);
 /// Concurrent calls that change the cache or take its lock; each holds a thread while it waits for the lock.
 pub const WRITES: usize = 16;
 
-/// Concurrent state dumps; each holds references to all pods, 24 MB for a million.
+/// Concurrent state dumps of one class of listeners; each holds references to all pods, 24 MB for a million.
 pub const STATE_DUMPS: usize = 4;
 
-/// Concurrent streams of events and of node index changes.
+/// Concurrent streams of events and of node index changes, of one class of listeners.
 pub const STREAMS: usize = 16;
 
 /// Concurrent `FilterStream` calls of one class of listeners. A core keeps one or two; each may hold one partial message and

@@ -54,7 +54,7 @@ impl Middleware {
             let deadline = Deadline::of(&parts.headers, began.unwrap_or_else(Instant::now), self.request_time)?;
             let room = arrival.room();
             let body = body::bound(body, self.body_bytes, deadline.at(), grpc, arrival, activity.clone());
-            parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity });
+            parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity, class });
             body
         };
         Ok(Request::from_parts(parts, body))

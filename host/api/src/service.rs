@@ -53,8 +53,8 @@ pub struct Service {
     metrics: Metrics,
     slots: Slots,
     writes: Arc<Semaphore>,
-    dumps: Arc<Semaphore>,
-    streams: Arc<Semaphore>,
+    dumps: PerClass,
+    streams: PerClass,
     unix_streams: Places,
     tcp_streams: Places,
     version_waiters: VersionWaiters,
@@ -75,8 +75,8 @@ impl Service {
             metrics: Metrics::default(),
             slots: Slots::per_core(),
             writes: permits(limits::WRITES),
-            dumps: permits(limits::STATE_DUMPS),
-            streams: permits(limits::STREAMS),
+            dumps: PerClass::new(limits::STATE_DUMPS),
+            streams: PerClass::new(limits::STREAMS),
             unix_streams: Places::new(limits::REQUEST_STREAMS, 1),
             tcp_streams: Places::new(limits::REQUEST_STREAMS, 1),
         }
@@ -121,14 +121,14 @@ impl Service {
         &self.slots
     }
 
-    /// One of the state dumps that may be open at once.
-    pub(crate) fn dump_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        permit(&self.dumps, "state dumps", limits::STATE_DUMPS)
+    /// One of the state dumps that may be open at once over a class of listeners.
+    pub(crate) fn dump_permit(&self, class: ListenerClass) -> Result<OwnedSemaphorePermit, Error> {
+        permit(self.dumps.of(class), "state dumps", limits::STATE_DUMPS)
     }
 
-    /// One of the streams of events or of the node index that may be open at once.
-    pub(crate) fn stream_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        permit(&self.streams, "streams", limits::STREAMS)
+    /// One of the streams of events or of the node index that may be open at once over a class of listeners.
+    pub(crate) fn stream_permit(&self, class: ListenerClass) -> Result<OwnedSemaphorePermit, Error> {
+        permit(self.streams.of(class), "streams", limits::STREAMS)
     }
 
     /// One of the streams of requests that may be open at once over a class of listeners. Where all are, the one that is idle
@@ -262,6 +262,26 @@ impl Service {
             work(&service)
         });
         work.await.unwrap_or_else(panicked)
+    }
+}
+
+/// Permits for each class of listeners: slow readers over TCP lock out no core on the Unix socket.
+#[derive(Debug, Clone)]
+struct PerClass {
+    unix: Arc<Semaphore>,
+    tcp: Arc<Semaphore>,
+}
+
+impl PerClass {
+    fn new(permits: usize) -> Self {
+        Self { unix: Arc::new(Semaphore::new(permits)), tcp: Arc::new(Semaphore::new(permits)) }
+    }
+
+    fn of(&self, class: ListenerClass) -> &Arc<Semaphore> {
+        match class {
+            ListenerClass::Unix => &self.unix,
+            ListenerClass::Tcp => &self.tcp,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use nodesift_api::limits::MESSAGE_BYTES;
+use nodesift_api::limits::{MESSAGE_BYTES, STREAMS};
 use nodesift_proto::v1;
 use nodesift_tests::process;
 use nodesift_tests::wire::Wire;
@@ -55,6 +55,26 @@ fn post(path: &str, body: &str) -> String {
         "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
+}
+
+#[test]
+fn readers_over_tcp_that_hold_every_stream_lock_out_none_on_the_unix_socket() {
+    let _alone = alone();
+    let arena = Arena::new(&[]);
+    let mut held = Vec::new();
+    // Open streams, of which nothing more than the head is read, until no more are given.
+    let refused = (0..=STREAMS).any(|_| {
+        let mut wire = arena.tcp_wire();
+        wire.send("GET /v1/events HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        let status = wire.head().unwrap().status;
+        held.push(wire);
+        status == 429
+    });
+    assert!(refused && held.len() == STREAMS + 1, "{} streams over TCP", held.len());
+    let mut core = arena.wire();
+    core.send("GET /v1/events HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    assert_eq!(core.head().unwrap().status, 200);
+    assert_eq!(arena.wire().get("/v1/state").unwrap().status, 200);
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub(crate) async fn events(
     Extension(scope): Extension<RequestScope>,
 ) -> Result<Response, Error> {
     service.readiness().check()?;
-    let permit = service.stream_permit()?;
+    let permit = service.stream_permit(scope.class)?;
     let (start, events) = service.read_locked(|service| Ok(service.writer().lock().follow_allocations())).await?;
     let state = EventStream {
         events,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State};
 use axum::http::header;
@@ -16,6 +17,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use tokio::sync::mpsc;
 
+use crate::admission::scope::RequestScope;
 use crate::calls::response;
 use crate::protocols::json::JSON;
 use crate::{Error, Service, limits};
@@ -25,9 +27,13 @@ use nodesift_cache::{self as cache, Row, Snapshot};
 use nodesift_engine as engine;
 
 /// Answers GET /v1/state, and GET /v1/state?node=NAME.
-pub(crate) async fn state(State(service): State<Service>, RawQuery(query): RawQuery) -> Result<Response, Error> {
+pub(crate) async fn state(
+    State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
     service.readiness().check()?;
-    let permit = service.dump_permit()?;
+    let permit = service.dump_permit(scope.class)?;
     let node = query.as_deref().map(queried_node).transpose()?;
     let (version, dump) = service
         .read_locked(move |service| {

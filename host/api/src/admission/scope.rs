@@ -24,6 +24,7 @@ pub(crate) struct RequestScope {
     pub(crate) room: RequestRoom,
     pub(crate) budgets: Arc<ClassBudgets>,
     pub(crate) peer: Activity,
+    pub(crate) class: ListenerClass,
 }
 
 impl RequestScope {
@@ -70,6 +71,7 @@ impl RequestScope {
             room: RequestRoom::default(),
             budgets,
             peer: Activity::default(),
+            class: ListenerClass::Unix,
         }
     }
 }
@@ -103,6 +105,7 @@ impl StreamScope {
             room: room.into(),
             budgets: self.budgets.clone(),
             peer: self.peer.clone(),
+            class: self.class,
         })
     }
 }

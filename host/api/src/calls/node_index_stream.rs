@@ -9,6 +9,7 @@ use nodesift_proto::v1;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::node_index::{Difference, IndexVersion, message};
+use crate::transport::budget::ListenerClass;
 use crate::{Error, Readiness, Service, limits};
 use nodesift_cache::{Reader, Snapshot};
 
@@ -19,6 +20,7 @@ use nodesift_cache::{Reader, Snapshot};
 /// [`Error::NotReady`], [`Error::Stale`], [`Error::TooMany`].
 pub(crate) fn follow(
     service: &Service,
+    class: ListenerClass,
     request: v1::NodeIndexRequest,
 ) -> Result<impl Stream<Item = v1::NodeIndexResponse> + Send + use<>, Error> {
     service.check()?;
@@ -28,7 +30,7 @@ pub(crate) fn follow(
         known: IndexVersion::known(&request.known.unwrap_or_default()),
         partial: None,
         has_sent: false,
-        _permit: service.stream_permit()?,
+        _permit: service.stream_permit(class)?,
     };
     Ok(stream::unfold(state, |mut state| async move {
         let message = state.next().await?;
