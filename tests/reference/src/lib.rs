@@ -11,6 +11,7 @@
 //! [`nodesift_fixtures::random`].
 
 pub mod filters;
+pub mod go_text;
 pub mod nominated;
 pub mod outcome;
 pub mod quantity;

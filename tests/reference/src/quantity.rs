@@ -44,7 +44,8 @@ impl Quantity {
             Some(rest) => rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())),
             None => ("", rest),
         };
-        if whole.is_empty() && fraction.is_empty() {
+        // Go reads a sign, a point or a suffix alone as zero.
+        if text.is_empty() {
             return None;
         }
         let whole = whole.trim_start_matches('0');

@@ -3,6 +3,7 @@
 //! Sources: apimachinery `labels.NewRequirement`, `metav1.LabelSelectorAsSelector`, `content.IsLabelKey`;
 //! component-helpers `scheduling/corev1/nodeaffinity`.
 
+use crate::go_text::{json_list, quoted};
 use nodesift_fixtures::json::{at, entries, is_set, list, lookup, name, text, texts};
 use serde_json::Value;
 
@@ -50,7 +51,7 @@ impl Selector {
                 "NotIn" => Operator::NotIn,
                 "Exists" => Operator::Exists,
                 "DoesNotExist" => Operator::DoesNotExist,
-                other => return Err(format!("{other:?} is not a valid label selector operator")),
+                other => return Err(format!("{} is not a valid label selector operator", quoted(other))),
             };
             let parsed = requirement(text(expression, "key"), operator, texts(expression, "values"));
             requirements.push(parsed.map_err(|errors| aggregate(&errors))?);
@@ -207,9 +208,9 @@ fn requirement(key: &str, operator: Operator, values: Vec<String>) -> Result<Req
     let mut errors = Vec::new();
     let key_errors = label_key_errors(key);
     if !key_errors.is_empty() {
-        errors.push(format!("key: Invalid value: {key:?}: {}", key_errors.join("; ")));
+        errors.push(format!("key: Invalid value: {}: {}", quoted(key), key_errors.join("; ")));
     }
-    let shown = || if values.is_empty() { "null".to_owned() } else { Value::from(values.clone()).to_string() };
+    let shown = || if values.is_empty() { "null".to_owned() } else { json_list(&values) };
     let mut about_values = |detail: &str| errors.push(format!("values: Invalid value: {}: {detail}", shown()));
     match operator {
         Operator::In | Operator::NotIn if values.is_empty() => {
@@ -226,13 +227,14 @@ fn requirement(key: &str, operator: Operator, values: Vec<String>) -> Result<Req
     if matches!(operator, Operator::Gt | Operator::Lt) {
         for (at, value) in values.iter().enumerate().filter(|(_, value)| value.parse::<i64>().is_err()) {
             let detail = "for 'Gt', 'Lt' operators, the value must be an integer";
-            errors.push(format!("values[{at}]: Invalid value: {value:?}: {detail}"));
+            errors.push(format!("values[{at}]: Invalid value: {}: {detail}", quoted(value)));
         }
     }
     for (at, value) in values.iter().enumerate() {
         let value_errors = label_value_errors(value);
         if !value_errors.is_empty() {
-            errors.push(format!("values[{at}][{key}]: Invalid value: {value:?}: {}", value_errors.join("; ")));
+            let reasons = value_errors.join("; ");
+            errors.push(format!("values[{at}][{key}]: Invalid value: {}: {reasons}", quoted(value)));
         }
     }
     match errors.is_empty() {

@@ -61,21 +61,28 @@ fn quote(text: &str) -> String {
             '\t' => quoted.push_str("\\t"),
             '\x0b' => quoted.push_str("\\v"),
             '\0'..'\x20' | '\x7f' => quoted.push_str(&format!("\\x{:02x}", character as u32)),
-            // The space is the only white space that Go does not escape.
-            _ if character != ' ' && (character.is_control() || character.is_whitespace()) => {
-                quoted.push_str(&format!("\\u{:04x}", character as u32));
-            }
-            _ => quoted.push(character),
+            _ if is_printable(character) => quoted.push(character),
+            '\0'..='\u{ffff}' => quoted.push_str(&format!("\\u{:04x}", character as u32)),
+            _ => quoted.push_str(&format!("\\U{:08x}", character as u32)),
         }
     }
     quoted.push('"');
     quoted
 }
 
-/// A list of texts as Go encodes JSON: with `<`, `>` and `&` escaped.
+/// Whether Go prints a character in quotes: letters, marks, numbers, punctuation, symbols and the space. These are the
+/// characters that Rust does not escape behind another one.
+fn is_printable(character: char) -> bool {
+    let mut behind_another = String::from("a");
+    behind_another.push(character);
+    behind_another.escape_debug().count() == 2
+}
+
+/// A list of texts as Go encodes JSON: with `<`, `>`, `&` and the separators of lines and paragraphs escaped.
 fn json(values: &[String]) -> String {
     let written = serde_json::to_string(values).unwrap_or_default();
-    written.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    let written = written.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+    written.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 #[cfg(test)]
