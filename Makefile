@@ -65,12 +65,8 @@ style:
 lint: style toolchain ## Check formatting, and run clippy with warnings as errors
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
 
-deny: ## Check bans, licences and sources of dependencies, if cargo-deny is installed
-	@if $(CARGO) deny --version >/dev/null 2>&1; then \
-		$(CARGO) deny --locked --offline check --hide-inclusion-graph bans licenses sources; \
-	else \
-		echo 'cargo-deny is not installed, dependencies are not checked; to install it: cargo install --locked cargo-deny'; \
-	fi
+deny: ## Check bans, licences, sources and advisories of dependencies
+	@.ci/deny
 
 # Clippy runs with every compilation, warnings as errors. The tests run last, so that their result is at the end of the output.
 ci: LOCKED = --locked
