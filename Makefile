@@ -4,11 +4,14 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop e2e fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop e2e fuzz fuzz-smoke soak fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
 ARGS ?=
+# Seconds that `make fuzz` runs each target (60), and `make soak` altogether (600); and the one target to run.
+TIME ?=
+TARGET ?=
 # Features of release builds. Builds of the dev profile go without jemalloc, because its C code builds for minutes.
 RELEASE ?= --features jemalloc
 # CI builds exactly what Cargo.lock says.
@@ -55,6 +58,17 @@ interop: build ## Run grpc-python, grpc-go and Prometheus' parsers of metrics ag
 e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
 	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
 	@exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
+
+fuzz: build ## Run the fuzz targets, each for TIME=60 seconds; TARGET=name runs one
+	@exec $(CARGO) run --quiet --bin nodesift-fuzz -- $(addprefix --time ,$(TIME)) $(addprefix --target ,$(TARGET)) $(ARGS)
+
+# Each target with new mutations. The committed inputs are replayed by the tests as well.
+fuzz-smoke: toolchain
+	@$(CARGO) run --quiet $(LOCKED) --bin nodesift-fuzz -- --time 3
+
+# Not part of CI, which has no quiet minutes.
+soak: build ## Run the sidecar under mixed load and faults for TIME=600 seconds
+	@exec $(CARGO) run --quiet --bin nodesift-soak -- $(addprefix --time ,$(TIME)) $(ARGS)
 
 fmt: ## Format the code
 	$(CARGO) fmt --all

@@ -13,7 +13,7 @@ use crate::wire::{self, Status};
 /// # Errors
 ///
 /// `MalformedVerdict` where it contradicts the contract, `OutputTooLarge` where it exceeds a limit.
-pub(crate) fn verdict(raw: wire::Verdict, rows: u32) -> Result<Verdict, Fault> {
+pub fn verdict(raw: wire::Verdict, rows: u32) -> Result<Verdict, Fault> {
     match raw {
         wire::Verdict::FitsAll => Ok(Verdict::FitsAll),
         wire::Verdict::FitsNone(failure) => Ok(Verdict::FitsNone(checked_failure(failure)?)),

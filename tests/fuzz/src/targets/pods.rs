@@ -1,0 +1,82 @@
+//! Whole pods in queries: the engine's verdicts are those of the reference implementation, predicate by predicate and node by
+//! node. An input is a pod.
+//!
+//! The pod is evaluated as an API server would hand it over: with the types of the Kubernetes API, and nothing else.
+
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::LazyLock;
+
+use k8s_openapi::api::core::v1::Pod as ApiPod;
+use nodesift_engine::{Depth, Nodes, Phase, PodRef, Query};
+use nodesift_fixtures::json;
+use nodesift_fixtures::random::History;
+use nodesift_object::decode::decode;
+use nodesift_object::{Kind, Object};
+use nodesift_reference::{Filter, explain, filters};
+
+use nodesift_sandbox::limits::REASON_BYTES;
+
+use super::world::{World, default_policy};
+use crate::comparison::{self, Answered};
+use crate::{Behaviour, mutate};
+
+/// Clusters in which the pods are evaluated.
+const CLUSTERS: u64 = 4;
+
+/// Differences that are shown.
+const SHOWN: usize = 3;
+
+static WORLDS: LazyLock<Vec<World>> = LazyLock::new(|| (0..CLUSTERS).map(World::new).collect());
+
+static FILTERS: LazyLock<Vec<Filter>> = LazyLock::new(|| {
+    let policy = default_policy();
+    let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
+    filters::named(&names)
+});
+
+/// The pod of the document, in one of the clusters.
+pub fn run(input: &[u8]) -> Behaviour {
+    let Some(document) = mutate::document(input) else { return Behaviour::of("not a document") };
+    let typed = match serde_json::from_value::<ApiPod>(document) {
+        Ok(typed) => typed,
+        Err(error) => return Behaviour::error(&error.to_string()),
+    };
+    let pod = serde_json::to_value(&typed).expect("a pod has a form in JSON");
+    let decoded = match decode(Kind::Pod, &pod.to_string()) {
+        Ok(Object::Pod(decoded)) => decoded,
+        Ok(other) => panic!("a pod is decoded as {other:?}"),
+        Err(error) => return Behaviour::error(&error.to_string()),
+    };
+    let mut hasher = std::hash::DefaultHasher::new();
+    input.hash(&mut hasher);
+    let world = &WORLDS[usize::try_from(hasher.finish() % CLUSTERS).unwrap_or(0)];
+
+    let explanation = explain(&world.cluster, &pod, &FILTERS);
+    let failures = || explanation.alone.iter().flat_map(|(_, outcome)| outcome.failures.values());
+    if failures().flat_map(|failure| &failure.reasons).any(|reason| reason.len() > REASON_BYTES) {
+        return Behaviour::of("a reason that is cut");
+    }
+    let names: Vec<String> = world.cluster.nodes().map(|node| json::name(node).to_owned()).collect();
+    let mut seen = Vec::new();
+    for depth in [Depth::Each, Depth::FirstFailure] {
+        let pods = vec![PodRef::Whole(decoded.clone())];
+        let answer =
+            world.engine.answer(&Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth, deadline: None });
+        let answered = Answered::new(&answer.expect("an answer"));
+        let differences = comparison::differences(&answered, &explanation, &names, depth);
+        let shown: String = differences.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect();
+        assert!(differences.is_empty(), "the engine differs from the reference:{shown}\n  pod {pod}");
+        seen.push(explanation.together.feasible.len());
+    }
+    let reasons = explanation.alone.iter().map(|(name, outcome)| {
+        let reasons: Vec<String> =
+            outcome.failures.values().flat_map(|failure| &failure.reasons).map(|reason| crate::shape(reason)).collect();
+        (*name, reasons.first().cloned(), outcome.failures.len())
+    });
+    Behaviour::of((seen, reasons.collect::<Vec<_>>()))
+}
+
+/// A random pod.
+pub fn generate(random: &mut fastrand::Rng) -> Vec<u8> {
+    History::new(random.u64(..)).asked_pod().to_string().into_bytes()
+}
