@@ -6,6 +6,7 @@
 //! tls          certificates from disk, reloaded when their files change
 //! server       accepts, serves HTTP/1.1 and HTTP/2, drains
 //!   io_timeout   timeouts of reads and writes that hyper does not have
+//!   joined_writes  small writes of a connection joined into one
 //! places       the connections of a listener, and what their peers do: idle ones leave when others come
 //! budget       memory that clients make the process hold: limits, and room taken and given back
 //!   arrivals     room for bytes that arrive: silent senders give way
@@ -25,6 +26,7 @@ pub(crate) mod body_buffer;
 pub(crate) mod budget;
 pub(crate) mod intake;
 mod io_timeout;
+mod joined_writes;
 pub mod listen;
 pub(crate) mod messages;
 pub(crate) mod places;

@@ -17,6 +17,7 @@ use tower::ServiceExt as _;
 
 use super::budget::{BudgetMetrics, ListenerClass};
 use super::io_timeout::TimeoutIo;
+use super::joined_writes;
 use super::places::{Activity, Peer, Place, Places};
 use super::tls::Tls;
 use super::unsent::{Unsent, UnsentBudget};
@@ -127,7 +128,8 @@ async fn serve<I>(
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let activity = place.activity().clone();
-    let io = TokioIo::new(TimeoutIo::new(io, activity.clone()));
+    let (io, flusher) = joined_writes::join(TimeoutIo::new(io, activity.clone()));
+    let io = TokioIo::new(io);
     let service = router.map_request({
         let (unsent, activity) = (unsent.clone(), activity.clone());
         move |mut request: Request<Incoming>| {
@@ -141,7 +143,7 @@ async fn serve<I>(
     let mut connection = pin!(protocols.serve_connection(io, TowerToHyperService::new(service)));
     let ended = async {
         let grace = tokio::select! {
-            outcome = connection.as_mut() => return outcome,
+            outcome = flusher.drive(connection.as_mut()) => return outcome,
             () = stop.cancelled() => None,
             () = place.dismissed() => Some(limits::DISMISSAL_GRACE),
             () = expiry(&activity) => Some(limits::CONNECTION_GRACE),
@@ -149,8 +151,8 @@ async fn serve<I>(
         activity.close();
         connection.as_mut().graceful_shutdown();
         match grace {
-            None => connection.await,
-            Some(grace) => timeout(grace, connection).await.unwrap_or(Ok(())),
+            None => flusher.drive(connection).await,
+            Some(grace) => timeout(grace, flusher.drive(connection)).await.unwrap_or(Ok(())),
         }
     };
     // Failures of clients are no failures of the sidecar, so they are logged at debug level.
