@@ -1,12 +1,13 @@
 //! `:authority` on a Unix socket, made a host name before HTTP/2 decodes it.
 //!
-//! Clients of gRPC's C core (Python, C++, Ruby, PHP) and of Netty send the path of the socket there, percent-encoded or as it
-//! is. The `http` crate takes neither for an authority, so h2 resets the stream with PROTOCOL_ERROR (hyperium/http#836). Over
-//! a Unix socket the value says nothing. So every byte of it that no host name has becomes `-`, in place: the length stays,
-//! so both ends agree on the sizes in HPACK's dynamic table, and later references to the entry decode to the host name.
+//! Clients of gRPC's C core (Python, C++, Ruby, PHP), of Netty and of Swift send the path of the socket there, percent-encoded
+//! or as it is. The `http` crate takes neither for an authority, so h2 resets the stream with PROTOCOL_ERROR
+//! (hyperium/http#836). Over a Unix socket the value says nothing. So what no host name has is replaced in place by something
+//! of the same length: both ends agree on the sizes in HPACK's dynamic table, and later references to the entry decode to the
+//! host name.
 //!
-//! Only bytes of the value of a literal `:authority` are ever changed. Huffman-coded values are not: the C core and Netty do
-//! not code them. Malformed frames and blocks are left for h2 to refuse. Start at [`AuthorityRewriter::rewrite`].
+//! Only the value of a literal `:authority` is ever changed, see [`Text`] and [`Huffman`]. Malformed frames and blocks are left
+//! for h2 to refuse. Start at [`AuthorityRewriter::rewrite`].
 
 use std::io;
 use std::pin::Pin;
@@ -30,8 +31,9 @@ const PRIORITY: u8 = 0x20;
 /// Bytes of the priority in a HEADERS frame: a stream and a weight.
 const PRIORITY_BYTES: usize = 5;
 
-/// The name, and its place in HPACK's static table (RFC 7541, appendix A).
+/// The name, its Huffman code, and its place in HPACK's static table (RFC 7541, appendices A and B).
 const NAME: &[u8] = b":authority";
+const NAME_CODED: &[u8] = &[0xb8, 0x3b, 0x53, 0x39, 0xec, 0x32, 0x7d, 0x7f];
 const NAME_INDEX: usize = 1;
 
 /// The longest integer that is followed, in bits: above it h2 refuses the block.
@@ -144,14 +146,44 @@ enum Integer {
 #[derive(Debug, Clone, Copy)]
 enum Text {
     /// A name, equal to [`NAME`] so far; and how much of it.
-    Name {
-        equal: bool,
-        seen: usize,
-    },
-    Value {
-        is_authority: bool,
-    },
+    Name { equal: bool, seen: usize },
+    /// The same, Huffman-coded: equal to [`NAME_CODED`].
+    CodedName { equal: bool, seen: usize },
+    /// Of any other header.
+    Value,
+    /// The authority: every byte that no host name has becomes `-`.
+    Authority,
+    /// The same, Huffman-coded.
+    CodedAuthority(Huffman),
 }
+
+/// The place in a Huffman-coded authority (RFC 7541, appendix B): the bits of the symbol that has not ended.
+///
+/// A space and a percent sign have the first five of six bits in common, as have `-` and `.`, which differ from them in the
+/// fifth bit alone. A slash and `3` differ in the sixth. So one bit is changed when it arrives, never an earlier one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Huffman {
+    code: u16,
+    bits: u32,
+}
+
+/// The common bits of a space and a percent sign.
+const SPACE_OR_PERCENT: (u16, u32) = (0b01010, 5);
+const SLASH: (u16, u32) = (0b01_1000, 6);
+
+/// Huffman codes by their length: the first one, and how many there are. Longer ones are of bytes that are not printed.
+const CODES: [(u32, u16, u16); 10] = [
+    (5, 0x0, 10),
+    (6, 0x14, 26),
+    (7, 0x5c, 32),
+    (8, 0xf8, 6),
+    (10, 0x3f8, 5),
+    (11, 0x7fa, 3),
+    (12, 0xffa, 2),
+    (13, 0x1ff8, 6),
+    (14, 0x3ffc, 2),
+    (15, 0x7ffc, 3),
+];
 
 impl AuthorityRewriter {
     /// Rewrites the next bytes that have arrived.
@@ -279,7 +311,7 @@ impl Block {
         match integer {
             Integer::Field => Self::Field,
             Integer::NameIndex if value == 0 => Self::Length(Text::Name { equal: true, seen: 0 }),
-            Integer::NameIndex => Self::Length(Text::Value { is_authority: value == NAME_INDEX }),
+            Integer::NameIndex => Self::Length(if value == NAME_INDEX { Text::Authority } else { Text::Value }),
             Integer::Length { text, huffman } => {
                 let text = if huffman { text.coded() } else { text };
                 if value == 0 { Self::after_text(text) } else { Self::Bytes { left: value, text } }
@@ -289,18 +321,21 @@ impl Block {
 
     fn after_text(text: Text) -> Self {
         match text {
-            Text::Name { equal, seen } => Self::Length(Text::Value { is_authority: equal && seen == NAME.len() }),
-            Text::Value { .. } => Self::Field,
+            Text::Name { equal: true, seen } if seen == NAME.len() => Self::Length(Text::Authority),
+            Text::CodedName { equal: true, seen } if seen == NAME_CODED.len() => Self::Length(Text::Authority),
+            Text::Name { .. } | Text::CodedName { .. } => Self::Length(Text::Value),
+            Text::Value | Text::Authority | Text::CodedAuthority(_) => Self::Field,
         }
     }
 }
 
 impl Text {
-    /// The same string, Huffman-coded: its bytes tell nothing.
+    /// The same string, Huffman-coded.
     fn coded(self) -> Self {
         match self {
-            Self::Name { .. } => Self::Name { equal: false, seen: 0 },
-            Self::Value { .. } => Self::Value { is_authority: false },
+            Self::Name { .. } => Self::CodedName { equal: true, seen: 0 },
+            Self::Authority => Self::CodedAuthority(Huffman::default()),
+            other => other,
         }
     }
 
@@ -310,13 +345,40 @@ impl Text {
             Self::Name { equal, seen } => {
                 Self::Name { equal: equal && NAME.get(seen) == Some(&*byte), seen: seen.saturating_add(1) }
             }
-            Self::Value { is_authority } => {
-                if is_authority && !is_of_a_host(*byte) {
+            Self::CodedName { equal, seen } => {
+                Self::CodedName { equal: equal && NAME_CODED.get(seen) == Some(&*byte), seen: seen.saturating_add(1) }
+            }
+            Self::Value => self,
+            Self::Authority => {
+                if !is_of_a_host(*byte) {
                     *byte = b'-';
                 }
                 self
             }
+            Self::CodedAuthority(huffman) => Self::CodedAuthority(huffman.with(byte)),
         }
+    }
+}
+
+impl Huffman {
+    /// The place after one more byte.
+    fn with(mut self, byte: &mut u8) -> Self {
+        for shift in (0..u8::BITS).rev() {
+            let bit = 1 << shift;
+            self.code = self.code << 1 | u16::from(*byte & bit != 0);
+            self.bits += 1;
+            if [SPACE_OR_PERCENT, SLASH].contains(&(self.code, self.bits)) {
+                *byte ^= bit;
+                self.code ^= 1;
+            }
+            let ends = |(bits, first, count): &(u32, u16, u16)| {
+                self.bits == *bits && self.code.checked_sub(*first).is_some_and(|place| place < *count)
+            };
+            if CODES.iter().any(ends) {
+                self = Self::default();
+            }
+        }
+        self
     }
 }
 

@@ -101,6 +101,69 @@ fn the_path_of_a_socket_becomes_a_host_name_of_the_same_length() {
     }
 }
 
+/// Huffman codes of some characters, with their lengths (RFC 7541, appendix B).
+const CODED: [(u8, u32, u32); 24] = [
+    (b' ', 0x14, 6),
+    (b'%', 0x15, 6),
+    (b'-', 0x16, 6),
+    (b'.', 0x17, 6),
+    (b'/', 0x18, 6),
+    (b'0', 0x0, 5),
+    (b'2', 0x2, 5),
+    (b'3', 0x19, 6),
+    (b':', 0x5c, 7),
+    (b'F', 0x61, 7),
+    (b'Z', 0xfd, 8),
+    (b'_', 0x22, 6),
+    (b'a', 0x3, 5),
+    (b'c', 0x4, 5),
+    (b'd', 0x24, 6),
+    (b'k', 0x75, 7),
+    (b'n', 0x2a, 6),
+    (b'o', 0x7, 5),
+    (b's', 0x8, 5),
+    (b't', 0x9, 5),
+    (b'z', 0x7b, 7),
+    (b'!', 0x3f8, 10),
+    (b'#', 0xffa, 12),
+    (b'{', 0x7ffe, 15),
+];
+
+/// A text of these characters, padded with ones.
+fn coded(text: &[u8]) -> Vec<u8> {
+    let mut bits = Vec::new();
+    for byte in text {
+        let (_, code, length) = CODED.iter().find(|(of, ..)| of == byte).unwrap();
+        bits.extend((0..*length).rev().map(|bit| code >> bit & 1));
+    }
+    bits.resize(bits.len().next_multiple_of(8), 1);
+    bits.chunks(8).map(|bits| u8::try_from(bits.iter().fold(0, |byte, bit| byte << 1 | bit)).unwrap()).collect()
+}
+
+/// What becomes of such a text.
+fn recoded(text: &[u8]) -> Vec<u8> {
+    let replaced = |byte: &u8| match byte {
+        b' ' => b'-',
+        b'%' => b'.',
+        b'/' => b'3',
+        other => *other,
+    };
+    coded(&text.iter().map(replaced).collect::<Vec<u8>>())
+}
+
+#[test]
+fn a_coded_path_becomes_a_coded_host_name() {
+    let mut block = Sent::default();
+    block.push(&[0x40]);
+    block.text(true, NAME_CODED, NAME_CODED);
+    block.text(true, &coded(b"%2Ftat%2Fn.sock"), &coded(b".2Ftat.2Fn.sock"));
+    let mut sent = Sent::start();
+    sent.frame(HEADERS, END_HEADERS, &block);
+    for most in [1, 7, 1000] {
+        sent.check(most, &mut fastrand::Rng::with_seed(1));
+    }
+}
+
 #[test]
 fn http_1_is_left_alone() {
     let mut sent = Sent::default();
@@ -156,8 +219,9 @@ fn block(random: &mut fastrand::Rng) -> Sent {
                 block.text(false, &raw, &host);
             }
             4 => {
+                let text: Vec<u8> = raw.iter().map(|byte| CODED[usize::from(*byte) % CODED.len()].0).collect();
                 block.push(&integer(first, bits, NAME_INDEX));
-                block.text(true, &raw, &raw);
+                block.text(true, &coded(&text), &recoded(&text));
             }
             5 => {
                 block.push(&integer(first, bits, random.usize(2..200)));
@@ -170,9 +234,10 @@ fn block(random: &mut fastrand::Rng) -> Sent {
                 block.text(false, &raw, &raw);
             }
             _ => {
+                let (name, equal) = if random.bool() { (NAME_CODED, true) } else { (NAME, false) };
                 block.push(&[first]);
-                block.text(true, NAME, NAME);
-                block.text(false, &raw, &raw);
+                block.text(true, name, name);
+                block.text(false, &raw, if equal { &host } else { &raw });
             }
         }
     }
