@@ -208,7 +208,7 @@ pub const STREAMS: usize = 16;
 /// the responses of [`STREAM_REQUESTS`] requests.
 pub const REQUEST_STREAMS: usize = 64;
 
-/// Concurrent `Watch` calls of the health service: one per probe, load balancer and client with health checks.
+/// Concurrent `Watch` calls of the health service over one class of listeners: one per probe, load balancer and client with health checks.
 pub const HEALTH_WATCHES: usize = 64;
 
 /// Interval at which a `Watch` of the health service looks for a change: probes look every few seconds.

@@ -42,6 +42,27 @@ impl Default for Settings {
     }
 }
 
+/// The streams that may be open at once over one class of listeners. Where all are, the one that is idle longest ends.
+#[derive(Debug, Clone)]
+struct StreamPlaces {
+    /// Of requests.
+    requests: Places,
+    /// Of events or of the node index.
+    changes: Places,
+    /// Of health.
+    health: Places,
+}
+
+impl StreamPlaces {
+    fn new() -> Self {
+        Self {
+            requests: Places::new(limits::REQUEST_STREAMS, 1),
+            changes: Places::new(limits::STREAMS, 1),
+            health: Places::new(limits::HEALTH_WATCHES, 1),
+        }
+    }
+}
+
 /// Answers requests; clones share everything.
 #[derive(Debug, Clone)]
 pub struct Service {
@@ -54,9 +75,8 @@ pub struct Service {
     slots: Slots,
     writes: Arc<Semaphore>,
     dumps: PerClass,
-    streams: PerClass,
-    unix_streams: Places,
-    tcp_streams: Places,
+    unix: StreamPlaces,
+    tcp: StreamPlaces,
     version_waiters: VersionWaiters,
 }
 
@@ -76,9 +96,8 @@ impl Service {
             slots: Slots::per_core(),
             writes: permits(limits::WRITES),
             dumps: PerClass::new(limits::STATE_DUMPS),
-            streams: PerClass::new(limits::STREAMS),
-            unix_streams: Places::new(limits::REQUEST_STREAMS, 1),
-            tcp_streams: Places::new(limits::REQUEST_STREAMS, 1),
+            unix: StreamPlaces::new(),
+            tcp: StreamPlaces::new(),
         }
     }
 
@@ -127,19 +146,25 @@ impl Service {
     }
 
     /// One of the streams of events or of the node index that may be open at once over a class of listeners.
-    pub(crate) fn stream_permit(&self, class: ListenerClass) -> Result<OwnedSemaphorePermit, Error> {
-        permit(self.streams.of(class), "streams", limits::STREAMS)
+    pub(crate) async fn enter_stream(&self, class: ListenerClass) -> Result<Place, Error> {
+        enter(&self.streams(class).changes, "streams", limits::STREAMS).await
     }
 
-    /// One of the streams of requests that may be open at once over a class of listeners. Where all are, the one that is idle
-    /// longest ends.
+    /// One of the streams of requests that may be open at once over a class of listeners.
     pub(crate) async fn enter_request_stream(&self, class: ListenerClass) -> Result<Place, Error> {
-        let places = match class {
-            ListenerClass::Unix => &self.unix_streams,
-            ListenerClass::Tcp => &self.tcp_streams,
-        };
-        let full = |_| Error::TooMany { what: "streams of requests", limit: limits::REQUEST_STREAMS };
-        timeout(limits::QUEUE_TIME, places.enter(Activity::default())).await.map_err(full)
+        enter(&self.streams(class).requests, "streams of requests", limits::REQUEST_STREAMS).await
+    }
+
+    /// One of the watches of health that may be open at once over a class of listeners.
+    pub(crate) async fn enter_health_watch(&self, class: ListenerClass) -> Result<Place, Error> {
+        enter(&self.streams(class).health, "health watches", limits::HEALTH_WATCHES).await
+    }
+
+    fn streams(&self, class: ListenerClass) -> &StreamPlaces {
+        match class {
+            ListenerClass::Unix => &self.unix,
+            ListenerClass::Tcp => &self.tcp,
+        }
     }
 
     /// The requests that wait for a version.
@@ -265,24 +290,9 @@ impl Service {
     }
 }
 
-/// Permits for each class of listeners: slow readers over TCP lock out no core on the Unix socket.
-#[derive(Debug, Clone)]
-struct PerClass {
-    unix: Arc<Semaphore>,
-    tcp: Arc<Semaphore>,
-}
-
-impl PerClass {
-    fn new(permits: usize) -> Self {
-        Self { unix: Arc::new(Semaphore::new(permits)), tcp: Arc::new(Semaphore::new(permits)) }
-    }
-
-    fn of(&self, class: ListenerClass) -> &Arc<Semaphore> {
-        match class {
-            ListenerClass::Unix => &self.unix,
-            ListenerClass::Tcp => &self.tcp,
-        }
-    }
+async fn enter(places: &Places, what: &'static str, limit: usize) -> Result<Place, Error> {
+    let entered = timeout(limits::QUEUE_TIME, places.enter(Activity::default())).await;
+    entered.map_err(|_| Error::TooMany { what, limit })
 }
 
 fn permit(permits: &Arc<Semaphore>, what: &'static str, limit: usize) -> Result<OwnedSemaphorePermit, Error> {

@@ -136,13 +136,13 @@ fn is_timeout(error: &std::io::Error) -> bool {
 }
 
 /// Asks for a large answer and hardly reads it, again and again; returns how often.
-fn read_slowly(endpoint: &Endpoint, question: &str, is_over: &AtomicBool) -> usize {
+fn read_slowly(endpoint: &Endpoint, path: &str, question: &str, is_over: &AtomicBool) -> usize {
     let mut begun = 0;
     while !is_over.load(Ordering::Relaxed) {
         let Ok(mut wire) = Wire::open(endpoint) else { continue };
         wire.wait_at_most(LOOK).unwrap();
         begun += 1;
-        if wire.send(announcement("/v1/filter", question.len())).and_then(|()| wire.send(question)).is_err() {
+        if wire.send(announcement(path, question.len())).and_then(|()| wire.send(question)).is_err() {
             continue;
         }
         while !is_over.load(Ordering::Relaxed) {
@@ -207,7 +207,10 @@ fn fifty_silent_peers_and_fifty_slow_readers_beside_an_honest_core_are_not_felt(
     let arena = Arena::new(&[]);
     let endpoints = arena.endpoints();
     let id = arena.sidecar.id();
-    let question = json!({"pending": true, "detail": "DETAIL_NODES"}).to_string();
+    let questions = [
+        ("/v1/filter", json!({"pending": true, "detail": "DETAIL_NODES"}).to_string()),
+        ("/v1/explain", json!({"pending": true}).to_string()),
+    ];
     // Threads, buffers and cached verdicts of ordinary load belong to the idle process.
     for endpoint in &endpoints {
         assert_eq!(be_honest(endpoint, 100).refused, [""; 0]);
@@ -220,13 +223,13 @@ fn fifty_silent_peers_and_fifty_slow_readers_beside_an_honest_core_are_not_felt(
     let start = Instant::now();
     let [tcp, unix] = std::thread::scope(|scope| {
         for at in 0..2 * PEERS {
-            let (endpoint, question, is_over, begun, started) =
-                (&endpoints[at % 2], &question, &is_over, &begun, &started);
+            let (endpoint, is_over, begun, started) = (&endpoints[at % 2], &is_over, &begun, &started);
+            let (path, question) = &questions[at / 4 % questions.len()];
             scope.spawn(move || {
                 started.wait();
                 let times = match at / 2 % 2 {
                     0 => be_silent(endpoint, SILENT[at / 4 % SILENT.len()], is_over),
-                    _ => read_slowly(endpoint, question, is_over),
+                    _ => read_slowly(endpoint, path, question, is_over),
                 };
                 begun.fetch_add(times, Ordering::Relaxed);
             });

@@ -14,14 +14,13 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::time::{Instant, sleep_until};
 
 use super::state::Allocation;
 use crate::admission::scope::RequestScope;
 use crate::protocols::json::codec;
-use crate::transport::places;
+use crate::transport::places::{self, Place};
 use crate::transport::unsent::Endless;
 use crate::{Error, Service, limits};
 use nodesift_cache::{AllocationChange, AllocationEvent, Generation};
@@ -58,7 +57,7 @@ struct EventStream {
     start: Option<Generation>,
     service: Service,
     idle: Duration,
-    _permit: OwnedSemaphorePermit,
+    place: Place,
     _endless: places::Endless,
 }
 
@@ -68,14 +67,14 @@ pub(crate) async fn events(
     Extension(scope): Extension<RequestScope>,
 ) -> Result<Response, Error> {
     service.readiness().check()?;
-    let permit = service.stream_permit(scope.class)?;
+    let place = service.enter_stream(scope.class).await?;
     let (start, events) = service.read_locked(|service| Ok(service.writer().lock().follow_allocations())).await?;
     let state = EventStream {
         events,
         start: Some(start),
         service,
         idle: limits::STREAM_IDLE,
-        _permit: permit,
+        place,
         _endless: scope.peer.endless(),
     };
     let lines = stream::unfold(state, |mut state| async move {
@@ -98,12 +97,14 @@ impl EventStream {
         let idle = sleep_until(Instant::now() + self.idle);
         let first = tokio::select! {
             () = self.service.readiness().drained() => return None,
+            () = self.place.dismissed() => return None,
             () = idle => {
                 push(&mut lines, &Line::Bookmark);
                 return Some(lines.into());
             }
             first = self.events.recv() => first,
         };
+        self.place.activity().touch();
         let mut received = Some(first);
         while let Some(event) = received {
             match event {

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use futures_util::{Stream, stream};
 use nodesift_proto::v1;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::node_index::{Difference, IndexVersion, message};
-use crate::transport::budget::ListenerClass;
+use crate::transport::places::Place;
 use crate::{Error, Readiness, Service, limits};
 use nodesift_cache::{Reader, Snapshot};
 
@@ -17,11 +16,11 @@ use nodesift_cache::{Reader, Snapshot};
 ///
 /// # Errors
 ///
-/// [`Error::NotReady`], [`Error::Stale`], [`Error::TooMany`].
+/// [`Error::NotReady`], [`Error::Stale`].
 pub(crate) fn follow(
     service: &Service,
-    class: ListenerClass,
     request: v1::NodeIndexRequest,
+    place: Place,
 ) -> Result<impl Stream<Item = v1::NodeIndexResponse> + Send + use<>, Error> {
     service.check()?;
     let state = NodeIndexStream {
@@ -30,7 +29,7 @@ pub(crate) fn follow(
         known: IndexVersion::known(&request.known.unwrap_or_default()),
         partial: None,
         has_sent: false,
-        _permit: service.stream_permit(class)?,
+        place,
     };
     Ok(stream::unfold(state, |mut state| async move {
         let message = state.next().await?;
@@ -47,7 +46,7 @@ struct NodeIndexStream {
     partial: Option<PartialUpdate>,
     /// Whether an index has been sent: the first message comes even where nothing differs.
     has_sent: bool,
-    _permit: OwnedSemaphorePermit,
+    place: Place,
 }
 
 /// A difference that is sent in messages of a bounded size.
@@ -68,12 +67,14 @@ impl NodeIndexStream {
                 let differs = |snapshot: &Snapshot| !has_sent || known != Some(IndexVersion::of(snapshot));
                 let snapshot = tokio::select! {
                     () = self.readiness.drained() => return None,
+                    () = self.place.dismissed() => return None,
                     snapshot = self.reader.snapshot_when(differs) => snapshot,
                 };
                 let difference = Difference::between(known, &snapshot);
                 PartialUpdate { snapshot, difference, sent: 0 }
             }
         };
+        self.place.activity().touch();
         let (message, is_last) = update.next();
         if is_last {
             self.known = Some(IndexVersion::of(&update.snapshot));

@@ -4,18 +4,18 @@
 //! Start at [`server`].
 
 use std::pin::Pin;
-use std::sync::Arc;
 
 use axum::http::StatusCode;
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use nodesift_proto::v1::nodesift_server;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tonic::{Request, Response, Status};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
+use crate::admission::scope::RequestScope;
+use crate::transport::places::{self, Place};
 use crate::transport::unsent::Endless;
 use crate::{Error, Service, limits};
 
@@ -26,13 +26,11 @@ const LIVENESS: &str = "liveness";
 #[derive(Debug)]
 pub(crate) struct Probe {
     service: Service,
-    watches: Arc<Semaphore>,
 }
 
 /// The gRPC server.
 pub(crate) fn server(service: Service) -> HealthServer<Probe> {
-    let watches = Arc::new(Semaphore::new(limits::HEALTH_WATCHES));
-    HealthServer::new(Probe { service, watches })
+    HealthServer::new(Probe { service })
 }
 
 /// What a probe asks about.
@@ -71,17 +69,19 @@ impl Health for Probe {
     type WatchStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
 
     async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        let limit = limits::HEALTH_WATCHES;
-        let permit = Arc::clone(&self.watches).try_acquire_owned();
-        let permit = permit.map_err(|_| Error::TooMany { what: "health watches", limit })?;
+        // The middleware has put it there.
+        let scope = request.extensions().get::<RequestScope>().cloned().ok_or(Error::Internal)?;
+        let place = self.service.enter_health_watch(scope.class).await?;
+        let (dismissed, endless) = (Box::pin(place.dismissed()), scope.peer.endless());
         let mut ticks = interval(limits::HEALTH_TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let subject = Subject::named(&request.into_inner().service);
-        let watch = Watch { service: self.service.clone(), subject, sent: None, ticks, _permit: permit };
+        let watch = Watch { service: self.service.clone(), subject, sent: None, ticks, _held: (place, endless) };
         let statuses = stream::unfold(watch, |mut watch| async move {
             let status = watch.next().await?;
             Some((Ok(response(status)), watch))
         });
+        let statuses = statuses.take_until(dismissed);
         let mut response: Response<Self::WatchStream> = Response::new(Box::pin(statuses));
         response.extensions_mut().insert(Endless);
         Ok(response)
@@ -95,7 +95,7 @@ struct Watch {
     subject: Option<Subject>,
     sent: Option<ServingStatus>,
     ticks: Interval,
-    _permit: OwnedSemaphorePermit,
+    _held: (Place, places::Endless),
 }
 
 impl Watch {

@@ -218,6 +218,11 @@ impl Places {
     /// Asks those that are idle longest to leave, if for longer than [`limits::PLACE_IDLE`].
     fn dismiss_idlest(&self) {
         let taken = self.0.taken.lock();
+        let leaving = taken.places.values().filter(|(_, leave)| leave.is_cancelled()).count();
+        // Those that do not leave must not cost the others, who are more active, their places.
+        if leaving > taken.places.len() / 2 {
+            return;
+        }
         let present = taken.places.values().filter(|(_, leave)| !leave.is_cancelled());
         let idle = present.filter_map(|(activity, leave)| Some((activity.idle()?, leave)));
         let mut idle: Vec<_> = idle.filter(|(idle, _)| *idle >= limits::PLACE_IDLE).collect();

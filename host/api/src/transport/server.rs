@@ -197,3 +197,21 @@ fn protocols() -> auto::Builder<TokioExecutor> {
         .keep_alive_timeout(limits::H2_PING_TIMEOUT);
     protocols
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_expires_once_it_is_idle_for_long_or_old() {
+        let (idle, streaming, working) = (Activity::default(), Activity::default(), Activity::default());
+        let (_endless, _work) = (streaming.endless(), working.work());
+        for (activity, time) in
+            [(&idle, limits::CONNECTION_IDLE), (&streaming, limits::CONNECTION_AGE), (&working, limits::CONNECTION_AGE)]
+        {
+            expiry(activity).await;
+            let age = activity.age();
+            assert!(age >= time && age <= time + limits::CONNECTION_TICK, "{age:?} for {time:?}");
+        }
+    }
+}

@@ -13,6 +13,7 @@ use prost::Message;
 use tonic::{Code, Status, Streaming};
 use tonic_prost::ProstDecoder;
 
+use super::split::split;
 use crate::Error;
 use crate::transport::unsent::{self, Endless, Held, Unsent};
 
@@ -38,13 +39,22 @@ pub(super) fn finish(mut framed: Vec<u8>) -> Vec<u8> {
 /// # Errors
 ///
 /// UNIMPLEMENTED where they are compressed.
-pub(super) fn messages<Q: Message + Default + 'static>(request: Request, max: usize) -> Result<Streaming<Q>, Status> {
+pub(super) fn messages<Q: Message + Default + 'static>(
+    request: Request,
+    max: usize,
+) -> Result<impl Stream<Item = Result<Q, Status>> + Send, Status> {
+    check_encoding(&request)?;
+    Ok(split(request.into_body(), max))
+}
+
+/// Refuses compressed messages.
+fn check_encoding(request: &Request) -> Result<(), Error> {
     let encoding = request.headers().get(ENCODING);
     if let Some(found) = encoding.filter(|found| found.as_bytes() != b"identity") {
         let found = String::from_utf8_lossy(found.as_bytes()).into_owned();
-        return Err(Error::ContentCoding { found }.into());
+        return Err(Error::ContentCoding { found });
     }
-    Ok(Streaming::new_request(ProstDecoder::<Q>::default(), request.into_body(), None, Some(max)))
+    Ok(())
 }
 
 /// The one message of a request. It is refused by its declared length where that is more than `max` bytes.
@@ -53,7 +63,8 @@ pub(super) fn messages<Q: Message + Default + 'static>(request: Request, max: us
 ///
 /// As [`corrected`]; INVALID_ARGUMENT without a message.
 pub(super) async fn decode<Q: Message + Default + 'static>(request: Request, max: usize) -> Result<Q, Status> {
-    let mut messages = messages(request, max)?;
+    check_encoding(&request)?;
+    let mut messages = Streaming::new_request(ProstDecoder::<Q>::default(), request.into_body(), None, Some(max));
     let message = messages.message().await.map_err(|status| corrected(status, max))?;
     // To the end of the body, so that the stream is not reset with bytes left in it.
     messages.trailers().await.map_err(|status| corrected(status, max))?;
@@ -62,7 +73,7 @@ pub(super) async fn decode<Q: Message + Default + 'static>(request: Request, max
 
 /// Corrects the code of a message that tonic refuses: OUT_OF_RANGE for one that is too long becomes RESOURCE_EXHAUSTED,
 /// INTERNAL for one that does not decode becomes INVALID_ARGUMENT, as everywhere in this API.
-pub(super) fn corrected(status: Status, max: usize) -> Status {
+fn corrected(status: Status, max: usize) -> Status {
     match status.code() {
         Code::OutOfRange => Error::BodyTooLarge { limit: max }.into(),
         Code::Internal => Status::invalid_argument(status.message()),

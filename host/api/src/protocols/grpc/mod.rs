@@ -4,12 +4,14 @@
 //! grpc       a route per call; this file
 //!   message  answers → bytes of messages
 //!   frame    bytes of messages ↔ bodies over HTTP/2
+//!   split    a stream of requests → its messages
 //! ```
 //!
 //! Requests are decoded on the I/O thread, responses are encoded in the slot of the [`driver`]. Start at [`routes`].
 
 mod frame;
 pub(crate) mod message;
+mod split;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -134,13 +136,13 @@ async fn filter_stream(service: Service, max: usize, request: Request) -> Result
     };
     // The next message is read once the client has read most of the answers that it has.
     let reading = unsent.clone();
-    let requests = stream::unfold(requests, move |mut requests| {
+    let requests = stream::unfold(Box::pin(requests), move |mut requests| {
         let reading = reading.clone();
         async move {
             if let Some(reading) = &reading {
                 reading.until_read().await;
             }
-            Some((requests.next().await?, requests))
+            Some((requests.as_mut().next().await?, requests))
         }
     });
     let endless = scope.peer.endless();
@@ -149,7 +151,7 @@ async fn filter_stream(service: Service, max: usize, request: Request) -> Result
         let scope = scope.next();
         eager(async move {
             let _work = work;
-            let FilterStreamRequest { id, filter } = request.map_err(|status| frame::corrected(status, max))?;
+            let FilterStreamRequest { id, filter } = request?;
             let stage = Stage::<Filter>::Decoded(filter.unwrap_or_default());
             let answer = match scope {
                 Ok(scope) => driver::run(&service, scope, stage, |response| message::filter(&response)).await,
@@ -206,7 +208,8 @@ async fn node_index(service: Service, max: usize, request: Request) -> Response 
         let scope = scope_of::<RequestScope>(&request)?;
         let request: NodeIndexRequest = frame::decode(request, max).await?;
         let (closing, endless) = (Box::pin(scope.peer.closing()), scope.peer.endless());
-        let changes = node_index_stream::follow(&service, scope.class, request)?.take_until(closing);
+        let place = service.enter_stream(scope.class).await?;
+        let changes = node_index_stream::follow(&service, request, place)?.take_until(closing);
         Ok::<_, Status>(changes.inspect(move |_| {
             let _held_while_streaming = &endless;
         }))
