@@ -11,10 +11,11 @@ use std::thread::{self, ScopedJoinHandle};
 use sha2::{Digest, Sha256};
 
 use crate::document::Problem;
+use crate::file::{self, FileError};
 use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
 use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{ActivePolicy, ActivePredicate};
-use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
+use nodesift_sandbox::limits::{COMPONENT_BYTES, GUEST_MEMORY_BYTES};
 use nodesift_sandbox::{Grants, Interface, Lifetime, LoadError, PACKAGE, Runtime, VERSION};
 
 /// Why a policy cannot become active: the error of every predicate that has one, at least one, in policy order.
@@ -80,18 +81,19 @@ pub enum ActivateError {
         name: String,
         /// The module's path.
         path: String,
-        /// What the system reports.
-        source: std::io::Error,
+        /// Why not.
+        source: FileError,
     },
-    /// The file's SHA-256 is not the one in the policy.
-    #[error("predicate {name}: module {path} has the digest {found}, the policy says {expected}")]
+    /// The file's SHA-256 is not the one in the policy. The file's own is not told: the policy may name any file that this
+    /// process can read.
+    #[error(
+        "predicate {name}: module {path} does not have the digest in the policy, {expected}: compare it with `sha256sum`"
+    )]
     Digest {
         /// The predicate.
         name: String,
         /// The module's path.
         path: String,
-        /// The digest of the file.
-        found: String,
         /// The digest in the policy.
         expected: String,
     },
@@ -244,13 +246,12 @@ fn module(spec: &PredicateSpec) -> Result<(Cow<'static, [u8]>, Lifetime), Activa
         return Ok((Cow::Borrowed(builtin.ok_or_else(unknown)?.bytes), Lifetime::Reused));
     };
     let read = |source| ActivateError::Read { name: spec.name.clone(), path: path.display().to_string(), source };
-    let bytes = std::fs::read(path).map_err(read)?;
+    let bytes = file::read(path, COMPONENT_BYTES as u64).map_err(read)?;
     let found: [u8; 32] = Sha256::digest(&bytes).into();
     match digest {
         Some(expected) if *expected != found => Err(ActivateError::Digest {
             name: spec.name.clone(),
             path: path.display().to_string(),
-            found: hex(&found),
             expected: hex(expected),
         }),
         _ => Ok((Cow::Owned(bytes), Lifetime::PerCall)),

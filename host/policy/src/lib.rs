@@ -11,15 +11,18 @@
 //! - [`document`] parses YAML or JSON and knows where each value stands, by `tree`. It interprets nothing.
 //! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
+//! - `file` reads regular files of a bounded size, and nothing else.
 //! - [`limits`] holds every limit of a policy document.
 //!
 //! Evaluating the active policy is the engine's part. Start at [`Policy::read_file`].
 
 mod activate;
 pub mod document;
+mod file;
 pub mod limits;
 pub mod spec;
 mod tree;
 
 pub use activate::{ActivateError, ActivateErrors, activate, activate_with, with_module_errors};
+pub use file::FileError;
 pub use spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec, SelectError, SpecLimits};

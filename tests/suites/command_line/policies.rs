@@ -112,6 +112,10 @@ fn a_module_must_be_there_and_be_the_one_that_is_meant() {
         vec![format!("{{name: Own, module: {{path: guest.wasm, digest: \"sha256:{wrong}\"}}}}")]
     });
     workshop.fails_naming(USAGE, &EXPLAIN, &["Own", "guest.wasm", &wrong, "sha256:"]);
+    let message = workshop.failure(USAGE, &EXPLAIN);
+    // The digest of a file is not told to those who can only name it.
+    let digest = nodesift_tests::data::digest(&Guest::healthy().component());
+    assert!(!message.contains(digest.trim_start_matches("sha256:")), "{message}");
 
     workshop.write("guest.wasm", "(component)");
     let unnamed = policy(&["{name: Own, module: {path: guest.wasm}}"]);
@@ -160,6 +164,24 @@ fn errors_of_modules_are_reported_beside_those_of_the_document() {
         "policy.yaml:9:11: spec.predicates[2].name: expected a text, found a number",
     ]) {
         assert!(line.trim_start_matches("nodesift: ").starts_with(said), "{said} in {text}");
+    }
+}
+
+#[test]
+fn policies_and_modules_are_regular_files_and_nothing_else() {
+    let pipe = |workshop: &Workshop, name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(workshop.path(name)).status();
+        assert!(made.unwrap().success());
+    };
+    // A device without end, and a pipe that nobody writes to: neither is waited for, nor read.
+    let workshop = with_guest(&Guest::healthy(), |_| vec!["{name: Own, module: {path: /dev/zero}}".to_owned()]);
+    workshop.fails_naming(USAGE, &EXPLAIN, &["Own", "/dev/zero", "not a regular file"]);
+    let workshop = with_guest(&Guest::healthy(), |_| vec!["{name: Own, module: {path: pipe}}".to_owned()]);
+    pipe(&workshop, "pipe");
+    workshop.fails_naming(USAGE, &EXPLAIN, &["Own", "pipe", "not a regular file"]);
+    for policy in ["/dev/zero", "/dev/stdin", "pipe"] {
+        let arguments = ["explain", "--cluster", "cluster.json", "--policy", policy];
+        workshop.fails_naming(USAGE, &arguments, &[policy, "not a regular file"]);
     }
 }
 

@@ -1,12 +1,11 @@
 //! From a file or text to a [`Policy`]. Start at [`Policy::read_file`].
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::check;
 use super::policy::Policy;
 use crate::document::{self, Problem};
+use crate::file::{self, FileError};
 use crate::limits::POLICY_FILE_BYTES;
 
 /// Why a policy cannot be read.
@@ -17,8 +16,8 @@ pub enum PolicyError {
     Read {
         /// The policy's file.
         path: PathBuf,
-        /// What the system reports.
-        source: std::io::Error,
+        /// Why not.
+        source: FileError,
     },
     /// The file is larger than [`POLICY_FILE_BYTES`].
     #[error("{}: more than {} KiB: not a policy", .path.display(), POLICY_FILE_BYTES >> 10)]
@@ -56,12 +55,12 @@ impl Policy {
     /// [`PolicyError::Read`] and [`PolicyError::TooLarge`] for the file, [`PolicyError::Invalid`] for its content.
     pub fn read_file(path: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
         let read = |source| PolicyError::Read { path: path.to_owned(), source };
-        let mut text = String::new();
-        let file = File::open(path).map_err(read)?;
-        let bytes = file.take(POLICY_FILE_BYTES + 1).read_to_string(&mut text).map_err(read)?;
-        if bytes as u64 > POLICY_FILE_BYTES {
-            return Err(PolicyError::TooLarge { path: path.to_owned() });
-        }
+        let bytes = match file::read(path, POLICY_FILE_BYTES) {
+            Err(FileError::TooLarge { .. }) => return Err(PolicyError::TooLarge { path: path.to_owned() }),
+            outcome => outcome.map_err(read)?,
+        };
+        let not_text = |error| read(FileError::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)));
+        let text = String::from_utf8(bytes).map_err(not_text)?;
         Self::read(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")), builtins)
     }
 
