@@ -37,6 +37,9 @@ pub const CHANGE_LOG_ENTRIES: usize = 65_536;
 /// record alive, so that this is some 3 MB.
 pub const ALLOCATION_EVENTS: usize = 8192;
 
+/// Volumes of a pod up to which they are compared one by one, which takes less time than a set.
+pub const FEW_VOLUMES: usize = 16;
+
 /// Pods assumed at once. A core that places 1,000 pods a second, none of them confirmed within the default of
 /// `ASSUME_TTL`, has 30,000; each keeps two records of some 200 bytes.
 pub const ASSUMED_PODS: usize = 50_000;

@@ -38,3 +38,6 @@ pub const REUSE_STALE_FAILURES: usize = 64;
 /// If more than `1 / REUSE_PATCH_SHARE` of the rows have changed, all rows are evaluated: that needs no copies of column
 /// entries.
 pub const REUSE_PATCH_SHARE: usize = 4;
+
+/// Host ports of a pod up to which they are compared one by one with those in use, which takes less time than a map.
+pub const FEW_PORTS: usize = 8;

@@ -26,7 +26,7 @@ pub struct RowVerdict {
 }
 
 /// A rejection: code and reasons. Ordered by code, then reasons.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Failure {
     /// kube-scheduler's status code.
     pub code: Code,

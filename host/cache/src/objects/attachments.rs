@@ -4,6 +4,7 @@
 //! Source: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::storage::StorageTable;
 use super::volume_use::VolumePods;
 use crate::columns::{Column, Row};
+use crate::limits::FEW_VOLUMES;
 use crate::metadata::volumes::PodVolume;
 use crate::metadata::volumes::in_tree::{self, Plugin};
 use crate::metadata::{Claim, PodRecord, VolumeSource};
@@ -84,6 +86,8 @@ pub fn resolve(
     binding: Binding,
 ) -> Result<Vec<CsiVolume>, Obstacle> {
     let mut found: Vec<CsiVolume> = Vec::new();
+    // A pod may list tens of thousands of volumes; most list a few.
+    let mut known: Option<HashSet<CsiVolume>> = (volumes.len() > FEW_VOLUMES).then(HashSet::new);
     for volume in volumes {
         let wanted = match volume.claim_name(owner.name) {
             Some(name) => match claim(storage, owner, volume, &name, binding)? {
@@ -100,7 +104,10 @@ pub fn resolve(
                 _ => None,
             },
         };
-        found.extend(wanted.filter(|wanted| !found.contains(wanted)));
+        found.extend(wanted.filter(|wanted| match &mut known {
+            Some(known) => known.insert(wanted.clone()),
+            None => !found.contains(wanted),
+        }));
     }
     Ok(found)
 }

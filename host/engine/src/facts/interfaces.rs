@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata::HostPort;
 use nodesift_cache::{LabelColumn, NOT_AN_INTEGER, PortUse};
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts, Meter, NoValue, wire};
 
 use super::context::{Batch, Context};
 use super::convert;
+use super::ports::WantedPorts;
 
 impl Facts for Context {
     fn namespace(&self) -> Arc<str> {
@@ -151,11 +151,8 @@ impl Facts for Context {
             return None;
         }
         // Nodes share few distinct sets of used ports: judge each set once.
-        let conflicts = |in_use: &PortUse| {
-            in_use
-                .iter()
-                .any(|(taken, _)| self.pod.host_ports.iter().any(|wanted: &HostPort| wanted.conflicts_with(taken)))
-        };
+        let wanted = WantedPorts::new(&self.pod.host_ports);
+        let conflicts = |in_use: &PortUse| in_use.iter().any(|(taken, _)| wanted.conflict_with(taken));
         let by_set: Vec<u8> = self.snapshot.port_sets().iter().map(|set| u8::from(conflicts(set))).collect();
         let codes = self.column(self.snapshot.port_codes());
         Some(codes.iter().map(|code| by_set.get(*code as usize).copied().unwrap_or(0)).collect())

@@ -3,6 +3,7 @@
 //! ```text
 //! interfaces   the functions of the contract, one method each: implements nodesift_sandbox::Facts
 //!   pods       facts about other pods           storage   facts about volumes and claims
+//!   ports      host ports of the pod against those in use
 //!   convert    compiled facts ↔ types of the contract
 //! context      the pod, the batch and the snapshot
 //! ```
@@ -11,6 +12,7 @@ mod context;
 mod convert;
 mod interfaces;
 mod pods;
+mod ports;
 mod storage;
 
 pub use context::{Batch, Context};

@@ -3,6 +3,7 @@
 //! Start with [`CachedVerdict::validity`], which decides whether it may be used for a pod and a snapshot, and
 //! [`CachedVerdict::patched`], which replaces the rows that have changed.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -264,15 +265,20 @@ impl CachedVerdict {
         node_count: usize,
     ) -> Option<Arc<Verdict>> {
         let mut failures: Vec<Failure> = known.failures().to_vec();
+        // A verdict may have thousands of failures, and as many rows may change.
+        let mut places: HashMap<&Failure, usize> = HashMap::new();
+        for (at, failure) in known.failures().iter().enumerate() {
+            places.entry(failure).or_insert(at);
+        }
         let mut changes = Vec::with_capacity(rows.len());
         for (place, row) in rows.iter().enumerate() {
             let code = match again.and_then(|again| again.failure(again.codes().get(place))) {
                 None => 0,
                 Some(failure) => {
-                    let at = failures.iter().position(|known| known == failure).unwrap_or(failures.len());
-                    if at == failures.len() {
+                    let at = *places.entry(failure).or_insert_with(|| {
                         failures.push(failure.clone());
-                    }
+                        failures.len() - 1
+                    });
                     u16::try_from(at + 1).ok()?
                 }
             };

@@ -214,10 +214,10 @@ impl FactRead {
         }
     }
 
-    /// The counts per row of a [`FactKey::PodCount`]; none for other facts.
-    pub(super) fn counts(&self) -> Option<&Column<u32>> {
-        match &self.value {
-            FactValue::PodCount(counts) => Some(counts),
+    /// The counts per row of a [`FactKey::PodCount`] of this key; none for other facts.
+    pub(super) fn counts_of(&self, key: &CountKey) -> Option<&Column<u32>> {
+        match (&self.key, &self.value) {
+            (FactKey::PodCount(known), FactValue::PodCount(counts)) if known == key => Some(counts),
             _ => None,
         }
     }

@@ -149,11 +149,8 @@ impl Recorder {
 
     /// The count of a key, recorded.
     fn count(&self, key: CountKey, meter: &Meter) -> Result<Column<u32>, NoValue> {
-        let fact = FactKey::PodCount(key.clone());
-        let known =
-            |trace: &Trace| trace.reads.iter().find(|read| read.key == fact).and_then(|read| read.counts().cloned());
-        if let Some(counts) = known(&self.trace.lock()) {
-            return Ok(counts);
+        if let Some(counts) = self.trace.lock().reads.iter().find_map(|read| read.counts_of(&key)) {
+            return Ok(counts.clone());
         }
         let counts = self.context.count_within(&key, meter)?;
         // A count that is not kept would be counted again, without a meter, to see whether the verdict is still valid.

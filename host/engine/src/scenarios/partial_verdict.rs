@@ -1,5 +1,6 @@
 //! One verdict from the verdicts of a predicate on successive ranges of rows. Start at [`PartialVerdict::append`].
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use nodesift_sandbox::{Codes, Failure, RowVerdict, Verdict};
@@ -50,11 +51,16 @@ impl PartialVerdict {
     fn append_rows(&mut self, by_row: &RowVerdict) -> bool {
         let Self::ByRow { codes, failures, named } = self else { return false };
         let mut new_codes = vec![0_u16];
+        // A verdict may have thousands of failures. A clone of one costs a reference count.
+        let mut places: HashMap<Failure, usize> = HashMap::new();
+        for (at, failure) in failures.iter().enumerate() {
+            places.entry(failure.clone()).or_insert(at);
+        }
         for failure in by_row.failures().iter() {
-            let at = failures.iter().position(|known| known == failure).unwrap_or(failures.len());
-            if at == failures.len() {
+            let at = *places.entry(failure.clone()).or_insert_with(|| {
                 failures.push(failure.clone());
-            }
+                failures.len() - 1
+            });
             let Ok(code) = u16::try_from(at + 1) else { return false };
             new_codes.push(code);
         }
