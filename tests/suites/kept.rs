@@ -98,7 +98,7 @@ fn random_histories_stay_within_the_limit() {
         let mut history = History::new(seed);
         let mut mirror = Mirror::new(policy.scheduler_names.clone());
         mirror.load(history.cluster.objects());
-        let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
+        let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap();
         let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(mirror.reader(), active, runtime);
@@ -212,7 +212,7 @@ fn what_a_template_takes_is_said() {
             writer.apply_node(&metadata::node(&serde_json::from_str(&node).unwrap()));
         }
         writer.publish();
-        let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
+        let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap();
         let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(reader, active, runtime).counting(Metrics::register(&mut registry));

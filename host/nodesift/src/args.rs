@@ -61,6 +61,19 @@ pub(crate) enum Command {
     /// Generate synthetic clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
+    /// Compile the module on standard input within limits. The sidecar starts itself so for each module by path
+    #[command(name = COMPILE, hide = true)]
+    Compile(CompileArgs),
+}
+
+/// The name of the command that compiles a module.
+pub(crate) const COMPILE: &str = "compile-module";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompileArgs {
+    /// Folder of compiled code
+    #[arg(value_name = "FOLDER")]
+    pub(crate) cache: Option<PathBuf>,
 }
 
 /// The two forms of `filter` and `explain`.

@@ -3,13 +3,12 @@
 //!
 //! Pods to evaluate and live clusters are not here: see `ask` and `serve`. Start at [`open`].
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::args;
 pub use crate::args::PolicyArgs;
 use crate::exit::Failure;
 use crate::progress::Progress;
@@ -17,7 +16,7 @@ use crate::terminal;
 use nodesift_cache::{self as cache, Reader, SharedWriter};
 use nodesift_engine::Engine;
 use nodesift_policy::Policy;
-use nodesift_sandbox::Runtime;
+use nodesift_sandbox::{CompilerProgram, Runtime};
 use nodesift_source::change::Compiler;
 use nodesift_source::{Loader, Summary, files};
 
@@ -81,7 +80,7 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
 ///
 /// If the policy is invalid, a module does not compile, or the sandbox does not start.
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
-    let runtime = Runtime::start(compiled_modules_folder().as_deref())?;
+    let runtime = Runtime::start(compiled_modules_folder().as_deref())?.compiling_apart(compiler());
     let policy = policy_of(policy, &runtime).map_err(Failure::Policy)?;
     // Nothing is compiled that an earlier start has compiled; otherwise it takes seconds.
     let progress = Mutex::new(Progress::new(policy.predicates.len(), "predicates compiled"));
@@ -109,14 +108,16 @@ fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<Policy> {
     Ok(policy.select(&args.predicates)?)
 }
 
-/// The cache of compiled modules, in the user's cache folder and with mode 0700: the sidecar executes what is in it. Without
-/// such a folder modules are compiled at every start.
+/// The cache of compiled modules, in the user's cache folder. Without such a folder modules are compiled at every start.
 fn compiled_modules_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
-    let folder = cache.join("nodesift").join("modules");
-    let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-    created.ok().filter(|()| folder.is_absolute()).map(|()| folder)
+    Some(cache.join("nodesift").join("modules")).filter(|folder| folder.is_absolute())
+}
+
+/// This program, as the compiler of modules: its file may have been replaced since it started, and this one is still it.
+fn compiler() -> CompilerProgram {
+    CompilerProgram { program: PathBuf::from("/proc/self/exe"), arguments: vec![args::COMPILE.into()] }
 }
 
 /// Prints on stderr what files hold beside the cluster: the number of objects of each kind, in one line.

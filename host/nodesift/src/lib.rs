@@ -35,12 +35,13 @@ mod synth;
 mod terminal;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, ClusterCommand, Command};
+use args::{Args, ClusterCommand, Command, CompileArgs};
 
 /// Runs the command that the arguments name. The first argument is the name of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -63,6 +64,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(explain) => ask::explain(&explain),
         Command::Bench(bench) => bench::run(&bench),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
+        Command::Compile(compile) => return compile_module(&compile),
     };
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),
@@ -70,6 +72,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             terminal::note(&exit::text(&error));
             ExitCode::from(exit::code_of(&error))
+        }
+    }
+}
+
+/// Compiles the module on standard input for the process that started this one.
+/// What is wrong goes to stderr as it is: that process reports it.
+fn compile_module(args: &CompileArgs) -> ExitCode {
+    match nodesift_sandbox::compile_apart(std::io::stdin().lock(), args.cache.as_deref()) {
+        Ok(()) => ExitCode::from(exit::OK),
+        Err(error) => {
+            let _closed = writeln!(std::io::stderr(), "{error}");
+            ExitCode::from(exit::FAILED)
         }
     }
 }

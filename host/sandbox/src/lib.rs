@@ -2,7 +2,8 @@
 //! their verdicts. It depends on wasmtime and the contract, not on Kubernetes or on any predicate.
 //!
 //! ```text
-//! runtime     engines, the cache of compiled code, the epoch clock; bytes → Module
+//! runtime     engines, pools of instances, the epoch clock; bytes → Module
+//!   compile · code_cache          bytes → compiled component, within limits; the folder of compiled code
 //! module      one loaded predicate: imports checked, linked, described, configured; idle instances
 //! instance    one instance with its own store; wasmtime errors → Fault
 //!   slots                         how many instances exist at once
@@ -20,7 +21,9 @@
 
 mod check;
 mod clock;
+mod code_cache;
 mod codes;
+mod compile;
 mod deadline;
 pub mod fault;
 mod instance;
@@ -37,6 +40,7 @@ pub mod wire;
 #[doc(hidden)]
 pub use check::verdict as checked_verdict;
 pub use codes::Codes;
+pub use compile::{CompileApartError, CompilerProgram, compile_apart};
 pub use deadline::Meter;
 pub use interface::{Facts, Interface, NoValue, PACKAGE, VERSION};
 pub use module::{Grants, Lifetime, LoadError, Module};

@@ -35,6 +35,15 @@ pub const INSTANTIATE_TIME: Duration = Duration::from_millis(100);
 /// Wall-clock time to compile a component. The largest in use, language runtimes of 18 MB, take about 4 s.
 pub const COMPILE_TIME: Duration = Duration::from_secs(10);
 
+/// Memory to compile a component in bytes, where it is compiled by a process of its own.
+pub const COMPILE_BYTES: u64 = 512 << 20;
+
+/// Threads of that process. Each takes some megabytes, whatever it compiles.
+pub const COMPILE_THREADS: u32 = 4;
+
+/// By how much the priority of that process is below this one's: requests go first.
+pub const COMPILE_NICE: i32 = 10;
+
 /// Size of a component in bytes. Components with a language runtime have 12–18 MB.
 pub const COMPONENT_BYTES: usize = 64 << 20;
 

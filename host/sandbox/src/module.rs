@@ -1,6 +1,7 @@
 //! A loaded predicate: a compiled component, linked to its allowed imports, described and configured, with a pool of idle
 //! instances.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -39,6 +40,12 @@ pub enum LoadError {
     /// Compilation took longer than [`COMPILE_TIME`](crate::limits::COMPILE_TIME).
     #[error("the component did not compile within {0:?}")]
     CompileTime(Duration),
+    /// Compilation took more memory than [`COMPILE_BYTES`](crate::limits::COMPILE_BYTES).
+    #[error("the component did not compile within {} MiB of memory", .limit >> 20)]
+    CompileMemory {
+        /// In bytes.
+        limit: u64,
+    },
     /// It imports functions that the host does not provide.
     #[error("the component imports what nodesift does not offer: {}; it offers {PACKAGE} {VERSION}: {}", .0.join(", "), Interface::ALL.map(Interface::name).join(", "))]
     UnknownImports(Vec<String>),
@@ -248,8 +255,10 @@ impl Module {
 ///
 /// [`FaultKind::Overloaded`], or [`FaultKind::RequestDeadline`] where the request has ended.
 fn take([own, pool]: &[Arc<Slots>; 2], until: Option<Instant>) -> Result<[Slot; 2], Fault> {
+    // One wait for both.
+    let end = OnceCell::new();
     let last = || {
-        let last = Instant::now() + SLOT_WAIT;
+        let last = *end.get_or_init(|| Instant::now() + SLOT_WAIT);
         until.map_or(last, |until| until.min(last))
     };
     let none = |slots: &str| match until.is_some_and(|until| Instant::now() >= until) {

@@ -2,22 +2,18 @@
 //!
 //! Start with [`Runtime::load`], which makes a [`Module`] from the bytes of a component.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::thread;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use wasmtime::component::Component;
-use wasmtime::{
-    Cache, CacheConfig, Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
-};
+use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::clock::Clock;
+use super::code_cache;
+use super::compile::{CompilerProgram, check_bytes, compile, config};
 use super::module::{Grants, Lifetime, LoadError, Module};
 use super::slots::Slots;
 use crate::limits::{
-    BUILTIN_SLOTS, COMPILE_TIME, COMPONENT_BYTES, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS,
-    GUEST_STACK_BYTES, GUEST_TABLE_ELEMENTS, GUEST_TABLES,
+    BUILTIN_SLOTS, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS, GUEST_TABLE_ELEMENTS, GUEST_TABLES,
 };
 
 /// Why the runtime does not start.
@@ -44,28 +40,25 @@ pub struct Runtime {
     slots: Arc<Slots>,
     /// Instances of built-ins.
     builtin_slots: Arc<Slots>,
+    /// Compiles modules by path before this process does, one at a time: together they would take the memory and the time of
+    /// several.
+    compiler: Option<Mutex<CompilerProgram>>,
+    /// The folder of compiled code, if it is used.
+    cache_folder: Option<PathBuf>,
     _clock: Clock,
 }
 
 impl Runtime {
     /// Starts the engines and the epoch clock. Compiled code is cached in `cache_folder`, by the bytes of the module and the
-    /// version and settings of the engine. The folder must be writable by this user only: its content is executed. If the
-    /// folder cannot be used, the runtime starts without the cache and logs a warning.
+    /// version and settings of the engine. The folder is made with mode 0700 if it is not there. It must belong to this user
+    /// alone, because its content is executed: if it does not, the runtime starts without the cache and logs a warning.
     ///
     /// # Errors
     ///
     /// [`StartError::Engine`] where wasmtime rejects the configuration, [`StartError::Clock`] where no thread can be spawned.
     pub fn start(cache_folder: Option<&Path>) -> Result<Self, StartError> {
-        let cache = cache_folder.and_then(|folder| {
-            let mut config = CacheConfig::new();
-            config.with_directory(folder);
-            // Without the cache, modules load more slowly; nothing else changes.
-            Cache::new(config)
-                .inspect_err(
-                    |error| tracing::warn!(folder = %folder.display(), %error, "compiled modules are not cached"),
-                )
-                .ok()
-        });
+        let cache = cache_folder.and_then(code_cache::open);
+        let cache_folder = cache.as_ref().map(|cache| cache.directory().to_owned());
         let engine = |strategy| {
             let mut config = config();
             config.cache(cache.clone()).allocation_strategy(strategy);
@@ -77,7 +70,15 @@ impl Runtime {
         let engines = vec![pooled.clone(), on_demand.clone(), builtin.clone()];
         let clock = Clock::start(engines).map_err(StartError::Clock)?;
         let (slots, builtin_slots) = (Slots::new(GUEST_SLOTS), Slots::new(BUILTIN_SLOTS));
-        Ok(Self { pooled, on_demand, builtin, slots, builtin_slots, _clock: clock })
+        let compiler = None;
+        Ok(Self { pooled, on_demand, builtin, slots, builtin_slots, compiler, cache_folder, _clock: clock })
+    }
+
+    /// Has modules that are not built in compiled by another process first, within limits of time and memory, so that a module
+    /// that takes too much is refused. What it has compiled is taken from the cache, or else compiled again here.
+    #[must_use]
+    pub fn compiling_apart(self, compiler: CompilerProgram) -> Self {
+        Self { compiler: Some(Mutex::new(compiler)), ..self }
     }
 
     /// Compiles a component, links it, and calls its `describe` and `configure`.
@@ -91,64 +92,13 @@ impl Runtime {
             Lifetime::PerCall => (&self.pooled, &self.slots),
         };
         let engine = if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { pooled };
+        check_bytes(bytes)?;
+        if let (Some(compiler), Lifetime::PerCall) = (&self.compiler, grants.lifetime) {
+            let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
+            compiler.run(bytes, self.cache_folder.as_deref())?;
+        }
         Module::prepare(&compile(engine, bytes)?, grants, slots)
     }
-}
-
-/// Compiles within [`COMPILE_TIME`]. A longer compilation is abandoned: its thread ends once it is done.
-fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
-    if bytes.len() > COMPONENT_BYTES {
-        return Err(LoadError::Size { bytes: bytes.len(), limit: COMPONENT_BYTES });
-    }
-    check_preamble(bytes)?;
-    let (done, result) = channel();
-    let (engine, bytes) = (engine.clone(), bytes.to_vec());
-    let compile = move || {
-        // Sending fails once the time is up and the receiver is dropped.
-        let _ = done.send(Component::from_binary(&engine, &bytes));
-    };
-    thread::Builder::new()
-        .name("compile".to_owned())
-        .spawn(compile)
-        .map_err(|error| LoadError::Compile(error.to_string()))?;
-    match result.recv_timeout(COMPILE_TIME) {
-        Ok(compiled) => compiled.map_err(|error| LoadError::Compile(format!("{error:#}"))),
-        Err(_) => Err(LoadError::CompileTime(COMPILE_TIME)),
-    }
-}
-
-/// Accepts only bytes with the preamble of a component (8 bytes). In particular, precompiled machine code is never loaded.
-fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
-    const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
-    const CORE_MODULE: &[u8] = b"\0asm\x01\0\0\0";
-    const ELF: &[u8] = b"\x7fELF";
-    if bytes.starts_with(COMPONENT) {
-        return Ok(());
-    }
-    Err(LoadError::NotAComponent(if bytes.is_empty() {
-        "the module is empty: give a wasm component"
-    } else if bytes.starts_with(CORE_MODULE) {
-        "this is a core wasm module, not a component: convert it, for example with `wasm-tools component new`"
-    } else if bytes.starts_with(ELF) {
-        "this is precompiled machine code, which is not accepted: give the wasm component instead"
-    } else {
-        "this is not a WebAssembly component"
-    }))
-}
-
-fn config() -> Config {
-    let mut config = Config::new();
-    config
-        .cranelift_opt_level(OptLevel::Speed)
-        // The same input must give the same verdict on every machine.
-        .cranelift_nan_canonicalization(true)
-        .wasm_relaxed_simd(false)
-        .epoch_interruption(true)
-        .max_wasm_stack(GUEST_STACK_BYTES)
-        .wasm_memory64(false)
-        // A fault has a kind, not a backtrace; collecting one takes time.
-        .wasm_backtrace_max_frames(None);
-    config
 }
 
 /// What a pool has room for in each slot.

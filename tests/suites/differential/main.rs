@@ -211,7 +211,7 @@ fn default_policy() -> Policy {
 
 /// A separate engine per cluster, so that clusters are independent. Modules are compiled once.
 fn engine(policy: &Policy, mirror: &Mirror) -> Engine {
-    let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
+    let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).expect("a runtime");
     let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
     Engine::new(mirror.reader(), active, runtime)
 }

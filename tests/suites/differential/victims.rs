@@ -20,7 +20,7 @@ const VICTIMS: usize = nodesift_api::limits::REQUEST_VICTIMS;
 const VICTIMS_TIME: Duration = Duration::from_secs(5);
 
 fn engine(reader: Reader) -> Engine {
-    let runtime = Runtime::start(Some(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
+    let runtime = Runtime::start(Some(&std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap();
     let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
     Engine::new(reader, active, runtime)
 }

@@ -69,7 +69,7 @@ impl World {
     /// cached verdicts.
     pub(super) fn engine(&self, policy: &Policy, bytes: Option<usize>) -> (Engine, Registry) {
         let mut registry = Registry::default();
-        let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).expect("a runtime");
+        let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).expect("a runtime");
         let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
         let engine = Engine::new(self.mirror.reader(), active, runtime).reusing(Reuse::Verified);
         let engine = engine.counting(Metrics::register(&mut registry));

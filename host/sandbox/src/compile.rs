@@ -1,0 +1,198 @@
+//! Bytes → compiled component. A module by path is compiled by a process of its own first, which has limits of time and of
+//! memory that a thread cannot have: a module that takes more is refused, and that process ends. Start at [`compile`].
+
+use std::ffi::OsString;
+use std::io::{Read, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+
+use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
+use wasmtime::component::Component;
+use wasmtime::{Config, Engine, OptLevel};
+
+use super::code_cache;
+use super::module::LoadError;
+use crate::limits::{
+    COMPILE_BYTES, COMPILE_NICE, COMPILE_THREADS, COMPILE_TIME, COMPONENT_BYTES, FAULT_DETAIL_BYTES, GUEST_STACK_BYTES,
+};
+
+/// The program that compiles modules apart from this process. It must call [`compile_apart`] with its standard input, and fail
+/// with the error's text on its standard error.
+#[derive(Debug, Clone)]
+pub struct CompilerProgram {
+    /// The program's file.
+    pub program: PathBuf,
+    /// Its arguments. The folder of compiled code follows them, if there is one.
+    pub arguments: Vec<OsString>,
+}
+
+/// Compiles within [`COMPILE_TIME`]. A longer compilation is abandoned: its thread ends once it is done.
+pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
+    let (done, result) = channel();
+    let (engine, bytes) = (engine.clone(), bytes.to_vec());
+    let compile = move || {
+        // Sending fails once the time is up and the receiver is dropped.
+        let _ = done.send(Component::from_binary(&engine, &bytes));
+    };
+    thread::Builder::new()
+        .name("compile".to_owned())
+        .spawn(compile)
+        .map_err(|error| LoadError::Compile(error.to_string()))?;
+    match result.recv_timeout(COMPILE_TIME) {
+        Ok(compiled) => compiled.map_err(|error| LoadError::Compile(format!("{error:#}"))),
+        Err(_) => Err(LoadError::CompileTime(COMPILE_TIME)),
+    }
+}
+
+/// Checks the size of a module, and that it has the preamble of a component (8 bytes). In particular, precompiled machine code
+/// is never loaded.
+pub(super) fn check_bytes(bytes: &[u8]) -> Result<(), LoadError> {
+    const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+    const CORE_MODULE: &[u8] = b"\0asm\x01\0\0\0";
+    const ELF: &[u8] = b"\x7fELF";
+    if bytes.len() > COMPONENT_BYTES {
+        return Err(LoadError::Size { bytes: bytes.len(), limit: COMPONENT_BYTES });
+    }
+    if bytes.starts_with(COMPONENT) {
+        return Ok(());
+    }
+    Err(LoadError::NotAComponent(if bytes.is_empty() {
+        "the module is empty: give a wasm component"
+    } else if bytes.starts_with(CORE_MODULE) {
+        "this is a core wasm module, not a component: convert it, for example with `wasm-tools component new`"
+    } else if bytes.starts_with(ELF) {
+        "this is precompiled machine code, which is not accepted: give the wasm component instead"
+    } else {
+        "this is not a WebAssembly component"
+    }))
+}
+
+/// The settings that compiled code depends on, the same in every process.
+pub(super) fn config() -> Config {
+    let mut config = Config::new();
+    config
+        .cranelift_opt_level(OptLevel::Speed)
+        // The same input must give the same verdict on every machine.
+        .cranelift_nan_canonicalization(true)
+        .wasm_relaxed_simd(false)
+        .epoch_interruption(true)
+        .max_wasm_stack(GUEST_STACK_BYTES)
+        .wasm_memory64(false)
+        // A fault has a kind, not a backtrace; collecting one takes time.
+        .wasm_backtrace_max_frames(None);
+    config
+}
+
+/// Why [`compile_apart`] fails.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileApartError {
+    /// The limits of this process cannot be set.
+    #[error("cannot limit this process: {0}")]
+    Limits(std::io::Error),
+    /// The module cannot be read.
+    #[error("cannot read the module: {0}")]
+    Read(std::io::Error),
+    /// It does not compile.
+    #[error("{0:#}")]
+    Compile(wasmtime::Error),
+}
+
+/// Limits this process for good, then compiles a module. What it compiles is in the cache in `cache_folder` afterwards.
+///
+/// # Errors
+///
+/// One variant of [`CompileApartError`] per step. Where memory runs out, the process aborts.
+pub fn compile_apart(module: impl Read, cache_folder: Option<&Path>) -> Result<(), CompileApartError> {
+    let limits = || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        let seconds = COMPILE_TIME.as_secs() * u64::from(COMPILE_THREADS);
+        setrlimit(Resource::Data, Rlimit { current: Some(COMPILE_BYTES), maximum: Some(COMPILE_BYTES) })?;
+        setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: Some(seconds) })?;
+        setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+        nice(COMPILE_NICE).map(drop)
+    };
+    limits().map_err(|error| CompileApartError::Limits(error.into()))?;
+    let mut bytes = Vec::new();
+    // A larger one has been refused before.
+    module.take(COMPONENT_BYTES as u64).read_to_end(&mut bytes).map_err(CompileApartError::Read)?;
+    let mut config = config();
+    config.cache(cache_folder.and_then(code_cache::open));
+    Engine::new(&config)
+        .and_then(|engine| Component::from_binary(&engine, &bytes))
+        .map(drop)
+        .map_err(CompileApartError::Compile)
+}
+
+impl CompilerProgram {
+    /// Compiles a module in another process, within [`COMPILE_TIME`] and [`COMPILE_BYTES`].
+    pub(super) fn run(&self, bytes: &[u8], cache_folder: Option<&Path>) -> Result<(), LoadError> {
+        let failed = |error: std::io::Error| {
+            LoadError::Compile(format!("the compiler {} does not run: {error}", self.program.display()))
+        };
+        let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(COMPILE_THREADS as usize));
+        let mut child = Command::new(&self.program)
+            .args(&self.arguments)
+            .args(cache_folder)
+            // Nothing of this process' environment, and no more threads than the memory allows.
+            .env_clear()
+            .env("RAYON_NUM_THREADS", threads.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let outcome = Self::finish(&mut child, bytes);
+        // Whatever happened, no process is left.
+        let _ = child.kill();
+        let status = child.wait().map_err(failed)?;
+        verdict(status, &outcome?)
+    }
+
+    /// Gives the module to the compiler and waits for its end, which closes its standard error. Returns what it wrote there.
+    fn finish(child: &mut Child, bytes: &[u8]) -> Result<String, LoadError> {
+        let (mut input, errors) = (child.stdin.take(), child.stderr.take());
+        let (done, result) = channel();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut text = Vec::new();
+                if let Some(mut errors) = errors {
+                    // What is beyond the limit, or cannot be read, is not shown; the end of it is the compiler's end.
+                    let _ = errors.by_ref().take(4 * FAULT_DETAIL_BYTES as u64).read_to_end(&mut text);
+                    let _ = std::io::copy(&mut errors, &mut std::io::sink());
+                }
+                let _ = done.send(String::from_utf8_lossy(&text).into_owned());
+            });
+            scope.spawn(move || {
+                // A compiler that ends early does not read all; its exit status says why.
+                let _ = input.as_mut().map(|input| input.write_all(bytes));
+            });
+            result.recv_timeout(COMPILE_TIME).map_err(|error| {
+                // Ends both threads: their pipes are closed.
+                let _ = child.kill();
+                match error {
+                    RecvTimeoutError::Timeout => LoadError::CompileTime(COMPILE_TIME),
+                    RecvTimeoutError::Disconnected => LoadError::Compile("the compiler's end was not seen".to_owned()),
+                }
+            })
+        })
+    }
+}
+
+/// What the end of the compiler says about the module.
+fn verdict(status: ExitStatus, errors: &str) -> Result<(), LoadError> {
+    /// The exit status of a Rust program that panicked, as it does where it can make no thread.
+    const PANICKED: i32 = 101;
+    if status.success() {
+        return Ok(());
+    }
+    Err(match (status.signal(), status.code()) {
+        (Some(signal), _) if signal == Signal::XCPU.as_raw() || signal == Signal::KILL.as_raw() => {
+            LoadError::CompileTime(COMPILE_TIME)
+        }
+        (Some(_), _) | (None, Some(PANICKED)) => LoadError::CompileMemory { limit: COMPILE_BYTES },
+        (None, _) => LoadError::Compile(errors.trim().to_owned()),
+    })
+}
