@@ -17,7 +17,8 @@
 use std::sync::LazyLock;
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::{Resolve, WorldId};
+use wit_parser::abi::AbiVariant;
+use wit_parser::{Resolve, WorldId, WorldItem, WorldKey};
 
 /// The only reason of the healthy guest.
 pub const ODD_ROW: &str = "the row is odd";
@@ -38,9 +39,63 @@ static CONTRACT: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
     (resolve, world)
 });
 
+/// The contract, and an interface of the guest's own with a resource.
+static WITH_RESOURCE: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
+    let mut resolve = CONTRACT.0.clone();
+    let text = "package test:own;
+        interface things { resource thing; }
+        world leaky { include nodesift:predicate/guest@0.1.1; export things; }";
+    let package = resolve.push_source("own.wit", text).expect("the world parses");
+    let world = resolve.select_world(&[package], Some("leaky")).expect("the world is there");
+    (resolve, world)
+});
+
+/// A function that the host offers to guests, as core WebAssembly imports it.
+#[derive(Debug, Clone)]
+pub struct HostFunction {
+    /// The interface with its package and version.
+    pub interface: String,
+    /// The function's name.
+    pub name: String,
+    /// Parameters, all of them `i32`: values, and addresses in the guest's memory.
+    pub params: usize,
+    /// Whether it returns an `i32`; otherwise the last parameter is the address for the result, or there is none.
+    pub returns: bool,
+}
+
+/// Every function that the contract offers to guests.
+///
+/// # Panics
+///
+/// If a function has a parameter that is not an `i32`.
+pub fn host_functions() -> Vec<HostFunction> {
+    let (resolve, world) = &*CONTRACT;
+    let mut functions = Vec::new();
+    for (key, item) in &resolve.worlds[*world].imports {
+        let (WorldKey::Interface(_), WorldItem::Interface { id, .. }) = (key, item) else { continue };
+        let interface = resolve.id_of(*id).expect("a named interface");
+        for (name, function) in &resolve.interfaces[*id].functions {
+            let signature = resolve.wasm_signature(AbiVariant::GuestImport, function);
+            let is_32 = |types: &[wit_parser::abi::WasmType]| {
+                use wit_parser::abi::WasmType::{I32, Length, Pointer};
+                types.iter().all(|kind| matches!(kind, I32 | Pointer | Length))
+            };
+            assert!(is_32(&signature.params) && is_32(&signature.results), "{interface} {name}");
+            functions.push(HostFunction {
+                interface: interface.clone(),
+                name: name.clone(),
+                params: signature.params.len(),
+                returns: !signature.results.is_empty(),
+            });
+        }
+    }
+    functions
+}
+
 /// A predicate, part by part, each as WebAssembly text.
 #[derive(Debug, Clone)]
 pub struct Guest {
+    has_resource: bool,
     imports: String,
     memory: String,
     definitions: String,
@@ -54,6 +109,7 @@ impl Guest {
     /// A predicate that rejects the odd rows of a batch for the reason [`ODD_ROW`].
     pub fn healthy() -> Self {
         Self {
+            has_resource: false,
             imports: String::new(),
             memory: r#"(memory (export "memory") 2)"#.to_owned(),
             definitions: String::new(),
@@ -77,6 +133,19 @@ impl Guest {
                    (br_if $next (i32.lt_u (local.get $i) (i32.const {labels}))))
                  (call $fits_all)"
             ))
+    }
+
+    /// Gives the guest a resource of its own, with `$new`, `$drop` and `$rep` for its handles, and this destructor, with `$value`.
+    pub fn resource(mut self, destructor: &str) -> Self {
+        self.has_resource = true;
+        self.imports.push_str(
+            r#"(import "[export]test:own/things" "[resource-new]thing" (func $new (param i32) (result i32)))
+               (import "[export]test:own/things" "[resource-drop]thing" (func $drop (param i32)))
+               (import "[export]test:own/things" "[resource-rep]thing" (func $rep (param i32) (result i32)))"#,
+        );
+        self.definitions
+            .push_str(&format!(r#"(func (export "test:own/things#[dtor]thing") (param $value i32) {destructor})"#));
+        self
     }
 
     /// Core imports: `(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func …))`.
@@ -135,7 +204,7 @@ impl Guest {
 
     /// The core module.
     pub fn wat(&self) -> String {
-        let Self { imports, memory, definitions, realloc, describe, configure, filter } = self;
+        let Self { has_resource: _, imports, memory, definitions, realloc, describe, configure, filter } = self;
         format!(
             r#"(module
   {imports}
@@ -211,7 +280,7 @@ impl Guest {
     pub fn component(&self) -> Vec<u8> {
         let text = self.wat();
         let mut module = wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let (resolve, world) = &*CONTRACT;
+        let (resolve, world) = if self.has_resource { &*WITH_RESOURCE } else { &*CONTRACT };
         embed_component_metadata(&mut module, resolve, *world, StringEncoding::UTF8)
             .expect("the contract can be embedded");
         // Invalid parts must be refused by the host, not by the encoder.

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
-use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setrlimit};
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine, OptLevel};
 
@@ -109,9 +109,11 @@ pub fn compile_apart(module: impl Read, cache_folder: Option<&Path>) -> Result<(
     let limits = || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         let seconds = COMPILE_TIME.as_secs() * u64::from(COMPILE_THREADS);
-        setrlimit(Resource::Data, Rlimit { current: Some(COMPILE_BYTES), maximum: Some(COMPILE_BYTES) })?;
-        setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: Some(seconds) })?;
-        setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+        for (resource, limit) in [(Resource::Data, COMPILE_BYTES), (Resource::Cpu, seconds), (Resource::Core, 0)] {
+            // A lower limit that is there already stays.
+            let limit = getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
+            setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
+        }
         nice(COMPILE_NICE).map(drop)
     };
     limits().map_err(|error| CompileApartError::Limits(error.into()))?;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+use cpu_time::ThreadTime;
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
 use nodesift_engine::{Batch, Context};
@@ -134,6 +135,31 @@ pub(crate) fn healthy_answers_are_right() {
     for module in &*HEALTHY {
         assert_eq!(call(module), Ok(odd_rows_rejected(ROWS)));
     }
+}
+
+/// A function that takes time, for [`Guest::definitions`](nodesift_tests::guest::Guest::definitions): `$work` with a number of
+/// rounds, see [`rounds`].
+pub(crate) const WORK: &str = "(func $work (param $rounds i64)
+  (loop $round
+    (local.set $rounds (i64.sub (local.get $rounds) (i64.const 1)))
+    (br_if $round (i64.ne (local.get $rounds) (i64.const 0)))))";
+
+/// How many rounds of [`WORK`] take so much processor time on this machine.
+pub(crate) fn rounds(time: Duration) -> u64 {
+    const SAMPLE: u64 = 10_000_000;
+    const RUNS: usize = 9;
+    static SAMPLE_TIME: LazyLock<Duration> = LazyLock::new(|| {
+        let filter = format!("(call $work (i64.const {SAMPLE})) (call $fits_all)");
+        let module = load(&Guest::healthy().definitions(WORK).filter(filter).component(), grants());
+        let times = (0..RUNS).map(|_| {
+            let start = ThreadTime::now();
+            assert!(call(&module).is_ok());
+            start.elapsed()
+        });
+        median(times.collect())
+    });
+    let rounds = u128::from(SAMPLE) * time.as_nanos() / SAMPLE_TIME.as_nanos().max(1);
+    u64::try_from(rounds).expect("a short time")
 }
 
 /// Runs a function and measures its time.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cpu_time::ThreadTime;
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
 use nodesift_engine::predicate_metrics::PredicateCounts;
@@ -18,7 +17,7 @@ use nodesift_tests::guest::Guest;
 use nodesift_tests::timeout;
 use serde_json::json;
 
-use crate::arena::{OVERRUN, call, default_grants, facts, grants, load, median};
+use crate::arena::{OVERRUN, WORK, default_grants, facts, grants, load, median, rounds};
 
 /// Predicates of the policy.
 const PREDICATES: usize = 32;
@@ -29,29 +28,10 @@ const RUNS: usize = 9;
 /// The deadline of the requests here.
 const DEADLINE: Duration = Duration::from_millis(50);
 
-/// A predicate that fits every node, after so many rounds of a loop.
-fn rounds(rounds: u64) -> Guest {
-    Guest::healthy().definitions("(global $round (mut i64) (i64.const 0))").filter(format!(
-        "(global.set $round (i64.const {rounds}))
-         (loop $work
-           (global.set $round (i64.sub (global.get $round) (i64.const 1)))
-           (br_if $work (i64.ne (global.get $round) (i64.const 0))))
-         (call $fits_all)"
-    ))
-}
-
-/// A predicate that takes most of the budget of a call, on this machine.
+/// A predicate that fits every node, and takes most of the budget of a call.
 fn slow_but_within_its_budget() -> Guest {
-    const SAMPLE: u64 = 10_000_000;
-    let sample = load(&rounds(SAMPLE).component(), grants());
-    let times = (0..RUNS).map(|_| {
-        let start = ThreadTime::now();
-        assert!(call(&sample).is_ok());
-        start.elapsed()
-    });
-    let sample = median(times.collect()).as_nanos().max(1);
-    let wanted = FILTER_TIME_MIN.as_nanos() * 7 / 10;
-    rounds(u64::try_from(u128::from(SAMPLE) * wanted / sample).unwrap())
+    let rounds = rounds(FILTER_TIME_MIN * 7 / 10);
+    Guest::healthy().definitions(WORK).filter(format!("(call $work (i64.const {rounds})) (call $fits_all)"))
 }
 
 /// An engine over two nodes whose policy has the same predicate many times.

@@ -4,12 +4,15 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod arena;
+mod compile;
 mod deadline;
+mod host_calls;
 mod isolation;
 mod load;
 mod memory;
 mod output;
 mod policy;
 mod reuse;
+mod slots;
 mod time;
 mod traps;

@@ -340,3 +340,49 @@ fn attached(storage: &StorageTable, wanted: impl Fn(&str) -> bool) -> FxHashMap<
     }
     attached
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use cpu_time::ThreadTime;
+
+    use super::*;
+    use crate::metadata::volumes::in_tree::InTreeVolume;
+
+    /// Volumes of so many disks, each disk twice.
+    fn volumes(disks: usize) -> Vec<PodVolume> {
+        let volume = |number: usize| PodVolume {
+            name: Arc::from(format!("v{number}")),
+            claim: None,
+            disks: Vec::new(),
+            in_tree: Some(InTreeVolume {
+                plugin: Plugin::AwsEbs,
+                handle: Ok(Arc::from(format!("disk-{}", number / 2))),
+            }),
+        };
+        (0..2 * disks).map(volume).collect()
+    }
+
+    /// The least time to resolve so many disks.
+    fn time_of(disks: usize) -> Duration {
+        let (storage, volumes) = (StorageTable::default(), volumes(disks));
+        let owner = Owner { namespace: "ns", name: "p", uid: "u" };
+        let round = || {
+            let started = ThreadTime::now();
+            let found = resolve(&storage, owner, &volumes, true, Binding::Pending).unwrap();
+            let time = started.elapsed();
+            assert_eq!(found.len(), disks);
+            time
+        };
+        (0..3).map(|_| round()).min().unwrap()
+    }
+
+    #[test]
+    fn each_disk_counts_once_and_many_take_nowhere_near_the_square_of_few() {
+        time_of(FEW_VOLUMES / 4);
+        let (few, many) = (time_of(1_000), time_of(16_000));
+        assert!(many < few * 100, "{few:?} for 1,000 disks, {many:?} for 16,000");
+    }
+}
