@@ -24,6 +24,7 @@ use nodesift_fixtures::random::History;
 use nodesift_fixtures::synthetic::Shape;
 use nodesift_object::Pod;
 use nodesift_policy::Policy;
+use nodesift_sandbox::limits::FAILURE_REASONS;
 use nodesift_sandbox::{Grants, Lifetime, Runtime};
 use nodesift_tests::guest::Guest;
 use prometheus_client::encoding::text::encode;
@@ -131,6 +132,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         memory_bytes: 16 << 20,
         time_per_call: Some(CALL_TIME),
         lifetime: Lifetime::PerCall,
+        reasons: FAILURE_REASONS,
     };
     let module = runtime.load(&guest.component(), grants).unwrap();
     let predicate = ActivePredicate {

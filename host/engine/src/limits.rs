@@ -35,6 +35,12 @@ pub const REUSE_VARIANTS: usize = 4;
 /// Failures that patches may add to a cached verdict before every row is evaluated again.
 pub const REUSE_STALE_FAILURES: usize = 64;
 
+/// Different failures of a verdict that is cached: half of those that the sandbox keeps. Beyond that, failures may be cut.
+pub const REUSE_FAILURES: usize = 2048;
+
+/// Bytes of the failures of a verdict that is cached: a third of what the SDK keeps uncut.
+pub const REUSE_FAILURE_BYTES: usize = 256 << 10;
+
 /// If more than `1 / REUSE_PATCH_SHARE` of the rows have changed, all rows are evaluated: that needs no copies of column
 /// entries.
 pub const REUSE_PATCH_SHARE: usize = 4;

@@ -15,7 +15,7 @@ use crate::file::{self, FileError};
 use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
 use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{ActivePolicy, ActivePredicate};
-use nodesift_sandbox::limits::{COMPONENT_BYTES, GUEST_MEMORY_BYTES};
+use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, COMPONENT_BYTES, FAILURE_REASONS, GUEST_MEMORY_BYTES};
 use nodesift_sandbox::{Grants, Interface, Lifetime, LoadError, PACKAGE, Runtime, VERSION};
 
 /// Why a policy cannot become active: the error of every predicate that has one, at least one, in policy order.
@@ -177,6 +177,10 @@ pub fn activate_with(
             memory_bytes: spec.limits.memory_bytes.unwrap_or(GUEST_MEMORY_BYTES),
             time_per_call: spec.limits.time_per_call,
             lifetime,
+            reasons: match spec.module {
+                ModuleSource::Builtin => BUILTIN_FAILURE_REASONS,
+                ModuleSource::Path { .. } => FAILURE_REASONS,
+            },
         };
         let module = runtime.load(&bytes, grants).map_err(|source| ActivateError::Load { name: name(), source })?;
         Ok(ActivePredicate {

@@ -159,8 +159,9 @@ impl Instance {
         }
     }
 
-    /// Calls `filter` for a batch of `rows` rows, as a part of the call that has begun.
-    pub(super) fn filter(&mut self, facts: Arc<dyn Facts>, rows: u32) -> Result<Verdict, Fault> {
+    /// Calls `filter` for a batch of `rows` rows, as a part of the call that has begun. Of each failure at most `reasons`
+    /// reasons are kept.
+    pub(super) fn filter(&mut self, facts: Arc<dyn Facts>, rows: u32, reasons: usize) -> Result<Verdict, Fault> {
         let store = &mut self.store;
         store.data_mut().facts = Some(facts);
         // Reset: a refusal in an earlier call must not be reported as the cause of a failure in this one.
@@ -169,7 +170,7 @@ impl Instance {
         let returned = self.filter.call(&mut *store, (rows,));
         store.data_mut().facts = None;
         match returned {
-            Ok((raw,)) => check::verdict(raw, rows),
+            Ok((raw,)) => check::verdict(raw, rows, reasons),
             Err(error) => Err(fault(store, &error)),
         }
     }

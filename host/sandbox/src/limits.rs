@@ -86,13 +86,17 @@ pub const GUEST_HANDLES: usize = 1024;
 /// Idle instances per predicate: as many concurrent calls need no instantiation.
 pub const IDLE_INSTANCES: usize = 8;
 
-/// Failures in one verdict.
+/// Different failures in one verdict. Rows with another one keep its status alone.
 pub const VERDICT_FAILURES: usize = 4096;
 
-/// Reasons in one failure.
-pub const FAILURE_REASONS: usize = 32;
+/// Reasons in one failure of a custom module; the others are counted.
+pub const FAILURE_REASONS: usize = 16;
 
-/// Bytes of one reason.
+/// Reasons in one failure of a built-in predicate: as many as [`OUTPUT_BYTES`] has room for, since kube-scheduler gives one
+/// per resource that a node lacks.
+pub const BUILTIN_FAILURE_REASONS: usize = OUTPUT_BYTES;
+
+/// Bytes of one reason; a longer one is cut.
 pub const REASON_BYTES: usize = 1024;
 
 /// Bytes that a guest may pass to the host in one call, not counting the codes of the rows.

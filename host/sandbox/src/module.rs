@@ -98,6 +98,8 @@ pub struct Grants {
     pub time_per_call: Option<Duration>,
     /// Whether instances are reused.
     pub lifetime: Lifetime,
+    /// Reasons that are kept of one failure; the others are counted.
+    pub reasons: usize,
 }
 
 /// A loaded predicate. It can be called from many threads at once.
@@ -223,7 +225,7 @@ impl Module {
                 Fault { detail, ..fault }
             })?,
         };
-        let verdict = instance.filter(facts, rows)?;
+        let verdict = instance.filter(facts, rows, self.grants.reasons)?;
         if self.grants.lifetime == Lifetime::Reused {
             self.put_back(instance);
         }

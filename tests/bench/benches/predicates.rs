@@ -19,7 +19,7 @@ use nodesift_cache::{self as cache, Snapshot};
 use nodesift_engine::{Batch, Context};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
-use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
+use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, GUEST_MEMORY_BYTES};
 use nodesift_sandbox::{Grants, Lifetime, Module, Runtime};
 use nodesift_sdk::native;
 
@@ -92,6 +92,7 @@ fn load(runtime: &Runtime, predicate: &str) -> Module {
         // A large time budget: the machine's other work must not interrupt the benchmark.
         time_per_call: Some(Duration::from_secs(1)),
         lifetime: Lifetime::Reused,
+        reasons: BUILTIN_FAILURE_REASONS,
     };
     let builtin = nodesift_bundle::BUILTINS.iter().find(|builtin| builtin.name == predicate).unwrap();
     runtime.load(builtin.bytes, grants).unwrap()

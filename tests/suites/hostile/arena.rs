@@ -9,7 +9,7 @@ use nodesift_cache::metadata;
 use nodesift_engine::{Batch, Context};
 use nodesift_object::{Node, Pod};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::limits::{FILTER_TIME_MIN, GUEST_MEMORY_BYTES, STARVED_FACTOR};
+use nodesift_sandbox::limits::{FAILURE_REASONS, FILTER_TIME_MIN, GUEST_MEMORY_BYTES, STARVED_FACTOR};
 use nodesift_sandbox::{
     Code, Codes, Facts, Failure, Grants, Lifetime, LoadError, Module, RowVerdict, Runtime, Verdict,
 };
@@ -47,6 +47,7 @@ pub(crate) fn default_grants() -> Grants {
         memory_bytes: GUEST_MEMORY_BYTES,
         time_per_call: None,
         lifetime: Lifetime::PerCall,
+        reasons: FAILURE_REASONS,
     }
 }
 

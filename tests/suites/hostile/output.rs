@@ -118,10 +118,11 @@ fn a_failure_without_a_reason_is_malformed() {
 
 #[test]
 fn h11_failures_are_limited() {
-    assert!(matches!(is_accepted(&failures(VERDICT_FAILURES)), Verdict::ByRow { .. }));
-    for count in [VERDICT_FAILURES + 1, 100_000] {
-        faults_with(FaultKind::OutputTooLarge, &failures(count));
+    for (count, kept) in [(VERDICT_FAILURES, VERDICT_FAILURES), (VERDICT_FAILURES + 100, VERDICT_FAILURES + 1)] {
+        let Verdict::ByRow(by_row) = is_accepted(&failures(count)) else { panic!("another verdict") };
+        assert_eq!(by_row.failures().len(), kept, "{count} failures");
     }
+    faults_with(FaultKind::OutputTooLarge, &failures(100_000));
 }
 
 #[test]
@@ -131,15 +132,24 @@ fn h11_reasons_are_limited() {
     };
     assert_eq!(*failure.reasons, vec!["x".repeat(REASON_BYTES); FAILURE_REASONS]);
     for (count, bytes) in [
-        (FAILURE_REASONS + 1, 1),
-        (1, REASON_BYTES + 1),
-        (1, OUTPUT_BYTES + 1),
+        (1, 2 * OUTPUT_BYTES),
         // A list of equal long texts: little memory in the guest, 6 GiB in a host that copies without a limit.
         (100_000, 65_536),
         // As many entries as the memory holds.
         (1_000_000, 1),
     ] {
         faults_with(FaultKind::OutputTooLarge, &reasons(count, bytes));
+    }
+}
+
+#[test]
+fn h22_reasons_that_are_too_long_or_too_many_are_cut_and_counted() {
+    for (count, bytes) in [(FAILURE_REASONS + 1, 1), (1, REASON_BYTES + 1), (1, 500_000), (10_000, 10)] {
+        let Verdict::FitsNone(failure) = is_accepted(&reasons(count, bytes)) else { panic!("another verdict") };
+        assert!(failure.reasons.len() <= FAILURE_REASONS, "{count} reasons of {bytes} bytes");
+        assert!(failure.reasons.iter().all(|reason| reason.len() <= REASON_BYTES), "{count} reasons of {bytes} bytes");
+        let counted = if count == 1 { format!("({bytes} bytes)") } else { format!("and {} more", count - 15) };
+        assert!(failure.reasons.iter().any(|reason| reason.contains(&counted)), "{:?}", failure.reasons);
     }
 }
 

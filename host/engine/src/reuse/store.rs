@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
 
 use nodesift_cache::Row;
-use nodesift_sandbox::Interface;
 use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::{Interface, Verdict};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
 use super::cached::{CachedVerdict, Lineage, Validity};
 use super::recorder::Recorder;
-use super::size::SHARED;
+use super::size::{SHARED, Size as _};
 use super::tree::{Slot, Tree};
 use crate::evaluate::conjunction::Conjunction;
 use crate::evaluate::predicate_verdict::PredicateVerdict;
 use crate::facts::{Batch, Context};
-use crate::limits::REUSE_PATCH_SHARE;
+use crate::limits::{REUSE_FAILURE_BYTES, REUSE_FAILURES, REUSE_PATCH_SHARE};
 use crate::metrics::Metrics;
 use crate::policy::ActivePredicate;
 
@@ -223,7 +223,7 @@ impl Store {
         let verdict = predicate.filter(Arc::clone(&recorder) as _, context.rows(), context.deadline())?;
         self.metrics.evaluated.inc();
         let (trace, at) = (recorder.take(), context.snapshot().generation());
-        let is_cut = trace.is_cut;
+        let is_cut = trace.is_cut || may_be_cut(&verdict);
         let lineage = match lineage {
             _ if is_cut => Lineage::NONE,
             Some(lineage) => lineage,
@@ -306,6 +306,13 @@ impl CachedConjunction {
             2 * size_of::<(u64, Box<[Lineage]>, Arc<Self>)>() + conjunction.verdicts().len() * size_of::<Lineage>();
         entry + 2 * SHARED + size_of::<Self>() + conjunction.bytes()
     }
+}
+
+/// Whether a verdict has so many failures, or such long ones, that predicate or sandbox may have cut some for the sake of the
+/// others. A row's failure then depends on the other rows of its batch, so that such a verdict cannot be patched.
+fn may_be_cut(verdict: &Verdict) -> bool {
+    let Verdict::ByRow(by_row) = verdict else { return false };
+    by_row.failures().len() > REUSE_FAILURES || by_row.failures().heap() > REUSE_FAILURE_BYTES
 }
 
 /// The verdict with its stale rows evaluated again. `None` where evaluating all rows is no more work, where the results do not

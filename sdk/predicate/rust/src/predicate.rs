@@ -73,7 +73,7 @@ impl<P: Predicate> Instance<P> {
     #[must_use]
     pub fn filter(&self, rows: u32) -> Verdict {
         match self.0.get() {
-            Some(predicate) => predicate.filter(rows as usize),
+            Some(predicate) => predicate.filter(rows as usize).bounded(),
             // The host always configures first. If it does not, no node may be reported as fitting.
             None => Verdict::FitsNone(Failure::error("the predicate was called before it was configured")),
         }
