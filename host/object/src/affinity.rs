@@ -1,8 +1,8 @@
 //! What a pod asks of its place relative to nodes and other pods: required affinities and topology spread.
 //!
-//! Preferred terms are not kept: they rank nodes and never reject one.
+//! Valid preferred terms are not kept: they rank nodes and never reject one.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::field::{null_is_default, text_enum};
 use crate::selector::{LabelSelector, NodeSelector};
@@ -36,9 +36,29 @@ pub struct PodAffinity {
     /// `requiredDuringSchedulingIgnoredDuringExecution`: all terms must hold.
     #[serde(default, rename = "requiredDuringSchedulingIgnoredDuringExecution", deserialize_with = "null_is_default")]
     pub required: Vec<PodAffinityTerm>,
+    /// `preferredDuringSchedulingIgnoredDuringExecution`: the terms whose selectors are invalid. kube-scheduler rejects a pod
+    /// that has any.
+    #[serde(
+        default,
+        rename = "preferredDuringSchedulingIgnoredDuringExecution",
+        deserialize_with = "invalid_preferred"
+    )]
+    pub invalid_preferred: Vec<PodAffinityTerm>,
 }
 
-/// One required term of pod affinity or anti-affinity.
+/// Reads weighted terms and keeps the invalid ones; what they weigh does not matter.
+fn invalid_preferred<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PodAffinityTerm>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Weighted {
+        #[serde(default, deserialize_with = "null_is_default")]
+        pod_affinity_term: PodAffinityTerm,
+    }
+    let terms = Option::<Vec<Weighted>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(terms.into_iter().map(|weighted| weighted.pod_affinity_term).filter(|term| !term.is_valid()).collect())
+}
+
+/// One term of pod affinity or anti-affinity.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodAffinityTerm {
@@ -61,6 +81,14 @@ pub struct PodAffinityTerm {
     /// Keys whose values the other pods must not share with this pod; merged in the same way.
     #[serde(default, deserialize_with = "null_is_default")]
     pub mismatch_label_keys: Vec<String>,
+}
+
+impl PodAffinityTerm {
+    /// Whether Kubernetes can parse both selectors. Source: `newAffinityTerm` in kube-scheduler's framework.
+    pub fn is_valid(&self) -> bool {
+        let is_valid = |selector: &Option<LabelSelector>| selector.as_ref().is_none_or(LabelSelector::is_valid);
+        is_valid(&self.label_selector) && is_valid(&self.namespace_selector)
+    }
 }
 
 text_enum! {

@@ -90,6 +90,11 @@ impl Quantity {
         self.unscaled == 0
     }
 
+    /// In billionths of a unit, exactly; at the bound where that does not fit.
+    pub fn nano(&self) -> i128 {
+        self.rescaled(NANO)
+    }
+
     /// Go's `Value()`: whole units, rounded up.
     pub fn value_rounded_up(&self) -> i64 {
         self.rounded_up_to(0)

@@ -1,7 +1,7 @@
 //! Selectors as written: label selectors of affinity and spread terms, node selectors of node affinity.
 //!
-//! Selectors are not validated here: an unknown operator or a requirement without values is kept, since what it means (a term
-//! that matches nothing, say) is for the reader of the selector to decide.
+//! Invalid selectors are kept as well: what an unknown operator or a requirement without values means (a term that matches
+//! nothing, say) is for the reader of the selector to decide. [`LabelSelector::is_valid`] tells them apart.
 
 use serde::Deserialize;
 
@@ -66,6 +66,50 @@ pub struct LabelSelector {
     /// Further requirements.
     #[serde(default, deserialize_with = "null_is_default")]
     pub match_expressions: Vec<Requirement>,
+}
+
+impl LabelSelector {
+    /// Whether Kubernetes can parse the selector. Source: `LabelSelectorAsSelector` in apimachinery's pkg/apis/meta/v1 and
+    /// `NewRequirement` in pkg/labels.
+    pub fn is_valid(&self) -> bool {
+        let is_requirement = |requirement: &Requirement| {
+            let counts = match requirement.operator() {
+                Operator::In | Operator::NotIn => !requirement.values.is_empty(),
+                Operator::Exists | Operator::DoesNotExist => requirement.values.is_empty(),
+                Operator::Gt | Operator::Lt | Operator::Unknown => false,
+            };
+            counts && is_label_key(&requirement.key) && requirement.values.iter().all(|value| is_label_value(value))
+        };
+        self.match_labels.iter().all(|(key, value)| is_label_key(key) && is_label_value(value))
+            && self.match_expressions.iter().all(is_requirement)
+    }
+}
+
+/// The greatest length of a label value, and of a label key without its prefix, in bytes.
+const LABEL_BYTES: usize = 63;
+
+/// The greatest length of the prefix of a label key, in bytes.
+const PREFIX_BYTES: usize = 253;
+
+/// Whether a text is `name` or `prefix/name`, as the key of a label is.
+fn is_label_key(key: &str) -> bool {
+    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    let part = |part: &str| is_framed(part, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit(), b"-");
+    let is_prefix = |prefix: &str| prefix.len() <= PREFIX_BYTES && prefix.split('.').all(part);
+    prefix.is_none_or(is_prefix) && !name.is_empty() && is_label_value(name)
+}
+
+/// Whether a text is empty, or of a label's characters.
+fn is_label_value(value: &str) -> bool {
+    value.is_empty() || value.len() <= LABEL_BYTES && is_framed(value, |byte| byte.is_ascii_alphanumeric(), b"-_.")
+}
+
+/// Whether a text begins and ends with an outer byte, with outer and inner ones in between.
+fn is_framed(text: &str, is_outer: impl Fn(&u8) -> bool, inner: &[u8]) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(&is_outer)
+        && bytes.last().is_some_and(&is_outer)
+        && bytes.iter().all(|byte| is_outer(byte) || inner.contains(byte))
 }
 
 /// A v1 NodeSelector; one of its terms must hold. Without terms it matches nothing.

@@ -24,8 +24,8 @@ use wasmtime::{StoreContextMut, Trap};
 use crate::deadline::{HostWork, Meter};
 use crate::instance::Frame;
 use crate::wire::{
-    AffinityTerm, Attachment, Claim, DiskKind, DiskUser, LabelSelector, Obstacle, PodSelector, PodVolume, Request,
-    SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
+    AffinityTerm, Attachment, Claim, DiskKind, DiskUser, ExactSizes, LabelSelector, Obstacle, PodSelector, PodVolume,
+    Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
 };
 
 /// The package that holds every interface of the contract.
@@ -219,6 +219,7 @@ interfaces! {
     PodAffinity = "pod-affinity", pods_on_nodes: false {
         "affinity" => untimed affinity() -> Vec<AffinityTerm>;
         "anti-affinity" => untimed anti_affinity() -> Vec<AffinityTerm>;
+        "invalid-preferred" => untimed invalid_preferred() -> (Vec<AffinityTerm>, Vec<AffinityTerm>);
     }
     /// Node features that the pod needs.
     PodFeatures = "pod-features", pods_on_nodes: false {
@@ -306,6 +307,7 @@ interfaces! {
         "claim-named" => timed claim(name: text) -> Option<Claim>;
         "volume-named" => timed volume(name: text) -> Option<Volume>;
         "volumes-for" => timed volumes_for(claim: text) -> Vec<Volume>;
+        "exact-sizes-for" => timed exact_sizes(claim: text) -> Option<ExactSizes>;
         "class-named" => timed storage_class(name: text) -> Option<StorageClass>;
         "default-class" => timed default_class() -> Option<Arc<str>>;
         "driver-reports-capacity" => timed driver_reports_capacity(driver: text) -> bool;

@@ -1,4 +1,5 @@
-//! The required affinity and anti-affinity terms of the pod, parsed as kube-scheduler parses them.
+//! The required affinity and anti-affinity terms of the pod, parsed as kube-scheduler parses them. Preferred terms reject no
+//! node, but an invalid one makes kube-scheduler reject the pod.
 //!
 //! `matchLabelKeys` and `mismatchLabelKeys` are ignored: the API server merges them into the selector when the pod is
 //! created, and kube-scheduler relies on that.
@@ -29,12 +30,17 @@ impl Terms {
     ///
     /// The error text of Kubernetes for the first invalid selector of each list.
     pub(crate) fn of_pod() -> Result<Self, String> {
-        let affinity = read("requiredAffinityTerms", pod_affinity::affinity());
-        let anti_affinity = read("requiredAntiAffinityTerms", pod_affinity::anti_affinity());
-        match (affinity, anti_affinity) {
-            (Ok(affinity), Ok(anti_affinity)) => Ok(Self { affinity, anti_affinity }),
-            (Err(affinity), Err(anti_affinity)) => Err(format!("[{affinity}, {anti_affinity}]")),
-            (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+        let mut errors = Vec::new();
+        let mut parse = |list: &str, terms| read(list, terms).map_err(|error| errors.push(error)).unwrap_or_default();
+        let (preferred, preferred_anti) = pod_affinity::invalid_preferred();
+        let affinity = parse("requiredAffinityTerms", pod_affinity::affinity());
+        let anti_affinity = parse("requiredAntiAffinityTerms", pod_affinity::anti_affinity());
+        parse("preferredAffinityTerms", preferred);
+        parse("preferredAntiAffinityTerms", preferred_anti);
+        match errors.as_slice() {
+            [] => Ok(Self { affinity, anti_affinity }),
+            [error] => Err(error.clone()),
+            errors => Err(format!("[{}]", errors.join(", "))),
         }
     }
 }

@@ -251,6 +251,21 @@ fn an_invalid_term_rejects_every_node_with_the_text_of_kubernetes() {
     let by_namespace = Term { namespace_selector: Some(labels(&[("a b", "c")])), ..term(ZONE, app("db")) };
     let Verdict::FitsNone(failure) = verdict(pod().affinity(by_namespace)) else { panic!("some node fits") };
     assert!(failure.reasons[0].starts_with("parsing pod: requiredAffinityTerms: key: Invalid value: \"a b\": "));
+    let preferred = |affinity: Vec<Term>, anti: Vec<Term>| pod().invalid_preferred(affinity, anti);
+    assert_eq!(
+        verdict(preferred(vec![term_of(Operator::Unknown)], Vec::new())),
+        rejection(&format!("parsing pod: preferredAffinityTerms: {bogus}"))
+    );
+    assert_eq!(
+        verdict(
+            preferred(vec![term_of(Operator::In)], vec![term_of(Operator::Unknown)])
+                .anti_affinity(term_of(Operator::Unknown))
+        ),
+        rejection(&format!(
+            "parsing pod: [requiredAntiAffinityTerms: {bogus}, preferredAffinityTerms: {empty}, \
+             preferredAntiAffinityTerms: {bogus}]"
+        ))
+    );
 }
 
 /// A pod of the model: its label, and its required terms as topology key and label value.

@@ -4,7 +4,7 @@
 //! Conditions that do not depend on the node are checked once per claim and volume. Per row only the node affinity of
 //! volumes is compared.
 
-use nodesift_sdk::columns::cluster_storage::{self, Claim, Volume};
+use nodesift_sdk::columns::cluster_storage::{self, Claim, ExactSize, ExactSizes, Volume};
 use nodesift_sdk::columns::pod_volumes;
 use nodesift_sdk::label_selector::Selector;
 use nodesift_sdk::node_selector::Matcher;
@@ -22,6 +22,8 @@ const NONE: usize = usize::MAX;
 struct ClassVolumes {
     class: String,
     volumes: Vec<Volume>,
+    /// The size of each volume.
+    sizes: Vec<ExactSize>,
     /// Per volume, 1 in the rows that its node affinity does not match; computed on first use.
     mismatches: Vec<Option<Vec<u8>>>,
     /// Per claim that was matched, the index of the assigned volume or [`NONE`]; one entry per row.
@@ -34,15 +36,18 @@ struct ClassVolumes {
 /// # Errors
 ///
 /// The error text of kube-scheduler for an invalid selector. It applies to all open rows.
-pub(crate) fn find(rows: &Rows, mut claims: Vec<Claim>) -> Result<Vec<(Claim, Vec<u8>)>, String> {
-    claims.sort_by_key(|claim| claim.requested.unwrap_or(0));
+pub(crate) fn find(rows: &Rows, claims: Vec<Claim>) -> Result<Vec<(Claim, Vec<u8>)>, String> {
+    // The facts do not change during a call, so every claim has its sizes.
+    let sized = |claim: Claim| cluster_storage::exact_sizes_for(&claim.name).map(|sizes| (claim, sizes));
+    let mut claims: Vec<(Claim, ExactSizes)> = claims.into_iter().filter_map(sized).collect();
+    claims.sort_by_key(|(_, sizes)| sizes.requested);
     let mut matcher = Matcher::new(rows.len());
     let mut classes: Vec<ClassVolumes> = Vec::new();
     let mut found = Vec::new();
     if !rows.open().contains(&1) {
         return Ok(found);
     }
-    for claim in claims {
+    for (claim, sizes) in claims {
         let class = claim.class_name.clone().unwrap_or_default();
         let selector = claim.selector.clone().map(|selector| Selector::read(Some(selector))).transpose();
         let selector = selector.map_err(|error| {
@@ -51,11 +56,12 @@ pub(crate) fn find(rows: &Rows, mut claims: Vec<Claim>) -> Result<Vec<(Claim, Ve
         })?;
         let volumes = cluster_storage::volumes_for(&claim.name);
         let index = classes.iter().position(|known| known.class == class).unwrap_or_else(|| {
-            classes.push(ClassVolumes { class, volumes: Vec::new(), mismatches: Vec::new(), assigned: Vec::new() });
+            let (volumes, sizes, mismatches, assigned) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            classes.push(ClassVolumes { class, volumes, sizes, mismatches, assigned });
             classes.len() - 1
         });
         if let Some(class) = classes.get_mut(index) {
-            let without = class.assign_to_claim(rows, &mut matcher, &claim, selector.as_ref(), volumes);
+            let without = class.assign_to_claim(rows, &mut matcher, (&claim, &sizes), selector.as_ref(), volumes);
             found.push((claim, without));
         }
     }
@@ -68,22 +74,24 @@ impl ClassVolumes {
         &mut self,
         rows: &Rows,
         matcher: &mut Matcher,
-        claim: &Claim,
+        (claim, sizes): (&Claim, &ExactSizes),
         selector: Option<&Selector>,
         volumes: Vec<Volume>,
     ) -> Vec<u8> {
         let mut reserved = Vec::new();
         let mut free = Vec::new();
-        for volume in volumes.into_iter().filter(|volume| has_required_properties(claim, volume)) {
+        let sized = volumes.into_iter().zip(sizes.capacities.iter().copied());
+        let large = sized.filter(|(_, size)| *size >= sizes.requested);
+        for (volume, size) in large.filter(|(volume, _)| has_required_properties(claim, volume)) {
             // The candidates exclude volumes that are reserved for other claims.
             let is_reserved = volume.claim_ref.is_some();
             if is_reserved || is_available(claim, selector, &volume) {
-                let index = self.add(volume);
+                let index = self.add(volume, size);
                 if is_reserved { reserved.push(index) } else { free.push(index) }
             }
         }
         // The smallest volume first; volumes of equal size by name.
-        free.sort_by_key(|index| self.volumes.get(*index).map_or(i64::MAX, |volume| volume.capacity));
+        free.sort_by_key(|index| self.sizes.get(*index).copied());
         let mut without = rows.open().to_vec();
         let mut assigned = vec![NONE; rows.len()];
         // With a reserved volume there is no other choice, even where its node affinity does not match.
@@ -138,21 +146,19 @@ impl ClassVolumes {
     }
 
     /// The index of a volume; adds the volume where it is not in the list.
-    fn add(&mut self, volume: Volume) -> usize {
+    fn add(&mut self, volume: Volume, size: ExactSize) -> usize {
         self.volumes.iter().position(|known| known.name == volume.name).unwrap_or_else(|| {
             self.volumes.push(volume);
+            self.sizes.push(size);
             self.mismatches.push(None);
             self.volumes.len() - 1
         })
     }
 }
 
-/// Whether a volume has the properties that the claim needs. Reserved volumes must have them too.
+/// Whether a volume has the properties besides its size that the claim needs. Reserved volumes must have them too.
 fn has_required_properties(claim: &Claim, volume: &Volume) -> bool {
-    volume.capacity >= claim.requested.unwrap_or(0)
-        && volume.volume_mode == claim.volume_mode
-        && volume.attributes_class == claim.attributes_class
-        && !volume.deleting
+    volume.volume_mode == claim.volume_mode && volume.attributes_class == claim.attributes_class && !volume.deleting
 }
 
 /// Whether a volume that is not reserved can be assigned to the claim.

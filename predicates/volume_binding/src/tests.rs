@@ -310,3 +310,39 @@ fn bound_and_unbound_claims_both_give_reasons() {
     let expected = [rejected(&[REASON_BIND]), rejected(&[REASON_NODE, REASON_BIND])];
     assert_eq!(failures(pod(&["c", "d"]), storage), expected);
 }
+
+#[test]
+fn sizes_are_compared_exactly() {
+    const NANO: i128 = 1_000_000_000;
+    let fits = |requested: i128, capacity: i128| {
+        let storage = Storage {
+            claims: vec![unbound("c")],
+            volumes: vec![local("v", "a")],
+            classes: vec![without_provisioner()],
+            exact_sizes: [("c".into(), requested), ("v".into(), capacity)].into(),
+            ..Storage::default()
+        };
+        failures(pod(&["c"]), storage)[0].is_none()
+    };
+    // 10E is more than 64 bits hold.
+    assert!(fits(100_000_000_000 * NANO, 10_000_000_000_000_000_000 * NANO));
+    assert!(!fits(10_000_000_000_000_000_000 * NANO, 9_000_000_000_000_000_000 * NANO));
+    assert!(!fits(1_600_000_000, 1_500_000_000), "1600m are more than 1500m, though both are two bytes");
+    assert!(fits(1_500_000_000, 1_600_000_000));
+    assert!(fits(0, 0));
+}
+
+#[test]
+fn the_smallest_claim_and_the_smallest_volume_go_first_by_less_than_a_byte() {
+    // The smaller volume is only large enough for the smaller claim.
+    let sizes =
+        [("larger", 1_600_000_000), ("smaller", 1_200_000_000), ("v-big", 1_700_000_000), ("v-small", 1_300_000_000)];
+    let storage = Storage {
+        claims: vec![unbound("larger"), unbound("smaller")],
+        volumes: vec![local("v-big", "a"), local("v-small", "a")],
+        classes: vec![without_provisioner()],
+        exact_sizes: sizes.map(|(name, size)| (name.to_owned(), size)).into(),
+        ..Storage::default()
+    };
+    assert_eq!(failures(pod(&["larger", "smaller"]), storage)[0], None);
+}

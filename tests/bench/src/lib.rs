@@ -348,6 +348,12 @@ impl Facts for Bridge {
         self.0.anti_affinity().into_iter().map(affinity_term).collect()
     }
 
+    fn pod_affinity_invalid_preferred(&self) -> (Vec<pod_affinity::Term>, Vec<pod_affinity::Term>) {
+        let (affinity, anti_affinity) = self.0.invalid_preferred();
+        let terms = |terms: Vec<wire::AffinityTerm>| terms.into_iter().map(affinity_term).collect();
+        (terms(affinity), terms(anti_affinity))
+    }
+
     fn pod_features_required(&self) -> Vec<String> {
         texts(&self.0.required_features())
     }
@@ -487,6 +493,13 @@ impl Facts for Bridge {
 
     fn cluster_storage_volumes_for(&self, claim: &str) -> Vec<cluster_storage::Volume> {
         self.0.volumes_for(claim).into_iter().map(stored_volume).collect()
+    }
+
+    fn cluster_storage_exact_sizes_for(&self, claim: &str) -> Option<cluster_storage::ExactSizes> {
+        let exact = |size: wire::ExactSize| cluster_storage::ExactSize { high: size.high, low: size.low };
+        let sizes = self.0.exact_sizes(claim)?;
+        let capacities = sizes.capacities.into_iter().map(exact).collect();
+        Some(cluster_storage::ExactSizes { requested: exact(sizes.requested), capacities })
     }
 
     fn cluster_storage_class_named(&self, name: &str) -> Option<cluster_storage::Class> {

@@ -61,6 +61,10 @@ pub fn pod_with_annotations(pod: &Pod, annotation_keys: &[String]) -> PodFacts {
         spread: spec.topology_spread_constraints.clone(),
         affinity: spec.affinity.pod_affinity.required.clone(),
         anti_affinity: spec.affinity.pod_anti_affinity.required.clone(),
+        invalid_preferred: (
+            spec.affinity.pod_affinity.invalid_preferred.clone(),
+            spec.affinity.pod_anti_affinity.invalid_preferred.clone(),
+        ),
         anti_affinity_terms: selector::anti_affinity_terms(
             &Arc::from(pod.metadata.namespace.as_str()),
             &spec.affinity.pod_anti_affinity.required,

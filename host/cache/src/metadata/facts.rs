@@ -161,6 +161,8 @@ pub struct PodFacts {
     pub affinity: Vec<PodAffinityTerm>,
     /// Required pod anti-affinity, as written.
     pub anti_affinity: Vec<PodAffinityTerm>,
+    /// Preferred terms with invalid selectors, of the pod affinity and of the anti-affinity.
+    pub invalid_preferred: (Vec<PodAffinityTerm>, Vec<PodAffinityTerm>),
     /// Required pod anti-affinity, compiled: matched against incoming pods while this pod is on a node.
     pub anti_affinity_terms: Vec<AntiAffinityTerm>,
     /// Node features that the pod needs, sorted.

@@ -36,5 +36,6 @@ pub(crate) use labels::{amount_of, value_of};
 pub use pool::Pool;
 pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};
 pub use storage::{
-    Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, StorageRecord, Volume, VolumeSource, storage,
+    Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, Exact, StorageRecord, Volume, VolumeSource,
+    storage,
 };

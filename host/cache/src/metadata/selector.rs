@@ -151,8 +151,8 @@ pub struct AntiAffinityTerm {
     pub topology_key: Arc<str>,
 }
 
-/// The required anti-affinity terms of a pod in `namespace`, sorted. A term without a selector, or with one that does not
-/// parse, matches no pod. Source: `newAffinityTerm` in pkg/scheduler/framework/types.go.
+/// The required anti-affinity terms of a pod in `namespace`, sorted. A term without a selector matches no pod; one with a
+/// selector that does not parse voids them all. Source: `newAffinityTerm` in pkg/scheduler/framework/types.go.
 pub(super) fn anti_affinity_terms(namespace: &Arc<str>, terms: &[PodAffinityTerm]) -> Vec<AntiAffinityTerm> {
     let compile = |term: &PodAffinityTerm| {
         let requirements = requirements(term.label_selector.as_ref()?)?;
@@ -169,15 +169,9 @@ pub(super) fn anti_affinity_terms(namespace: &Arc<str>, terms: &[PodAffinityTerm
         let selector = PodSelector { namespaces, namespace_requirements, requirements };
         Some(AntiAffinityTerm { selector, topology_key: Arc::from(term.topology_key.as_str()) })
     };
-    // One term that does not parse voids all of them.
-    let mut compiled: Vec<AntiAffinityTerm> = if terms
-        .iter()
-        .all(|term| term.label_selector.as_ref().is_none_or(|selector| requirements(selector).is_some()))
-    {
-        terms.iter().filter_map(compile).collect()
-    } else {
-        Vec::new()
-    };
+    // One term that does not parse voids all of them. Source: `PodInfo.Update` in pkg/scheduler/framework/types.go.
+    let are_valid = terms.iter().all(PodAffinityTerm::is_valid);
+    let mut compiled: Vec<AntiAffinityTerm> = terms.iter().filter(|_| are_valid).filter_map(compile).collect();
     compiled.sort_unstable();
     compiled
 }

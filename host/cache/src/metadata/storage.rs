@@ -31,6 +31,10 @@ pub enum StorageRecord {
     Attachment(Attachment),
 }
 
+/// A size in billionths of a byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exact(pub i128);
+
 /// A PersistentVolumeClaim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "documented in the contract, `cluster-storage.claim`")]
@@ -42,6 +46,8 @@ pub struct Claim {
     pub class_name: Option<Arc<str>>,
     pub access_modes: Vec<Arc<str>>,
     pub requested: Option<i64>,
+    /// The request as written.
+    pub exact_request: Option<Exact>,
     pub volume_mode: Arc<str>,
     pub attributes_class: Arc<str>,
     pub selector: Option<LabelSelector>,
@@ -62,6 +68,8 @@ pub struct Volume {
     pub class_name: Arc<str>,
     pub access_modes: Vec<Arc<str>>,
     pub capacity: i64,
+    /// The capacity as written.
+    pub exact_capacity: Exact,
     pub volume_mode: Arc<str>,
     pub attributes_class: Arc<str>,
     pub labels: Labels,

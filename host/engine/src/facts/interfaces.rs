@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use nodesift_cache::{LabelColumn, NOT_AN_INTEGER, PortUse};
+use nodesift_object::affinity::PodAffinityTerm;
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts, Meter, NoValue, wire};
 
@@ -174,6 +175,12 @@ impl Facts for Context {
         self.pod.anti_affinity.iter().map(convert::pod_affinity_term).collect()
     }
 
+    fn invalid_preferred(&self) -> (Vec<wire::AffinityTerm>, Vec<wire::AffinityTerm>) {
+        let (affinity, anti_affinity) = &self.pod.invalid_preferred;
+        let terms = |terms: &[PodAffinityTerm]| terms.iter().map(convert::pod_affinity_term).collect();
+        (terms(affinity), terms(anti_affinity))
+    }
+
     fn matching_pods(
         &self,
         selectors: &[wire::PodSelector],
@@ -262,6 +269,10 @@ impl Facts for Context {
 
     fn volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
         self.persistent_volumes_for(claim)
+    }
+
+    fn exact_sizes(&self, claim: &str) -> Option<wire::ExactSizes> {
+        self.exact_sizes_of(claim)
     }
 
     fn storage_class(&self, name: &str) -> Option<wire::StorageClass> {

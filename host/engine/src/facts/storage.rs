@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::convert;
 use nodesift_cache::metadata::volumes::{Disk, DiskKind};
-use nodesift_cache::metadata::{self, BindingMode, VolumeSource};
+use nodesift_cache::metadata::{self, BindingMode, Exact, VolumeSource};
 use nodesift_cache::{Binding, Obstacle, Owner, Row, resolve};
 use nodesift_sandbox::wire;
 
@@ -82,10 +82,21 @@ impl Context {
     }
 
     pub(super) fn persistent_volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
-        let storage = self.snapshot.storage();
-        let Some(claim) = storage.claim(&self.pod.namespace, claim) else { return Vec::new() };
-        let volumes = storage.volumes_of_class(claim.class_name.as_deref().unwrap_or_default());
-        volumes.filter(|volume| volume.is_free_for(claim)).map(|found| volume(found)).collect()
+        let claim = self.snapshot.storage().claim(&self.pod.namespace, claim);
+        claim.into_iter().flat_map(|claim| self.candidates(claim)).map(volume).collect()
+    }
+
+    pub(super) fn exact_sizes_of(&self, claim: &str) -> Option<wire::ExactSizes> {
+        let claim = self.snapshot.storage().claim(&self.pod.namespace, claim)?;
+        let capacities = self.candidates(claim).map(|volume| exact(volume.exact_capacity)).collect();
+        Some(wire::ExactSizes { requested: exact(claim.exact_request.unwrap_or_default()), capacities })
+    }
+
+    /// The volumes of a claim's class that no other claim has, in the order of names.
+    fn candidates<'a>(&'a self, claim: &'a metadata::Claim) -> impl Iterator<Item = &'a metadata::Volume> {
+        let class = claim.class_name.as_deref().unwrap_or_default();
+        let volumes = self.snapshot.storage().volumes_of_class(class).map(|volume| &**volume);
+        volumes.filter(|volume| volume.is_free_for(claim))
     }
 
     pub(super) fn class_of_storage(&self, name: &str) -> Option<wire::StorageClass> {
@@ -190,6 +201,12 @@ fn claim(claim: &metadata::Claim) -> wire::Claim {
         has_data_source: claim.has_data_source,
         labels: claim.labels.to_vec(),
     }
+}
+
+/// The two halves of 128 bits.
+fn exact(Exact(size): Exact) -> wire::ExactSize {
+    let (high, low) = (size >> 64, size & i128::from(u64::MAX));
+    wire::ExactSize { high: i64::try_from(high).unwrap_or(i64::MAX), low: u64::try_from(low).unwrap_or(u64::MAX) }
 }
 
 fn volume(volume: &metadata::Volume) -> wire::Volume {

@@ -304,6 +304,7 @@ fact_table! {
         Spread: spread;
         Affinity: affinity;
         AntiAffinity: anti_affinity;
+        InvalidPreferred: invalid_preferred;
         Features: required_features;
         HostPorts: host_ports;
     }
@@ -358,6 +359,7 @@ fact_table! {
         Claim(name: Arc<str>): Option<Box<wire::Claim>>, Cluster(Yes) => |context| context.claim(name).map(Box::new);
         Volume(name: Arc<str>): Option<Box<wire::Volume>>, Cluster(No) => |context| context.volume(name).map(Box::new);
         VolumesFor(claim: Arc<str>): Vec<wire::Volume>, Cluster(Yes) => |context| context.volumes_for(claim);
+        ExactSizes(claim: Arc<str>): Option<wire::ExactSizes>, Cluster(Yes) => |context| context.exact_sizes(claim);
         StorageClass(name: Arc<str>): Option<Box<wire::StorageClass>>, Cluster(No)
             => |context| context.storage_class(name).map(Box::new);
         DefaultClass: Option<Arc<str>>, Cluster(No) => |context| context.default_class();

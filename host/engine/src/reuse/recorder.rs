@@ -197,6 +197,8 @@ impl Facts for Recorder {
         default_selector() -> Option<wire::LabelSelector>, |this| this.read(FactKey::DefaultSelector);
         affinity() -> Vec<wire::AffinityTerm>, |this| this.field(PodField::Affinity);
         anti_affinity() -> Vec<wire::AffinityTerm>, |this| this.field(PodField::AntiAffinity);
+        invalid_preferred() -> (Vec<wire::AffinityTerm>, Vec<wire::AffinityTerm>),
+            |this| this.field(PodField::InvalidPreferred);
         required_features() -> Vec<Arc<str>>, |this| this.field(PodField::Features);
         volumes() -> Vec<wire::PodVolume>, |this| this.read(FactKey::PodVolumes);
         owner() -> (Arc<str>, Arc<str>, Arc<str>), |this| this.read(FactKey::Owner);
@@ -239,6 +241,7 @@ impl Facts for Recorder {
         claim(name: &str) -> Option<wire::Claim>, |this| this.claim_by(name, FactKey::Claim);
         volume(name: &str) -> Option<wire::Volume>, |this| this.read_by(name, FactKey::Volume);
         volumes_for(claim: &str) -> Vec<wire::Volume>, |this| this.claim_by(claim, FactKey::VolumesFor);
+        exact_sizes(claim: &str) -> Option<wire::ExactSizes>, |this| this.claim_by(claim, FactKey::ExactSizes);
         storage_class(name: &str) -> Option<wire::StorageClass>, |this| this.read_by(name, FactKey::StorageClass);
         default_class() -> Option<Arc<str>>, |this| this.read(FactKey::DefaultClass);
         driver_reports_capacity(driver: &str) -> bool, |this| this.read_by(driver, FactKey::ReportsCapacity);

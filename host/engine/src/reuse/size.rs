@@ -182,7 +182,7 @@ macro_rules! flat {
 flat! {
     bool, i32, i64, u8, u32, Row, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
     object::node::TaintEffect, object::pod::TolerationOperator, nodesift_cache::metadata::volumes::DiskKind,
-    nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::LabelOperator, wire::Operator,
+    nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::ExactSize, wire::LabelOperator, wire::Operator,
 }
 
 /// Structs whose heap size is the sum of that of their fields.
@@ -231,6 +231,7 @@ records! {
     wire::Term { expressions, fields }
     wire::Requirement { key, operator, values }
     wire::StorageClass { name, provisioner, binding_mode, allowed_topologies }
+    wire::ExactSizes { requested, capacities }
     wire::StorageCapacity { bytes, maximum_volume_bytes, node_selector }
     wire::Claim {
         name, uid, volume_name, class_name, access_modes, requested, volume_mode, attributes_class, selector,

@@ -61,6 +61,22 @@ pub enum BindingMode {
     WaitForFirstConsumer,
 }
 
+/// `cluster-storage.exact-size`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lower)]
+#[component(record)]
+pub struct ExactSize {
+    pub high: i64,
+    pub low: u64,
+}
+
+/// `cluster-storage.exact-sizes`
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
+#[component(record)]
+pub struct ExactSizes {
+    pub requested: ExactSize,
+    pub capacities: Vec<ExactSize>,
+}
+
 /// `cluster-storage.claim`
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]

@@ -10,7 +10,9 @@ use std::rc::Rc;
 
 use crate::bindings::nodesift::predicate::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use crate::bindings::nodesift::predicate::cluster_pods::PodSelector;
-use crate::bindings::nodesift::predicate::cluster_storage::{Capacity, Claim, Class, Volume as StoredVolume};
+use crate::bindings::nodesift::predicate::cluster_storage::{
+    Capacity, Claim, Class, ExactSizes, Volume as StoredVolume,
+};
 use crate::bindings::nodesift::predicate::cluster_volume_use::{DiskKind, DiskUser};
 use crate::bindings::nodesift::predicate::node_taints::Taint;
 use crate::bindings::nodesift::predicate::pod_affinity;
@@ -72,6 +74,7 @@ pub trait Facts {
 
     fn pod_affinity_affinity(&self) -> Vec<pod_affinity::Term>;
     fn pod_affinity_anti_affinity(&self) -> Vec<pod_affinity::Term>;
+    fn pod_affinity_invalid_preferred(&self) -> (Vec<pod_affinity::Term>, Vec<pod_affinity::Term>);
 
     fn pod_features_required(&self) -> Vec<String>;
 
@@ -101,6 +104,7 @@ pub trait Facts {
     fn cluster_storage_claim_named(&self, name: &str) -> Option<Claim>;
     fn cluster_storage_volume_named(&self, name: &str) -> Option<StoredVolume>;
     fn cluster_storage_volumes_for(&self, claim: &str) -> Vec<StoredVolume>;
+    fn cluster_storage_exact_sizes_for(&self, claim: &str) -> Option<ExactSizes>;
     fn cluster_storage_class_named(&self, name: &str) -> Option<Class>;
     fn cluster_storage_default_class(&self) -> Option<String>;
     fn cluster_storage_driver_reports_capacity(&self, driver: &str) -> bool;

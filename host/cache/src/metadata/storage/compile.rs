@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::super::labels::labels;
 use super::super::volumes::in_tree;
-use super::{Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, StorageRecord, Volume, VolumeSource};
+use super::{
+    Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, Exact, StorageRecord, Volume, VolumeSource,
+};
 use nodesift_object::storage::{
     BIND_COMPLETED_ANNOTATION, CLASS_ANNOTATION, DEFAULT_CLASS_ANNOTATION, MIGRATED_PLUGINS_ANNOTATION,
     PersistentVolume, PersistentVolumeClaim, SELECTED_NODE_ANNOTATION, STORAGE, StorageClass, StorageObject,
@@ -49,6 +51,7 @@ fn claim(claim: &PersistentVolumeClaim) -> Claim {
             .map(|name| text(name)),
         access_modes: texts(&spec.access_modes),
         requested: spec.resources.requests.get(STORAGE).map(Quantity::value_rounded_up),
+        exact_request: spec.resources.requests.get(STORAGE).map(|size| Exact(size.nano())),
         volume_mode: text(spec.volume_mode.as_deref().unwrap_or(DEFAULT_VOLUME_MODE)),
         attributes_class: text(&spec.volume_attributes_class_name),
         selector: spec.selector.clone(),
@@ -74,6 +77,7 @@ fn volume(volume: &PersistentVolume) -> Volume {
         class_name: text(metadata.annotations.get(CLASS_ANNOTATION).unwrap_or(&spec.storage_class_name)),
         access_modes: texts(&spec.access_modes),
         capacity: spec.capacity.get(STORAGE).map_or(0, Quantity::value_rounded_up),
+        exact_capacity: spec.capacity.get(STORAGE).map(|size| Exact(size.nano())).unwrap_or_default(),
         volume_mode: text(spec.volume_mode.as_deref().unwrap_or(DEFAULT_VOLUME_MODE)),
         attributes_class: text(&spec.volume_attributes_class_name),
         labels: labels(&metadata.labels),

@@ -107,7 +107,9 @@ pub mod cluster_attachments {
 
 /// Storage objects: PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSIDrivers and CSIStorageCapacities.
 pub mod cluster_storage {
-    pub use crate::bindings::nodesift::predicate::cluster_storage::{BindingMode, Capacity, Claim, Class, Volume};
+    pub use crate::bindings::nodesift::predicate::cluster_storage::{
+        BindingMode, Capacity, Claim, Class, ExactSize, ExactSizes, Volume,
+    };
 
     /// The claim of this name in the pod's namespace; none where it does not exist.
     #[must_use]
@@ -126,6 +128,13 @@ pub mod cluster_storage {
     #[must_use]
     pub fn volumes_for(claim: &str) -> Vec<Volume> {
         ask!(cluster_storage::volumes_for(claim) or cluster_storage_volumes_for)
+    }
+
+    /// The exact sizes of the claim of this name in the pod's namespace and of the volumes that [`volumes_for`] lists; none
+    /// where the claim does not exist. Sizes compare by `<` and `==`.
+    #[must_use]
+    pub fn exact_sizes_for(claim: &str) -> Option<ExactSizes> {
+        ask!(cluster_storage::exact_sizes_for(claim) or cluster_storage_exact_sizes_for)
     }
 
     /// The StorageClass of this name; none where it does not exist.

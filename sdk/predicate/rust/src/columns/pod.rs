@@ -107,6 +107,12 @@ pub mod pod_affinity {
     pub fn anti_affinity() -> Vec<Term> {
         ask!(pod_affinity::anti_affinity() or pod_affinity_anti_affinity)
     }
+
+    /// The preferred terms with invalid selectors: those of the pod's affinity, and those of its anti-affinity.
+    #[must_use]
+    pub fn invalid_preferred() -> (Vec<Term>, Vec<Term>) {
+        ask!(pod_affinity::invalid_preferred() or pod_affinity_invalid_preferred)
+    }
 }
 
 /// Node features that the pod requires.

@@ -11,7 +11,7 @@ use super::node::Node;
 use super::pod::Pod;
 use crate::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use crate::columns::cluster_pods::PodSelector;
-use crate::columns::cluster_storage::{Capacity, Claim, Class, Volume as StoredVolume};
+use crate::columns::cluster_storage::{Capacity, Claim, Class, ExactSizes, Volume as StoredVolume};
 use crate::columns::cluster_volume_use::{DiskKind, DiskUser};
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_affinity;
@@ -268,6 +268,10 @@ impl Facts for Batch {
         self.cluster.pod.anti_affinity.clone()
     }
 
+    fn pod_affinity_invalid_preferred(&self) -> (Vec<pod_affinity::Term>, Vec<pod_affinity::Term>) {
+        self.cluster.pod.invalid_preferred.clone()
+    }
+
     fn pod_features_required(&self) -> Vec<String> {
         self.cluster.pod.features.iter().cloned().collect()
     }
@@ -385,6 +389,11 @@ impl Facts for Batch {
     fn cluster_storage_volumes_for(&self, claim: &str) -> Vec<StoredVolume> {
         let cluster = self.all_rows();
         cluster.storage.volumes_for(&cluster.pod.namespace, claim)
+    }
+
+    fn cluster_storage_exact_sizes_for(&self, claim: &str) -> Option<ExactSizes> {
+        let cluster = self.all_rows();
+        cluster.storage.exact_sizes_for(&cluster.pod.namespace, claim)
     }
 
     fn cluster_storage_class_named(&self, name: &str) -> Option<Class> {

@@ -27,6 +27,7 @@ pub struct Pod {
     pub(super) default_selector: Option<LabelSelector>,
     pub(super) affinity: Vec<pod_affinity::Term>,
     pub(super) anti_affinity: Vec<pod_affinity::Term>,
+    pub(super) invalid_preferred: (Vec<pod_affinity::Term>, Vec<pod_affinity::Term>),
     pub(super) features: BTreeSet<String>,
     pub(super) name: String,
     pub(super) uid: String,
@@ -129,6 +130,13 @@ impl Pod {
     #[must_use]
     pub fn anti_affinity(mut self, term: pod_affinity::Term) -> Self {
         self.anti_affinity.push(term);
+        self
+    }
+
+    /// Sets the preferred terms with invalid selectors, of the pod's affinity and of its anti-affinity.
+    #[must_use]
+    pub fn invalid_preferred(mut self, affinity: Vec<pod_affinity::Term>, anti: Vec<pod_affinity::Term>) -> Self {
+        self.invalid_preferred = (affinity, anti);
         self
     }
 

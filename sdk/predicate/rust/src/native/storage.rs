@@ -1,7 +1,9 @@
 //! The storage objects of the fixture, and default ones to start from: [`claim`], [`stored_volume`], [`class`].
 
+use std::collections::BTreeMap;
+
 use crate::columns::cluster_attachments::{Attachment, Obstacle};
-use crate::columns::cluster_storage::{BindingMode, Capacity, Claim, Class, Volume};
+use crate::columns::cluster_storage::{BindingMode, Capacity, Claim, Class, ExactSize, ExactSizes, Volume};
 
 /// The storage objects of the cluster.
 #[derive(Debug, Clone)]
@@ -18,6 +20,8 @@ pub struct Storage {
     pub reporting_drivers: Vec<String>,
     /// CSIStorageCapacities, each with the name of its StorageClass.
     pub capacities: Vec<(String, Capacity)>,
+    /// Sizes of claims and volumes in billionths of a byte, by name, where they are no whole number of bytes that fits 64 bits.
+    pub exact_sizes: BTreeMap<String, i128>,
     /// The volumes that the pod would attach to a node with a CSINode, or why they cannot be counted.
     pub wanted: Result<Vec<Attachment>, Obstacle>,
     /// The same for a node without a CSINode.
@@ -33,6 +37,7 @@ impl Default for Storage {
             default_class: None,
             reporting_drivers: Vec::new(),
             capacities: Vec::new(),
+            exact_sizes: BTreeMap::new(),
             wanted: Ok(Vec::new()),
             wanted_unregistered: Ok(Vec::new()),
         }
@@ -55,6 +60,22 @@ impl Storage {
         free.sort_by(|a, b| a.name.cmp(&b.name));
         free
     }
+
+    /// The exact sizes of a claim in this namespace and of its candidate volumes.
+    pub(super) fn exact_sizes_for(&self, namespace: &str, claim: &str) -> Option<ExactSizes> {
+        let known = self.claims.iter().find(|known| known.name == claim)?;
+        let volumes = self.volumes_for(namespace, claim);
+        let capacities = volumes.iter().map(|volume| exact(&self.exact_sizes, &volume.name, volume.capacity)).collect();
+        let requested = exact(&self.exact_sizes, &known.name, known.requested.unwrap_or(0));
+        Some(ExactSizes { requested, capacities })
+    }
+}
+
+/// The exact size of a whole number of bytes, or the one that is set for this name.
+fn exact(sizes: &BTreeMap<String, i128>, name: &str, bytes: i64) -> ExactSize {
+    let size = sizes.get(name).copied().unwrap_or(i128::from(bytes) * 1_000_000_000);
+    let (high, low) = (size >> 64, size & i128::from(u64::MAX));
+    ExactSize { high: i64::try_from(high).unwrap_or(i64::MAX), low: u64::try_from(low).unwrap_or(u64::MAX) }
 }
 
 /// A claim of 1 GiB, unbound and without a class.
