@@ -146,6 +146,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         generation: 1,
         scheduler_names: Vec::new(),
         annotation_keys: Vec::new(),
+        on_unsupported: OnError::Reject,
         predicates: vec![predicate],
     };
     Engine::new(reader, policy, runtime).counting(Metrics::register(registry))

@@ -100,10 +100,10 @@ pub struct FailureGroup {
     pub rows: Arc<RowSet>,
 }
 
-/// A predicate whose call failed for a pod.
+/// A predicate whose call failed for a pod, or a plugin of kube-scheduler that the pod needs and no predicate evaluates.
 #[derive(Debug, Clone)]
 pub struct FaultReport {
-    /// The predicate's name in the policy.
+    /// The predicate's name in the policy, or the plugin's.
     pub predicate: Arc<str>,
     /// What failed.
     pub fault: Fault,
@@ -114,7 +114,7 @@ pub struct FaultReport {
 /// The effect of a failure policy on a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultEffect {
-    /// Every node of the query counts as rejected by the predicate.
+    /// Every node of the query counts as rejected by the predicate; for what is not evaluated, every node that needs it.
     Rejected,
     /// Every node of the query counts as feasible for the predicate.
     Ignored,

@@ -47,3 +47,6 @@ pub const REUSE_PATCH_SHARE: usize = 4;
 
 /// Host ports of a pod up to which they are compared one by one with those in use, which takes less time than a map.
 pub const FEW_PORTS: usize = 8;
+
+/// Names of claims or resources that a fault about them lists; a pod may have hundreds.
+pub const UNSUPPORTED_NAMES: usize = 8;

@@ -21,6 +21,8 @@ pub struct ActivePolicy {
     pub predicates: Vec<ActivePredicate>,
     /// Keys of the annotations that predicates may read, sorted by bytes, without duplicates.
     pub annotation_keys: Vec<String>,
+    /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
+    pub on_unsupported: OnError,
 }
 
 /// A loaded predicate.
@@ -52,7 +54,7 @@ impl ActivePredicate {
     }
 }
 
-/// Failure policy: the verdict used in place of that of a predicate whose call fails.
+/// Failure policy: the verdict used in place of that of a predicate whose call fails, or of one that there is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
     /// No node fits (fail closed).

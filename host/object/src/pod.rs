@@ -90,7 +90,7 @@ pub struct OwnerReference {
     pub controller: bool,
 }
 
-/// `spec` of a Pod. Resource claims are not kept yet.
+/// `spec` of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodSpec {
@@ -112,6 +112,9 @@ pub struct PodSpec {
     /// Volumes, in order.
     #[serde(default, deserialize_with = "null_is_default")]
     pub volumes: Vec<Volume>,
+    /// Claims of devices, in order.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub resource_claims: Vec<PodResourceClaim>,
     /// Containers that run together.
     #[serde(default, deserialize_with = "null_is_default")]
     pub containers: Vec<Container>,
@@ -135,6 +138,14 @@ pub struct PodSpec {
     pub host_network: bool,
     /// Whether the pod uses the user namespace of its node; absent means that it does.
     pub host_users: Option<bool>,
+}
+
+/// One entry of `spec.resourceClaims`. Which claim or template it refers to is not kept: no predicate evaluates claims yet.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+pub struct PodResourceClaim {
+    /// By which containers refer to it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
 }
 
 text_enum! {

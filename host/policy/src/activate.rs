@@ -235,6 +235,7 @@ pub fn activate_with(
         scheduler_names: policy.scheduler_names.clone(),
         predicates,
         annotation_keys: policy.annotation_keys.clone(),
+        on_unsupported: policy.on_unsupported,
     })
 }
 

@@ -33,6 +33,9 @@ pub struct Spec {
     pub predicates: Option<At<Vec<Option<At<Predicate>>>>>,
     /// `facts.annotations`: keys of the annotations that predicates may read.
     pub annotations: Option<Texts>,
+    /// What becomes of the nodes for a pod that asks for what no predicate evaluates, such as resource claims: `Reject` or
+    /// `Ignore`.
+    pub on_unsupported: Option<At<String>>,
 }
 
 /// A list of texts. An item that is no text is `None`, so that the others keep their index.
@@ -141,7 +144,7 @@ fn document(reader: &mut Reader, tree: &At<Tree>) -> Option<Document> {
 }
 
 fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
-    let fields = reader.fields(map, "spec", &["schedulerNames", "predicates", "facts"])?;
+    let fields = reader.fields(map, "spec", &["schedulerNames", "predicates", "facts", "onUnsupported"])?;
     let (facts, path) = fields.get("facts");
     let facts = facts.and_then(|map| reader.fields(map, &path, &["annotations"]));
     let predicates = reader.list(fields.get("predicates"));
@@ -152,6 +155,7 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
             list.with(read.collect())
         }),
         annotations: facts.and_then(|facts| reader.texts(facts.get("annotations"))),
+        on_unsupported: reader.text(fields.get("onUnsupported")),
     })
 }
 

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::instance::shorten;
+
 /// The kind of a fault. Its name is the same in answers, logs, metrics and statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultKind {
@@ -29,6 +31,8 @@ pub enum FaultKind {
     /// The request for which the call was made has reached its deadline. Not a fault of the predicate: the request as a whole
     /// fails, so this kind is in no answer.
     RequestDeadline,
+    /// The pod asks for what no predicate evaluates; the detail names it.
+    Unsupported,
 }
 
 impl FaultKind {
@@ -45,6 +49,7 @@ impl FaultKind {
             Self::Quarantined => "Quarantined",
             Self::Overloaded => "Overloaded",
             Self::RequestDeadline => "RequestDeadline",
+            Self::Unsupported => "Unsupported",
         }
     }
 }
@@ -57,6 +62,13 @@ pub struct Fault {
     /// Description for operators: one line, control characters escaped, at most
     /// [`FAULT_DETAIL_BYTES`](crate::limits::FAULT_DETAIL_BYTES) bytes plus an ellipsis.
     pub detail: String,
+}
+
+impl Fault {
+    /// A fault with this description, which is made one line and cut where it is too long.
+    pub fn new(kind: FaultKind, detail: &str) -> Self {
+        Self { kind, detail: shorten(detail) }
+    }
 }
 
 impl fmt::Display for Fault {

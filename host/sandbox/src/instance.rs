@@ -209,7 +209,7 @@ fn as_configure(fault: Fault) -> Fault {
 }
 
 /// One line of at most [`FAULT_DETAIL_BYTES`] bytes (plus an ellipsis), with control characters escaped.
-pub(super) fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     let mut text = check::escape_controls(text).into_owned();
     if text.len() > FAULT_DETAIL_BYTES {
         text.truncate(text.floor_char_boundary(FAULT_DETAIL_BYTES));

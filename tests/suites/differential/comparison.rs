@@ -36,8 +36,15 @@ impl Answered {
             let what = (failure.predicate.to_string(), failure.code.name(), failure.reasons.to_vec());
             failure.rows.iter().map(|row| (name(row), what.clone())).collect::<Vec<_>>()
         });
+        // What the policy ignores, since the reference does not have it either; everything else is a difference.
+        let (ignored, faults): (Vec<_>, Vec<_>) = pod
+            .faults
+            .iter()
+            .partition(|fault| fault.fault.kind == FaultKind::Unsupported && fault.effect == FaultEffect::Ignored);
+        let is_ignored = |name: &str| ignored.iter().any(|fault| *fault.predicate == *name);
+        let predicates = pod.predicates.iter().filter(|one| !is_ignored(&one.predicate));
         Self {
-            predicates: pod.predicates.iter().map(|one| (one.predicate.to_string(), rejected(&one.failures))).collect(),
+            predicates: predicates.map(|one| (one.predicate.to_string(), rejected(&one.failures))).collect(),
             feasible: RowsByName::new(&pod.feasible, &answer.snapshot.node_names()).map(name).collect(),
             first: first.collect(),
             message: pod.message.as_deref().map(str::to_owned),

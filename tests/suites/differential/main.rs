@@ -206,6 +206,8 @@ fn default_policy() -> Policy {
     let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
     let mut policy = read.expect("the default policy can be read");
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
+    // The reference has no filter DynamicResources either.
+    policy.on_unsupported = OnError::Ignore;
     policy
 }
 

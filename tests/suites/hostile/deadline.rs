@@ -56,6 +56,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         scheduler_names: Vec::new(),
         predicates: (0..PREDICATES).map(predicate).collect(),
         annotation_keys: Vec::new(),
+        on_unsupported: OnError::Reject,
     };
     Engine::new(reader, policy, runtime)
 }

@@ -147,6 +147,7 @@ fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         scheduler_names: Vec::new(),
         predicates: vec![predicate],
         annotation_keys: annotation_keys(),
+        on_unsupported: OnError::Reject,
     };
     Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))
 }

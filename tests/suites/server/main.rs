@@ -6,6 +6,7 @@ mod agreement;
 mod at_once;
 mod bad_requests;
 mod bitmaps;
+mod claims;
 mod clients;
 mod consistency;
 mod decisions;

@@ -70,6 +70,7 @@ pub fn pod_with_annotations(pod: &Pod, annotation_keys: &[String]) -> PodFacts {
             &spec.affinity.pod_anti_affinity.required,
         ),
         required_features: required_features(pod),
+        resource_claims: spec.resource_claims.iter().map(|claim| Arc::from(claim.name.as_str())).collect(),
     }
 }
 

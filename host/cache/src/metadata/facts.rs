@@ -169,6 +169,8 @@ pub struct PodFacts {
     pub required_features: Vec<Arc<str>>,
     /// Host ports of containers and sidecars, sorted, each once.
     pub host_ports: Vec<HostPort>,
+    /// Names of the entries of `spec.resourceClaims`, in order.
+    pub resource_claims: Vec<Arc<str>>,
     /// Volumes of the kinds that can keep the pod from a node, in order.
     pub volumes: Arc<[PodVolume]>,
 }

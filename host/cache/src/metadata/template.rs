@@ -91,6 +91,7 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
         tolerations,
         topology_spread_constraints,
         volumes,
+        resource_claims,
         containers,
         init_containers,
         overhead,
@@ -105,7 +106,7 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
     let node_affinity = node_affinity.as_ref().filter(|_| !is_pinned);
     (node_affinity, pod_affinity, pod_anti_affinity).hash(content);
     (node_selector, tolerations, topology_spread_constraints).hash(content);
-    (volumes, host_network, host_users).hash(content);
+    (volumes, resource_claims, host_network, host_users).hash(content);
     write_all(containers, write_container, content);
     write_all(init_containers, write_container, content);
     write_amounts(overhead, content);

@@ -277,6 +277,11 @@ impl Snapshot {
         self.published.nodes.anti_affinity_changed()
     }
 
+    /// Whether some DeviceClass serves an extended resource.
+    pub fn device_classes_serve_any(&self) -> bool {
+        !self.published.served_by_device_class.is_empty()
+    }
+
     /// Whether a DeviceClass serves this extended resource.
     pub fn device_class_serves(&self, resource: &str) -> bool {
         self.published.served_by_device_class.contains(resource)

@@ -167,14 +167,26 @@ pub(crate) fn verdict_on_fault(
     if fault.kind == FaultKind::RequestDeadline {
         return Err(Stop::Deadline);
     }
-    Ok(match predicate.on_error {
-        OnError::Ignore => (Verdict::FitsAll, FaultEffect::Ignored),
+    let verdict = match predicate.on_error {
+        OnError::Ignore => Verdict::FitsAll,
         OnError::Reject => {
-            let reason = format!("predicate {:?} failed: {}", predicate.name, fault.kind.name());
-            let failure = Failure { code: Code::Unschedulable, reasons: [reason].into() };
-            // `ByRow` and not `FitsNone`: a fault does not make kube-scheduler reject the pod as a whole.
-            let codes = Codes::from(vec![1; rows]);
-            (Verdict::ByRow(RowVerdict::new(codes, [failure].into(), None)), FaultEffect::Rejected)
+            rejecting(format!("predicate {:?} failed: {}", predicate.name, fault.kind.name()), vec![1; rows])
         }
-    })
+    };
+    Ok((verdict, effect_of(predicate.on_error)))
+}
+
+/// The effect of a failure policy.
+pub(crate) fn effect_of(on_error: OnError) -> FaultEffect {
+    match on_error {
+        OnError::Ignore => FaultEffect::Ignored,
+        OnError::Reject => FaultEffect::Rejected,
+    }
+}
+
+/// The verdict that rejects the rows with code 1 because of a fault. `ByRow` and not `FitsNone`: a fault does not make
+/// kube-scheduler reject the pod as a whole.
+pub(crate) fn rejecting(reason: String, codes: Vec<u16>) -> Verdict {
+    let failure = Failure { code: Code::Unschedulable, reasons: [reason].into() };
+    Verdict::ByRow(RowVerdict::new(Codes::from(codes), [failure].into(), None))
 }

@@ -13,10 +13,11 @@ use super::Stop;
 use super::conjunction::Conjunction;
 use super::evaluation::{Evaluation, verdict_on_fault};
 use super::predicate_verdict::{PredicateVerdict, Scope};
+use super::unsupported::Unsupported;
 use crate::answer::FaultReport;
 use crate::facts::{Batch, Context};
 use crate::limits::INLINE_PREDICATES;
-use crate::policy::{ActivePolicy, ActivePredicate, Phase};
+use crate::policy::{ActivePolicy, ActivePredicate, OnError, Phase};
 use crate::reuse::{CachedVerdict, Lineage, Store};
 
 /// A native function in place of the policy's wasm predicates. Its arguments are the name of the predicate and the facts.
@@ -52,6 +53,11 @@ impl<'a> Evaluator<'a> {
         self.policy.predicates.iter().enumerate().filter(move |(_, predicate)| predicate.phases.contains(phase))
     }
 
+    /// The failure policy for what no predicate evaluates.
+    pub(crate) fn on_unsupported(self) -> OnError {
+        self.policy.on_unsupported
+    }
+
     /// Evaluates one pod over the context's batch.
     ///
     /// # Errors
@@ -79,6 +85,12 @@ impl<'a> Evaluator<'a> {
             verdicts.push(verdict);
             lineages.push(lineage);
         }
+        // After the predicates: a row that one of them rejects has its reason, as in a scheduling cycle.
+        if let Some(unsupported) = Unsupported::of(context) {
+            verdicts.push(unsupported.verdict(self.on_unsupported(), context.rows() as usize, Scope::Batch));
+            lineages.push(Lineage::NONE);
+            faults.push(unsupported.report(self.on_unsupported()));
+        }
         let conjunction = match (self.store, context.batch()) {
             (Some(store), Batch::All) => store.conjunction(&lineages, verdicts, nodes),
             (_, batch) => Arc::new(Conjunction::new(verdicts, batch, nodes)),
@@ -87,9 +99,12 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The evaluation over every row, if all verdicts and their conjunction are cached and valid; else `None`. No predicate is
-    /// called.
+    /// called. An evaluation with a fault is never cached.
     pub(crate) fn cached(self, context: &Context) -> Option<Evaluation> {
         let store = self.store?;
+        if Unsupported::of(context).is_some() {
+            return None;
+        }
         // On the stack for as many predicates as the default policy has: with valid verdicts, only the answer is allocated.
         let mut verdicts: SmallVec<[_; INLINE_PREDICATES]> = SmallVec::new();
         let mut lineages: SmallVec<[_; INLINE_PREDICATES]> = SmallVec::new();
@@ -121,7 +136,11 @@ impl<'a> Evaluator<'a> {
             };
             Ok(of_predicate(predicate, verdict, Scope::AllRows))
         };
-        let verdicts = self.predicates().map(evaluate).collect::<Result<_, Stop>>()?;
+        let mut verdicts: Vec<PredicateVerdict> = self.predicates().map(evaluate).collect::<Result<_, Stop>>()?;
+        if let Some(unsupported) = Unsupported::of(context) {
+            verdicts.push(unsupported.verdict(self.on_unsupported(), context.rows() as usize, Scope::AllRows));
+            faults.push(unsupported.report(self.on_unsupported()));
+        }
         let conjunction = Conjunction::new(verdicts, context.batch(), context.snapshot().node_count());
         Ok(Evaluation::new(Arc::new(conjunction), faults))
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! evaluator     calls predicates, or takes their verdicts from the store; start with Evaluator::evaluate
+//! unsupported   what a pod asks for that no predicate evaluates
 //! evaluation    the result for one pod, and how it becomes a part of the answer
 //! predicate_verdict   one predicate's verdict, and which rows it is about
 //! conjunction   verdicts of all predicates → per row the first that rejects it
@@ -21,6 +22,7 @@ pub(crate) mod predicate_verdict;
 pub(crate) mod row_set;
 pub(crate) mod rows_by_name;
 mod scan;
+pub(crate) mod unsupported;
 
 /// Why an evaluation ends without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

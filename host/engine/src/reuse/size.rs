@@ -200,7 +200,8 @@ macro_rules! records {
 records! {
     PodFacts {
         namespace, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
-        affinity, anti_affinity, anti_affinity_terms, required_features, host_ports, volumes,
+        affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
+        volumes,
     }
     NodeSelector { node_selector_terms }
     NodeSelectorTerm { match_expressions, match_fields }

@@ -21,6 +21,7 @@ use nodesift_sandbox::{Interface, Verdict};
 use super::overlay::changed_by;
 use crate::Subject;
 use crate::answer::{FaultEffect, FaultReport};
+use crate::evaluate::unsupported::Unsupported;
 use crate::facts::{Batch, Context};
 use crate::policy::{ActivePolicy, ActivePredicate, OnError, Phase};
 use crate::reuse::{CachedVerdict, Store};
@@ -37,6 +38,8 @@ pub(super) struct PreemptionDryRun<'a> {
     deadline: Option<Instant>,
     /// The facts about the pod and every row of the unchanged cluster.
     all_rows: Arc<Context>,
+    /// What no predicate evaluates, over every row, and its failure policy. Pods on nodes do not change it.
+    unsupported: Option<(Unsupported, OnError)>,
     faults: Vec<FaultReport>,
 }
 
@@ -79,7 +82,9 @@ impl<'a> PreemptionDryRun<'a> {
         let allocating = all.filter(|(_, predicate)| predicate.phases.contains(Phase::Allocate));
         let all_rows = Arc::new(subject.context(snapshot, Batch::All).until(deadline));
         let (predicates, snapshot) = (allocating.map(state).collect(), Arc::clone(snapshot));
-        Self { predicates, store, snapshot, subject, deadline, all_rows, faults: Vec::new() }
+        let unsupported = Unsupported::of(&all_rows).map(|unsupported| (unsupported, policy.on_unsupported));
+        let faults = unsupported.iter().map(|(unsupported, policy)| unsupported.report(*policy)).collect();
+        Self { predicates, store, snapshot, subject, deadline, all_rows, unsupported, faults }
     }
 
     /// The calls that failed.
@@ -91,6 +96,9 @@ impl<'a> PreemptionDryRun<'a> {
     /// without the pods that are nominated for the node. `None` in `victims` is a victim whose removal changes nothing.
     pub(super) fn first_fit(&mut self, row: Row, victims: &[Option<Arc<PodRecord>>], start: usize) -> Option<usize> {
         let tries = victims.len().checked_sub(start).filter(|tries| *tries > 0)?;
+        if self.unsupported.as_ref().is_some_and(|(unsupported, policy)| unsupported.rejects(*policy, row.index())) {
+            return None;
+        }
         let gone: Vec<&PodRecord> = victims.iter().flatten().map(|pod| &**pod).collect();
         let changed = changed_by(&gone, &self.subject.facts, &self.snapshot);
         let unchanged = NodeView::of(&self.snapshot, row);

@@ -21,6 +21,7 @@ use crate::evaluate::evaluation::{Evaluation, verdict_on_fault};
 use crate::evaluate::evaluator::{Evaluator, call, of_cached, of_predicate};
 use crate::evaluate::predicate_verdict::{PredicateVerdict, Scope};
 use crate::evaluate::row_set::RowSet;
+use crate::evaluate::unsupported::Unsupported;
 use crate::facts::{Batch, Context};
 use crate::policy::ActivePredicate;
 use crate::query::Sample;
@@ -137,6 +138,8 @@ struct SampledRun<'a> {
     predicates: Vec<(usize, &'a ActivePredicate)>,
     /// One entry per predicate.
     progress: Vec<Progress>,
+    /// What no predicate evaluates, over every row.
+    unsupported: Option<PredicateVerdict>,
     faults: Vec<FaultReport>,
 }
 
@@ -145,7 +148,11 @@ impl<'a> SampledRun<'a> {
     fn start(evaluator: Evaluator<'a>, context: &Arc<Context>) -> Result<Self, Stop> {
         let predicates: Vec<_> = evaluator.predicates().collect();
         let progress = Vec::with_capacity(predicates.len());
-        let mut run = Self { evaluator, context: Arc::clone(context), predicates, progress, faults: Vec::new() };
+        let (unsupported, on_unsupported) = (Unsupported::of(context), evaluator.on_unsupported());
+        let faults = unsupported.iter().map(|unsupported| unsupported.report(on_unsupported)).collect();
+        let rows = context.rows() as usize;
+        let unsupported = unsupported.map(|unsupported| unsupported.verdict(on_unsupported, rows, Scope::AllRows));
+        let mut run = Self { evaluator, context: Arc::clone(context), predicates, progress, unsupported, faults };
         for at in 0..run.predicates.len() {
             let progress = run.known(at)?;
             run.progress.push(progress);
@@ -207,8 +214,12 @@ impl<'a> SampledRun<'a> {
             Progress::AllRows(verdict, lineage) => Some((verdict.clone(), *lineage)),
             Progress::Partial(_) => None,
         };
-        let (verdicts, lineages): (Vec<PredicateVerdict>, Vec<Lineage>) =
+        let (mut verdicts, mut lineages): (Vec<PredicateVerdict>, Vec<Lineage>) =
             self.progress.iter().map(full).collect::<Option<Vec<_>>>()?.into_iter().unzip();
+        if let Some(unsupported) = &self.unsupported {
+            verdicts.push(unsupported.clone());
+            lineages.push(Lineage::NONE);
+        }
         Some(match self.evaluator.store() {
             Some(store) => store.conjunction(&lineages, verdicts, nodes),
             None => Arc::new(Conjunction::new(verdicts, &Batch::All, nodes)),
@@ -264,10 +275,12 @@ impl<'a> SampledRun<'a> {
 
     /// Whether no predicate rejects the row at a place.
     fn fits(&self, place: usize, row: Row) -> bool {
-        self.progress.iter().all(|progress| match progress {
-            Progress::AllRows(verdict, _) => verdict.verdict.failure_at(row.index()).is_none(),
+        let fits_row = |verdict: &PredicateVerdict| verdict.verdict.failure_at(row.index()).is_none();
+        let fits = self.progress.iter().all(|progress| match progress {
+            Progress::AllRows(verdict, _) => fits_row(verdict),
             Progress::Partial(partial) => partial.fits(place),
-        })
+        });
+        fits && self.unsupported.as_ref().is_none_or(fits_row)
     }
 
     /// The verdicts over the first places.
@@ -277,6 +290,6 @@ impl<'a> SampledRun<'a> {
             Progress::AllRows(verdict, _) => verdict,
             Progress::Partial(partial) => of_predicate(predicate, partial.into_verdict(places), Scope::Batch),
         };
-        progress.zip(&self.predicates).map(verdict).collect()
+        progress.zip(&self.predicates).map(verdict).chain(self.unsupported.take()).collect()
     }
 }

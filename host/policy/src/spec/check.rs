@@ -20,6 +20,9 @@ use nodesift_object::Quantity;
 /// Bytes of one page of linear memory: the smallest memory that a module can have.
 const WASM_PAGE_BYTES: usize = 64 << 10;
 
+/// The failure policies as documents write them.
+const ON_ERROR: [(&str, OnError); 2] = [("Reject", OnError::Reject), ("Ignore", OnError::Ignore)];
+
 /// Checks a whole document. `unreadable` are the problems of fields that are absent from it because they could not be read.
 /// `folder` is what relative paths of modules are joined to.
 /// Returns the policy and all problems of the document in the order of lines. The policy is valid if there are none.
@@ -91,6 +94,9 @@ impl Checker<'_> {
         }
         if let Some(keys) = &spec.value.annotations {
             policy.annotation_keys = self.annotation_keys(keys);
+        }
+        if let Some(on_unsupported) = &spec.value.on_unsupported {
+            policy.on_unsupported = self.choice(on_unsupported, "spec.onUnsupported", &ON_ERROR);
         }
         policy
     }
@@ -174,7 +180,6 @@ impl Checker<'_> {
                 self.refuse(mode, &format!("{field}.mode"), "Shadow is not supported yet");
             }
         }
-        let on_errors = [("Reject", OnError::Reject), ("Ignore", OnError::Ignore)];
         PredicateSpec {
             name: name.map(|name| name.value.clone()).unwrap_or_default(),
             place: Place { line: at.line, column: at.column, field: field.to_owned() },
@@ -191,7 +196,7 @@ impl Checker<'_> {
             on_error: predicate
                 .on_error
                 .as_ref()
-                .map_or(OnError::default(), |on_error| self.choice(on_error, &format!("{field}.onError"), &on_errors)),
+                .map_or(OnError::default(), |on_error| self.choice(on_error, &format!("{field}.onError"), &ON_ERROR)),
             limits: self.limits(&predicate.limits, &format!("{field}.limits")),
         }
     }

@@ -29,6 +29,8 @@ pub struct Policy {
     /// `spec.facts.annotations`: keys of the annotations that predicates may read, sorted by bytes, without duplicates. At
     /// most [`ANNOTATION_KEYS_MAX`](crate::limits::ANNOTATION_KEYS_MAX); empty where the document lists none.
     pub annotation_keys: Vec<String>,
+    /// `spec.onUnsupported`: what becomes of the nodes for a pod that asks for what no predicate evaluates.
+    pub on_unsupported: OnError,
 }
 
 /// One predicate of a policy.

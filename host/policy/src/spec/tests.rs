@@ -433,3 +433,20 @@ fn mutilated_documents_never_panic_and_refusals_name_the_document() {
     }
     assert!(refused > 1_000, "only {refused} refused, seed {seed}");
 }
+
+#[test]
+fn what_no_predicate_evaluates_is_rejected_unless_the_policy_says_otherwise() {
+    let policy = |line: &str| {
+        read(&format!(
+            "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [a]\n  \
+             predicates: [{{name: NodeAffinity}}]\n{line}"
+        ))
+    };
+    assert_eq!(policy("").unwrap().on_unsupported, OnError::Reject);
+    assert_eq!(policy("  onUnsupported: Reject").unwrap().on_unsupported, OnError::Reject);
+    let ignoring = policy("  onUnsupported: Ignore").unwrap();
+    assert_eq!(ignoring.on_unsupported, OnError::Ignore);
+    assert_eq!(ignoring.select(&["NodeAffinity"]).unwrap().on_unsupported, OnError::Ignore);
+    let refusal = policy("  onUnsupported: Maybe").unwrap_err().to_string();
+    assert!(refusal.contains("spec.onUnsupported: \"Maybe\" is not Reject or Ignore"), "{refusal}");
+}

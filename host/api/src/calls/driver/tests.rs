@@ -20,7 +20,7 @@ use crate::calls::filter::Filter;
 use crate::exposition::Exposition;
 use crate::{BodyLimit, Readiness, Settings, router};
 use nodesift_cache::{self as cache, OverlayError, SharedWriter, metadata};
-use nodesift_engine::{self as engine, ActivePolicy};
+use nodesift_engine::{self as engine, ActivePolicy, OnError};
 use nodesift_sandbox::Runtime;
 
 /// A service whose policy has no predicates, over one node and one pending pod.
@@ -36,6 +36,7 @@ fn service() -> (Service, SharedWriter) {
         generation: 1,
         scheduler_names: schedulers,
         annotation_keys: Vec::new(),
+        on_unsupported: OnError::Reject,
         predicates: Vec::new(),
     };
     let engine = Arc::new(Engine::new(reader, policy, Runtime::start(None).unwrap()));
