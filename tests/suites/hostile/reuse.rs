@@ -90,6 +90,12 @@ impl World {
         self.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
     }
 
+    fn cordoned_node(&mut self, number: usize, labels: &Value) {
+        let metadata = json!({"name": format!("n{number}"), "labels": labels});
+        let node = json!({"metadata": metadata, "spec": {"unschedulable": true}});
+        self.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    }
+
     /// A node whose tier is an annotation.
     fn annotated_node(&mut self, number: usize, key: &str, tier: &str) {
         let annotations = if tier.is_empty() { json!({}) } else { json!({key: tier}) };
@@ -372,4 +378,257 @@ fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
     assert_eq!(world.evaluated(), 1);
     let kept = world.counted("nodesift_verdicts_kept_bytes");
     assert!(kept > 40 << 10, "only {kept} bytes are counted");
+}
+
+/// What a guest reads to learn which rows are gold: the distinct values of all nodes, and a column of codes.
+#[derive(Debug, Clone, Copy)]
+enum Listed {
+    Dictionary(&'static str),
+    Integers(&'static str),
+    Taints,
+    Features,
+}
+
+impl Listed {
+    const ALL: [Self; 6] = [
+        Self::Dictionary("node-labels"),
+        Self::Dictionary("node-annotations"),
+        Self::Integers("node-labels"),
+        Self::Integers("node-annotations"),
+        Self::Taints,
+        Self::Features,
+    ];
+
+    /// A predicate that fits every node while no value is gold, and the nodes with that value alone where one is.
+    fn guest(self) -> Guest {
+        let (interface, list, by_key) = match self {
+            Self::Dictionary(interface) => (interface, "dictionary", true),
+            Self::Integers(interface) => (interface, "integers", true),
+            Self::Taints => ("node-taints", "sets", false),
+            Self::Features => ("node-features", "sets", false),
+        };
+        // Every list has entries of eight bytes: texts and sets are an address and a length.
+        let entry = "(i32.add (i32.load (i32.const 2080)) (i32.shl (local.get $j) (i32.const 3)))";
+        let is_gold = match self {
+            Self::Dictionary(_) => format!(
+                "(if (result i32) (i32.eq (i32.load offset=4 {entry}) (i32.const 4))
+                   (then (i32.eq (i32.load (i32.load {entry})) (i32.load (i32.const 2052))))
+                   (else (i32.const 0)))"
+            ),
+            Self::Integers(_) => format!("(i64.eq (i64.load {entry}) (i64.const 77))"),
+            Self::Taints | Self::Features => format!("(i32.ne (i32.load offset=4 {entry}) (i32.const 0))"),
+        };
+        let (parameters, key) =
+            if by_key { ("(param i32 i32 i32)", "(i32.const 2048) (i32.const 4)") } else { ("(param i32)", "") };
+        Guest::healthy()
+            .imports(format!(
+                r#"(import "nodesift:predicate/{interface}@0.1.1" "{list}" (func $list {parameters}))
+                   (import "nodesift:predicate/{interface}@0.1.1" "column" (func $column {parameters}))"#
+            ))
+            .definitions(r#"(data (i32.const 2048) "tiergold")"#)
+            .filter(format!(
+                "(call $list {key} (i32.const 2080))
+                 (i32.store (i32.const 2064) (i32.const 0))
+                 (block $end (loop $entry
+                   (br_if $end (i32.ge_u (local.get $j) (i32.load (i32.const 2084))))
+                   (if {is_gold} (then
+                     (i32.store (i32.const 2064) (i32.const 1))
+                     (i32.store (i32.const 2068) (local.get $j))))
+                   (local.set $j (i32.add (local.get $j) (i32.const 1)))
+                   (br $entry)))
+                 (if (i32.eqz (i32.load (i32.const 2064))) (then (return (call $fits_all))))
+                 (call $column {key} (i32.const 2072))
+                 (call $failure (i32.const 96) (i32.const 0) (i32.const 112) (i32.const 1))
+                 (block $done (loop $row
+                   (br_if $done (i32.ge_u (local.get $i) (local.get $rows)))
+                   (i32.store16
+                     (i32.add (i32.const {SCRATCH}) (i32.shl (local.get $i) (i32.const 1)))
+                     (i32.ne
+                       (i32.load (i32.add (i32.load (i32.const 2072)) (i32.shl (local.get $i) (i32.const 2))))
+                       (i32.load (i32.const 2068))))
+                   (local.set $i (i32.add (local.get $i) (i32.const 1)))
+                   (br $row)))
+                 (call $by_row (i32.const {SCRATCH}) (local.get $rows) (i32.const 96) (i32.const 1))"
+            ))
+    }
+
+    fn apply(self, world: &mut World, number: usize, is_gold: bool) {
+        let name = format!("n{number}");
+        let tier = match (self, is_gold) {
+            (_, false) => "silver",
+            (Self::Integers(_), true) => "77",
+            (_, true) => "gold",
+        };
+        let node = match self {
+            Self::Dictionary("node-labels") | Self::Integers("node-labels") => return world.node(number, tier),
+            Self::Dictionary(_) | Self::Integers(_) => return world.annotated_node(number, "tier", tier),
+            Self::Taints => {
+                let taints = if is_gold { json!([{"key": "gold", "effect": "NoSchedule"}]) } else { json!([]) };
+                json!({"metadata": {"name": name}, "spec": {"taints": taints}})
+            }
+            Self::Features => {
+                let features = if is_gold { json!(["Gold"]) } else { json!([]) };
+                json!({"metadata": {"name": name}, "status": {"declaredFeatures": features}})
+            }
+        };
+        world.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    }
+}
+
+#[test]
+fn a_value_that_comes_into_a_list_of_all_values_or_leaves_it_changes_the_verdict_of_other_nodes() {
+    for listed in Listed::ALL {
+        println!("{listed:?}");
+        let mut world = World::new(&listed.guest());
+        (0..NODES).for_each(|number| listed.apply(&mut world, number, false));
+        world.writer.publish();
+        assert_eq!(world.fits().len(), NODES);
+        listed.apply(&mut world, 3, true);
+        world.writer.publish();
+        assert_eq!(world.fits(), ["n3"]);
+        // The same list, another row.
+        let before = world.patched();
+        listed.apply(&mut world, 5, true);
+        world.writer.publish();
+        assert_eq!(world.fits(), ["n3", "n5"]);
+        assert_eq!(world.patched(), before + 1, "the verdict was not patched");
+        listed.apply(&mut world, 3, false);
+        world.writer.remove_node("n5");
+        world.writer.publish();
+        assert_eq!(world.fits().len(), NODES - 1, "no node is gold any more, and no list says so");
+    }
+}
+
+#[test]
+fn a_node_that_is_looked_up_by_name_and_goes_or_comes_changes_the_verdict_of_the_others() {
+    // Rejects the pod as a whole while there is no node n9.
+    let guest = Guest::healthy()
+        .imports(r#"(import "nodesift:predicate/node-identity@0.1.1" "row" (func $row (param i32 i32 i32)))"#)
+        .definitions(r#"(data (i32.const 2048) "n9")"#)
+        .filter(
+            "(call $row (i32.const 2048) (i32.const 2) (i32.const 2064))
+             (if (i32.load8_u (i32.const 2064)) (then (return (call $fits_all))))
+             (call $fits_none (i32.const 0) (i32.const 112) (i32.const 1))",
+        );
+    let mut world = World::of_silver(&guest);
+    let mut publish = |change: &mut dyn FnMut(&mut World)| {
+        change(&mut world);
+        world.writer.publish();
+        world.fits().len()
+    };
+    assert_eq!(publish(&mut |_| ()), NODES);
+    assert_eq!(publish(&mut |world| world.writer.remove_node("n9")), 0, "the last row went");
+    assert_eq!(publish(&mut |world| world.node(9, "silver")), NODES);
+    // Another node in its row, so that there are as many rows as before.
+    let replace = &mut |world: &mut World| {
+        world.writer.remove_node("n9");
+        world.node(11, "silver");
+    };
+    assert_eq!(publish(replace), 0);
+    assert_eq!(publish(&mut |world| world.writer.remove_node("n11")), 0);
+    assert_eq!(publish(&mut |world| world.node(9, "silver")), NODES);
+}
+
+#[test]
+fn a_row_that_went_is_no_reason_any_more() {
+    // Rejects the pod as a whole while some node is cordoned.
+    let guest = Guest::healthy()
+        .imports(r#"(import "nodesift:predicate/node-taints@0.1.1" "unschedulable" (func $cordons (param i32)))"#)
+        .filter(
+            "(call $cordons (i32.const 2072))
+             (block $done (loop $row
+               (br_if $done (i32.ge_u (local.get $i) (local.get $rows)))
+               (if (i32.load8_u (i32.add (i32.load (i32.const 2072)) (local.get $i)))
+                 (then (return (call $fits_none (i32.const 0) (i32.const 112) (i32.const 1)))))
+               (local.set $i (i32.add (local.get $i) (i32.const 1)))
+               (br $row)))
+             (call $fits_all)",
+        );
+    let mut world = World::of_silver(&guest);
+    world.cordoned_node(NODES, &json!({}));
+    world.writer.publish();
+    assert_eq!(world.fits().len(), 0);
+    world.writer.remove_node(&format!("n{NODES}"));
+    world.writer.publish();
+    assert_eq!(world.fits().len(), NODES);
+}
+
+#[test]
+fn what_only_a_changed_row_made_a_predicate_read_is_watched_from_then_on() {
+    // Rejects cordoned nodes that have a tier; without any tier it does not look at cordons.
+    let guest = Guest::healthy()
+        .imports(
+            r#"(import "nodesift:predicate/node-labels@0.1.1" "column" (func $column (param i32 i32 i32)))
+               (import "nodesift:predicate/node-taints@0.1.1" "unschedulable" (func $cordons (param i32)))"#,
+        )
+        .definitions(r#"(data (i32.const 2048) "tier")"#)
+        .filter(format!(
+            "(call $column (i32.const 2048) (i32.const 4) (i32.const 2072))
+             (block $found
+               (block $none (loop $row
+                 (br_if $none (i32.ge_u (local.get $i) (local.get $rows)))
+                 (br_if $found
+                   (i32.load (i32.add (i32.load (i32.const 2072)) (i32.shl (local.get $i) (i32.const 2)))))
+                 (local.set $i (i32.add (local.get $i) (i32.const 1)))
+                 (br $row)))
+               (return (call $fits_all)))
+             (call $cordons (i32.const 2080))
+             (call $failure (i32.const 96) (i32.const 0) (i32.const 112) (i32.const 1))
+             (local.set $i (i32.const 0))
+             (block $done (loop $row
+               (br_if $done (i32.ge_u (local.get $i) (local.get $rows)))
+               (i32.store16
+                 (i32.add (i32.const {SCRATCH}) (i32.shl (local.get $i) (i32.const 1)))
+                 (i32.and
+                   (i32.load8_u (i32.add (i32.load (i32.const 2080)) (local.get $i)))
+                   (i32.ne (i32.const 0)
+                     (i32.load (i32.add (i32.load (i32.const 2072)) (i32.shl (local.get $i) (i32.const 2)))))))
+               (local.set $i (i32.add (local.get $i) (i32.const 1)))
+               (br $row)))
+             (call $by_row (i32.const {SCRATCH}) (local.get $rows) (i32.const 96) (i32.const 1))"
+        ));
+    let mut world = World::new(&guest);
+    (0..NODES).for_each(|number| world.node(number, ""));
+    world.writer.publish();
+    assert_eq!(world.fits().len(), NODES);
+    let before = world.patched();
+    world.node(3, "silver");
+    world.writer.publish();
+    assert_eq!(world.fits().len(), NODES);
+    assert_eq!(world.patched(), before + 1, "the verdict was not patched");
+    world.cordoned_node(3, &json!({"tier": "silver"}));
+    world.writer.publish();
+    assert_eq!(world.fits().len(), NODES - 1);
+}
+
+#[test]
+fn odd_label_keys_spoil_no_cached_verdict() {
+    const KEYS: usize = 600;
+    let labels = |tier: &str| {
+        let odd = (0..KEYS).map(|key| (format!("odd-{key}"), json!("x")));
+        Value::Object(odd.chain([("tier".to_owned(), json!(tier))]).collect())
+    };
+    let mut world = World::new(&gold());
+    let apply = |world: &mut World, number: usize, tier: &str| {
+        let node = json!({"metadata": {"name": format!("n{number}"), "labels": labels(tier)}});
+        world.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+        world.writer.publish();
+    };
+    let read_odd_keys = |world: &World| {
+        let snapshot = world.engine.snapshot();
+        (0..KEYS).for_each(|key| assert!(snapshot.label_column(&format!("odd-{key}")).is_some()));
+    };
+    (0..NODES).for_each(|number| apply(&mut world, number, "silver"));
+    for round in 0..3 {
+        assert_eq!(world.fits().len(), NODES, "round {round}");
+        read_odd_keys(&world);
+        apply(&mut world, 3, "gold");
+        read_odd_keys(&world);
+        assert_eq!(world.fits(), ["n3"]);
+        read_odd_keys(&world);
+        apply(&mut world, 5, "gold");
+        assert_eq!(world.fits(), ["n3", "n5"]);
+        apply(&mut world, 3, "silver");
+        apply(&mut world, 5, "silver");
+    }
 }

@@ -1,7 +1,8 @@
 //! Dictionaries: the texts behind the codes of one label column.
 //!
-//! A dictionary counts how many rows use each text. Texts that no row uses stay until the column is dropped and built
-//! anew, which `labels` does once they are the majority. Start at [`Dictionary::acquire`].
+//! A dictionary counts how many rows use each text. Texts that no row uses keep their code until the column is dropped and
+//! built anew, which `labels` does once they are the majority; nobody can read them meanwhile. Start at
+//! [`Dictionary::acquire`].
 
 use std::sync::{Arc, OnceLock};
 
@@ -45,9 +46,10 @@ impl Clone for Dictionary {
 
 impl Eq for Dictionary {}
 
+/// Two dictionaries are equal where readers can tell no difference.
 impl PartialEq for Dictionary {
     fn eq(&self, other: &Self) -> bool {
-        self.texts == other.texts
+        self.texts.len() == other.texts.len() && self.readable().eq(other.readable())
     }
 }
 
@@ -68,15 +70,30 @@ impl Dictionary {
         self.texts.get(code as usize).filter(|_| code != 0)
     }
 
-    /// The text behind every code; entry 0 is the empty text.
+    /// The text behind every code; entry 0 is the empty text, and so is that of a text that no row uses any more.
     pub fn listed(&self) -> Arc<[Arc<str>]> {
-        Arc::clone(self.listed.get_or_init(|| self.texts.iter().cloned().collect()))
+        let list = || {
+            let empty: Arc<str> = Arc::from("");
+            self.readable().map(|text| Arc::clone(text.unwrap_or(&empty))).collect()
+        };
+        Arc::clone(self.listed.get_or_init(list))
     }
 
-    /// Per code the text as a decimal integer, [`NOT_AN_INTEGER`] where it is none.
+    /// Per code the text as a decimal integer, [`NOT_AN_INTEGER`] where it is none, or where no row uses it any more.
     pub fn integers(&self) -> Arc<[i64]> {
-        let read = |text: &Arc<str>| text.parse().unwrap_or(NOT_AN_INTEGER);
-        Arc::clone(self.integers.get_or_init(|| self.texts.iter().map(read).collect()))
+        let read = |text: Option<&Arc<str>>| text.and_then(|text| text.parse().ok()).unwrap_or(NOT_AN_INTEGER);
+        Arc::clone(self.integers.get_or_init(|| self.readable().map(read).collect()))
+    }
+
+    /// By code, the texts that some row uses.
+    fn readable(&self) -> impl Iterator<Item = Option<&Arc<str>>> {
+        self.texts.iter().zip(&self.rows).map(|(text, rows)| (*rows > 0).then_some(text))
+    }
+
+    /// Drops the forms that are derived from the texts in use.
+    fn forget_derived(&mut self) {
+        self.listed.take();
+        self.integers.take();
     }
 
     /// Bytes that the dictionary takes, derived forms included.
@@ -97,15 +114,18 @@ impl Dictionary {
         let Some(text) = text else { return 0 };
         if let Some(code) = self.codes.get(text.as_ref()).copied() {
             if let Some(rows) = self.rows.get_mut(code as usize) {
-                self.dead -= usize::from(*rows == 0);
+                let was_dead = *rows == 0;
                 *rows += 1;
+                if was_dead {
+                    self.dead -= 1;
+                    self.forget_derived();
+                }
             }
             return code;
         }
         // Codes number texts, of which there are at most as many as rows since the last compaction, twice over.
         let code = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.listed.take();
-        self.integers.take();
+        self.forget_derived();
         self.text_bytes += text.len();
         self.texts.push(Arc::clone(text));
         self.rows.push(1);
@@ -117,7 +137,10 @@ impl Dictionary {
     pub(super) fn release(&mut self, code: u32) {
         if let Some(rows) = self.rows.get_mut(code as usize).filter(|_| code != 0) {
             *rows = rows.saturating_sub(1);
-            self.dead += usize::from(*rows == 0);
+            if *rows == 0 {
+                self.dead += 1;
+                self.forget_derived();
+            }
         }
     }
 

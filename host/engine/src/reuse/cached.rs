@@ -146,6 +146,10 @@ impl CachedVerdict {
         if known > now {
             return Validity::OtherPod;
         }
+        // A row that is gone has changed in no remaining row, yet a predicate may have decided by what it said.
+        if snapshot.node_count() < self.rows && self.columns != NodeInterfaces::default() {
+            return Validity::Invalid;
+        }
         if !self.cluster_reads_hold(context, known) {
             return Validity::Invalid;
         }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nodesift_cache::metadata::{PodFacts, PodSelector};
-use nodesift_cache::{Column, CountKey, Generation, LabelColumn, MatchedTerm, PortUse};
+use nodesift_cache::{Column, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, PortUse};
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts as _, Interface, wire};
 use rustc_hash::FxHasher;
@@ -323,6 +323,12 @@ fact_table! {
         NodeLabels(key: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No) => |context| context.snapshot().label_column(key);
         NodeAnnotations(key: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No)
             => |context| context.snapshot().annotation_column(key);
+        // What a pointwise predicate can learn of nodes beyond its batch.
+        NodeExists(name: Arc<str>): bool, Cluster(No) => |context| context.snapshot().node_row(name).is_some();
+        LabelDictionary(key: Arc<str>): Option<Arc<Dictionary>>, Cluster(No)
+            => |context| context.snapshot().label_column(key).map(|column| Arc::clone(column.dictionary()));
+        AnnotationDictionary(key: Arc<str>): Option<Arc<Dictionary>>, Cluster(No)
+            => |context| context.snapshot().annotation_column(key).map(|column| Arc::clone(column.dictionary()));
         Unschedulable: Column<u8>, Cluster(No) => |context| context.snapshot().unschedulable().clone();
         TaintSets: Column<Arc<Vec<Taint>>>, Cluster(No) => |context| context.snapshot().taint_sets().clone();
         TaintCodes: Column<u32>, Cluster(No) => |context| context.snapshot().taint_codes().clone();

@@ -3,7 +3,8 @@
 //!
 //! A pointwise predicate's columns are not recorded by value: its verdict for a row depends on that row alone, so it is
 //! enough to know which interfaces it has read, and which rows have changed in these. What such an interface says of the
-//! cluster as a whole is recorded all the same: which label values exist, which resources a DeviceClass serves.
+//! cluster as a whole is recorded all the same: which label values and nodes exist, dictionaries and sets, which resources a
+//! DeviceClass serves. A verdict may depend on these in every row.
 //!
 //! A guest chooses the keys that it reads by. They are copied within a budget of bytes; a call that exceeds it has no record,
 //! and its verdict is not cached.
@@ -124,6 +125,24 @@ impl Recorder {
         &self.context
     }
 
+    /// Records a read of the distinct values behind a column, which are those of all nodes.
+    fn sets(&self, interface: NodeInterface, key: FactKey) -> &Context {
+        self.column(interface, key.clone());
+        self.read(key)
+    }
+
+    /// Records a read of the dictionary behind a column that a text names.
+    fn dictionary(
+        &self,
+        interface: NodeInterface,
+        text: &str,
+        column: impl FnOnce(Arc<str>) -> FactKey,
+        dictionary: impl FnOnce(Arc<str>) -> FactKey,
+    ) -> &Context {
+        let context = self.column_by(interface, text, column);
+        if self.pointwise { self.read_by(text, dictionary) } else { context }
+    }
+
     fn resource(&self, column: ResourceColumn, resource: &str) -> &Context {
         self.column_by(NodeInterface::Resources, resource, |resource| FactKey::Resource(column, resource))
     }
@@ -204,18 +223,21 @@ impl Facts for Recorder {
         owner() -> (Arc<str>, Arc<str>, Arc<str>), |this| this.read(FactKey::Owner);
 
         names() -> Arc<[Arc<str>]>, |this| this.column(NodeInterface::Identity, FactKey::NodeNames);
-        row(name: &str) -> Option<u32>, |this| this.column_by(NodeInterface::Identity, name, FactKey::RowOf);
+        row(name: &str) -> Option<u32>,
+            |this| this.dictionary(NodeInterface::Identity, name, FactKey::RowOf, FactKey::NodeExists);
         label_column(key: &str) -> Arc<[u32]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
-        label_dictionary(key: &str) -> Arc<[Arc<str>]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
-        label_integers(key: &str) -> Arc<[i64]>, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        label_dictionary(key: &str) -> Arc<[Arc<str>]>,
+            |this| this.dictionary(NodeInterface::Labels, key, FactKey::NodeLabels, FactKey::LabelDictionary);
+        label_integers(key: &str) -> Arc<[i64]>,
+            |this| this.dictionary(NodeInterface::Labels, key, FactKey::NodeLabels, FactKey::LabelDictionary);
         annotation_column(key: &str) -> Arc<[u32]>,
             |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
         annotation_dictionary(key: &str) -> Arc<[Arc<str>]>,
-            |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
+            |this| this.dictionary(NodeInterface::Annotations, key, FactKey::NodeAnnotations, FactKey::AnnotationDictionary);
         annotation_integers(key: &str) -> Arc<[i64]>,
-            |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
+            |this| this.dictionary(NodeInterface::Annotations, key, FactKey::NodeAnnotations, FactKey::AnnotationDictionary);
         unschedulable() -> Arc<[u8]>, |this| this.column(NodeInterface::Taints, FactKey::Unschedulable);
-        taint_sets() -> Vec<Vec<wire::Taint>>, |this| this.column(NodeInterface::Taints, FactKey::TaintSets);
+        taint_sets() -> Vec<Vec<wire::Taint>>, |this| this.sets(NodeInterface::Taints, FactKey::TaintSets);
         taint_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Taints, FactKey::TaintCodes);
         allocatable(resource: &str) -> Arc<[i64]>, |this| this.resource(ResourceColumn::Allocatable, resource);
         foreign(resource: &str) -> Arc<[i64]>, |this| this.resource(ResourceColumn::Foreign, resource);
@@ -225,7 +247,7 @@ impl Facts for Recorder {
         pod_limit() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::PodLimit);
         pod_room() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::PodRoom);
         device_class_serves(resource: &str) -> bool, |this| this.read_by(resource, FactKey::DeviceClassServes);
-        feature_sets() -> Vec<Vec<Arc<str>>>, |this| this.column(NodeInterface::Features, FactKey::FeatureSets);
+        feature_sets() -> Vec<Vec<Arc<str>>>, |this| this.sets(NodeInterface::Features, FactKey::FeatureSets);
         feature_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Features, FactKey::FeatureCodes);
 
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{AntiAffinityTerm, HostPort, LabelRequirement, PodFacts, PodSelector};
-use nodesift_cache::{Column, CountKey, LabelColumn, Row};
+use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row};
 use nodesift_object as object;
 use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use nodesift_object::node::Taint;
@@ -37,6 +37,12 @@ impl<T: Clone + Size> Size for Column<T> {
 impl Size for LabelColumn {
     fn heap(&self) -> usize {
         self.codes.heap() + self.dictionary().bytes()
+    }
+}
+
+impl Size for Dictionary {
+    fn heap(&self) -> usize {
+        self.bytes()
     }
 }
 

@@ -7,6 +7,8 @@
     clippy::cast_possible_truncation
 )]
 
+mod reads;
+
 use std::sync::Arc;
 
 use nodesift_cache::metadata;

@@ -1,0 +1,450 @@
+//! Every function of the contract: a verdict that has read its answer ceases to be valid once that answer changes, and it is
+//! known which answers pods on nodes change. One case per function, in which little else changes.
+
+#![allow(clippy::needless_pass_by_value, clippy::type_complexity, reason = "tables of objects and functions")]
+
+use std::collections::BTreeSet;
+
+use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_object::{Kind, Object, decode};
+use nodesift_sandbox::{Facts, Interface, Meter, wire};
+use serde_json::{Value, json};
+
+use super::*;
+
+const CONTRACT: &str = include_str!("../../../../../sdk/predicate/wit/predicate.wit");
+
+/// A cluster and the pod that is evaluated, all as objects.
+struct World {
+    writer: Writer,
+    reader: Reader,
+    pod: Value,
+}
+
+impl World {
+    fn new() -> Self {
+        let (writer, reader) = cache::new();
+        let pod = json!({
+            "metadata": {"name": "p", "namespace": "ns", "uid": "p", "labels": {"color": "blue"}, "annotations": {"tier": "gold"}},
+            "spec": {"containers": [
+                {"name": "c", "ports": [{"hostPort": 80}], "resources": {"requests": {"cpu": "1"}}}], "volumes": [claim("c")]}
+        });
+        let mut world = Self { writer, reader, pod };
+        ["n0", "n1"].into_iter().for_each(|name| world.apply(node(name)));
+        world.bind("other", &json!({}), &json!({}));
+        for object in [
+            json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "d",
+                "volumeBindingMode": "WaitForFirstConsumer"}),
+            pvc("c", ""),
+            pvc("bound", "w"),
+            // Of an ephemeral volume of the pod x, but not made for it.
+            pvc("x-v", ""),
+            pv("v", "2Gi"),
+            pv("w", "2Gi"),
+            csi_node("n0", &json!([{"name": "d", "allocatable": {"count": 3}}])),
+        ] {
+            world.apply(object);
+        }
+        world
+    }
+
+    fn apply(&mut self, object: Value) {
+        let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
+        let kind = Kind::of(&text("apiVersion"), &text("kind")).unwrap();
+        match decode::decode(kind, &object.to_string()).unwrap() {
+            Object::Node(node) => self.writer.apply_node(&metadata::node_with_annotations(&node, &keys())),
+            Object::Pod(pod) => self.writer.apply_pod(metadata::pod_record(&pod, &["default-scheduler".to_owned()])),
+            Object::Storage(object) => self.writer.apply_storage(metadata::storage(&object)),
+            Object::Workload(workload) => self.writer.apply_workload(&workload),
+            Object::DeviceClass(class) => {
+                let served: Vec<Arc<str>> = metadata::served_resources(&class).collect();
+                self.writer.apply_device_class(&class.metadata.name, &served);
+            }
+            Object::Namespace(_) => {}
+        }
+    }
+
+    /// Binds a new pod to node n1.
+    fn bind(&mut self, name: &str, labels: &Value, spec: &Value) {
+        let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "ns", "uid": name,
+            "labels": labels}, "spec": {"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1"}}}]}});
+        for (key, value) in spec.as_object().unwrap() {
+            pod["spec"][key] = value.clone();
+        }
+        self.apply(pod);
+    }
+
+    fn context(&mut self) -> Arc<Context> {
+        self.writer.publish();
+        let pod: Pod = serde_json::from_value(self.pod.clone()).unwrap();
+        let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
+        let facts = Arc::new(metadata::pod_with_annotations(&pod, &keys()));
+        let context = Context::new(self.reader.snapshot(), facts, node_name, Batch::All);
+        Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()))
+    }
+}
+
+fn keys() -> Vec<String> {
+    vec!["tier".to_owned()]
+}
+
+fn node(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": {"zone": "a"}, "annotations": {"tier": "a"}},
+        "spec": {}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}})
+}
+
+fn claim(name: &str) -> Value {
+    json!({"name": name, "persistentVolumeClaim": {"claimName": name}})
+}
+
+fn pvc(name: &str, volume: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "ns", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {"storageClassName": "s", "volumeName": volume, "resources": {"requests": {"storage": "1Gi"}}}})
+}
+
+fn pv(name: &str, size: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {"storageClassName": "s",
+        "capacity": {"storage": size}, "csi": {"driver": "d", "volumeHandle": format!("handle-{name}")}}})
+}
+
+fn csi_node(name: &str, drivers: &Value) -> Value {
+    json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}})
+}
+
+fn labelled(key: &str, value: &str) -> wire::PodSelector {
+    let (key, values) = (key.to_owned(), vec![value.to_owned()]);
+    let requirement =
+        wire::LabelRequirement { key, operator: wire::LabelOperator::In, values, operator_text: "In".to_owned() };
+    wire::PodSelector {
+        namespaces: vec!["ns".to_owned()],
+        namespace_requirements: None,
+        requirements: vec![requirement],
+    }
+}
+
+fn blue() -> Value {
+    json!([{"labelSelector": {"matchLabels": {"color": "blue"}}, "topologyKey": "zone"}])
+}
+
+type Ask = fn(&dyn Facts) -> String;
+type Change = fn(&mut World);
+
+/// The question, and the change.
+macro_rules! case {
+    ($name:literal, |$facts:ident| $ask:expr, |$world:ident| $change:expr) => {
+        (
+            $name,
+            (|$facts| format!("{:?}", $ask)) as Ask,
+            (|$world| {
+                $change;
+            }) as Change,
+        )
+    };
+}
+
+/// Cases whose change is a pod that comes to be on a node.
+fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
+    vec![
+        case!("node-resources.requested", |facts| facts.requested("cpu"), |world| world.bind(
+            "x",
+            &json!({}),
+            &json!({})
+        )),
+        case!("node-resources.free", |facts| facts.free("cpu"), |world| world.bind("x", &json!({}), &json!({}))),
+        case!("node-resources.foreign", |facts| facts.foreign("cpu"), |world| {
+            world.bind("x", &json!({}), &json!({"schedulerName": "theirs"}));
+        }),
+        case!("node-resources.pods", |facts| facts.pods(), |world| world.bind("x", &json!({}), &json!({}))),
+        case!("node-resources.foreign-pods", |facts| facts.foreign_pods(), |world| {
+            world.bind("x", &json!({}), &json!({"schedulerName": "theirs"}));
+        }),
+        case!("node-resources.pod-room", |facts| facts.pod_room(), |world| world.bind("x", &json!({}), &json!({}))),
+        case!("node-ports.conflicts", |facts| facts.port_conflicts(), |world| {
+            world.bind("x", &json!({}), &json!({"containers": [{"ports": [{"hostPort": 80}]}]}));
+        }),
+        case!(
+            "cluster-pods.matching",
+            |facts| facts.matching_pods(&[labelled("app", "web")], false, &Meter::unlimited()),
+            |world| {
+                world.bind("x", &json!({"app": "web"}), &json!({}));
+            }
+        ),
+        case!("cluster-affinity.topology-keys", |facts| facts.anti_affinity_keys(), |world| {
+            let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": blue()});
+            world.bind("x", &json!({}), &json!({"affinity": {"podAntiAffinity": required}}));
+        }),
+        case!("cluster-affinity.anti-affinity-terms", |facts| facts.anti_affinity_terms("zone"), |world| {
+            let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": blue()});
+            world.bind("x", &json!({}), &json!({"affinity": {"podAntiAffinity": required}}));
+        }),
+        case!(
+            "cluster-volume-use.disk-users",
+            |facts| facts.disk_users(wire::DiskKind::GcePersistentDisk, "disk"),
+            |world| {
+                let disk = json!([{"name": "d", "gcePersistentDisk": {"pdName": "disk"}}]);
+                world.bind("x", &json!({}), &json!({"volumes": disk}));
+            }
+        ),
+        case!("cluster-volume-use.claim-users", |facts| facts.claim_users("c"), |world| {
+            world.bind("x", &json!({}), &json!({"volumes": [claim("c")]}));
+        }),
+        case!("cluster-attachments.used", |facts| facts.attachments_used("d"), |world| {
+            world.bind("x", &json!({}), &json!({"volumes": [claim("bound")]}));
+        }),
+        case!(
+            "cluster-attachments.rows-with",
+            |facts| {
+                facts.rows_with_attachment(&wire::Attachment { driver: "d".to_owned(), handle: "handle-w".to_owned() })
+            },
+            |world| world.bind("x", &json!({}), &json!({"volumes": [claim("bound")]}))
+        ),
+        case!("cluster-attachments.uncounted", |facts| facts.uncounted_pods(), |world| {
+            world.bind("x", &json!({}), &json!({"volumes": [{"name": "v", "ephemeral": {}}]}));
+        }),
+    ]
+}
+
+/// Cases whose change is one of the pod that is evaluated.
+fn changed_by_the_pod() -> Vec<(&'static str, Ask, Change)> {
+    vec![
+        case!("pod-labels.namespace", |facts| facts.namespace(), |world| {
+            world.pod["metadata"]["namespace"] = json!("elsewhere");
+        }),
+        case!("pod-labels.label", |facts| facts.label("color"), |world| {
+            world.pod["metadata"]["labels"]["color"] = json!("red");
+        }),
+        case!("pod-annotations.annotation", |facts| facts.annotation("tier"), |world| {
+            world.pod["metadata"]["annotations"]["tier"] = json!("silver");
+        }),
+        case!("pod-placement.node-name", |facts| facts.node_name(), |world| world.pod["spec"]["nodeName"] =
+            json!("n1")),
+        case!("pod-placement.node-selector", |facts| facts.node_selector(), |world| {
+            world.pod["spec"]["nodeSelector"] = json!({"zone": "a"});
+        }),
+        case!("pod-placement.required-terms", |facts| facts.required_terms(), |world| {
+            let required = json!({"nodeSelectorTerms": []});
+            world.pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = required;
+        }),
+        case!("pod-tolerations.tolerations", |facts| facts.tolerations(), |world| {
+            world.pod["spec"]["tolerations"] = json!([{"operator": "Exists"}]);
+        }),
+        case!("pod-resources.requests", |facts| facts.requests(), |world| {
+            world.pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("2");
+        }),
+        case!("pod-spread.constraints", |facts| facts.spread_constraints(), |world| {
+            world.pod["spec"]["topologySpreadConstraints"] = json!([{"maxSkew": 1, "topologyKey": "zone"}]);
+        }),
+        case!("pod-affinity.affinity", |facts| facts.affinity(), |world| {
+            world.pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = blue();
+        }),
+        case!("pod-affinity.anti-affinity", |facts| facts.anti_affinity(), |world| {
+            world.pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = blue();
+        }),
+        case!("pod-affinity.invalid-preferred", |facts| facts.invalid_preferred(), |world| {
+            let term =
+                json!([{"weight": 1, "podAffinityTerm": {"labelSelector": {"matchLabels": {"not a key": "x"}}}}]);
+            world.pod["spec"]["affinity"]["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = term;
+        }),
+        case!("pod-features.required", |facts| facts.required_features(), |world| {
+            world.pod["spec"]["hostNetwork"] = json!(true);
+            world.pod["spec"]["hostUsers"] = json!(false);
+        }),
+        case!("pod-volumes.volumes", |facts| facts.volumes(), |world| world.pod["spec"]["volumes"] =
+            json!([claim("e")])),
+        case!("pod-volumes.owner", |facts| facts.owner(), |world| world.pod["metadata"]["uid"] = json!("q")),
+        case!("cluster-pods.matches-this-pod", |facts| facts.matches_this_pod(&[labelled("color", "blue")]), |world| {
+            world.pod["metadata"]["labels"]["color"] = json!("red");
+        }),
+    ]
+}
+
+/// Applies node n1 with one field changed.
+fn change_node(world: &mut World, change: impl FnOnce(&mut Value)) {
+    let mut node = node("n1");
+    change(&mut node);
+    world.apply(node);
+}
+
+/// Cases whose change is one of nodes and other objects.
+fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
+    vec![
+        case!("pod-spread.default-selector", |facts| facts.default_selector(), |world| {
+            world.apply(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "ns"},
+                "spec": {"selector": {"color": "blue"}}}));
+        }),
+        case!("node-identity.names", |facts| facts.names(), |world| {
+            world.writer.remove_node("n1");
+            world.apply(node("n2"));
+        }),
+        case!("node-identity.row", |facts| facts.row("n9"), |world| world.apply(node("n9"))),
+        case!("node-labels.column", |facts| facts.label_column("zone"), |world| {
+            change_node(world, |node| node["metadata"]["labels"] = json!({}));
+        }),
+        case!("node-labels.code", |facts| facts.label_code("zone", "7"), |world| {
+            change_node(world, |node| node["metadata"]["labels"]["zone"] = json!("7"));
+        }),
+        case!("node-labels.dictionary", |facts| facts.label_dictionary("zone"), |world| {
+            change_node(world, |node| node["metadata"]["labels"]["zone"] = json!("7"));
+        }),
+        case!("node-labels.integers", |facts| facts.label_integers("zone"), |world| {
+            change_node(world, |node| node["metadata"]["labels"]["zone"] = json!("7"));
+        }),
+        case!("node-annotations.column", |facts| facts.annotation_column("tier"), |world| {
+            change_node(world, |node| node["metadata"]["annotations"] = json!({}));
+        }),
+        case!("node-annotations.code", |facts| facts.annotation_code("tier", "7"), |world| {
+            change_node(world, |node| node["metadata"]["annotations"]["tier"] = json!("7"));
+        }),
+        case!("node-annotations.dictionary", |facts| facts.annotation_dictionary("tier"), |world| {
+            change_node(world, |node| node["metadata"]["annotations"]["tier"] = json!("7"));
+        }),
+        case!("node-annotations.integers", |facts| facts.annotation_integers("tier"), |world| {
+            change_node(world, |node| node["metadata"]["annotations"]["tier"] = json!("7"));
+        }),
+        case!("node-taints.unschedulable", |facts| facts.unschedulable(), |world| {
+            change_node(world, |node| node["spec"]["unschedulable"] = json!(true));
+        }),
+        case!("node-taints.sets", |facts| facts.taint_sets(), |world| {
+            change_node(world, |node| node["spec"]["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]));
+        }),
+        case!("node-taints.column", |facts| facts.taint_column(), |world| {
+            change_node(world, |node| node["spec"]["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]));
+        }),
+        case!("node-resources.allocatable", |facts| facts.allocatable("cpu"), |world| {
+            change_node(world, |node| node["status"]["allocatable"]["cpu"] = json!("8"));
+        }),
+        case!("node-resources.pod-limit", |facts| facts.pod_limit(), |world| {
+            change_node(world, |node| node["status"]["allocatable"]["pods"] = json!("20"));
+        }),
+        case!("node-resources.device-class-serves", |facts| facts.device_class_serves("x.io/gpu"), |world| {
+            world.apply(json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "g"},
+                "spec": {"extendedResourceName": "x.io/gpu"}}));
+        }),
+        case!("node-features.sets", |facts| facts.feature_sets(), |world| {
+            change_node(world, |node| node["status"]["declaredFeatures"] = json!(["F"]));
+        }),
+        case!("node-features.column", |facts| facts.feature_column(), |world| {
+            change_node(world, |node| node["status"]["declaredFeatures"] = json!(["F"]));
+        }),
+        case!("cluster-attachments.wanted", |facts| facts.wanted_attachments(true), |world| world.apply(pvc("c", "v"))),
+        case!("cluster-attachments.registered", |facts| facts.attachment_registered(), |world| {
+            world.apply(csi_node("n1", &json!([])));
+        }),
+        case!("cluster-attachments.limited", |facts| facts.attachment_limited(), |world| {
+            world.apply(csi_node("n0", &json!([])));
+        }),
+        case!("cluster-attachments.limit", |facts| facts.attachment_limit("d"), |world| {
+            world.apply(csi_node("n0", &json!([{"name": "d", "allocatable": {"count": 4}}])));
+        }),
+        case!("cluster-storage.claim-named", |facts| facts.claim("c"), |world| world.apply(pvc("c", "v"))),
+        case!("cluster-storage.volume-named", |facts| facts.volume("v"), |world| world.apply(pv("v", "3Gi"))),
+        case!("cluster-storage.volumes-for", |facts| facts.volumes_for("c"), |world| world.apply(pv("u", "2Gi"))),
+        // Less than a byte, so that nothing but the exact size changes.
+        case!("cluster-storage.exact-sizes-for", |facts| facts.exact_sizes("c"), |world| {
+            world.apply(pv("v", "2147483647500m"));
+        }),
+        case!("cluster-storage.class-named", |facts| facts.storage_class("s"), |world| {
+            world.writer.remove_storage(Kind::StorageClass, "s");
+        }),
+        case!("cluster-storage.default-class", |facts| facts.default_class(), |world| {
+            let annotations = json!({"storageclass.kubernetes.io/is-default-class": "true"});
+            world.apply(json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+                "metadata": {"name": "t", "annotations": annotations}, "provisioner": "d"}));
+        }),
+        case!("cluster-storage.driver-reports-capacity", |facts| facts.driver_reports_capacity("d"), |world| {
+            world.apply(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "d"},
+                "spec": {"storageCapacity": true}}));
+        }),
+        case!("cluster-storage.capacities", |facts| facts.capacities("s"), |world| {
+            world.apply(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
+                "metadata": {"name": "k", "namespace": "ns"}, "storageClassName": "s", "capacity": "1Gi"}));
+        }),
+        case!("cluster-storage.migrated", |facts| facts.migrated("kubernetes.io/aws-ebs"), |world| {
+            let mut node = csi_node("n0", &json!([{"name": "d", "allocatable": {"count": 3}}]));
+            node["metadata"]["annotations"] =
+                json!({"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"});
+            world.apply(node);
+        }),
+    ]
+}
+
+/// The functions of the contract that a predicate can call: `interface.function`.
+fn functions() -> BTreeSet<String> {
+    let mut interface = "";
+    let mut functions = BTreeSet::new();
+    for line in CONTRACT.lines() {
+        if let Some(name) = line.strip_prefix("interface ") {
+            interface = name.trim_end_matches(" {");
+        }
+        if let Some((name, _)) = line.trim().split_once(": func(").filter(|_| interface != "predicate") {
+            functions.insert(format!("{interface}.{name}"));
+        }
+    }
+    functions
+}
+
+/// The verdict that has read one answer, and the tree that finds it by what was read about the pod.
+fn cached(context: &Arc<Context>, pointwise: bool, ask: Ask) -> (Arc<CachedVerdict>, Tree, String) {
+    let recorder = Recorder::new(Arc::clone(context), pointwise);
+    let answer = ask(&recorder);
+    let (rows, at) = (context.rows() as usize, context.snapshot().generation());
+    let cached = Arc::new(CachedVerdict::new(Lineage(1), Verdict::FitsAll, rows, recorder.take(), at));
+    let mut tree = Tree::default();
+    tree.place(cached.reads_about_pod(), context).insert(&cached);
+    (cached, tree, answer)
+}
+
+fn is_valid(tree: &Tree, context: &Context, pointwise: bool) -> bool {
+    let found = tree.find(context).and_then(|slot| slot.verdicts()[0].clone());
+    found.is_some_and(|cached| matches!(cached.validity(context, !pointwise), Validity::Valid))
+}
+
+#[test]
+fn a_verdict_is_not_valid_once_an_answer_that_it_has_read_has_changed() {
+    let by_pods = changed_by_pods();
+    let mut left = functions();
+    assert!(left.len() > 50, "the contract is read: {left:?}");
+    let from_pods_on: Vec<Interface> =
+        Interface::ALL.into_iter().filter(|interface| interface.depends_on_pods_on_nodes()).collect();
+    let others = changed_by_the_pod().into_iter().chain(changed_by_objects()).map(|case| (case, false));
+    for ((name, ask, change), is_by_pods) in by_pods.into_iter().map(|case| (case, true)).chain(others) {
+        assert!(left.remove(name), "{name} is no function of the contract, or is there twice");
+        let kinds: &[bool] = if name.starts_with("cluster-") { &[false] } else { &[false, true] };
+        for pointwise in kinds.iter().copied() {
+            let mut world = World::new();
+            let (cached, tree, answer) = cached(&world.context(), pointwise, ask);
+            assert!(is_valid(&tree, &world.context(), pointwise), "{name}: nothing has changed");
+            assert!(!is_by_pods || cached.has_read(&from_pods_on), "{name}: pods on nodes change what it answers");
+            change(&mut world);
+            let after = world.context();
+            assert_ne!(ask(&*after), answer, "{name}: the answer changes");
+            assert!(!is_valid(&tree, &after, pointwise), "{name}: the verdict is still valid, pointwise {pointwise}");
+        }
+    }
+    assert!(left.is_empty(), "no case for {left:?}");
+}
+
+#[test]
+fn a_pod_that_comes_to_be_on_a_node_changes_no_answer_that_is_not_known_for_it() {
+    let from_pods_on: Vec<Interface> =
+        Interface::ALL.into_iter().filter(|interface| interface.depends_on_pods_on_nodes()).collect();
+    // A pod with everything by which it can change an answer.
+    let bind = |world: &mut World| {
+        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": blue()});
+        let volumes = json!([claim("bound"), claim("c"), {"name": "d", "gcePersistentDisk": {"pdName": "disk"}},
+            {"name": "v", "ephemeral": {}}]);
+        let spec = json!({"affinity": {"podAntiAffinity": required}, "volumes": volumes, "schedulerName": "theirs",
+            "containers": [{"ports": [{"hostPort": 80}], "resources": {"requests": {"cpu": "1"}}}]});
+        world.bind("x", &json!({"app": "web"}), &spec);
+    };
+    let cases = changed_by_pods().into_iter().chain(changed_by_the_pod()).chain(changed_by_objects());
+    for (name, ask, _) in cases {
+        let mut world = World::new();
+        let (cached, _, answer) = cached(&world.context(), false, ask);
+        bind(&mut world);
+        let changes = ask(&*world.context()) != answer;
+        assert!(!changes || cached.has_read(&from_pods_on), "{name} is changed by pods on nodes");
+    }
+}
