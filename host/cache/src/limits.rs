@@ -23,9 +23,12 @@ pub const TEMPLATE_BYTES_KEPT: usize = 16 * 1024;
 /// is moved in about 0.3 ms. A power of two, as the map requires.
 pub const POD_INDEX_SHARDS: usize = 16;
 
-/// Label columns that are kept. Clusters filter by a few dozen keys; beyond this a column is built for each read, so that
-/// unusual pods cannot fill memory (256 columns of 100,000 rows are 100 MiB).
+/// Label columns that are kept; beyond it the least recently used goes. Clusters filter by a few dozen keys, and unusual pods
+/// must not fill memory: 256 columns of 100,000 rows are 100 MiB.
 pub const LABEL_COLUMNS: usize = 256;
+
+/// Label columns that make room at once where a change of labels finds no room for another one: the next readers find some.
+pub const LABEL_COLUMNS_EVICTED: usize = LABEL_COLUMNS / 4;
 
 /// Unused texts in the dictionary of a label column before the column is dropped, if they are also the majority.
 pub const DICTIONARY_DEAD_MIN: usize = 256;

@@ -3,7 +3,13 @@
 //! A column exists only for a key that some node carries and that was read once: a pod cannot make the cache grow.
 //! [`LabelColumns`] is shared by all snapshots between two changes of labels; a column that a reader builds is there for
 //! all later readers, and the writer carries built columns over to the state after a change. Start at [`NodeLabels`].
+//!
+//! At most `LABEL_COLUMNS` columns are kept; the least recently used goes. A call reads a column, its dictionary and its codes
+//! one after the other, and these must fit each other: a column that is built anew in the same state numbers its texts as
+//! before, by the order of rows. One that the writer has carried over numbers them by its history, so readers never evict it;
+//! the writer does, for the states to come.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
@@ -12,7 +18,7 @@ use super::column::Column;
 use super::dictionary::Dictionary;
 use super::drift::DriftReport;
 use super::row::Row;
-use crate::limits::LABEL_COLUMNS;
+use crate::limits::{LABEL_COLUMNS, LABEL_COLUMNS_EVICTED};
 use crate::metadata::{Labels, value_of};
 
 /// One label key as a column of codes; code 0 means that the node does not carry the key.
@@ -34,7 +40,7 @@ impl LabelColumn {
     }
 
     /// The texts behind the codes.
-    pub fn dictionary(&self) -> &Dictionary {
+    pub fn dictionary(&self) -> &Arc<Dictionary> {
         &self.dictionary
     }
 
@@ -131,10 +137,22 @@ impl NodeLabels {
     }
 }
 
+/// A built column.
+#[derive(Debug)]
+struct Built {
+    column: Arc<LabelColumn>,
+    /// When it was last read, in reads of any column.
+    used: AtomicU64,
+    /// Whether the writer has carried it over from an earlier state.
+    is_carried: bool,
+}
+
 /// All label columns of one state of the labels.
 #[derive(Debug, Default)]
 struct LabelColumns {
-    built: RwLock<FxHashMap<Arc<str>, Arc<LabelColumn>>>,
+    built: RwLock<FxHashMap<Arc<str>, Built>>,
+    /// Reads of any column so far, in all states.
+    reads: Arc<AtomicU64>,
     /// Per key how many nodes carry it.
     carriers: Arc<FxHashMap<Arc<str>, u32>>,
     /// What is shown row by row instead; `None` where the columns are those of the cluster.
@@ -161,8 +179,13 @@ impl Repeated {
 impl Clone for LabelColumns {
     fn clone(&self) -> Self {
         let built = self.built.read().unwrap_or_else(PoisonError::into_inner);
+        let carried = built.iter().map(|(key, built)| {
+            let used = AtomicU64::new(built.used.load(Ordering::Relaxed));
+            (Arc::clone(key), Built { column: Arc::clone(&built.column), used, is_carried: true })
+        });
         Self {
-            built: RwLock::new(built.clone()),
+            built: RwLock::new(carried.collect()),
+            reads: Arc::clone(&self.reads),
             carriers: Arc::clone(&self.carriers),
             repeated: self.repeated.clone(),
         }
@@ -185,22 +208,45 @@ impl LabelColumns {
         if !self.carriers.contains_key(key) {
             return None;
         }
-        if let Some(column) = self.built.read().unwrap_or_else(PoisonError::into_inner).get(key) {
-            return Some(Arc::clone(column));
+        let now = self.reads.fetch_add(1, Ordering::Relaxed);
+        if let Some(built) = self.built.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            built.used.store(now, Ordering::Relaxed);
+            return Some(Arc::clone(&built.column));
         }
         let column = Arc::new(LabelColumn::build(key, rows.iter()));
         let mut built = self.built.write().unwrap_or_else(PoisonError::into_inner);
-        if built.len() < LABEL_COLUMNS {
-            return Some(Arc::clone(built.entry(Arc::from(key)).or_insert(column)));
+        if built.len() >= LABEL_COLUMNS && !built.contains_key(key) {
+            let own = built.iter().filter(|(_, built)| !built.is_carried);
+            let oldest =
+                own.min_by_key(|(_, built)| built.used.load(Ordering::Relaxed)).map(|(key, _)| Arc::clone(key));
+            match oldest {
+                Some(oldest) => built.remove(&oldest),
+                None => return Some(column),
+            };
         }
-        Some(column)
+        let new = || Built { column, used: AtomicU64::new(now), is_carried: false };
+        Some(Arc::clone(&built.entry(Arc::from(key)).or_insert_with(new).column))
+    }
+
+    /// The columns, about to be changed to those of another state. Where there is no room for another one, those that have not
+    /// been read for the longest time go.
+    fn carry_over(&mut self) -> &mut FxHashMap<Arc<str>, Built> {
+        let built = self.built.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if built.len() >= LABEL_COLUMNS {
+            let mut uses: Vec<u64> = built.values().map(|built| built.used.load(Ordering::Relaxed)).collect();
+            uses.sort_unstable();
+            let oldest = uses.get(LABEL_COLUMNS_EVICTED).copied().unwrap_or(0);
+            built.retain(|_, built| built.used.load(Ordering::Relaxed) >= oldest);
+        }
+        built.values_mut().for_each(|built| built.is_carried = true);
+        built
     }
 
     /// Appends a row.
     fn push(&mut self, labels: &Labels) {
         self.count(&Labels::default(), labels);
-        for (key, column) in self.built.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            Arc::make_mut(column).push(value_of(labels, key));
+        for (key, built) in self.carry_over() {
+            Arc::make_mut(&mut built.column).push(value_of(labels, key));
         }
     }
 
@@ -209,18 +255,18 @@ impl LabelColumns {
     fn set(&mut self, row: Row, old: &Labels, new: &Labels) {
         self.count(old, new);
         let carriers = Arc::clone(&self.carriers);
-        self.built.get_mut().unwrap_or_else(PoisonError::into_inner).retain(|key, column| {
+        self.carry_over().retain(|key, built| {
             if value_of(old, key) != value_of(new, key) {
-                Arc::make_mut(column).set(row, value_of(new, key));
+                Arc::make_mut(&mut built.column).set(row, value_of(new, key));
             }
-            carriers.contains_key(key) && !column.dictionary.is_mostly_dead()
+            carriers.contains_key(key) && !built.column.dictionary.is_mostly_dead()
         });
     }
 
     /// Takes out a row whose labels are already empty; the last row moves into its place.
     fn swap_remove(&mut self, row: Row) {
-        for column in self.built.get_mut().unwrap_or_else(PoisonError::into_inner).values_mut() {
-            Arc::make_mut(column).codes.swap_remove(row);
+        for built in self.carry_over().values_mut() {
+            Arc::make_mut(&mut built.column).codes.swap_remove(row);
         }
     }
 
@@ -228,14 +274,14 @@ impl LabelColumns {
     fn differing(&self, row: Row, labels: &Labels) -> Vec<(Arc<str>, Option<Arc<str>>)> {
         let built = self.built.read().unwrap_or_else(PoisonError::into_inner);
         let shown = |column: &LabelColumn| column.dictionary.text(column.codes.get(row).copied().unwrap_or(0)).cloned();
-        let all = built.iter().map(|(key, column)| (Arc::clone(key), shown(column)));
+        let all = built.iter().map(|(key, built)| (Arc::clone(key), shown(&built.column)));
         all.filter(|(key, shown)| shown.as_ref() != value_of(labels, key)).collect()
     }
 
     /// Has every column show these labels in a row.
     fn rebuild_row(&mut self, row: Row, labels: &Labels) {
-        for (key, column) in self.built.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            Arc::make_mut(column).set(row, value_of(labels, key));
+        for (key, built) in self.carry_over() {
+            Arc::make_mut(&mut built.column).set(row, value_of(labels, key));
         }
     }
 
@@ -265,8 +311,10 @@ impl LabelColumns {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::columns::NOT_AN_INTEGER;
 
     fn labels(value: &str) -> Labels {
         [(Arc::from("key"), Arc::from(value))].into()
@@ -326,5 +374,92 @@ mod tests {
         let column = repeated.column("key", &Column::default()).map(|column| column.codes.flat().to_vec());
         assert_eq!(column, code(&columns, &rows, "silver").map(|code| vec![code; 5]));
         assert!(repeated.column("other", &Column::default()).is_none());
+    }
+
+    /// Columns over rows that all carry these keys, and the rows.
+    fn columns_of(keys: &[String]) -> (LabelColumns, Column<Labels>) {
+        let (mut columns, mut rows) = (LabelColumns::default(), Column::default());
+        for row in ["silver", "gold", "silver"] {
+            let mut labels: Vec<(Arc<str>, Arc<str>)> =
+                keys.iter().map(|key| (Arc::from(key.as_str()), Arc::from(row))).collect();
+            labels.sort_unstable();
+            let labels: Labels = labels.into();
+            columns.push(&labels);
+            rows.push(labels);
+        }
+        (columns, rows)
+    }
+
+    fn read(columns: &LabelColumns, rows: &Column<Labels>, key: &str) -> Option<Arc<LabelColumn>> {
+        columns.column(key, rows)
+    }
+
+    fn is_same(a: &Option<Arc<LabelColumn>>, b: &Option<Arc<LabelColumn>>) -> bool {
+        a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| Arc::ptr_eq(a, b))
+    }
+
+    #[test]
+    fn the_column_that_was_not_read_for_the_longest_time_makes_room() {
+        let keys: Vec<String> = (0..2 * LABEL_COLUMNS).map(|number| format!("odd-{number}")).collect();
+        let (columns, rows) = columns_of(&keys);
+        let (hot, cold) = (&keys[0], &keys[1]);
+        let (first_hot, first_cold) = (read(&columns, &rows, hot), read(&columns, &rows, cold));
+        for key in &keys[2..] {
+            let column = read(&columns, &rows, key);
+            assert!(is_same(&column, &read(&columns, &rows, key)), "a column that was just read is kept");
+            assert!(is_same(&first_hot, &read(&columns, &rows, hot)), "{hot} is read all the time");
+        }
+        assert_eq!(columns.built_count(), LABEL_COLUMNS);
+        let again = read(&columns, &rows, cold);
+        assert!(!is_same(&first_cold, &again), "{cold} was evicted");
+        // A call that read the column before it was evicted reads codes that fit it.
+        assert_eq!(first_cold, again);
+    }
+
+    #[test]
+    fn readers_evict_no_column_that_numbers_its_texts_by_history() {
+        let mut keys: Vec<String> = (0..2 * LABEL_COLUMNS).map(|number| format!("odd-{number}")).collect();
+        keys.insert(0, "tier".to_owned());
+        let (mut columns, mut rows) = columns_of(&keys);
+        assert!(read(&columns, &rows, "tier").is_some());
+        // The first row comes to carry what the second carries: built anew, the other text would have code 1.
+        let old = rows.get(Row(0)).cloned().unwrap_or_default();
+        let new: Labels = old.iter().map(|(key, _)| (Arc::clone(key), Arc::from("gold"))).collect();
+        columns.set(Row(0), &old, &new);
+        rows.set(Row(0), new);
+        let carried = read(&columns, &rows, "tier");
+        assert_ne!(carried, Some(Arc::new(LabelColumn::build("tier", rows.iter()))), "history shows in the codes");
+        for key in &keys {
+            read(&columns, &rows, key);
+        }
+        assert!(is_same(&carried, &read(&columns, &rows, "tier")));
+        assert_eq!(columns.built_count(), LABEL_COLUMNS);
+        // The next state may leave it out; this one, which a snapshot still shows, keeps it.
+        let before = columns.clone();
+        for key in keys.iter().skip(1) {
+            read(&columns, &rows, key);
+        }
+        let old = rows.get(Row(2)).cloned().unwrap_or_default();
+        columns.set(Row(2), &old, &Labels::default());
+        assert!(columns.built_count() < LABEL_COLUMNS, "there is room for others");
+        assert!(is_same(&carried, &read(&before, &rows, "tier")));
+    }
+
+    #[test]
+    fn a_text_that_no_node_carries_any_more_cannot_be_read() {
+        let (mut columns, mut rows) = columns(&["silver", "77", "silver"]);
+        let listed = |columns: &LabelColumns, rows: &Column<Labels>| {
+            let column = columns.column("key", rows);
+            column.map(|column| (column.dictionary().listed().to_vec(), column.dictionary().integers().to_vec()))
+        };
+        let none = NOT_AN_INTEGER;
+        let texts = |texts: [&str; 3]| texts.map(Arc::<str>::from).to_vec();
+        assert_eq!(listed(&columns, &rows), Some((texts(["", "silver", "77"]), vec![none, none, 77])));
+        columns.set(Row(1), &labels("77"), &labels("silver"));
+        rows.set(Row(1), labels("silver"));
+        assert_eq!(listed(&columns, &rows), Some((texts(["", "silver", ""]), vec![none, none, none])));
+        columns.set(Row(0), &labels("silver"), &labels("77"));
+        rows.set(Row(0), labels("77"));
+        assert_eq!(listed(&columns, &rows), Some((texts(["", "silver", "77"]), vec![none, none, 77])));
     }
 }
