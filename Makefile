@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop e2e fuzz fuzz-smoke soak fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop e2e mutants fuzz fuzz-smoke soak fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -69,6 +69,15 @@ fuzz-smoke: toolchain
 # Not part of CI, which has no quiet minutes.
 soak: build ## Run the sidecar under mixed load and faults for TIME=600 seconds
 	@exec $(CARGO) run --quiet --bin nodesift-soak -- $(addprefix --time ,$(TIME)) $(ARGS)
+
+# The code whose mistakes are the hardest to see from outside.
+MUTATED := host/engine/src/reuse host/engine/src/evaluate/conjunction.rs host/cache/src/write host/source/src/feed
+# Part of neither `make test` nor CI: each mutant is a build and a run of the tests, and there are some hundreds.
+mutants: toolchain ## Plant mutants and list those that no test notices: hours; ARGS='--file FILE' plants fewer
+	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
+	$(CARGO) mutants --in-place --test-workspace=true --minimum-test-timeout 300 --output target \
+		$(if $(ARGS),$(ARGS),$(foreach path,$(MUTATED),--file '$(path)$(if $(filter %.rs,$(path)),,/**/*.rs)')) \
+		-- --lib --test hostile --test differential
 
 fmt: ## Format the code
 	$(CARGO) fmt --all

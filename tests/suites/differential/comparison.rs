@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use nodesift_engine::{Answer, Depth, FailureGroup, RowsByName};
-use nodesift_reference::{Cycle, Explanation};
+use nodesift_engine::{Answer, Cycle, Depth, FailureGroup, FaultEffect, RowsByName};
+use nodesift_reference::{Code, Explanation};
+use nodesift_sandbox::fault::FaultKind;
 
 /// Rejected nodes, each with code and reasons.
 type Rejected = BTreeMap<String, (&'static str, Vec<String>)>;
@@ -16,8 +17,8 @@ pub(super) struct Answered {
     /// Nodes, each with the first predicate that rejects it.
     first: BTreeMap<String, (String, &'static str, Vec<String>)>,
     message: Option<String>,
-    /// Whether kube-scheduler runs its filters on each node, so that the message counts their reasons.
-    each_node: bool,
+    /// How far kube-scheduler's scheduling cycle gets.
+    cycle: Cycle,
     faults: Vec<String>,
 }
 
@@ -48,8 +49,8 @@ impl Answered {
             feasible: RowsByName::new(&pod.feasible, &answer.snapshot.node_names()).map(name).collect(),
             first: first.collect(),
             message: pod.message.as_deref().map(str::to_owned),
-            each_node: pod.cycle == nodesift_engine::Cycle::EachNode,
-            faults: pod.faults.iter().map(|fault| format!("{fault:?}")).collect(),
+            cycle: pod.cycle,
+            faults: faults.into_iter().map(|fault| format!("{fault:?}")).collect(),
         }
     }
 }
@@ -89,6 +90,11 @@ pub(super) fn differences(found: &Answered, reference: &Explanation, nodes: &[St
     if found.feasible.iter().collect::<Vec<_>>() != feasible {
         differences.push(format!("{about}: feasible {:?}, reference {feasible:?}", found.feasible));
     }
+    let cycle = expected_cycle(reference, nodes);
+    // About no node at all, an error before any node cannot be told from errors of nodes.
+    if found.cycle != cycle && !nodes.is_empty() {
+        differences.push(format!("{about}: cycle {:?}, reference {cycle:?}", found.cycle));
+    }
     let all_nodes = nodes.len() == reference_nodes(reference, nodes);
     if all_nodes && !messages_agree(found, reference) {
         differences.push(format!("{about}: message {:?}, reference {:?}", found.message, reference.together));
@@ -103,12 +109,31 @@ fn reference_nodes(reference: &Explanation, nodes: &[String]) -> usize {
     all.len()
 }
 
+/// How far the cycle gets about some nodes: an error on another node does not end it, and a filter that rejects none of them
+/// names none.
+fn expected_cycle(reference: &Explanation, nodes: &[String]) -> Cycle {
+    use nodesift_reference::Cycle as Reference;
+    let of_filter = |outcome: &nodesift_reference::Outcome| {
+        let mut codes = nodes.iter().filter_map(|node| outcome.failures.get(node)).map(|failure| failure.code);
+        match outcome.cycle {
+            Reference::Rejected => Cycle::Rejected,
+            Reference::NamedNodes if codes.next().is_some() => Cycle::NamedNodes,
+            Reference::Aborted if codes.any(|code| code == Code::Error) => Cycle::Aborted,
+            Reference::EachNode | Reference::NamedNodes | Reference::Aborted => Cycle::EachNode,
+        }
+    };
+    let cycle = reference.alone.iter().map(|(_, outcome)| of_filter(outcome)).max().unwrap_or_default();
+    let first = nodes.iter().filter_map(|node| reference.together.first.get(node));
+    let aborts = first.map(|(_, failure)| failure.code).any(|code| code == Code::Error);
+    if aborts { cycle.max(Cycle::Aborted) } else { cycle }
+}
+
 /// Whether the messages agree. They are equal where the cycle filters every node. Where it ends earlier, both must be present;
 /// they then count different nodes.
 fn messages_agree(found: &Answered, reference: &Explanation) -> bool {
     match reference.together.cycle {
-        Cycle::EachNode => found.each_node && found.message == reference.together.message,
-        _ => !found.each_node && found.message.is_some() == reference.together.message.is_some(),
+        nodesift_reference::Cycle::EachNode => found.message == reference.together.message,
+        _ => found.message.is_some() == reference.together.message.is_some(),
     }
 }
 

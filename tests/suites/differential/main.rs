@@ -1,6 +1,7 @@
 //! The engine compared with the reference implementation: random histories of clusters are applied to the cache event by event,
 //! and after every few events the verdicts of all predicates on several pods are compared. [`preemption`] compares victims,
-//! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes. [`reuse`], [`sample`] and
+//! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes,
+//! [`edges`] what random clusters seldom have. [`reuse`], [`sample`] and
 //! [`bitmaps`] compare two ways to the same answer.
 //!
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
@@ -11,6 +12,7 @@
 
 mod bitmaps;
 mod comparison;
+mod edges;
 mod mirror;
 mod nominated;
 mod overlay;
@@ -25,7 +27,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Depth, Engine, Nodes, OnError, Phase, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::{Cluster, json};
 use nodesift_policy::Policy;

@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use nodesift_engine::{Candidate, Depth, Engine, Metrics, Nodes, Phase, PodRef, Preemption, Query, Reuse};
+use nodesift_engine::{Candidate, Depth, Engine, FaultReport, Metrics, Nodes, Phase, PodRef, Preemption, Query, Reuse};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{key, list, name, text};
 use nodesift_fixtures::random::{Event, History};
 use nodesift_reference::{Code, Explanation, Filter, explain, filters};
+use nodesift_sandbox::fault::FaultKind;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
 //! Cached verdicts compared with fresh ones: an engine that compares both for every query follows random histories and is
-//! queried about the same pods repeatedly. [`store`] tests eviction and queries from many threads.
+//! queried about the same pods repeatedly. In every fourth history each answer is compared with the reference as well. [`store`] tests eviction and queries from many threads.
 //!
 //! A run has `NODESIFT_REUSE_HISTORIES` (40) histories with at least `NODESIFT_REUSE_EVENTS` (200) events each, of a few fixed
 //! [`seeds`](super::seeds) and of new ones. A difference names its seed, which alone reproduces it.
@@ -51,7 +51,7 @@ fn kept_verdicts_are_those_of_a_fresh_evaluation() {
     println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
     let ways = [done.counted.kept, done.counted.patched, done.counted.evaluated];
     assert!(ways.iter().all(|count| *count > 0), "a source of verdicts does not occur: {done:?}");
-    let met = [done.assumed, done.workloads, done.yielding];
+    let met = [done.assumed, done.workloads, done.yielding, done.compared];
     assert!(count < HISTORIES || met.iter().all(|count| *count > 0), "a case does not occur: {done:?}");
 }
 
@@ -64,8 +64,9 @@ struct Done {
     assumed: u64,
     workloads: u64,
     queries: u64,
-    /// Of the queries: those about a pod over which a nominated pod takes precedence.
+    /// Of the queries: those about a pod over which a nominated pod takes precedence; those compared with the reference.
     yielding: u64,
+    compared: u64,
     counted: Counted,
 }
 
@@ -77,6 +78,7 @@ impl Done {
         self.workloads += other.workloads;
         self.queries += other.queries;
         self.yielding += other.yielding;
+        self.compared += other.compared;
         self.counted.add(other.counted);
     }
 }
@@ -89,12 +91,17 @@ fn follow(seed: u64, events: u64) -> Done {
     while world.events < events {
         world.advance();
         for _ in 0..ASKED {
-            let query = world.question();
+            let (query, pod) = world.question_about();
             done.yielding += u64::from(yields(&engine, &query));
-            if let Err(error) = engine.answer(&query) {
-                panic!("seed {seed}, event {}: {error}\n  {query:?}", world.events);
-            }
+            let place = || format!("seed {seed}, event {}", world.events);
+            let answer = engine.answer(&query).unwrap_or_else(|error| panic!("{}: {error}\n  {query:?}", place()));
             done.queries += 1;
+            // The engine has compared cached verdicts with its own fresh ones; both could be wrong alike.
+            if let Some(differences) = world.compare(&query, &pod, &answer) {
+                let shown = differences.join("\n  ");
+                assert!(differences.is_empty(), "{}: the reference differs:\n  {shown}\n  pod {pod}", place());
+                done.compared += 1;
+            }
         }
     }
     let (assumed, workloads, events) = (world.assumed, world.workloads, world.events);

@@ -8,6 +8,7 @@ use nodesift_engine::Query;
 
 use super::world::{Counted, World, policy};
 use crate::from_environment;
+use crate::seeds::Seeds;
 
 /// Limits of the store in bytes: zero, less than one verdict, a few verdicts, the verdicts of some pods.
 const LIMITS: [usize; 4] = [0, 100, 4_000, 100_000];
@@ -30,11 +31,10 @@ const BATCH: usize = 24;
 
 #[test]
 fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
-    let first = from_environment("NODESIFT_SEED", 0);
-    println!("seeds {first} to {}", first + HISTORIES - 1);
+    let seeds = Seeds::of_run(HISTORIES / 2);
     for limit in LIMITS {
         let mut all = Counted::default();
-        for seed in first..first + HISTORIES {
+        for seed in seeds.take(HISTORIES) {
             let mut world = World::new(seed);
             let (engine, registry) = world.engine(&policy(seed), Some(limit));
             while world.events < EVENTS {

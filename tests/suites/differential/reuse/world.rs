@@ -1,22 +1,23 @@
 //! A cluster with a random history, the engine that follows it, and its queries: repeatedly about the pods of a pool, and
-//! about pending pods of the cluster. Besides the events of [`History`], pods are assumed and forgotten, and services and
+//! about pending pods of the cluster. [`World::compare`] compares answers with the reference. Besides the events of [`History`], pods are assumed and forgotten, and services and
 //! controllers, whose selectors default spread constraints use, are added and removed.
 
 use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodRef, Query, Reuse, Sample};
+use nodesift_engine::{Answer, Depth, Engine, Metrics, Nodes, Phase, PodRef, Query, Reuse, Sample};
 use nodesift_fixtures::cluster::is_over;
 use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::{Event, History};
-use nodesift_object::Pod;
 use nodesift_policy::Policy;
+use nodesift_reference::{explain, filters};
 use nodesift_sandbox::Runtime;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
+use crate::comparison::{self, Answered};
 use crate::default_policy;
 use crate::mirror::{self, Mirror};
 
@@ -45,7 +46,9 @@ pub(super) struct World {
     random: fastrand::Rng,
     history: History,
     mirror: Mirror,
-    pool: Vec<Pod>,
+    pool: Vec<Value>,
+    /// Whether nothing happens that the objects of the cluster do not show: pods are not assumed.
+    is_plain: bool,
     rounds: usize,
     /// UIDs of all pods that were assumed.
     placed: Vec<String>,
@@ -62,7 +65,19 @@ impl World {
         mirror.load(history.cluster.objects());
         let mut random = fastrand::Rng::with_seed(seed);
         let pool = (0..POOL).map(|_| owned(&mut random, &history.asked_pod())).collect();
-        Self { random, history, mirror, pool, rounds: 0, placed: Vec::new(), events: 0, assumed: 0, workloads: 0 }
+        let is_plain = seed.is_multiple_of(4);
+        Self {
+            random,
+            history,
+            mirror,
+            pool,
+            is_plain,
+            rounds: 0,
+            placed: Vec::new(),
+            events: 0,
+            assumed: 0,
+            workloads: 0,
+        }
     }
 
     /// An engine that compares every cached verdict with a fresh one, and its metrics. `bytes` is the limit of the store of
@@ -89,7 +104,7 @@ impl World {
             happened.push(self.workload());
             self.workloads += 1;
         }
-        if self.random.u8(0..3) == 0 {
+        if self.random.u8(0..3) == 0 && !self.is_plain {
             self.decide();
         }
         self.events += happened.len() as u64;
@@ -101,10 +116,10 @@ impl World {
         } else {
             // The same pod with another name, and sometimes with another label or namespace.
             let mut pod = self.pool[self.random.usize(0..POOL)].clone();
-            pod.metadata.name = format!("again-{}", self.rounds);
-            pod.metadata.uid = format!("again-{}", self.rounds);
+            pod["metadata"]["name"] = json!(format!("again-{}", self.rounds));
+            pod["metadata"]["uid"] = json!(format!("again-{}", self.rounds));
             if self.random.bool() {
-                pod.metadata.namespace = NAMESPACES[self.random.usize(0..NAMESPACES.len())].to_owned();
+                pod["metadata"]["namespace"] = json!(NAMESPACES[self.random.usize(0..NAMESPACES.len())]);
             }
             pod
         };
@@ -164,6 +179,29 @@ impl World {
 
     /// A query about a pod of the pool or a pending pod: about all nodes, some, or with a limit, in any phase.
     pub(super) fn question(&mut self) -> Query {
+        self.question_about().0
+    }
+
+    /// The differences between an answer and the reference's about the same pod; `None` where the reference cannot say,
+    /// because a pod is assumed, a constraint is the policy's, or a limit cuts the answer.
+    pub(super) fn compare(&self, query: &Query, pod: &Value, answer: &Answer) -> Option<Vec<String>> {
+        let names: Vec<String> = match &query.nodes {
+            Nodes::All => self.history.cluster.nodes().map(|node| name(node).to_owned()).collect(),
+            Nodes::Named(names) => names.clone(),
+            Nodes::Enough(_) => return None,
+        };
+        if !self.is_plain {
+            return None;
+        }
+        let policy = default_policy();
+        let asked = policy.predicates.iter().filter(|predicate| predicate.phases.contains(query.phase));
+        let filters = filters::named(&asked.map(|predicate| predicate.name.as_str()).collect::<Vec<_>>());
+        let explanation = explain(&self.history.cluster, pod, &filters);
+        Some(comparison::differences(&Answered::new(answer), &explanation, &names, query.depth))
+    }
+
+    /// The same, with the pod as an object.
+    pub(super) fn question_about(&mut self) -> (Query, Value) {
         let random = &mut self.random;
         let nodes = match random.u8(0..4) {
             0 => {
@@ -181,16 +219,21 @@ impl World {
         let whole = &self.pool[random.usize(0..POOL)];
         let by_uid = (random.u8(0..5) == 0).then(|| random.usize(..));
         let pending = by_uid.map(|at| (at, self.pending())).filter(|(_, pending)| !pending.is_empty());
-        let pod = match pending {
-            Some((at, mut pending)) => PodRef::Uid(pending.swap_remove(at % pending.len())),
-            None => PodRef::Whole(Box::new(whole.clone())),
+        let (pod, object) = match pending {
+            Some((at, mut pending)) => {
+                let uid = pending.swap_remove(at % pending.len());
+                let is_it = |pod: &&Value| text(pod, "metadata.uid") == uid;
+                let object = self.history.cluster.all("Pod").find(is_it).cloned().expect("the pod is pending");
+                (PodRef::Uid(uid), object)
+            }
+            None => (PodRef::Whole(Box::new(mirror::pod(whole))), whole.clone()),
         };
-        Query { pods: vec![pod], nodes, phase, depth, deadline: None }
+        (Query { pods: vec![pod], nodes, phase, depth, deadline: None }, object)
     }
 }
 
 /// The pod as in a query, sometimes with a controller as owner.
-fn owned(random: &mut fastrand::Rng, pod: &Value) -> Pod {
+fn owned(random: &mut fastrand::Rng, pod: &Value) -> Value {
     let mut pod = pod.clone();
     if random.u8(0..3) == 0 {
         let controller = format!("w{}", random.u8(0..2));
@@ -198,7 +241,7 @@ fn owned(random: &mut fastrand::Rng, pod: &Value) -> Pod {
             {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": controller, "uid": "r", "controller": true}
         ]);
     }
-    mirror::pod(&pod)
+    pod
 }
 
 /// Metrics of an engine: verdicts used unchanged, patched, evaluated, evicted; and the bytes of the store.

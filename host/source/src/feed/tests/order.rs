@@ -50,6 +50,23 @@ fn a_deletion_stays_unless_something_newer_follows() {
 }
 
 #[test]
+fn a_deletion_with_the_version_of_the_last_change_removes_the_object_that_still_waits() {
+    // Some servers send a deletion with the version at which the object was last modified.
+    let mut bench = Bench::new();
+    bench.push([applied("a", 5), deleted("a", 5)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[]), "both waited at once");
+    bench.push([applied("b", 6)]);
+    bench.turn();
+    bench.push([deleted("b", 6)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[]), "the change had been applied before");
+    bench.push([applied("c", 8), deleted("c", 7)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[("c", 8)]), "an older deletion is not of this object's last state");
+}
+
+#[test]
 fn a_list_replaces_what_is_not_newer_and_is_published_as_one() {
     let mut bench = Bench::new();
     bench.push([applied("a", 1), applied("b", 2), applied("late", 12)]);
