@@ -106,7 +106,10 @@ pub enum Error {
         waiting: String,
     },
     /// The source has been silent for too long, and the configuration refuses stale answers.
-    #[error("the source has been silent for {} s, longer than --stale-after allows: try again", silence.as_secs())]
+    #[error(
+        "the API server has confirmed nothing for {} s, longer than --stale-after allows: try again; /readyz says why",
+        silence.as_secs()
+    )]
     Stale {
         /// Since the last sign of life.
         silence: Duration,
@@ -317,7 +320,7 @@ pub(crate) fn code_name(code: tonic::Code) -> &'static str {
 }
 
 /// Truncates a text to [`limits::ERROR_BYTES`] and marks it with an ellipsis.
-fn truncated(mut text: String) -> String {
+pub(crate) fn truncated(mut text: String) -> String {
     if text.len() > limits::ERROR_BYTES {
         text.truncate(text.floor_char_boundary(limits::ERROR_BYTES));
         text.push('…');

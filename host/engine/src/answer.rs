@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nodesift_sandbox::Code;
 
+use crate::Error;
 use crate::evaluate::row_set::RowSet;
 use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::Fault;
@@ -17,6 +18,8 @@ pub struct Answer {
     pub policy_generation: u64,
     /// One entry per pod of the query, in its order.
     pub pods: Vec<PodAnswer>,
+    /// Names of the query that are no nodes of the snapshot; only from [`Engine::answer_known_on`](crate::Engine::answer_known_on).
+    pub unknown_nodes: Vec<String>,
 }
 
 /// The answer for one pod.
@@ -39,6 +42,9 @@ pub struct PodAnswer {
     pub cycle: Cycle,
     /// Predicates whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
+    /// Why there is no answer for this pod, which is not in the cache; all other fields but the name are empty. Only from
+    /// [`Engine::answer_known_on`](crate::Engine::answer_known_on).
+    pub error: Option<Box<Error>>,
     /// For a query with a limit, the row after the last evaluated one: the start row of the next such query.
     pub next: Option<Row>,
 }

@@ -47,7 +47,7 @@ pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, Preempt
 use evaluate::Stop;
 use evaluate::evaluation::Evaluation;
 use evaluate::evaluator::Evaluator;
-use limits::{ANSWER_BYTES, NOMINATED_ROWS, REUSE_BYTES};
+use limits::{ANSWER_BYTES, NOMINATED_ROWS, REUSE_BYTES, UNKNOWN_NODES};
 use reuse::Store;
 use scenarios::nominated::{self, NominatedRow, RowBudget};
 use scenarios::sample;
@@ -267,8 +267,28 @@ impl Engine {
     ///
     /// As for [`Self::answer`].
     pub fn answer_on(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
+        self.answer_with_unknown(Unknown::Fails, snapshot, query)
+    }
+
+    /// As [`Self::answer_on`], but a pod or node that is not in the cache is named in the answer and does not fail the query.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::answer`], where none of the query's pods, or none of its nodes, is in the cache, and for more than
+    /// [`UNKNOWN_NODES`] unknown nodes.
+    pub fn answer_known_on(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
+        let mut answer = self.answer_with_unknown(Unknown::IsNamed, snapshot, query)?;
+        if answer.pods.iter().all(|pod| pod.error.is_some())
+            && let Some(error) = answer.pods.first_mut().and_then(|pod| pod.error.take())
+        {
+            return Err(*error);
+        }
+        Ok(answer)
+    }
+
+    fn answer_with_unknown(&self, unknown: Unknown, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
         let running = self.running.load();
-        let batch = batch(snapshot, &query.nodes)?;
+        let (batch, unknown_nodes) = batch(snapshot, &query.nodes, unknown)?;
         // Cached verdicts are valid for generations of the cache. A snapshot with an overlay has the generation of its base but
         // different rows, so it neither uses the store nor fills it.
         let may_reuse = self.reuse != Reuse::Off && snapshot.overlaid_rows().is_none();
@@ -280,7 +300,13 @@ impl Engine {
             if query.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Err(Error::DeadlineExceeded);
             }
-            let subject = self.subject(pod, &running.policy)?;
+            let subject = match self.subject(pod, &running.policy) {
+                Err(Error::UnknownPod { pod }) if unknown == Unknown::IsNamed => {
+                    let error = Some(Box::new(Error::UnknownPod { pod: pod.clone() }));
+                    return Ok(PodAnswer { pod, error, ..PodAnswer::default() });
+                }
+                subject => subject?,
+            };
             let context = Arc::new(subject.context(snapshot, batch.clone()).until(query.deadline));
             let nominated = nominated::nominated_rows(snapshot, &batch, &subject);
             let evaluated = match self.reuse {
@@ -298,7 +324,7 @@ impl Engine {
             Ok(PodAnswer { next: evaluated.next, ..answer })
         });
         let pods = pods.collect::<Result<_, Error>>()?;
-        Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
+        Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods, unknown_nodes })
     }
 
     /// Evaluates with and without the store, and compares the results.
@@ -356,7 +382,8 @@ impl Engine {
             Some(evaluation.into_answer(query.depth, subject.name, &context))
         };
         let pods = query.pods.iter().map(answer).collect::<Option<_>>()?;
-        Some(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods })
+        let (snapshot, policy_generation) = (Arc::clone(snapshot), running.policy.generation);
+        Some(Answer { snapshot, policy_generation, pods, unknown_nodes: Vec::new() })
     }
 
     /// Answers about every node of the newest snapshot, with a native function in place of the wasm predicates and without
@@ -375,7 +402,7 @@ impl Engine {
             Ok(evaluation.into_answer(query.depth, subject.name, &context))
         };
         let pods = query.pods.iter().map(answer).collect::<Result<_, Error>>()?;
-        Ok(Answer { snapshot, policy_generation: running.policy.generation, pods })
+        Ok(Answer { snapshot, policy_generation: running.policy.generation, pods, unknown_nodes: Vec::new() })
     }
 
     /// The pod of a query, with the facts that the policy selects.
@@ -432,12 +459,36 @@ fn stopped(stop: Stop, subject: &Subject) -> Error {
     }
 }
 
-/// The rows of the query. Named nodes are deduplicated and sorted by name. A limit selects among all rows.
-fn batch(snapshot: &Snapshot, nodes: &Nodes) -> Result<Batch, Error> {
-    let Nodes::Named(names) = nodes else { return Ok(Batch::All) };
-    let row = |name: &String| snapshot.node_row(name).ok_or_else(|| Error::UnknownNode { node: name.clone() });
-    let mut rows: Vec<Row> = names.iter().map(row).collect::<Result<_, _>>()?;
+/// What becomes of pods and nodes of a query that are not in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    /// The first fails the query.
+    Fails,
+    /// The answer names them.
+    IsNamed,
+}
+
+/// The rows of the query, and the names that are unknown. Named nodes are deduplicated and sorted by name. A limit selects among
+/// all rows.
+fn batch(snapshot: &Snapshot, nodes: &Nodes, unknown: Unknown) -> Result<(Batch, Vec<String>), Error> {
+    let Nodes::Named(names) = nodes else { return Ok((Batch::All, Vec::new())) };
+    let mut rows: Vec<Row> = Vec::with_capacity(names.len());
+    let mut missing = Vec::new();
+    for name in names {
+        match snapshot.node_row(name) {
+            Some(row) => rows.push(row),
+            None if missing.len() > UNKNOWN_NODES => break,
+            None => missing.push(name.clone()),
+        }
+    }
+    if let Some(node) = missing.first()
+        && (unknown == Unknown::Fails || rows.is_empty() || missing.len() > UNKNOWN_NODES)
+    {
+        return Err(Error::UnknownNode { node: node.clone() });
+    }
+    missing.sort_unstable();
+    missing.dedup();
     rows.sort_unstable_by_key(|row| snapshot.node_name(*row));
     rows.dedup();
-    Ok(Batch::Rows(rows.into()))
+    Ok((Batch::Rows(rows.into()), missing))
 }

@@ -50,3 +50,6 @@ pub const FEW_PORTS: usize = 8;
 
 /// Names of claims or resources that a fault about them lists; a pod may have hundreds.
 pub const UNSUPPORTED_NAMES: usize = 8;
+
+/// Unknown nodes that an answer names. Those of a query were removed since its core looked: a few at most. More are a mistake.
+pub const UNKNOWN_NODES: usize = 1_000;

@@ -55,7 +55,7 @@ fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
             let mut progress = Progress::new(batches.iter().map(remote::Batch::len).sum(), "pods");
             for batch in batches {
                 let pods = batch.len();
-                report.add(remote.answer(batch)?)?;
+                remote.answer(batch, |answers| report.add(answers))?;
                 progress.advance(pods);
             }
         }

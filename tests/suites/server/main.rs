@@ -17,6 +17,7 @@ mod limit;
 mod node_index;
 mod nominated;
 mod overlay;
+mod partial;
 mod running;
 mod state;
 mod tls;

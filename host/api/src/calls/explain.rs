@@ -25,13 +25,16 @@ pub(crate) struct Parsed {
 pub(crate) struct Explanation {
     pub(crate) answer: Answer,
     pub(crate) age: Age,
+    /// Of the pending pods that follow; else empty.
+    pub(crate) next_page_token: String,
 }
 
 impl Explanation {
     /// The message, with a string for each name of a node.
     #[cfg(test)]
     pub(crate) fn message(&self) -> nodesift_proto::v1::ExplainResponse {
-        response::explain(&self.answer, self.age)
+        let next_page_token = self.next_page_token.clone();
+        nodesift_proto::v1::ExplainResponse { next_page_token, ..response::explain(&self.answer, self.age) }
     }
 
     /// The versions of the answer.
@@ -58,11 +61,9 @@ impl Call for Explain {
     }
 
     fn parse(request: ExplainRequest) -> Result<Parsed, Error> {
-        let ExplainRequest { pods, pending, phase, nodes, overlay, .. } = request;
-        Ok(Parsed {
-            overlay: overlay::parse(overlay)?,
-            selection: Selection::parse(Fields { pods, pending, phase, nodes, limit: 0, start: 0 }, Depth::Each)?,
-        })
+        let ExplainRequest { pods, pending, page_size, page_token, phase, nodes, overlay, .. } = request;
+        let fields = Fields { pods, pending, page_size, page_token, phase, nodes, limit: 0, start: 0 };
+        Ok(Parsed { overlay: overlay::parse(overlay)?, selection: Selection::parse(fields, Depth::Each)? })
     }
 
     fn answer(
@@ -74,6 +75,7 @@ impl Call for Explain {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, false)?;
         parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
-        Ok(Explanation { answer: engine.answer_on(&snapshot, query)?, age: staleness.age() })
+        let answer = engine.answer_known_on(&snapshot, query)?;
+        Ok(Explanation { answer, age: staleness.age(), next_page_token: parsed.selection.next_page_token() })
     }
 }

@@ -32,12 +32,15 @@ pub(crate) struct Filtered {
     pub(crate) age: Age,
     pub(crate) detail: Detail,
     pub(crate) bitmaps: Option<Bitmaps>,
+    /// Of the pending pods that follow; else empty.
+    pub(crate) next_page_token: String,
 }
 
 impl Filtered {
     /// The message, with a string for each name of a node.
     pub(crate) fn message(&self) -> FilterResponse {
-        response::filter(&self.answer, self.age, self.detail, self.bitmaps.as_ref())
+        let response = response::filter(&self.answer, self.age, self.detail, self.bitmaps.as_ref());
+        FilterResponse { next_page_token: self.next_page_token.clone(), ..response }
     }
 
     /// The node index of the bitmaps.
@@ -84,12 +87,15 @@ impl Call for Filter {
     }
 
     fn parse(request: FilterRequest) -> Result<Parsed, Error> {
-        let FilterRequest { pods, pending, phase, nodes, limit, start, detail, overlay, bitmaps, .. } = request;
+        let FilterRequest { pods, pending, page_size, page_token, phase, nodes, limit, start, .. } = request;
         Ok(Parsed {
-            detail: request::detail(detail)?,
-            overlay: overlay::parse(overlay)?,
-            selection: Selection::parse(Fields { pods, pending, phase, nodes, limit, start }, Depth::FirstFailure)?,
-            bitmaps,
+            detail: request::detail(request.detail)?,
+            overlay: overlay::parse(request.overlay)?,
+            selection: Selection::parse(
+                Fields { pods, pending, page_size, page_token, phase, nodes, limit, start },
+                Depth::FirstFailure,
+            )?,
+            bitmaps: request.bitmaps,
         })
     }
 
@@ -101,7 +107,8 @@ impl Call for Filter {
         // What is wrong with the request is said where it is evaluated.
         let query = parsed.selection.on(engine, &snapshot).ok()?;
         let answer = engine.answer_cached(&snapshot, query)?;
-        Some(Filtered { answer, age: staleness.age(), detail: parsed.detail, bitmaps: parsed.bitmaps })
+        let (age, detail, bitmaps) = (staleness.age(), parsed.detail, parsed.bitmaps);
+        Some(Filtered { answer, age, detail, bitmaps, next_page_token: String::new() })
     }
 
     fn answer(
@@ -113,7 +120,13 @@ impl Call for Filter {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, parsed.bitmaps.is_some())?;
         parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
-        let answer = engine.answer_on(&snapshot, query)?;
-        Ok(Filtered { answer, age: staleness.age(), detail: parsed.detail, bitmaps: parsed.bitmaps })
+        let answer = engine.answer_known_on(&snapshot, query)?;
+        Ok(Filtered {
+            answer,
+            age: staleness.age(),
+            detail: parsed.detail,
+            bitmaps: parsed.bitmaps,
+            next_page_token: parsed.selection.next_page_token(),
+        })
     }
 }

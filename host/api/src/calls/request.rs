@@ -3,6 +3,7 @@
 //! Not here: overlays, which are in [`overlay`](super::overlay), and minimum versions. Start at [`Selection::parse`].
 
 use std::num::NonZero;
+use std::sync::Arc;
 
 use nodesift_proto::Object;
 use nodesift_proto::v1::{self, pod};
@@ -12,6 +13,7 @@ use crate::admission::deadline::Deadline;
 use crate::error::at_most;
 use crate::{Error, limits};
 use nodesift_cache::Snapshot;
+use nodesift_cache::metadata::PodRecord;
 use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Sample};
 use nodesift_object::Pod;
 use nodesift_object::decode::without_position;
@@ -24,8 +26,12 @@ pub(super) const TERMINATED: &str = "has ended (phase Succeeded or Failed) and u
 pub(super) struct Fields {
     /// Pods by UID, by name or whole.
     pub(super) pods: Vec<v1::Pod>,
-    /// Every unbound pod of the snapshot instead of `pods`.
+    /// Every unbound pod of the snapshot instead of `pods`, page by page.
     pub(super) pending: bool,
+    /// The most pods of one page; 0: as many as one request may have.
+    pub(super) page_size: u32,
+    /// The `next_page_token` of the page before; empty for the first page.
+    pub(super) page_token: String,
     /// A [`v1::Phase`].
     pub(super) phase: i32,
     /// Absent: all nodes.
@@ -40,8 +46,51 @@ pub(super) struct Fields {
 #[derive(Debug)]
 pub(super) struct Selection {
     query: Query,
-    /// Whether the pods are those that are pending at the time of the evaluation.
-    pending: bool,
+    /// Where the pods are those that are pending at the time of the evaluation.
+    pending: Option<Page>,
+}
+
+/// A page of the pending pods, which are sorted by namespace and name.
+#[derive(Debug)]
+struct Page {
+    /// The most pods.
+    size: usize,
+    /// Namespace and name of the last pod of the page before.
+    after: Option<(String, String)>,
+    /// The last pod of this page, where others follow; set by [`Selection::on`].
+    next: Option<Arc<PodRecord>>,
+}
+
+impl Page {
+    fn parse(pending: bool, size: u32, token: &str) -> Result<Option<Self>, Error> {
+        if !pending {
+            let set = if size > 0 { Some("page_size") } else { (!token.is_empty()).then_some("page_token") };
+            let only = "takes effect with pending only: set pending, or leave it out";
+            return set.map_or(Ok(None), |field| Err(Error::invalid(field, only)));
+        }
+        let after = match token.split_once('/') {
+            Some((namespace, name)) => Some((namespace.to_owned(), name.to_owned())),
+            None if token.is_empty() => None,
+            None => return Err(Error::invalid("page_token", "is none: send next_page_token of the answer before")),
+        };
+        let most = limits::REQUEST_PODS;
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        Ok(Some(Self { size: if size == 0 { most } else { size.min(most) }, after, next: None }))
+    }
+
+    /// The pods of the page, so many that one request can have that many pairs with `rows` nodes.
+    fn pods(&mut self, mut pending: Vec<Arc<PodRecord>>, rows: usize) -> Vec<PodRef> {
+        let is_before = |pod: &Arc<PodRecord>| match &self.after {
+            Some((namespace, name)) => (&*pod.namespace, &*pod.name) <= (namespace.as_str(), name.as_str()),
+            None => false,
+        };
+        let mut pods = pending.split_off(pending.partition_point(is_before));
+        let size = self.size.min(limits::REQUEST_PAIRS / rows.max(1)).max(1);
+        self.next = if pods.len() > size { pods.get(size - 1).cloned() } else { None };
+        pods.truncate(size);
+        // As records and not by name: a pod that is deleted meanwhile is still answered for.
+        pods.into_iter().map(PodRef::Known).collect()
+    }
 }
 
 impl Selection {
@@ -56,11 +105,12 @@ impl Selection {
     ///
     /// Names the first field that is wrong or too large.
     pub(super) fn parse(fields: Fields, depth: Depth) -> Result<Self, Error> {
-        let Fields { pods, pending, phase, nodes, limit, start } = fields;
+        let Fields { pods, pending, page_size, page_token, phase, nodes, limit, start } = fields;
         let phase = self::phase(phase)?;
         if pending && !pods.is_empty() {
             return Err(Error::invalid("pending", "give either pods or pending, not both"));
         }
+        let pending = Page::parse(pending, page_size, &page_token)?;
         at_most("pods", pods.len(), limits::REQUEST_PODS)?;
         let pods = pods.into_iter().enumerate().map(|(at, pod)| pod_ref(&format!("pods[{at}]"), pod));
         let pods = pods.collect::<Result<_, _>>()?;
@@ -78,24 +128,28 @@ impl Selection {
         self.query.deadline = Some(deadline.for_engine());
     }
 
-    /// The engine's query for an answer on a snapshot. Lists the pending pods where these are selected.
+    /// The engine's query for an answer on a snapshot. Lists a page of the pending pods where these are selected.
     ///
     /// # Errors
     ///
-    /// [`Error::TooMuch`] for more pods, or pods times nodes, than one request may hold.
+    /// [`Error::TooMuch`] for more pods, or pods times nodes, than one request may hold; the pages of pending pods hold no more.
     pub(super) fn on(&mut self, engine: &Engine, snapshot: &Snapshot) -> Result<&Query, Error> {
-        if self.pending {
-            // As records and not by name: a pod that is deleted meanwhile must not fail the request for all others.
-            self.query.pods = engine.pending_pods().into_iter().map(PodRef::Known).collect();
-        }
-        let pods = self.query.pods.len();
-        at_most("pods", pods, limits::REQUEST_PODS)?;
         let rows = match &self.query.nodes {
             Nodes::All | Nodes::Enough(_) => snapshot.node_count(),
             Nodes::Named(names) => names.len(),
         };
+        if let Some(page) = &mut self.pending {
+            self.query.pods = page.pods(engine.pending_pods(), rows);
+        }
+        let pods = self.query.pods.len();
         at_most("pairs of pod and node", pods.saturating_mul(rows), limits::REQUEST_PAIRS)?;
         Ok(&self.query)
+    }
+
+    /// Where more pending pods follow those of the last query: the `page_token` of the request for them. Else empty.
+    pub(super) fn next_page_token(&self) -> String {
+        let next = self.pending.as_ref().and_then(|page| page.next.as_ref());
+        next.map(|pod| format!("{}/{}", pod.namespace, pod.name)).unwrap_or_default()
     }
 }
 

@@ -8,6 +8,7 @@ use nodesift_proto::v1;
 
 use super::node_index::node_index;
 use crate::Age;
+use crate::error::{code_name, truncated};
 use nodesift_cache::Snapshot;
 use nodesift_engine::{Answer, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet, RowsByName};
 
@@ -20,6 +21,8 @@ pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1
         version: Some(version(snapshot, answer.policy_generation, age)),
         pods: answer.pods.iter().map(|pod| pod_answer(naming, pod, detail)).collect(),
         rows: bitmaps.map(|known| node_index(snapshot, known)),
+        next_page_token: String::new(),
+        unknown_nodes: answer.unknown_nodes.clone(),
     }
 }
 
@@ -58,7 +61,12 @@ pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
         conjunction: Some(pod_answer(naming, pod, v1::Detail::Failures)),
     });
     let version = version(&answer.snapshot, answer.policy_generation, age);
-    v1::ExplainResponse { version: Some(version), pods: pods.collect() }
+    v1::ExplainResponse {
+        version: Some(version),
+        pods: pods.collect(),
+        next_page_token: String::new(),
+        unknown_nodes: answer.unknown_nodes.clone(),
+    }
 }
 
 /// The versions that an answer was computed from, and its staleness.
@@ -91,21 +99,29 @@ pub(crate) fn pod_without_nodes(pod: &PodAnswer, detail: v1::Detail, bitmap: boo
         message: pod.message.as_deref().filter(|_| detail != v1::Detail::Feasible).map(str::to_owned),
         faults: faults(&pod.faults),
         nodes: count(pod.nodes),
-        cycle: cycle(pod.cycle).into(),
+        cycle: cycle(pod).into(),
         feasible_rows: bitmap.then(|| pod.feasible.to_bytes()),
         feasible_count: count(pod.feasible.len()),
         next_start: pod.next.map(|row| row.0),
+        error: pod_error(pod),
     }
 }
 
-/// How far the scheduling cycle gets.
-pub(crate) fn cycle(cycle: Cycle) -> v1::Cycle {
-    match cycle {
+/// How far the scheduling cycle gets; unspecified for a pod without an answer.
+pub(crate) fn cycle(pod: &PodAnswer) -> v1::Cycle {
+    match pod.cycle {
+        _ if pod.error.is_some() => v1::Cycle::Unspecified,
         Cycle::EachNode => v1::Cycle::EachNode,
         Cycle::NamedNodes => v1::Cycle::NamedNodes,
         Cycle::Rejected => v1::Cycle::Rejected,
         Cycle::Aborted => v1::Cycle::Aborted,
     }
+}
+
+/// Why there is no answer for a pod: it is not in the cache.
+pub(crate) fn pod_error(pod: &PodAnswer) -> Option<v1::CallError> {
+    let error = pod.error.as_ref()?;
+    Some(v1::CallError { code: code_name(tonic::Code::NotFound).to_owned(), message: truncated(error.to_string()) })
 }
 
 /// Names of the nodes that fit.

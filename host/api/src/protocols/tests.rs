@@ -65,8 +65,16 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
         message: random.bool().then(|| "0/5 nodes are available".into()),
         cycle: [Cycle::EachNode, Cycle::NamedNodes, Cycle::Rejected, Cycle::Aborted][random.usize(..4)],
         faults: if random.bool() { vec![report] } else { Vec::new() },
+        error: None,
         next: random.bool().then(|| Row(random.u32(..9))),
     }
+}
+
+/// The answer about a pod that is not in the cache.
+fn gone() -> PodAnswer {
+    let pod = "default/\"gone\"".to_owned();
+    let error = Some(Box::new(nodesift_engine::Error::UnknownPod { pod: pod.clone() }));
+    PodAnswer { pod, error, ..PodAnswer::default() }
 }
 
 fn text(document: Document) -> Value {
@@ -88,13 +96,17 @@ fn random_answers_agree_with_their_messages_in_both_encodings() {
         let answer = |random: &mut Rng| Answer {
             snapshot: Arc::clone(&snapshot),
             policy_generation: random.u64(..),
-            pods: (0..random.usize(..4)).map(|_| pod(random, nodes)).collect(),
+            pods: (0..random.usize(..4))
+                .map(|_| if random.u8(..5) == 0 { gone() } else { pod(random, nodes) })
+                .collect(),
+            unknown_nodes: (0..random.usize(..3)).map(|at| format!("gone \"{at}\"")).collect(),
         };
         let filtered = Filtered {
             answer: answer(&mut random),
             age: Age::default(),
             detail: [v1::Detail::Feasible, v1::Detail::Failures, v1::Detail::Nodes][random.usize(..3)],
             bitmaps: random.bool().then(v1::Bitmaps::default),
+            next_page_token: ["", "ns/\"last\""][random.usize(..2)].to_owned(),
         };
         let expected = filtered.message();
         assert_eq!(text(filtered.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
@@ -104,7 +116,8 @@ fn random_answers_agree_with_their_messages_in_both_encodings() {
         let outcome = v1::filter_stream_response::Outcome::Answer(expected);
         assert_eq!(streamed, v1::FilterStreamResponse { id: u64::MAX, outcome: Some(outcome) }, "round {round}");
 
-        let explanation = Explanation { answer: answer(&mut random), age: Age::default() };
+        let next_page_token = ["", "ns/\"last\""][random.usize(..2)].to_owned();
+        let explanation = Explanation { answer: answer(&mut random), age: Age::default(), next_page_token };
         let expected = explanation.message();
         assert_eq!(text(explanation.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
         let bytes = message::explain(&explanation).unwrap();

@@ -76,6 +76,7 @@ impl Evaluation {
             message: conjunction.message().cloned(),
             cycle: conjunction.cycle(),
             faults: self.faults,
+            error: None,
             next: None,
         }
     }

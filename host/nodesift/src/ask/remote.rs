@@ -21,8 +21,10 @@ type Client = NodesiftClient<Channel>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Batch {
     pods: Vec<v1::Pod>,
-    /// All pending pods instead of `pods`.
+    /// The pending pods instead of `pods`, page by page.
     pending: bool,
+    page_size: u32,
+    page_token: String,
     phase: v1::Phase,
     nodes: Option<v1::NodeSubset>,
 }
@@ -36,36 +38,54 @@ impl Batch {
 
 /// An answer that a sidecar gives.
 pub(super) trait Fetch: Sized {
-    /// Sends one request.
-    fn fetch(client: &mut Client, batch: Batch) -> impl Future<Output = Result<Answers<Self>, Status>>;
+    /// Sends one request; returns its answers, and the token of the next page.
+    fn fetch(client: &mut Client, batch: Batch) -> impl Future<Output = Result<(Answers<Self>, String), Status>>;
+}
+
+/// Fails where a named pod or node does not exist: the sidecar answers about the others.
+fn all_known(nodes: &[String], error: Option<&v1::CallError>) -> Result<(), Status> {
+    match (nodes.first(), error) {
+        (Some(node), _) => {
+            Err(Status::not_found(format!("node {node:?} is not in the cache: name a node that exists")))
+        }
+        (None, Some(error)) => Err(Status::not_found(error.message.clone())),
+        (None, None) => Ok(()),
+    }
 }
 
 impl Fetch for v1::PodAnswer {
-    async fn fetch(client: &mut Client, batch: Batch) -> Result<Answers<Self>, Status> {
+    async fn fetch(client: &mut Client, batch: Batch) -> Result<(Answers<Self>, String), Status> {
         let request = v1::FilterRequest {
             pods: batch.pods,
             pending: batch.pending,
             phase: batch.phase.into(),
             nodes: batch.nodes,
             detail: v1::Detail::Failures.into(),
+            page_size: batch.page_size,
+            page_token: batch.page_token,
             ..v1::FilterRequest::default()
         };
         let response = client.filter(request).await?.into_inner();
-        Ok(Answers::new(response.version, response.pods))
+        all_known(&response.unknown_nodes, response.pods.iter().filter_map(|pod| pod.error.as_ref()).next())?;
+        Ok((Answers::new(response.version, response.pods), response.next_page_token))
     }
 }
 
 impl Fetch for v1::PodExplanation {
-    async fn fetch(client: &mut Client, batch: Batch) -> Result<Answers<Self>, Status> {
+    async fn fetch(client: &mut Client, batch: Batch) -> Result<(Answers<Self>, String), Status> {
         let request = v1::ExplainRequest {
             pods: batch.pods,
             pending: batch.pending,
             phase: batch.phase.into(),
             nodes: batch.nodes,
+            page_size: batch.page_size,
+            page_token: batch.page_token,
             ..v1::ExplainRequest::default()
         };
         let response = client.explain(request).await?.into_inner();
-        Ok(Answers::new(response.version, response.pods))
+        let conjunctions = response.pods.iter().filter_map(|pod| pod.conjunction.as_ref());
+        all_known(&response.unknown_nodes, conjunctions.filter_map(|pod| pod.error.as_ref()).next())?;
+        Ok((Answers::new(response.version, response.pods), response.next_page_token))
     }
 }
 
@@ -87,8 +107,9 @@ pub(super) fn batches(args: &AskArgs) -> Result<Vec<Batch>, Failure> {
         let named = args.pod.iter().cloned();
         named.map(|key| pod::Pod::Name(v1::PodName { namespace: key.namespace, name: key.name })).collect()
     } else {
-        // Only the sidecar knows its pending pods, and one request evaluates them on one snapshot.
-        return Ok(vec![Batch { pending: true, ..common }]);
+        // Only the sidecar knows its pending pods.
+        let page_size = u32::try_from(limits::CLIENT_PODS).unwrap_or(u32::MAX);
+        return Ok(vec![Batch { pending: true, page_size, ..common }]);
     };
     let pods: Vec<v1::Pod> = pods.into_iter().map(|pod| v1::Pod { pod: Some(pod) }).collect();
     Ok(pods.chunks(limits::CLIENT_PODS).map(|pods| Batch { pods: pods.to_vec(), ..common.clone() }).collect())
@@ -120,14 +141,27 @@ impl Remote {
         Ok(Self { runtime, client, url: url.to_owned() })
     }
 
-    /// Sends one request and waits for its answer.
+    /// Sends one request, or one for each page of the pending pods; hands over each answer as it comes.
     ///
     /// # Errors
     ///
-    /// [`Failure::Data`] or [`Failure::Unavailable`] if the gRPC status is of that kind, else the status's message.
-    pub(super) fn answer<A: Fetch>(&mut self, batch: Batch) -> anyhow::Result<Answers<A>> {
-        let answers = self.runtime.block_on(A::fetch(&mut self.client, batch));
-        answers.map_err(|status| failure(&status).context(format!("request to the sidecar at {} failed", self.url)))
+    /// [`Failure::Data`] or [`Failure::Unavailable`] if the gRPC status is of that kind, else the status's message; and those of
+    /// `take`.
+    pub(super) fn answer<A: Fetch>(
+        &mut self,
+        mut batch: Batch,
+        mut take: impl FnMut(Answers<A>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        loop {
+            let fetched = self.runtime.block_on(A::fetch(&mut self.client, batch.clone()));
+            let (answers, next) = fetched
+                .map_err(|status| failure(&status).context(format!("request to the sidecar at {} failed", self.url)))?;
+            take(answers)?;
+            if next.is_empty() {
+                return Ok(());
+            }
+            batch.page_token = next;
+        }
     }
 }
 

@@ -53,7 +53,13 @@ pub(crate) fn message<M: Message>(message: &M) -> Result<Vec<u8>, Error> {
 pub(crate) fn filter(filtered: &Filtered) -> Result<Vec<u8>, Error> {
     let mut writer = Writer::new(&filtered.answer);
     let (detail, bitmaps) = (filtered.detail, filtered.bitmaps.is_some());
-    let rest = v1::FilterResponse { version: Some(filtered.version()), pods: Vec::new(), rows: filtered.rows() };
+    let rest = v1::FilterResponse {
+        version: Some(filtered.version()),
+        pods: Vec::new(),
+        rows: filtered.rows(),
+        next_page_token: filtered.next_page_token.clone(),
+        unknown_nodes: filtered.answer.unknown_nodes.clone(),
+    };
     writer.rest(&rest)?;
     for pod in &filtered.answer.pods {
         writer.nested(field::FILTER_PODS, |writer| writer.pod_answer(pod, detail, bitmaps))?;
@@ -90,7 +96,12 @@ pub(crate) fn filter_stream(id: u64, answer: Result<Vec<u8>, Error>) -> Vec<u8> 
 /// [`Error::AnswerTooLarge`].
 pub(crate) fn explain(explanation: &Explanation) -> Result<Vec<u8>, Error> {
     let mut writer = Writer::new(&explanation.answer);
-    writer.rest(&v1::ExplainResponse { version: Some(explanation.version()), pods: Vec::new() })?;
+    writer.rest(&v1::ExplainResponse {
+        version: Some(explanation.version()),
+        pods: Vec::new(),
+        next_page_token: explanation.next_page_token.clone(),
+        unknown_nodes: explanation.answer.unknown_nodes.clone(),
+    })?;
     for pod in &explanation.answer.pods {
         writer.nested(field::EXPLAIN_PODS, |writer| {
             writer.rest(&v1::PodExplanation { pod: pod.pod.clone(), ..Default::default() })?;

@@ -38,7 +38,7 @@ impl ToJson for Filtered {
             out.text(if at == 0 { "" } else { "," });
             pod_answer(out, pod, *detail)?;
         }
-        out.text("]}");
+        end(out, &self.next_page_token, answer)?;
         Ok(document)
     }
 }
@@ -63,7 +63,7 @@ impl ToJson for Explanation {
             pod_answer(out, pod, v1::Detail::Failures)?;
             out.text("}");
         }
-        out.text("]}");
+        end(out, &self.next_page_token, &self.answer)?;
         Ok(document)
     }
 }
@@ -100,6 +100,14 @@ impl ToJson for v1::PreemptionPredicatesResponse {
     }
 }
 
+/// What follows the pods.
+fn end(out: &mut Document, next_page_token: &str, answer: &Answer) -> Result<(), Error> {
+    out.field("],\"nextPageToken\":", next_page_token)?;
+    out.field(",\"unknownNodes\":", &answer.unknown_nodes)?;
+    out.text("}");
+    Ok(())
+}
+
 /// `PodAnswer`, with names of nodes.
 fn pod_answer(out: &mut Document, pod: &PodAnswer, detail: v1::Detail) -> Result<(), Error> {
     let (groups, message): (&[FailureGroup], _) = match detail {
@@ -116,10 +124,13 @@ fn pod_answer(out: &mut Document, pod: &PodAnswer, detail: v1::Detail) -> Result
     }
     out.field(",\"faults\":", &response::faults(&pod.faults))?;
     out.field(",\"nodes\":", &response::count(pod.nodes))?;
-    out.field(",\"cycle\":", response::cycle(pod.cycle).as_str_name())?;
+    out.field(",\"cycle\":", response::cycle(pod).as_str_name())?;
     out.field(",\"feasibleCount\":", &response::count(pod.feasible.len()))?;
     if let Some(next) = pod.next {
         out.field(",\"nextStart\":", &next.0)?;
+    }
+    if let Some(error) = response::pod_error(pod) {
+        out.field(",\"error\":", &error)?;
     }
     out.text("}");
     Ok(())

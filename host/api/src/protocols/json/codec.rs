@@ -100,10 +100,12 @@ mod tests {
             version: Some(v1::Version { generation: 7, policy_generation: 1, ..Default::default() }),
             pods: vec![v1::PodAnswer { pod: "a/b".into(), nodes: 3, ..Default::default() }],
             rows: None,
+            ..v1::FilterResponse::default()
         };
         let expected = concat!(
             r#"{"version":{"generation":"7","policyGeneration":"1","nodesResourceVersion":"","podsResourceVersion":"","stale":false},"#,
-            r#""pods":[{"pod":"a/b","feasible":[],"failures":[],"faults":[],"nodes":3,"cycle":"CYCLE_UNSPECIFIED","feasibleCount":0}]}"#,
+            r#""pods":[{"pod":"a/b","feasible":[],"failures":[],"faults":[],"nodes":3,"cycle":"CYCLE_UNSPECIFIED","feasibleCount":0}],"#,
+            r#""nextPageToken":"","unknownNodes":[]}"#,
         );
         assert_eq!(String::from_utf8(encode(&answer).unwrap()).unwrap(), expected);
     }
