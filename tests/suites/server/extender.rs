@@ -220,3 +220,15 @@ fn preempt_leaves_out_unknown_nodes_and_nodes_without_victims() {
     assert_eq!(response.status, 400, "{}", response.body);
     assert!(response.body.contains("NodeNameToMetaVictims"), "{}", response.body);
 }
+
+#[test]
+fn the_first_call_of_an_extender_warns_of_what_it_cannot_know() {
+    let sidecar = sample(&[]);
+    let request = json!({"Pod": {"metadata": {"name": "p"}}, "NodeNames": []});
+    let warned = || sidecar.output().matches("called as an extender: kube-scheduler does not tell").count();
+    assert_eq!(warned(), 0);
+    for _ in 0..3 {
+        ask(&sidecar.tcp(), "/extender/filter", &request);
+    }
+    assert!(nodesift_tests::timeout::until(|| (warned() == 1).then_some(())).is_some(), "{}", sidecar.output());
+}

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Once;
 
 use axum::Extension;
 use axum::body::{Body, Bytes};
@@ -36,6 +37,12 @@ use nodesift_engine::{
 /// The reason for a node that is not in the cache.
 const UNKNOWN_NODE: &str = "predicates were not run because node was not found in cache";
 
+/// What an extender cannot know, for the log.
+const LIMITS: &str = "called as an extender: kube-scheduler does not tell extenders which pods it has placed and not bound yet, so they \
+                      do not count here: keep its own filters on, or call Assume from a plugin's Reserve instead";
+
+static FIRST_CALL: Once = Once::new();
+
 /// POST /extender/filter.
 pub(crate) async fn filter(
     State(service): State<Service>,
@@ -43,6 +50,7 @@ pub(crate) async fn filter(
     unsent: Option<Extension<Unsent>>,
     body: Body,
 ) -> Result<Response, Error> {
+    FIRST_CALL.call_once(|| tracing::warn!("{LIMITS}"));
     let unsent = unsent.as_deref();
     let response = async {
         let body = body_buffer::read(body).await?;
