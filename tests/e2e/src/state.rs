@@ -48,7 +48,7 @@ fn placed(pod: &Value, is_there: bool) -> String {
         "" => "own",
         tag => tag,
     };
-    let place = place(text(pod, "nodeID"), is_there, whose, flag(pod, "terminating"));
+    let place = place(text(pod, "nodeId"), is_there, whose, flag(pod, "terminating"));
     // This run makes no assumptions, so an assumed pod is a difference.
     if flag(pod, "assumed") { format!("{place}, assumed") } else { place }
 }

@@ -36,7 +36,7 @@ fn the_state_tells_own_pods_from_foreign_ones_and_adds_up() {
     ask(&sidecar.tcp(), "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n1"}));
     let found = state(&sidecar.tcp(), "");
     let allocation = |name: &str, cpu: i64, priority: &str, assumed: bool| {
-        json!({"allocationKey": format!("uid-{name}"), "namespace": "ns", "name": name, "nodeID": "n1",
+        json!({"allocationKey": format!("uid-{name}"), "namespace": "ns", "name": name, "nodeId": "n1",
                "resource": {"cpu": cpu}, "priority": priority, "assumed": assumed, "terminating": false})
     };
     let foreign = |name: &str, cpu: i64, tag: &str, preemptable: bool| {
@@ -59,10 +59,17 @@ fn the_state_tells_own_pods_from_foreign_ones_and_adds_up() {
                             "resource": {"cpu": 300}, "priority": "7", "nominatedNodeID": "n2"}]);
     assert_eq!((&found["pending"], &found["nominated"]), (&nominated, &nominated));
     assert_eq!(found["orphans"][0]["allocationKey"], "uid-orphan");
-    assert_eq!(found["orphans"][0]["nodeID"], "n9");
+    assert_eq!(found["orphans"][0]["nodeId"], "n9");
     assert!(found["version"]["generation"].as_str().is_some_and(|generation| generation != "0"), "{found}");
 
+    let partition = json!({
+        "name": "default", "totalNodes": 2, "totalContainers": 2, "foreignPodCount": 2, "foreign": {"cpu": 150},
+        "capacity": {"capacity": {"cpu": 2000, "pods": 20}, "usedCapacity": {"cpu": 600}, "utilization": {"cpu": 30}},
+    });
+    assert_eq!(found["partitions"], json!([partition]));
+
     let one = state(&sidecar.tcp(), "?node=n1");
+    assert_eq!(one["partitions"], Value::Null, "totals are those of all nodes");
     assert_eq!(one["nodes"], json!([expected]));
     let other = state(&sidecar.tcp(), "?node=n2");
     assert_eq!((&other["nodes"][0]["nodeID"], &other["nominated"]), (&json!("n2"), &nominated));
@@ -111,6 +118,13 @@ fn every_pod_of_the_sample_is_in_the_state_once() {
     listed.sort_unstable_by_key(Value::to_string);
     expected.sort_unstable_by_key(Value::to_string);
     assert_eq!(listed, expected);
+    let partition = &found["partitions"][0];
+    let total = |field: &str| nodes.iter().map(|node| node[field]["memory"].as_i64().unwrap_or(0)).sum::<i64>();
+    assert_eq!(partition["capacity"]["capacity"]["memory"].as_i64(), Some(total("allocatable")));
+    assert_eq!(partition["capacity"]["usedCapacity"]["memory"].as_i64().unwrap_or(0), total("allocated"));
+    assert_eq!(partition["foreign"]["memory"].as_i64().unwrap_or(0), total("foreign"));
+    let allocations: usize = nodes.iter().map(|node| list(&node["allocations"]).len()).sum();
+    assert_eq!((&partition["totalNodes"], &partition["totalContainers"]), (&json!(nodes.len()), &json!(allocations)));
     for node in &nodes {
         let mut sum = 0;
         for pod in [list(&node["allocations"]), list(&node["foreignAllocations"])].concat() {
@@ -136,7 +150,7 @@ fn events_tell_what_came_and_went_since_they_began() {
 
         let assumed = ask(&endpoint, "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n2"}));
         let added = next();
-        assert_eq!((&added["type"], &added["nodeID"], &added["assumed"]), (&json!("ADD"), &json!("n2"), &json!(true)));
+        assert_eq!((&added["type"], &added["nodeId"], &added["assumed"]), (&json!("ADD"), &json!("n2"), &json!(true)));
         assert_eq!((&added["allocationKey"], &added["resource"]), (&json!("uid-pending"), &json!({"cpu": 400})));
         assert!(at(&added) > at(&start));
         assert_eq!(added["generation"], assumed["version"]["generation"]);
@@ -144,10 +158,33 @@ fn events_tell_what_came_and_went_since_they_began() {
         ask(&endpoint, "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n1"}));
         assert_eq!(next()["type"], "REMOVE");
         let moved = next();
-        assert_eq!((&moved["type"], &moved["nodeID"]), (&json!("ADD"), &json!("n1")));
+        assert_eq!((&moved["type"], &moved["nodeId"]), (&json!("ADD"), &json!("n1")));
         ask(&endpoint, "/v1/forget", &json!({"pod": {"uid": "uid-pending"}}));
         let removed = next();
-        assert_eq!((&removed["type"], &removed["nodeID"]), (&json!("REMOVE"), &json!("n1")));
+        assert_eq!((&removed["type"], &removed["nodeId"]), (&json!("REMOVE"), &json!("n1")));
+    }
+}
+
+#[test]
+fn allocations_that_come_and_go_are_logged_at_debug_and_not_at_info() {
+    for (level, is_logged) in [("debug", true), ("info", false)] {
+        let (sidecar, _folder) = serving(&cluster(), &["--log", level]);
+        let assume =
+            |node: &str| ask(&sidecar.tcp(), "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": node}));
+        assume("n2");
+        assume("n1");
+        let log = sidecar.output();
+        let line = |change: &str, node: &str| {
+            log.lines().any(|line| {
+                line.contains(change)
+                    && line.contains("ns/pending")
+                    && line.contains("uid-pending")
+                    && line.contains(node)
+            })
+        };
+        for (change, node) in [("allocation added", "n2"), ("allocation removed", "n2"), ("allocation added", "n1")] {
+            assert_eq!(line(change, node), is_logged, "{change} {node} at {level}:\n{log}");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! state       GET /v1/state: nodes with their allocations, pending pods, as one JSON document
+//! partition   the totals in it
 //! events      GET /v1/events: allocations as they change, as JSON lines
 //! metrics     GET /metrics, over `exposition`
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
@@ -12,4 +13,5 @@
 pub(crate) mod events;
 pub mod exposition;
 pub(crate) mod metrics;
+mod partition;
 pub(crate) mod state;

@@ -17,6 +17,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use tokio::sync::mpsc;
 
+use super::partition::Partition;
 use crate::admission::scope::RequestScope;
 use crate::calls::response;
 use crate::protocols::json::JSON;
@@ -117,12 +118,14 @@ impl Write for Chunks {
 }
 
 /// The content of a dump, sorted by name.
-struct Dump {
-    state: cache::State,
+pub(super) struct Dump {
+    pub(super) state: cache::State,
     /// Rows by name, each with its pods.
-    nodes: Vec<(Row, Vec<Arc<PodRecord>>)>,
+    pub(super) nodes: Vec<(Row, Vec<Arc<PodRecord>>)>,
     pending: Vec<Arc<PodRecord>>,
     orphans: Vec<Arc<PodRecord>>,
+    /// Whether it has all nodes.
+    is_whole: bool,
 }
 
 impl Dump {
@@ -147,7 +150,7 @@ impl Dump {
         };
         let of_row = |row: &Row| (*row, by_row.get_mut(row.index()).map(std::mem::take).unwrap_or_default());
         let nodes = rows.iter().map(of_row).collect();
-        Self { state, nodes, pending, orphans }
+        Self { state, nodes, pending, orphans, is_whole: node.is_none() }
     }
 
     fn is_assumed(&self, pod: &PodRecord) -> bool {
@@ -166,6 +169,9 @@ struct Document<'a> {
 impl Serialize for Dump {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        if self.is_whole {
+            map.serialize_entry("partitions", &[Partition::of(self)])?;
+        }
         map.serialize_entry("nodes", &Lazy(|| self.nodes.iter().map(|(row, pods)| self.node(*row, pods))))?;
         let nominated = || self.pending.iter().filter(|pod| pod.nominated_node.is_some());
         map.serialize_entry("pending", &Lazy(|| self.pending.iter().map(|pod| PendingPod::of(pod))))?;
@@ -278,7 +284,7 @@ pub(super) struct Allocation<'a> {
     allocation_key: &'a str,
     namespace: &'a str,
     name: &'a str,
-    #[serde(rename = "nodeID")]
+    /// `nodeId` here and `nodeID` in a node, as in YuniKorn's REST API.
     node_id: &'a str,
     resource: Resources<'a>,
     priority: String,

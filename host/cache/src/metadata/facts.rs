@@ -106,6 +106,11 @@ impl PodRecord {
         size.0
     }
 
+    /// The same pod under another ownership.
+    pub(crate) fn owned(&self, ownership: Ownership) -> Self {
+        Self { ownership, ..self.clone() }
+    }
+
     /// `metadata.uid` as the object has it; empty where the source has none.
     pub fn object_uid(&self) -> &str {
         // What stands in for a missing UID is the only one with a slash.

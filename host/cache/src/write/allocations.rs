@@ -1,6 +1,6 @@
 //! Allocations as a stream: which pod was added to which node, and which was removed from it.
 //!
-//! Nothing is recorded without subscribers. Changes are sent once they are published, with the generation that shows them;
+//! Each is logged at debug. Nothing is recorded without subscribers. Changes are sent once they are published, with the generation that shows them;
 //! a subscriber that reads too slowly learns how many it has lost. Start at [`Writer::follow_allocations`].
 
 use std::sync::Arc;
@@ -53,6 +53,7 @@ impl Default for Allocations {
 impl Allocations {
     /// Records a change. A pod that is removed from a node and added to it again at once is updated.
     pub(super) fn record(&mut self, change: AllocationChange, pod: &Arc<PodRecord>, assumed: bool) {
+        log(change, pod, assumed);
         if self.subscribers.receiver_count() == 0 {
             return;
         }
@@ -79,6 +80,20 @@ impl Allocations {
             let _unsent = self.subscribers.send(event);
         }
     }
+}
+
+fn log(change: AllocationChange, pod: &PodRecord, assumed: bool) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    let (namespace, name, uid) = (&pod.namespace, &pod.name, &pod.uid);
+    let (node, ownership) = (pod.node_name.as_deref().unwrap_or_default(), pod.ownership);
+    let change = match change {
+        AllocationChange::Added => "allocation added",
+        AllocationChange::Removed => "allocation removed",
+        AllocationChange::Updated => "allocation updated",
+    };
+    tracing::debug!(pod = %format_args!("{namespace}/{name}"), %uid, node, ?ownership, assumed, "{change}");
 }
 
 impl Writer {

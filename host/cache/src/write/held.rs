@@ -13,11 +13,20 @@ impl Writer {
         self.advertised.of(&node.name) == node.allocatable.as_slice() && self.nodes.holds(row, node, &self.dictionaries)
     }
 
-    /// Whether this is what is held of a pod: of an assumed one, what the watch has shown of it.
+    /// Whether this is what is held of a pod: of an assumed one, what the watch has shown of it. Its ownership stays what it was
+    /// first, whatever the pod says now.
     pub fn holds_pod(&self, pod: &PodRecord) -> bool {
+        let Some(held) = self.pods.by_uid(&pod.uid) else { return false };
+        let owned;
+        let pod = if held.ownership == pod.ownership {
+            pod
+        } else {
+            owned = pod.owned(held.ownership);
+            &owned
+        };
         match self.assumption(&pod.uid) {
             Some(assumption) => assumption.shows(pod),
-            None => self.pods.by_uid(&pod.uid).is_some_and(|held| *held == *pod),
+            None => *held == *pod,
         }
     }
 

@@ -114,10 +114,11 @@ impl Placement {
 }
 
 impl Writer {
-    /// Adds a pod, or replaces what is known of it. A pod of the same namespace and name under another UID is removed. An
+    /// Adds a pod, or replaces what is known of it; its ownership stays what it was first. A pod of the same namespace and name under another UID is removed. An
     /// assumption about the pod ends where the pod is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
-        let pod = self.reconcile(pod.into());
+        let pod = self.with_first_ownership(pod.into());
+        let pod = self.reconcile(pod);
         self.gone.revive(&pod.uid);
         self.put_pod(&pod);
     }
@@ -127,6 +128,17 @@ impl Writer {
         self.assumed.end(uid, End::Conflict);
         self.gone.note(uid);
         self.take_pod(uid);
+    }
+
+    /// A pod with the ownership under which the watch has shown it first. As with YuniKorn's allocations, whether a pod is foreign
+    /// or static is decided once, so that what it uses never moves from one side of the books to the other.
+    fn with_first_ownership(&self, pod: Arc<PodRecord>) -> Arc<PodRecord> {
+        match self.pods.by_uid(&pod.uid) {
+            Some(known) if known.ownership != pod.ownership && self.was_shown(&known) => {
+                Arc::new(pod.owned(known.ownership))
+            }
+            _ => pod,
+        }
     }
 
     /// Adds a pod as it is to count, or replaces what counts of it.

@@ -34,7 +34,11 @@ impl Model {
         }
     }
 
-    pub(super) fn apply_pod(&mut self, pod: PodRecord) {
+    pub(super) fn apply_pod(&mut self, mut pod: PodRecord) {
+        // Whose pod it is, is decided when it is shown first.
+        if let Some(shown) = self.shown.values().find(|shown| shown.uid == pod.uid) {
+            pod.ownership = shown.ownership;
+        }
         // The name is this pod's now: another pod that had it is removed, with its assumption.
         let others: Vec<String> =
             self.pods.values().filter(|known| known.name == pod.name).map(|known| known.uid.to_string()).collect();

@@ -1,0 +1,83 @@
+//! Totals of the cluster, in the form of YuniKorn's partitions. Kubernetes clusters have one, `default`. Start at
+//! [`Partition::of`].
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::state::Dump;
+use nodesift_cache::metadata::requests::PODS;
+use nodesift_cache::{Column, Row};
+
+/// One partition.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Partition<'a> {
+    name: &'static str,
+    capacity: Capacity<'a>,
+    /// Requests of pods of other schedulers.
+    foreign: Sums<'a>,
+    total_nodes: usize,
+    /// Allocations: pods of the policy's schedulers on nodes.
+    total_containers: usize,
+    /// Pods of other schedulers on nodes.
+    foreign_pod_count: usize,
+}
+
+/// Sums over nodes or pods, without those that are zero.
+type Sums<'a> = BTreeMap<&'a str, i64>;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Capacity<'a> {
+    /// Allocatable.
+    capacity: Sums<'a>,
+    /// Requests of pods of the policy's schedulers.
+    used_capacity: Sums<'a>,
+    /// `used_capacity` in percent of `capacity`, where there is a capacity.
+    utilization: Sums<'a>,
+}
+
+impl<'a> Partition<'a> {
+    /// The sums over all nodes of a dump.
+    pub(super) fn of(dump: &'a Dump) -> Self {
+        let snapshot = &*dump.state.snapshot;
+        let rows = || dump.nodes.iter().map(|(row, _)| *row);
+        let total = |column: &Column<i64>| rows().fold(0, |sum: i64, row: Row| sum.saturating_add(at(column, row)));
+        let resources = snapshot.resource_names().filter_map(|name| Some((&**name, snapshot.resource(name)?)));
+        let mut capacity: Sums<'a> = resources.map(|(name, resource)| (name, total(&resource.allocatable))).collect();
+        capacity.insert(PODS, total(snapshot.pod_limit()));
+        capacity.retain(|_, amount| *amount != 0);
+
+        let (mut used, mut foreign) = (Sums::new(), Sums::new());
+        let (mut total_containers, mut foreign_pod_count) = (0, 0);
+        for pod in dump.nodes.iter().flat_map(|(_, pods)| pods) {
+            let is_foreign = pod.ownership.is_foreign();
+            let (sums, count) =
+                if is_foreign { (&mut foreign, &mut foreign_pod_count) } else { (&mut used, &mut total_containers) };
+            *count += 1;
+            for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
+                let sum = sums.entry(&**name).or_insert(0);
+                *sum = sum.saturating_add(*amount);
+            }
+        }
+        let percent = |(name, used): (&&'a str, &i64)| {
+            let of = capacity.get(name).filter(|of| **of > 0)?;
+            let percent = i128::from(*used) * 100 / i128::from(*of);
+            Some((*name, i64::try_from(percent).unwrap_or(i64::MAX)))
+        };
+        let utilization = used.iter().filter_map(percent).collect();
+        Self {
+            name: "default",
+            capacity: Capacity { capacity, used_capacity: used, utilization },
+            foreign,
+            total_nodes: dump.nodes.len(),
+            total_containers,
+            foreign_pod_count,
+        }
+    }
+}
+
+fn at(column: &Column<i64>, row: Row) -> i64 {
+    column.get(row).copied().unwrap_or(0)
+}
