@@ -53,7 +53,7 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
 }
 
 async fn readyz(State(service): State<Service>) -> impl IntoResponse {
-    service.readiness().report()
+    service.readiness().report(service.staleness())
 }
 
 async fn unknown_path(request: Request) -> Response {

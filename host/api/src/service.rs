@@ -42,23 +42,27 @@ impl Default for Settings {
     }
 }
 
-/// The streams that may be open at once over one class of listeners. Where all are, the one that is idle longest ends.
+/// The streams and dumps that may be open at once over one class of listeners. Where all streams are, the one that is idle longest
+/// ends; a dump ends at the deadline of its response.
 #[derive(Debug, Clone)]
-struct StreamPlaces {
+struct ClassPlaces {
     /// Of requests.
     requests: Places,
     /// Of events or of the node index.
     changes: Places,
     /// Of health.
     health: Places,
+    /// Dumps of the state.
+    dumps: Arc<Semaphore>,
 }
 
-impl StreamPlaces {
+impl ClassPlaces {
     fn new() -> Self {
         Self {
             requests: Places::new(limits::REQUEST_STREAMS, 1),
             changes: Places::new(limits::STREAMS, 1),
             health: Places::new(limits::HEALTH_WATCHES, 1),
+            dumps: Arc::new(Semaphore::new(limits::STATE_DUMPS)),
         }
     }
 }
@@ -74,9 +78,8 @@ pub struct Service {
     metrics: Metrics,
     slots: Slots,
     writes: Arc<Semaphore>,
-    dumps: PerClass,
-    unix: StreamPlaces,
-    tcp: StreamPlaces,
+    unix: ClassPlaces,
+    tcp: ClassPlaces,
     version_waiters: VersionWaiters,
 }
 
@@ -95,9 +98,8 @@ impl Service {
             metrics: Metrics::default(),
             slots: Slots::per_core(),
             writes: permits(limits::WRITES),
-            dumps: PerClass::new(limits::STATE_DUMPS),
-            unix: StreamPlaces::new(),
-            tcp: StreamPlaces::new(),
+            unix: ClassPlaces::new(),
+            tcp: ClassPlaces::new(),
         }
     }
 
@@ -142,25 +144,25 @@ impl Service {
 
     /// One of the state dumps that may be open at once over a class of listeners.
     pub(crate) fn dump_permit(&self, class: ListenerClass) -> Result<OwnedSemaphorePermit, Error> {
-        permit(self.dumps.of(class), "state dumps", limits::STATE_DUMPS)
+        permit(&self.places(class).dumps, "state dumps", limits::STATE_DUMPS)
     }
 
     /// One of the streams of events or of the node index that may be open at once over a class of listeners.
     pub(crate) async fn enter_stream(&self, class: ListenerClass) -> Result<Place, Error> {
-        enter(&self.streams(class).changes, "streams", limits::STREAMS).await
+        enter(&self.places(class).changes, "streams", limits::STREAMS).await
     }
 
     /// One of the streams of requests that may be open at once over a class of listeners.
     pub(crate) async fn enter_request_stream(&self, class: ListenerClass) -> Result<Place, Error> {
-        enter(&self.streams(class).requests, "streams of requests", limits::REQUEST_STREAMS).await
+        enter(&self.places(class).requests, "streams of requests", limits::REQUEST_STREAMS).await
     }
 
     /// One of the watches of health that may be open at once over a class of listeners.
     pub(crate) async fn enter_health_watch(&self, class: ListenerClass) -> Result<Place, Error> {
-        enter(&self.streams(class).health, "health watches", limits::HEALTH_WATCHES).await
+        enter(&self.places(class).health, "health watches", limits::HEALTH_WATCHES).await
     }
 
-    fn streams(&self, class: ListenerClass) -> &StreamPlaces {
+    fn places(&self, class: ListenerClass) -> &ClassPlaces {
         match class {
             ListenerClass::Unix => &self.unix,
             ListenerClass::Tcp => &self.tcp,

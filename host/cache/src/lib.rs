@@ -45,5 +45,6 @@ pub use objects::{
 pub use pods::{CountKey, MatchedTerm, Namespaces, PodClass, PodIndex};
 pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
 pub use write::{
-    AllocationChange, AllocationEvent, AssumeError, Assumption, Metrics, Placed, Plan, SharedWriter, Writer, new,
+    AllocationChange, AllocationEvent, AssumeError, Assumption, Metrics, Overdue, Placed, Plan, SharedWriter, Writer,
+    new,
 };

@@ -47,6 +47,9 @@ pub const FEW_VOLUMES: usize = 16;
 /// `ASSUME_TTL`, has 30,000; each keeps two records of some 200 bytes.
 pub const ASSUMED_PODS: usize = 50_000;
 
+/// Pods that a log line about overdue assumptions names; the others are counted.
+pub const OVERDUE_NAMED: usize = 10;
+
 /// UIDs of deleted and ended pods that are remembered, so that a placement that was on its way meanwhile is refused: those of
 /// a minute in which a cluster replaces 270 pods a second; about 2 MB.
 pub const GONE_PODS: usize = 16 * 1024;

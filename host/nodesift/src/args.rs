@@ -178,15 +178,15 @@ pub(crate) struct ServeArgs {
     pub(crate) request_timeout: Duration,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
-    /// TTL of an assumed pod if the request sets none; it ends earlier once the watch shows the pod's state. A dead
-    /// watch is detected within 45s: use 60s if assumed pods must survive that
+    /// TTL of an assumed pod if the request sets none; it ends earlier once the watch shows the pod's state, and later
+    /// while the API server is silent, which may have bound the pod
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::assume_ttl, help_heading = "Consistency")]
     pub(crate) assume_ttl: Duration,
-    /// Mark answers stale if the API server has sent nothing for this long. Values below 45s mark a quiet cluster stale
-    /// too
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = value::time, help_heading = "Consistency")]
+    /// Mark answers stale if the API server has confirmed nothing for this long. Values below 15s mark a quiet cluster
+    /// stale too
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::time, help_heading = "Consistency")]
     pub(crate) stale_after: Duration,
-    /// Reject requests instead of marking answers stale
+    /// Reject requests instead of marking answers stale, and fail /readyz
     #[arg(long, help_heading = "Consistency")]
     pub(crate) refuse_stale: bool,
     /// Memory for cached verdicts, in bytes. Beyond it the least recently used are evicted, which the metric

@@ -31,9 +31,11 @@ use nodesift_api::tls::Tls;
 use nodesift_api::{self as api, ListenerClass, Readiness, Service, Settings, Staleness, assume, listen, router};
 use nodesift_cache as cache;
 use nodesift_engine::{self as engine, Reuse};
+use nodesift_object::Kind;
 use nodesift_source::audit::{self, Audit};
 use nodesift_source::feed::{self, Feed};
 use nodesift_source::freshness::Freshness;
+use nodesift_source::kube::Health;
 use nodesift_source::kube::connection::Connection;
 
 /// Serves until SIGTERM or SIGINT, then drains. A second signal ends the process at once.
@@ -106,14 +108,18 @@ async fn serve(
     feed.register(&mut registry);
     let retried = feed.clone();
     readiness.remark(move || retried.remark());
+    let health = Health::default();
+    let failing = health.clone();
+    readiness.remark(move || failing.report());
     // Readiness must wait for every kind before the server accepts requests.
     let (_following, kinds, list) = match &connection {
-        Some(connection) => live::follow(connection, &engine, &feed, &readiness, &freshness, &mut registry),
+        Some(connection) => live::follow(connection, &engine, &feed, &readiness, (&freshness, &health), &mut registry),
         None => live::nothing(),
     };
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
     tokio::spawn(self_check(audit)?);
-    tokio::spawn(assume::expire(Arc::downgrade(&writer)));
+    let pods = freshness.clone();
+    tokio::spawn(assume::expire(Arc::downgrade(&writer), move || pods.staleness_of(Kind::Pod)));
     let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
     let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
     let counting = api::Metrics::register(&mut registry);

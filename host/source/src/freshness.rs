@@ -28,6 +28,12 @@ impl Freshness {
         confirmed.values().min().map(Instant::elapsed)
     }
 
+    /// The time since a kind was confirmed; `None` where it is not watched.
+    pub fn staleness_of(&self, kind: Kind) -> Option<Duration> {
+        let confirmed = self.confirmed.read().unwrap_or_else(PoisonError::into_inner);
+        confirmed.get(&kind).map(Instant::elapsed)
+    }
+
     /// Per watched kind, the time since it was confirmed.
     pub(crate) fn ages(&self) -> Vec<(Kind, Duration)> {
         let confirmed = self.confirmed.read().unwrap_or_else(PoisonError::into_inner);

@@ -64,9 +64,10 @@ pub const LIST_PAGE_TIME: Duration = Duration::from_secs(60);
 /// Pages of one list that are decoded while the next one is read. More pages than cores would only hold more bytes.
 pub const LIST_PAGES_DECODING: usize = 4;
 
-/// `timeoutSeconds` of a watch, chosen at random so that not all kinds come back at once. The longest and [`WATCH_SILENCE`]
-/// together are the time within which a dead watch is found.
-pub const WATCH_SECONDS: RangeInclusive<u64> = 25..=35;
+/// `timeoutSeconds` of a watch, chosen at random so that not all kinds come back at once. The end of a watch is the only
+/// regular sign that nothing has been missed, since servers send bookmarks once a minute: the longest is the staleness of a
+/// quiet cluster, and with [`WATCH_SILENCE`] the time within which a dead watch is found. 15 kinds make two requests a second.
+pub const WATCH_SECONDS: RangeInclusive<u64> = 6..=10;
 
 /// Time that a watch may stay open past its `timeoutSeconds` before its connection counts as dead.
 pub const WATCH_SILENCE: Duration = Duration::from_secs(10);
@@ -102,6 +103,17 @@ pub const RETRY_AFTER_MOST: Duration = Duration::from_secs(120);
 
 /// Period in which a kind that the server does not serve is requested again: servers are upgraded at run time.
 pub const UNSERVED_KIND_PERIOD: Duration = Duration::from_secs(300);
+
+/// Failures of a kind in a row that are an outage. With backoff the third is three seconds after the first: longer than a
+/// connection takes to be opened again, or a server that has just started to load its RBAC rules.
+pub const OUTAGE_FAILURES: u32 = 3;
+
+/// Kinds that the readiness text names per cause; the others are counted.
+pub const HEALTH_KINDS_NAMED: usize = 4;
+
+/// Least time between two attempts to read kubeconfig and credentials again because a server has refused them: an exec plugin
+/// is a process. Where their files have changed they are read at once.
+pub const KUBE_REFRESH_LEAST: Duration = Duration::from_secs(5);
 
 /// Timeout of connecting to an API server, TLS included.
 pub const KUBE_CONNECT: Duration = Duration::from_secs(10);

@@ -44,6 +44,13 @@ pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Res
             shared.record(request.clone());
             script.meet(request.kind, request.verb)
         };
+        if shared.is_frozen() {
+            return hang(shared, stream);
+        }
+        if !shared.admits(&request) {
+            body::answer(stream, 401, None, &status(401, "Unauthorized", "Unauthorized"))?;
+            continue;
+        }
         for fault in &faults {
             match fault {
                 Fault::Hang => return hang(shared, stream),
@@ -195,7 +202,7 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
             telling.expire()?;
             return end_of(telling);
         }
-        if telling.silent_after == Some(telling.told) {
+        if telling.silent_after == Some(telling.told) || shared.is_frozen() {
             return hang(shared, stream);
         }
         let wait = end.saturating_duration_since(Instant::now());

@@ -20,7 +20,7 @@ pub mod store;
 use std::collections::{HashMap, VecDeque};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -120,6 +120,21 @@ impl ApiServer {
     /// From now on every watch sends a bookmark after this time without an event; a real server does so once a minute.
     pub fn bookmark_every(&self, time: Duration) {
         *lock(&self.shared.bookmark_period) = Some(time);
+    }
+
+    /// From now on a request with another bearer token is refused with 401.
+    pub fn require_token(&self, token: &str) {
+        *lock(&self.shared.token) = Some(token.to_owned());
+    }
+
+    /// Stops as a stopped process does: connections stay open and are accepted, and nothing is sent on any of them.
+    pub fn freeze(&self) {
+        self.shared.frozen.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends [`Self::freeze`]. Requests that were met by it stay unanswered.
+    pub fn thaw(&self) {
+        self.shared.frozen.store(false, Ordering::Relaxed);
     }
 
     /// All requests so far.
@@ -234,6 +249,8 @@ struct Shared {
     lists: Mutex<VecDeque<(u64, Arc<Listed>)>>,
     watch_time: Mutex<Option<Duration>>,
     bookmark_period: Mutex<Option<Duration>>,
+    token: Mutex<Option<String>>,
+    frozen: AtomicBool,
     connections: Mutex<HashMap<u64, Connection>>,
     listening: Mutex<Listening>,
     turned: Condvar,
@@ -250,6 +267,8 @@ impl Default for Shared {
             lists: Mutex::default(),
             watch_time: Mutex::default(),
             bookmark_period: Mutex::default(),
+            token: Mutex::default(),
+            frozen: AtomicBool::default(),
             connections: Mutex::default(),
             listening: Mutex::default(),
             turned: Condvar::new(),
@@ -269,6 +288,15 @@ impl Shared {
 
     fn record(&self, request: Request) {
         lock(&self.requests).push(request);
+    }
+
+    /// Whether a request may be answered.
+    fn admits(&self, request: &Request) -> bool {
+        lock(&self.token).as_ref().is_none_or(|token| request.token == *token)
+    }
+
+    fn is_frozen(&self) -> bool {
+        self.frozen.load(Ordering::Relaxed)
     }
 
     fn watch_time(&self) -> Option<Duration> {

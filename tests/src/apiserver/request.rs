@@ -23,6 +23,8 @@ pub struct Request {
     pub path: String,
     /// The parameters of its query.
     pub query: BTreeMap<String, String>,
+    /// Its bearer token; empty where it has none.
+    pub token: String,
 }
 
 impl Request {
@@ -50,7 +52,14 @@ impl Request {
 /// Reads the head of the next request; `None` where the connection has ended. Requests have no body.
 pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let Some(first) = line(reader)? else { return Ok(None) };
-    while line(reader)?.is_some_and(|line| !line.is_empty()) {}
+    let mut token = String::new();
+    while let Some(header) = line(reader)?.filter(|line| !line.is_empty()) {
+        if let Some((name, value)) = header.split_once(':')
+            && name.eq_ignore_ascii_case("authorization")
+        {
+            token = value.trim_start().strip_prefix("Bearer ").unwrap_or_default().to_owned();
+        }
+    }
     let target = first.split(' ').nth(1).unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let query: BTreeMap<String, String> = query
@@ -65,6 +74,7 @@ pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
         verb: Verb::List(1),
         path: path.to_owned(),
         query,
+        token,
     };
     request.verb = match request.flag("watch") {
         true => Verb::Watch,

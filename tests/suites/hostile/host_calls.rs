@@ -290,6 +290,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         scheduler_names: Vec::new(),
         predicates: (0..30).map(|number| predicate(number, &mut random)).collect(),
         annotation_keys: Vec::new(),
+        on_unsupported: OnError::Reject,
     };
     let engine = Engine::new(reader, policy, runtime).reusing(Reuse::Verified);
     for round in 0..ROUNDS {

@@ -94,14 +94,15 @@ fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
     let world = World::of(server);
     world.is_followed("Pod");
     world.next_watch_meets("Pod", Fault::expired());
-    world.sees("Pod", Verb::Watch, 3);
+    world.sees("Pod", Verb::List(1), 2);
+    oracle::state_converges(&world.server, &world.sidecar);
     let steady = world.sidecar.resident_bytes();
     let mut peak = steady;
     for relist in 0..RELISTS {
         world.next_watch_meets("Pod", Fault::expired());
         let listed = || {
             peak = peak.max(world.sidecar.resident_bytes());
-            (world.watches("Pod") >= 5 + 2 * relist).then_some(())
+            (world.lists("Pod") >= 3 + relist).then_some(())
         };
         timeout::until(listed).expect("a relist");
     }

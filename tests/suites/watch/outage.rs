@@ -11,7 +11,7 @@ use crate::oracle::{AnswerPoller, probes, question};
 use crate::world::{World, node, pod};
 
 /// Limit on the time until a stalled watch is detected.
-const DEAD_WATCH_FOUND: Duration = Duration::from_secs(45);
+const DEAD_WATCH_FOUND: Duration = Duration::from_secs(20);
 
 /// The time for which the server is gone.
 const OUTAGE: Duration = Duration::from_secs(30);
@@ -36,7 +36,7 @@ fn pass(time: Duration) {
 
 /// W-03, in real time.
 #[test]
-fn a_watch_that_falls_silent_without_an_end_is_found_within_45_s() {
+fn a_watch_that_falls_silent_without_an_end_is_found_within_20_s() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -72,11 +72,12 @@ fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
 fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
     let world = World::with(4, 3);
     world.is_followed("Pod");
+    let first = world.watches("Pod");
     world.next_watch_meets("Pod", Fault::too_many_requests(3));
     world.server.apply(pod("later", "n1", 6_000));
-    world.sees("Pod", Verb::Watch, 3);
+    world.sees("Pod", Verb::Watch, first + 2);
     let watches: Vec<Request> = requests_of(&world, "Pod").into_iter().filter(Request::is_watch).collect();
-    let waited = watches[2].at - watches[1].at;
+    let waited = watches[first + 1].at - watches[first].at;
     assert!(waited >= Duration::from_secs(3), "retried after {waited:?}");
     world.converges();
     assert_eq!(world.lists("Pod"), 1, "no relist");
@@ -185,7 +186,8 @@ fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
     .expect("the answer becomes stale");
     assert!(later >= bound, "{later:?} is not stale");
     assert!(later >= age && later <= age + passed + Duration::from_millis(50), "{age:?}, {passed:?} later {later:?}");
-    assert_eq!(get(&world.sidecar.unix(), "/readyz").unwrap().status, 200, "it keeps answering");
+    let ready = get(&world.sidecar.unix(), "/readyz").unwrap();
+    assert!(ready.status == 200 && ready.body.starts_with("ok, stale: nothing confirmed for "), "{}", ready.body);
     world.server.come_up();
     timeout::until(|| (!staleness(&world).1).then_some(())).expect("answers are fresh again");
     world.converges();

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::http::StatusCode;
 use tokio_util::sync::CancellationToken;
 
+use super::staleness::Staleness;
 use crate::Error;
 
 /// Whether responses may be given, and whether the process drains. Clones share their state.
@@ -25,7 +26,7 @@ struct State {
     remarks: Vec<Remark>,
 }
 
-/// A condition that `/readyz` mentions without ending readiness; none while all is well.
+/// A condition that `/readyz` mentions, ready or not, without ending readiness; none while all is well.
 type Remark = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 impl fmt::Debug for State {
@@ -81,21 +82,27 @@ impl Readiness {
         })
     }
 
-    /// Status and text of `/readyz`.
-    pub(crate) fn report(&self) -> (StatusCode, String) {
-        let remarks = self.locked(|state| match (state.draining, state.waiting.as_slice()) {
-            (true, _) => Err("shutting down\n".to_owned()),
-            (false, []) => Ok(state.remarks.clone()),
-            (false, waiting) => Err(format!("waiting for {}\n", waiting.join(", "))),
+    /// Status and text of `/readyz`. Ready means that requests are answered: not where `staleness` refuses them.
+    pub(crate) fn report(&self, staleness: &Staleness) -> (StatusCode, String) {
+        let (waits_for, remarks) = self.locked(|state| {
+            let waits_for = match (state.draining, state.waiting.as_slice()) {
+                (true, _) => Some("shutting down".to_owned()),
+                (false, []) => None,
+                (false, waiting) => Some(format!("waiting for {}", waiting.join(", "))),
+            };
+            (waits_for, state.remarks.clone())
         });
-        match remarks {
-            Err(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
-            Ok(remarks) => {
-                let words: Vec<String> =
-                    [String::from("ok")].into_iter().chain(remarks.iter().filter_map(|remark| remark())).collect();
-                (StatusCode::OK, format!("{}\n", words.join(", ")))
+        let stale = staleness.remark();
+        let (status, word) = match (waits_for, &stale) {
+            (Some(waits_for), _) => (StatusCode::SERVICE_UNAVAILABLE, waits_for),
+            (None, Some(_)) if staleness.check().is_err() => {
+                (StatusCode::SERVICE_UNAVAILABLE, "refusing stale answers".to_owned())
             }
-        }
+            (None, _) => (StatusCode::OK, "ok".to_owned()),
+        };
+        let remarks = remarks.iter().filter_map(|remark| remark());
+        let words: Vec<String> = [word].into_iter().chain(stale).chain(remarks).collect();
+        (status, format!("{}\n", words.join(", ")))
     }
 
     fn locked<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
@@ -117,36 +124,57 @@ impl Drop for Latch {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::time::Duration;
+
     use super::*;
+
+    fn report(readiness: &Readiness) -> (StatusCode, String) {
+        readiness.report(&Staleness::default())
+    }
+
+    #[test]
+    fn a_cache_that_is_too_stale_to_answer_is_not_ready_and_one_that_answers_is() {
+        let bound = Duration::from_secs(30);
+        let at = |silence: u64, refuses| Staleness::new(move || Some(Duration::from_secs(silence)), bound, refuses);
+        let readiness = Readiness::default();
+        readiness.remark(|| Some("API server unreachable".to_owned()));
+        let ok = StatusCode::OK;
+        assert_eq!(readiness.report(&at(30, true)), (ok, "ok, API server unreachable\n".into()));
+        let text = "stale: nothing confirmed for 31 s, API server unreachable\n";
+        assert_eq!(readiness.report(&at(31, false)), (ok, format!("ok, {text}")));
+        let refusing = format!("refusing stale answers, {text}");
+        assert_eq!(readiness.report(&at(31, true)), (StatusCode::SERVICE_UNAVAILABLE, refusing));
+    }
 
     #[test]
     fn readiness_comes_with_the_last_latch_and_names_what_it_waits_for() {
         let readiness = Readiness::default();
         let nodes = readiness.wait_for("the list of nodes");
         let pods = readiness.wait_for("the list of pods");
-        assert_eq!(readiness.report().1, "waiting for the list of nodes, the list of pods\n");
+        assert_eq!(report(&readiness).1, "waiting for the list of nodes, the list of pods\n");
         drop(nodes);
         assert_eq!(readiness.check().unwrap_err().text(), "not ready, waiting for the list of pods: try again");
         drop(pods);
-        assert_eq!(readiness.report(), (StatusCode::OK, "ok\n".into()));
+        assert_eq!(report(&readiness), (StatusCode::OK, "ok\n".into()));
     }
 
     #[test]
-    fn remarks_are_shown_once_ready_and_do_not_end_readiness() {
+    fn remarks_are_shown_and_do_not_end_readiness() {
         let readiness = Readiness::default();
         let latch = readiness.wait_for("the list of pods");
         readiness.remark(|| Some("1 object is retried: Pod a/b".to_owned()));
         readiness.remark(|| None);
-        assert_eq!(readiness.report().0, StatusCode::SERVICE_UNAVAILABLE);
+        let waiting = "waiting for the list of pods, 1 object is retried: Pod a/b\n";
+        assert_eq!(report(&readiness), (StatusCode::SERVICE_UNAVAILABLE, waiting.into()));
         drop(latch);
-        assert_eq!(readiness.report(), (StatusCode::OK, "ok, 1 object is retried: Pod a/b\n".into()));
+        assert_eq!(report(&readiness), (StatusCode::OK, "ok, 1 object is retried: Pod a/b\n".into()));
     }
 
     #[test]
     fn a_drain_ends_readiness_but_refuses_no_request() {
         let readiness = Readiness::default();
         readiness.drain();
-        assert_eq!(readiness.report().0, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(report(&readiness).0, StatusCode::SERVICE_UNAVAILABLE);
         assert!(readiness.check().is_ok());
     }
 }

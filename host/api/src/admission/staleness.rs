@@ -38,6 +38,16 @@ impl Staleness {
         Age { silence, stale: silence.is_some_and(|silence| silence > self.bound) }
     }
 
+    /// What `/readyz` says of a stale cache; none while it is not.
+    pub(crate) fn remark(&self) -> Option<String> {
+        match self.age() {
+            Age { silence: Some(silence), stale: true } => {
+                Some(format!("stale: nothing confirmed for {} s", silence.as_secs()))
+            }
+            _ => None,
+        }
+    }
+
     /// Refuses a stale cache where it is configured so.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::{Error, Service, limits};
 use nodesift_cache::metadata::{self, PodRecord};
-use nodesift_cache::{AssumeError, Generation, Placed, Plan, Writer};
+use nodesift_cache::{AssumeError, Generation, Overdue, Placed, Plan, Writer};
 use nodesift_engine::{Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
 use nodesift_object::Pod;
 
@@ -239,27 +239,84 @@ fn name(pod: &PodRecord) -> String {
     format!("{}/{}", pod.namespace, pod.name)
 }
 
-/// Ends expired assumptions every [`limits::ASSUME_TICK`], until the cache is dropped.
-pub async fn expire(writer: Weak<Mutex<Writer>>) {
+/// Ends expired assumptions every [`limits::ASSUME_TICK`], until the cache is dropped. `silence` is the time since the source has
+/// confirmed what it says of pods; none for a source of files.
+///
+/// An assumption ends only once the source has been heard after its deadline: until then the pod may have been bound, and its
+/// room would be given away.
+pub async fn expire(writer: Weak<Mutex<Writer>>, silence: impl Fn() -> Option<Duration>) {
     let mut ticks = interval(limits::ASSUME_TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut hearing = Hearing::default();
     loop {
         ticks.tick().await;
         let Some(writer) = writer.upgrade() else { return };
+        let (now, silence) = (Instant::now(), silence().unwrap_or_default());
+        let heard = hearing.until(now, silence);
         // The lock may be held for some milliseconds: too long for an I/O thread.
-        let expired = tokio::task::spawn_blocking(move || {
+        let ended = tokio::task::spawn_blocking(move || {
             let mut writer = writer.lock();
-            let expired = writer.expire(Instant::now());
-            if expired > 0 {
+            let expired = heard.map(|heard| writer.expire(heard)).unwrap_or_default();
+            if expired.count > 0 {
                 writer.publish();
             }
-            expired
+            (expired, writer.overdue(now))
         });
-        match expired.await {
-            Ok(0) => {}
-            Ok(pods) => tracing::warn!(pods, "assumptions expired: no event has confirmed them"),
+        match ended.await {
+            Ok((expired, overdue)) => {
+                if expired.count > 0 {
+                    let count = expired.count;
+                    tracing::warn!(count, pods = %expired, "assumptions expired: no event has confirmed them");
+                }
+                if hearing.is_to_warn(&overdue, now, silence) {
+                    let (count, silent_s) = (overdue.count, silence.as_secs());
+                    tracing::warn!(
+                        count, pods = %overdue, silent_s,
+                        "assumptions kept past their time to live: the API server is silent and may have bound these pods"
+                    );
+                }
+            }
             Err(error) => tracing::error!(%error, "assumptions cannot be expired"),
         }
+    }
+}
+
+/// Up to when the source has been heard, as far as assumptions may rely on it.
+#[derive(Debug, Default)]
+struct Hearing {
+    /// Where it was silent for long: when what happened meanwhile has arrived.
+    caught_up: Option<Instant>,
+    /// The last warning, and how many assumptions it was about.
+    warned: Option<(Instant, usize)>,
+}
+
+impl Hearing {
+    /// Assumptions with a deadline up to this moment may end; none while it is unknown what has happened to their pods.
+    fn until(&mut self, now: Instant, silence: Duration) -> Option<Instant> {
+        if silence >= limits::ASSUME_SILENCE {
+            self.caught_up = Some(now + limits::ASSUME_CATCH_UP);
+        }
+        if self.caught_up.is_some_and(|caught_up| now < caught_up) {
+            return None;
+        }
+        self.caught_up = None;
+        now.checked_sub(silence)
+    }
+
+    /// Whether to warn of assumptions that a silence keeps.
+    fn is_to_warn(&mut self, overdue: &Overdue, now: Instant, silence: Duration) -> bool {
+        if overdue.count == 0 {
+            self.warned = None;
+            return false;
+        }
+        let is_new = self.warned.is_none_or(|(at, count)| {
+            count != overdue.count && now.saturating_duration_since(at) >= limits::ASSUME_WARN_PERIOD
+        });
+        if silence < limits::ASSUME_SILENCE || !is_new {
+            return false;
+        }
+        self.warned = Some((now, overdue.count));
+        true
     }
 }
 

@@ -52,7 +52,7 @@ impl Subject {
     fn status(self, service: &Service) -> ServingStatus {
         let serves = match self {
             Self::Liveness => true,
-            Self::Readiness => service.readiness().report().0 == StatusCode::OK,
+            Self::Readiness => service.readiness().report(service.staleness()).0 == StatusCode::OK,
         };
         if serves { ServingStatus::Serving } else { ServingStatus::NotServing }
     }

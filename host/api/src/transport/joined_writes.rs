@@ -67,7 +67,11 @@ impl<I: AsyncWrite + Unpin> Flusher<I> {
             }
             Err(error) => {
                 // The reason of the end, such as GOAWAY, leaves if it can at once.
-                poll_fn(|cx| Poll::Ready(drop(self.0.lock().poll_send(cx)))).await;
+                poll_fn(|cx| {
+                    drop(self.0.lock().poll_send(cx));
+                    Poll::Ready(())
+                })
+                .await;
                 Err(error)
             }
         }

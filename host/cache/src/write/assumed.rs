@@ -7,6 +7,7 @@
 //! from a monotonic clock.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::Writer;
 use super::allocations::AllocationChange;
 use super::metrics::{Ended, Metrics, Reason};
-use crate::limits::{ASSUMED_BYTES, ASSUMED_POD_BYTES, ASSUMED_PODS};
+use crate::limits::{ASSUMED_BYTES, ASSUMED_POD_BYTES, ASSUMED_PODS, OVERDUE_NAMED};
 use crate::metadata::PodRecord;
 
 pub(super) use super::metrics::Reason as End;
@@ -113,6 +114,25 @@ impl Assumption {
     /// Whether this is the pod as the watch shows it.
     pub(super) fn shows(&self, pod: &PodRecord) -> bool {
         self.shown.as_ref().is_some_and(|shown| **shown == *pod)
+    }
+}
+
+/// Assumptions whose deadline has passed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overdue {
+    /// How many.
+    pub count: usize,
+    /// The first [`OVERDUE_NAMED`] of them, as `namespace/name`.
+    pub names: Vec<String>,
+}
+
+impl fmt::Display for Overdue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.names.join(", "))?;
+        match self.count.saturating_sub(self.names.len()) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
     }
 }
 
@@ -249,16 +269,27 @@ impl Writer {
         self.revert(uid, Reason::Forgotten)
     }
 
-    /// Ends the assumptions whose deadline has passed; returns how many.
-    pub fn expire(&mut self, now: Instant) -> usize {
-        let mut expired = 0;
+    /// Ends the assumptions whose deadline has passed, and names them.
+    pub fn expire(&mut self, now: Instant) -> Overdue {
+        let expired = self.overdue(now);
         while let Some((until, uid)) = self.assumed.by_deadline.first().cloned()
             && until <= now
         {
             self.revert(&uid, Reason::Expired);
-            expired += 1;
         }
         expired
+    }
+
+    /// The assumptions whose deadline has passed.
+    pub fn overdue(&self, now: Instant) -> Overdue {
+        let mut overdue = Overdue::default();
+        for (_, uid) in self.assumed.by_deadline.iter().take_while(|(until, _)| *until <= now) {
+            overdue.count += 1;
+            if overdue.count <= OVERDUE_NAMED {
+                overdue.names.extend(self.pods.by_uid(uid).map(|pod| name(&pod)));
+            }
+        }
+        overdue
     }
 
     /// The assumption about a pod.

@@ -32,6 +32,6 @@ mod writer;
 pub(crate) mod model;
 
 pub use allocations::{AllocationChange, AllocationEvent};
-pub use assumed::{AssumeError, Assumption, Placed, Plan};
+pub use assumed::{AssumeError, Assumption, Overdue, Placed, Plan};
 pub use metrics::Metrics;
 pub use writer::{SharedWriter, Writer, new};

@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(time("2s"), Ok(nodesift_api::limits::REQUEST_TIME));
         assert_eq!(time("30s"), Ok(Duration::from_secs(30)));
-        assert_eq!(time("5m"), Ok(nodesift_api::limits::STALE_AFTER));
+        assert_eq!(time("30s"), Ok(nodesift_api::limits::STALE_AFTER));
         assert_eq!(assume_ttl("1h"), Ok(nodesift_api::limits::ASSUME_TTL_MAX));
         assert_eq!(assume_ttl("30s"), Ok(nodesift_api::limits::ASSUME_TTL));
         for wrong in ["", "s", "30", "0s", "-1s", "1.5s", "1d", "s1", "99999999999s"] {

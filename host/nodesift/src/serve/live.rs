@@ -14,7 +14,7 @@ use nodesift_source::feed::Feed;
 use nodesift_source::freshness::Freshness;
 use nodesift_source::kube::connection::{self, ConnectError, Connection, Origin};
 use nodesift_source::kube::kinds::{self, Resource};
-use nodesift_source::kube::{self, Deliver, Following, Listed, Lister, Metrics};
+use nodesift_source::kube::{self, Deliver, Following, Health, Listed, Lister, Metrics};
 
 /// Prepares the connection. It sends no request yet: a sidecar may start before its API server.
 ///
@@ -37,7 +37,7 @@ pub(super) fn follow(
     engine: &Engine,
     feed: &Feed,
     readiness: &Readiness,
-    freshness: &Freshness,
+    (freshness, health): (&Freshness, &Health),
     registry: &mut Registry,
 ) -> Followed {
     let policy = engine.policy();
@@ -52,7 +52,7 @@ pub(super) fn follow(
     let metrics = Metrics::register(registry, freshness);
     let compiler = Compiler::new(&policy.scheduler_names).with_annotations(&policy.annotation_keys);
     let server = Arc::new(connection.server.clone());
-    let following = kube::follow(&server, &kinds, &compiler, &deliver, freshness, &metrics);
+    let following = kube::follow(&server, &kinds, &compiler, &deliver, freshness, health, &metrics);
     let lister = Lister::new(server, compiler);
     let list: List = Box::new(move |kind| {
         let lister = lister.clone();

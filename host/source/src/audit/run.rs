@@ -26,6 +26,17 @@ pub type List = Box<dyn Fn(Kind) -> BoxFuture<'static, Result<Listed, Box<dyn Er
 /// Objects that differ from a list and may have drifted, by UID.
 type Suspects = FxHashMap<Arc<str>, (DriftKind, Identity)>;
 
+/// What one self-check has found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Differences that were found and repaired.
+    pub differences: usize,
+    /// Kinds that were compared with the server's list. Without an API server there are none.
+    pub compared: usize,
+    /// Kinds that could not be compared, and why: nothing is known of their objects.
+    pub not_compared: Vec<(Kind, String)>,
+}
+
 /// Compares the cache with itself and with the server, and repairs drift.
 pub struct Audit {
     writer: SharedWriter,
@@ -70,28 +81,37 @@ impl Audit {
                 () = sleep(AUDIT_PERIOD + jitter) => {}
                 () = self.wanted.notified() => {}
             }
-            let differences = self.once().await;
-            tracing::info!(differences, "self-check completed");
+            let Checked { differences, compared, not_compared } = self.once().await;
+            match not_compared.first() {
+                None => tracing::info!(differences, kinds = compared, "self-check completed"),
+                Some((kind, error)) => tracing::warn!(
+                    differences, kinds = compared, kinds_not_compared = not_compared.len(), first = %kind, %error,
+                    "self-check incomplete: kinds without a usable list were not compared"
+                ),
+            }
         }
     }
 
-    /// Checks once; returns how many differences were found and repaired.
-    pub async fn once(&self) -> usize {
+    /// Checks once.
+    pub async fn once(&self) -> Checked {
         let began = Instant::now();
-        let mut differences = self.cells().await;
+        let mut checked = Checked { differences: self.cells().await, ..Checked::default() };
         for kind in &self.kinds {
-            differences += match self.objects(*kind).await {
-                Ok(differences) => differences,
+            match self.objects(*kind).await {
+                Ok(differences) => {
+                    checked.differences += differences;
+                    checked.compared += 1;
+                }
                 Err(error) => {
                     self.metrics.failures.inc();
-                    tracing::warn!(%kind, %error, "kind not compared: no usable list");
-                    0
+                    tracing::debug!(%kind, %error, "kind not compared: no usable list");
+                    checked.not_compared.push((*kind, error.to_string()));
                 }
-            };
+            }
         }
         self.metrics.runs.inc();
         self.metrics.duration.set(began.elapsed().as_secs_f64());
-        differences
+        checked
     }
 
     /// Checks that every pod is counted on its node, and recounts every row.

@@ -115,7 +115,7 @@ impl Bench {
 async fn a_cache_that_is_right_is_left_alone() {
     let bench = Bench::new().await;
     let before = bench.reader.snapshot().generation();
-    assert_eq!(bench.audit.once().await, 0);
+    assert_eq!(bench.audit.once().await.differences, 0);
     assert_eq!(bench.reader.snapshot().generation(), before);
 }
 
@@ -128,7 +128,7 @@ async fn what_is_listed_and_does_not_decode_is_not_removed() {
         unreadable.record = Record::Unreadable;
         unreadable.identity.uid = Arc::from(uid);
         bench.set(Kind::Node, vec![unreadable, node("b", 2, 10)], 12);
-        assert_eq!(bench.audit.once().await, 0, "{uid}");
+        assert_eq!(bench.audit.once().await.differences, 0, "{uid}");
     }
 }
 
@@ -158,9 +158,9 @@ async fn what_differs_from_the_server_is_repaired_and_counted() {
     // Lost: a new pod, a changed node, a deleted pod.
     bench.set(Kind::Node, vec![node("a", 1, 10), node("b", 12, 20)], 15);
     bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("new", 13, "a")], 15);
-    assert_eq!(bench.audit.once().await, 3);
+    assert_eq!(bench.audit.once().await.differences, 3);
     bench.settled().await;
-    assert_eq!(bench.audit.once().await, 0);
+    assert_eq!(bench.audit.once().await.differences, 0);
     assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(2), Some(0)));
     assert_eq!(bench.reader.snapshot().pod_limit().get(Row(1)), Some(&20));
 }
@@ -170,10 +170,10 @@ async fn another_content_at_the_same_version_is_repaired() {
     let bench = Bench::new().await;
     bench.set(Kind::Pod, vec![pod("p", 3, "b"), pod("q", 4, "b")], 15);
     bench.set(Kind::Node, vec![node("a", 1, 11), node("b", 2, 10)], 15);
-    assert_eq!(bench.audit.once().await, 2);
+    assert_eq!(bench.audit.once().await.differences, 2);
     bench.settled().await;
     assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(0), Some(2)));
-    assert_eq!(bench.audit.once().await, 0);
+    assert_eq!(bench.audit.once().await.differences, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,8 +193,8 @@ async fn what_the_watch_brings_a_moment_later_is_no_drift() {
             tokio::task::yield_now().await;
         }
     };
-    let (differences, ()) = tokio::join!(bench.audit.once(), late);
-    assert_eq!(differences, 0);
+    let (checked, ()) = tokio::join!(bench.audit.once(), late);
+    assert_eq!(checked.differences, 0);
     // Nothing is repaired by a list that is older than what the cache has seen.
     bench.deliver(Change::Object(ObjectChange::Applied(pod("newer", 16, "a")))).await;
     bench
@@ -203,14 +203,14 @@ async fn what_the_watch_brings_a_moment_later_is_no_drift() {
             ..pod("p", 3, "a").identity
         })))
         .await;
-    assert_eq!(bench.audit.once().await, 0);
+    assert_eq!(bench.audit.once().await.differences, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_served_any_more_keeps_its_objects() {
     let bench = Bench::new().await;
     bench.server.lock().insert(Kind::Pod, (Vec::new(), Arc::default()));
-    assert_eq!(bench.audit.once().await, 0);
+    assert_eq!(bench.audit.once().await.differences, 0);
     bench.settled().await;
     assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(1), Some(1)));
 }
@@ -222,7 +222,10 @@ async fn a_server_that_lags_brings_nothing_back() {
     let (objects, version) = (vec![pod("p", 3, "a"), pod("q", 4, "b")], Arc::from("100"));
     bench.deliver(Change::Replaced { kind: Kind::Pod, objects, version }).await;
     bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b"), pod("ghost", 75, "a")], 78);
-    assert_eq!(bench.audit.once().await, 0);
+    let checked = bench.audit.once().await;
+    let why = "the server's list, at version 78, lags behind 100".to_owned();
+    let expected = Checked { differences: 0, compared: 1, not_compared: vec![(Kind::Pod, why)] };
+    assert_eq!(checked, expected, "that nothing differs is not known of the pods");
     bench.settled().await;
     assert_eq!(bench.pods_on(0), Some(1));
     assert_eq!(bench.audit.metrics.failures.get(), 1);
@@ -232,7 +235,7 @@ async fn a_server_that_lags_brings_nothing_back() {
 async fn repairing_one_object_does_not_observe_everything_up_to_its_version() {
     let bench = Bench::new().await;
     bench.set(Kind::Pod, vec![pod("p", 190, "b"), pod("q", 4, "b")], 195);
-    assert_eq!(bench.audit.once().await, 1);
+    assert_eq!(bench.audit.once().await.differences, 1);
     bench.settled().await;
     assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(0), Some(2)));
     assert_eq!(bench.reader.snapshot().pods_resource_version(), "9");

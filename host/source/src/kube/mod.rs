@@ -7,17 +7,19 @@
 //! | `decode/` | bytes of the server → compiled objects and watch events |
 //! | `kinds` | imports → kinds; paths; RBAC rules |
 //! | `server` | the two requests that are sent, as a trait, and kube's client behind it |
+//! | `health` | which kinds fail at present and why, for log and readiness |
 //! | `failure` | why a request failed, by which the reflector decides how to retry |
 //! | `connection` | kubeconfig or service account → a client |
 //! | `metrics` | counters of the reflectors |
 //!
 //! kube's own runtime is not used, because it does not give three guarantees that are needed: a server that lags never takes
-//! the cache back to an older resourceVersion, a dead watch is found within 45 s, and one object that does not decode stops
+//! the cache back to an older resourceVersion, a dead watch is found within 20 s, and one object that does not decode stops
 //! nothing. Start at [`follow`], then `reflector/`.
 
 pub mod connection;
 pub mod decode;
 mod failure;
+mod health;
 pub mod kinds;
 mod list;
 mod metrics;
@@ -31,6 +33,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 pub use failure::Failure;
+pub use health::Health;
 pub use list::{Listed, Lister};
 pub use metrics::Metrics;
 pub use reflector::task::Deliver;
@@ -57,18 +60,20 @@ pub fn follow<S: Server>(
     compiler: &Compiler,
     deliver: &Deliver,
     freshness: &Freshness,
+    health: &Health,
     metrics: &Metrics,
 ) -> Following {
     let mut tasks = JoinSet::new();
     for kind in kinds.iter().copied() {
         let (server, compiler) = (Arc::clone(server), compiler.clone());
         let (deliver, freshness, metrics) = (Arc::clone(deliver), freshness.clone(), metrics.clone());
+        let health = health.clone();
         tasks.spawn(async move {
             // A panic is a defect of this program, but a kind that is never watched again would be a worse one.
             loop {
                 let (server, deliver) = (Arc::clone(&server), Arc::clone(&deliver));
-                let reflector =
-                    ReflectorTask::new(kind, compiler.clone(), server, deliver, freshness.clone(), metrics.clone());
+                let signs = (freshness.clone(), health.clone());
+                let reflector = ReflectorTask::new(kind, compiler.clone(), server, deliver, signs, metrics.clone());
                 let mut task = JoinSet::new();
                 task.spawn(reflector.run());
                 task.join_next().await;

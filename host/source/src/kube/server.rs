@@ -2,6 +2,7 @@
 //! implementation over kube's client, which brings configuration, credentials and TLS.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use tokio::time::timeout;
 
+use super::connection::Connector;
 use super::failure::{Failure, plain};
 use crate::limits::{KUBE_REFUSAL_BYTES, LIST_PAGE_BYTES, LIST_PAGE_TIME};
 
@@ -36,16 +38,15 @@ pub trait Server: Send + Sync + 'static {
     fn watch(&self, uri: &str) -> impl Future<Output = Result<Self::Chunks, Failure>> + Send;
 }
 
-/// An API server behind kube's client.
+/// An API server behind kube's client; clones share it.
 #[derive(Clone)]
 pub struct ApiServer {
-    client: kube::Client,
+    connector: Arc<Connector>,
 }
 
 impl ApiServer {
-    /// A server behind a client.
-    pub fn new(client: kube::Client) -> Self {
-        Self { client }
+    pub(super) fn new(connector: Connector) -> Self {
+        Self { connector: Arc::new(connector) }
     }
 
     async fn get(&self, uri: &str) -> Result<Response<Body>, Failure> {
@@ -53,10 +54,14 @@ impl ApiServer {
             .header(ACCEPT, "application/json")
             .body(Body::empty())
             .map_err(|error| Failure::Transport(error.to_string()))?;
-        let response = self.client.send(request).await.map_err(|error| match error {
+        let client = self.connector.client().await;
+        let response = client.send(request).await.map_err(|error| match error {
             kube::Error::Service(inner) => Failure::Transport(chain(&*inner)),
             error => Failure::Transport(chain(&error)),
         })?;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            self.connector.refused();
+        }
         if response.status() == StatusCode::OK { Ok(response) } else { Err(refusal(response).await) }
     }
 }

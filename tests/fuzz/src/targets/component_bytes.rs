@@ -8,7 +8,7 @@ use nodesift_cache::{Reader, Snapshot};
 use nodesift_engine::{Batch, Context};
 use nodesift_fixtures::random::History;
 use nodesift_object::{Kind, Object, decode::decode};
-use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
+use nodesift_sandbox::limits::{FAILURE_REASONS, GUEST_MEMORY_BYTES};
 use nodesift_sandbox::{Grants, Lifetime, Runtime};
 use nodesift_tests::guest::Guest;
 
@@ -55,6 +55,7 @@ pub(super) fn called(component: &[u8]) -> Behaviour {
         memory_bytes: GUEST_MEMORY_BYTES,
         time_per_call: None,
         lifetime: Lifetime::PerCall,
+        reasons: FAILURE_REASONS,
     };
     let module = match RUNTIME.load(component, grants) {
         Ok(module) => module,

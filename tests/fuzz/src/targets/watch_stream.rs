@@ -82,8 +82,8 @@ fn watched(kind: Kind, chunks: Vec<Bytes>, compiler: &Compiler) -> Vec<Change> {
         Arc::new(move |changes| taken.lock().unwrap_or_else(PoisonError::into_inner).extend(changes));
     RUNTIME.block_on(async {
         let kinds = BTreeSet::from([kind]);
-        let (freshness, metrics) = (Freshness::default(), kube::Metrics::default());
-        let _following = kube::follow(&server, &kinds, compiler, &deliver, &freshness, &metrics);
+        let (freshness, health, metrics) = (Freshness::default(), kube::Health::default(), kube::Metrics::default());
+        let _following = kube::follow(&server, &kinds, compiler, &deliver, &freshness, &health, &metrics);
         ended.notified().await;
     });
     std::mem::take(&mut *delivered.lock().unwrap_or_else(PoisonError::into_inner))

@@ -220,6 +220,44 @@ fn if_generation_admits_exactly_the_newest_generation() {
 }
 
 #[test]
+fn assumptions_outlive_a_silence_of_the_source_and_what_arrives_after_it() {
+    let service = service(&["NodeResourcesFit"], &[node("n")], &[pod("a", "100m")]);
+    let start = Instant::now();
+    let mut writer = service.writer().lock();
+    writer.assume("a", "n", start + Duration::from_secs(30)).unwrap();
+    let mut hearing = Hearing::default();
+    let mut at = |seconds: u64, silent: u64| {
+        let (now, silence) = (start + Duration::from_secs(seconds), Duration::from_secs(silent));
+        let expired = hearing.until(now, silence).map(|heard| writer.expire(heard).count).unwrap_or_default();
+        let overdue = writer.overdue(now);
+        (expired, hearing.is_to_warn(&overdue, now, silence).then(|| overdue.to_string()))
+    };
+    // Confirmed 5 s ago, before the deadline: what happened at the deadline is not known yet.
+    assert_eq!(at(31, 5), (0, None));
+    assert_eq!(at(45, 19), (0, Some("ns/a".to_owned())));
+    assert_eq!(at(46, 20), (0, None), "warned once");
+    assert_eq!(at(200, 174), (0, None));
+    // The source is back, and what it has to tell of the outage is on its way.
+    assert_eq!(at(201, 0), (0, None));
+    assert_eq!(at(204, 0), (0, None));
+    assert_eq!(at(205, 0), (1, None));
+    assert_eq!(at(300, 60), (0, None), "there is nothing to warn of");
+}
+
+#[test]
+fn a_warning_names_a_bounded_number_of_pods() {
+    let pods: Vec<Value> = (0..25).map(|number| pod(&format!("p{number:02}"), "1m")).collect();
+    let service = service(&["NodeResourcesFit"], &[node("n")], &pods);
+    let now = Instant::now();
+    let mut writer = service.writer().lock();
+    for number in 0..25_u64 {
+        writer.assume(&format!("p{number:02}"), "n", now + Duration::from_millis(number)).unwrap();
+    }
+    let overdue = writer.overdue(now + Duration::from_secs(1)).to_string();
+    assert!(overdue.starts_with("ns/p00, ns/p01, ") && overdue.ends_with("ns/p09 and 15 more"), "{overdue}");
+}
+
+#[test]
 fn a_late_placement_of_a_pod_that_is_gone_is_refused() {
     let service = service(&["NodeResourcesFit"], &[node("n")], &[pod("a", "100m"), pod("b", "100m")]);
     service.assume_now(checked(uid("a"), "n")).unwrap();

@@ -38,6 +38,6 @@ fn pods_that_only_a_core_knows_are_bounded_in_bytes() {
     assert_eq!(assume(&mut writer, "0", LARGE), Err(AssumeError::TooLarge));
     writer.apply_pod(pod("1", LARGE));
     assert_eq!(assume(&mut writer, "0", LARGE), Ok(Placed::Assumed));
-    assert_eq!(writer.expire(until), fit + 2);
+    assert_eq!(writer.expire(until).count, fit + 2);
     assert_eq!(writer.assumed.bytes, 0);
 }

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::limits::OVERDUE_NAMED;
 use crate::write::metrics::{Ended, Reason};
 
 /// What is assumed of one pod.
@@ -108,7 +109,9 @@ impl Model {
             _ => {
                 let before = self.decisions.len();
                 self.decisions.retain(|_, decision| decision.until > now);
-                assert_eq!(writer.expire(now), before - self.decisions.len());
+                let expired = writer.expire(now);
+                assert_eq!(expired.count, before - self.decisions.len());
+                assert_eq!(expired.names.len(), expired.count.min(OVERDUE_NAMED));
             }
         }
         self.recount();

@@ -6,11 +6,14 @@ use tokio::time::Instant;
 
 use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_MOST, RETRY_RESET};
 
-/// The backoff of one kind. It doubles with each failure, from [`RETRY_FIRST`] to [`RETRY_MOST`], and starts again after
-/// [`RETRY_RESET`] without a failure.
+/// The backoff of one kind. It doubles with each failure, from [`RETRY_FIRST`] to [`RETRY_MOST`], and starts again after a
+/// success, after [`RETRY_RESET`] without a failure, and with each cause that is new since then: a server that was down and
+/// is up may deny everything for a moment, which has nothing to do with how long it was down.
 #[derive(Debug, Clone)]
 pub(super) struct Backoff {
     failures: u32,
+    /// The causes since the last success, by their metric label.
+    causes: Vec<&'static str>,
     /// When the last wait ends: time without a failure counts from then.
     asked_again: Option<Instant>,
     random: fastrand::Rng,
@@ -19,13 +22,23 @@ pub(super) struct Backoff {
 impl Backoff {
     /// A backoff without failures. `random` gives the jitter.
     pub(super) fn new(random: fastrand::Rng) -> Self {
-        Self { failures: 0, asked_again: None, random }
+        Self { failures: 0, causes: Vec::new(), asked_again: None, random }
+    }
+
+    /// A request was answered well.
+    pub(super) fn succeeded(&mut self) {
+        self.failures = 0;
+        self.causes.clear();
     }
 
     /// The wait after another failure.
-    pub(super) fn after_failure(&mut self, now: Instant) -> Duration {
+    pub(super) fn after_failure(&mut self, cause: &'static str, now: Instant) -> Duration {
         if self.asked_again.is_some_and(|at| now.saturating_duration_since(at) >= RETRY_RESET) {
+            self.succeeded();
+        }
+        if !self.causes.contains(&cause) {
             self.failures = 0;
+            self.causes.push(cause);
         }
         // 2^6 times the first wait is longer than the longest.
         let wait = (RETRY_FIRST * 2_u32.pow(self.failures.min(6))).min(RETRY_MOST);
@@ -64,7 +77,7 @@ mod tests {
         let now = Instant::now();
         let waits = |seed| {
             let mut backoff = Backoff::new(fastrand::Rng::with_seed(seed));
-            (0..9).map(|_| backoff.after_failure(now)).collect::<Vec<_>>()
+            (0..9).map(|_| backoff.after_failure("server", now)).collect::<Vec<_>>()
         };
         for (wait, seconds) in waits(1).into_iter().zip([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]) {
             assert!(is_about(wait, seconds), "{wait:?}, expected about {seconds} s");
@@ -77,13 +90,31 @@ mod tests {
         let mut backoff = Backoff::new(fastrand::Rng::with_seed(1));
         let mut now = Instant::now();
         for _ in 0..8 {
-            now += backoff.after_failure(now);
+            now += backoff.after_failure("server", now);
         }
         now += RETRY_RESET - Duration::from_secs(1);
-        let wait = backoff.after_failure(now);
+        let wait = backoff.after_failure("server", now);
         assert!(is_about(wait, 30.0), "{wait:?}");
         now += wait + RETRY_RESET;
-        let wait = backoff.after_failure(now);
+        let wait = backoff.after_failure("server", now);
+        assert!(is_about(wait, 0.8), "{wait:?}");
+    }
+
+    #[test]
+    fn a_cause_that_is_new_is_retried_soon_and_causes_in_turn_are_not() {
+        let mut backoff = Backoff::new(fastrand::Rng::with_seed(1));
+        let now = Instant::now();
+        (0..8).for_each(|_| {
+            backoff.after_failure("transport", now);
+        });
+        for seconds in [0.8, 1.6, 3.2] {
+            let wait = backoff.after_failure("denied", now);
+            assert!(is_about(wait, seconds), "{wait:?}, expected about {seconds} s");
+        }
+        let wait = backoff.after_failure("transport", now);
+        assert!(is_about(wait, 6.4), "{wait:?}");
+        backoff.succeeded();
+        let wait = backoff.after_failure("transport", now);
         assert!(is_about(wait, 0.8), "{wait:?}");
     }
 }

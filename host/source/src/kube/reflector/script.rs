@@ -18,6 +18,7 @@ use super::task::{Deliver, ReflectorTask};
 use crate::change::{Change, Compiler, ObjectChange, Record};
 use crate::freshness::Freshness;
 use crate::kube::failure::Failure;
+use crate::kube::health::Health;
 use crate::kube::metrics::Metrics;
 use crate::kube::server::Server;
 use nodesift_object::Kind;
@@ -187,7 +188,8 @@ pub(in crate::kube) async fn reflect_server<S: Server>(
     let metrics = Metrics::default();
     let compiler = Compiler::new(&["default-scheduler".to_owned()]);
     let freshness = Freshness::default();
-    let task = ReflectorTask::new(kind, compiler, Arc::clone(&server), deliver, freshness.clone(), metrics.clone());
+    let signs = (freshness.clone(), Health::default());
+    let task = ReflectorTask::new(kind, compiler, Arc::clone(&server), deliver, signs, metrics.clone());
     let _time_is_up = tokio::time::timeout(time, task.run()).await;
     let asked = script(&server).asked.lock().unwrap().iter().map(|(at, uri)| (*at - began, uri.clone())).collect();
     let mut objects = BTreeMap::new();

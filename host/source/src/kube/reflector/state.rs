@@ -211,7 +211,7 @@ impl Reflector {
     fn page(&mut self, version: Arc<str>, next: Option<Arc<str>>, is_first: bool, now: Instant) -> Effect {
         if is_first {
             if version::compare(&version, &self.newest) == Some(Ordering::Less) {
-                self.wait(State::Listing { next: None }, None, now);
+                self.wait(State::Listing { next: None }, "lagging", None, now);
                 return Effect::Relist(RelistReason::Lagging);
             }
             self.list_version = version;
@@ -228,6 +228,9 @@ impl Reflector {
 
     fn watch_ended(&mut self, end: End, lasted: Duration, now: Instant) -> Effect {
         let worthwhile = self.progressed || lasted >= WATCH_LEAST;
+        if self.progressed || (worthwhile && end == End::Orderly) {
+            self.backoff.succeeded();
+        }
         match end {
             End::Orderly if worthwhile => {
                 self.settled = true;
@@ -236,7 +239,7 @@ impl Reflector {
             }
             End::Cut(_) if worthwhile => self.begin_watch(),
             End::Silent => self.begin_watch(),
-            End::Orderly | End::Cut(_) => self.wait(State::Watching, None, now),
+            End::Orderly | End::Cut(_) => self.wait(State::Watching, "ended", None, now),
             End::Failed(failure) => return self.failed(failure, State::Watching, now),
         }
         Effect::None
@@ -244,17 +247,18 @@ impl Reflector {
 
     /// The effect of a failure; `again` is the request that failed.
     fn failed(&mut self, failure: Failure, again: State, now: Instant) -> Effect {
+        let cause = failure.class();
         match failure {
             Failure::Expired { .. } => self.relist(RelistReason::Expired, now),
             Failure::Malformed(_) => {
-                self.wait(State::Listing { next: None }, None, now);
+                self.wait(State::Listing { next: None }, cause, None, now);
                 Effect::Relist(RelistReason::Malformed)
             }
             Failure::NotServed { .. } => self.not_served(&again, now),
             // The server cannot serve a watch from this version.
             Failure::Refused { .. } if again == State::Watching && self.refusals + 1 >= WATCH_REFUSALS => {
                 self.refusals = 0;
-                self.wait(State::Listing { next: None }, failure.retry_after(), now);
+                self.wait(State::Listing { next: None }, cause, failure.retry_after(), now);
                 Effect::Relist(RelistReason::Refused)
             }
             // A denial too: an API server that has just started denies everything until it has loaded its RBAC rules.
@@ -265,7 +269,7 @@ impl Reflector {
             | Failure::Silent(_)) => {
                 let is_refusal = matches!(failure, Failure::Refused { .. });
                 self.refusals += u32::from(is_refusal && again == State::Watching);
-                self.wait(again, failure.retry_after(), now);
+                self.wait(again, cause, failure.retry_after(), now);
                 Effect::None
             }
         }
@@ -305,14 +309,14 @@ impl Reflector {
         if std::mem::take(&mut self.settled) {
             self.state = list;
         } else {
-            self.wait(list, None, now);
+            self.wait(list, reason.name(), None, now);
         }
         Effect::Relist(reason)
     }
 
     /// Waits for the backoff, and at least as long as the server asks for by `Retry-After`.
-    fn wait(&mut self, then: State, at_least: Option<Duration>, now: Instant) {
-        let mut wait = self.backoff.after_failure(now);
+    fn wait(&mut self, then: State, cause: &'static str, at_least: Option<Duration>, now: Instant) {
+        let mut wait = self.backoff.after_failure(cause, now);
         if let Some(asked) = at_least.filter(|asked| *asked > wait) {
             wait = asked;
             self.backoff.prolong(now, wait);

@@ -17,7 +17,8 @@ use crate::change::{Change, Compiler, ObjectChange};
 use crate::freshness::Freshness;
 use crate::kube::decode::{Unreadable, WatchEvent};
 use crate::kube::failure::{Failure, plain};
-use crate::kube::kinds::{self, Resource};
+use crate::kube::health::Health;
+use crate::kube::kinds::Resource;
 use crate::kube::list::Pages;
 use crate::kube::metrics::Metrics;
 use crate::kube::server::Server;
@@ -35,6 +36,7 @@ pub(in crate::kube) struct ReflectorTask<S> {
     compiler: Compiler,
     deliver: Deliver,
     freshness: Freshness,
+    health: Health,
     metrics: Metrics,
     random: fastrand::Rng,
     unreadable: UnreadableLog,
@@ -48,13 +50,13 @@ impl<S: Server> ReflectorTask<S> {
         compiler: Compiler,
         server: Arc<S>,
         deliver: Deliver,
-        freshness: Freshness,
+        (freshness, health): (Freshness, Health),
         metrics: Metrics,
     ) -> Self {
         let random = fastrand::Rng::new();
         let unreadable = UnreadableLog::default();
         let budget = YieldBudget::default();
-        Self { kind, server, compiler, deliver, freshness, metrics, random, unreadable, budget }
+        Self { kind, server, compiler, deliver, freshness, health, metrics, random, unreadable, budget }
     }
 
     /// Lists and watches until it is dropped.
@@ -109,7 +111,7 @@ impl<S: Server> ReflectorTask<S> {
                 tracing::info!(kind = %self.kind, objects = objects.len(), version = &*version, "listed");
                 unreadable.iter().for_each(|unreadable| self.note_unreadable(unreadable));
                 self.metrics.list(self.kind);
-                self.freshness.confirm(self.kind);
+                self.confirm();
                 (self.deliver)(vec![Change::Replaced { kind: self.kind, objects, version }]);
             }
             Err(failure) => {
@@ -135,10 +137,19 @@ impl<S: Server> ReflectorTask<S> {
         self.metrics.watch(self.kind, &end);
         match &end {
             // It was open for a while and had sent everything.
-            End::Orderly if began.elapsed() >= WATCH_LEAST => self.freshness.confirm(self.kind),
+            End::Orderly if began.elapsed() >= WATCH_LEAST => self.confirm(),
             End::Orderly => {}
-            End::Cut(reason) => tracing::info!(kind = %self.kind, reason, "watch connection broken"),
-            End::Silent => tracing::warn!(kind = %self.kind, "watch timed out: connection dead"),
+            End::Cut(reason) => {
+                // A connection that breaks as soon as it is open is as good as none.
+                if began.elapsed() < WATCH_LEAST {
+                    self.health.failed(self.kind, &Failure::Transport(reason.clone()));
+                }
+                tracing::debug!(kind = %self.kind, reason, "watch connection broken");
+            }
+            End::Silent => {
+                self.health.failed(self.kind, &Failure::Silent(began.elapsed()));
+                tracing::debug!(kind = %self.kind, "watch timed out: connection dead");
+            }
             End::Failed(failure) => self.failed("watch", failure),
         }
         let effect = reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
@@ -234,7 +245,13 @@ impl<S: Server> ReflectorTask<S> {
             Some(_) => {}
             None => self.metrics.unordered(self.kind, "incomparable"),
         }
+        self.confirm();
+    }
+
+    /// The server has just shown its newest state of the kind.
+    fn confirm(&self) {
         self.freshness.confirm(self.kind);
+        self.health.recovered(self.kind);
     }
 
     fn note_relist(&self, reason: RelistReason) {
@@ -249,24 +266,14 @@ impl<S: Server> ReflectorTask<S> {
         }
     }
 
-    /// Counts and logs a failure: as an error where an operator has to fix it.
+    /// Counts and notes a failure. [`Health`] logs those that last.
     fn failed(&self, verb: &'static str, failure: &Failure) {
         self.metrics.failure(self.kind, failure);
-        let kind = self.kind;
-        match failure {
-            Failure::Denied { status: 401, .. } => tracing::error!(
-                %kind, verb, %failure, "unauthorized: the cache keeps its {} as they are until the credentials are renewed",
-                Resource::of(kind).plural
-            ),
-            Failure::Denied { .. } => tracing::error!(
-                %kind, verb, %failure, grant = kinds::permission(kind),
-                "forbidden: the cache keeps its objects as they are until this is granted"
-            ),
-            Failure::Expired { .. } | Failure::NotServed { .. } => {
-                tracing::info!(%kind, verb, %failure, "expired or not served")
-            }
-            failure => tracing::warn!(%kind, verb, %failure, "request failed: retrying"),
+        // A kind that is optional may never have been served.
+        if !matches!(failure, Failure::NotServed { .. }) || !Resource::of(self.kind).is_optional() {
+            self.health.failed(self.kind, failure);
         }
+        tracing::debug!(kind = %self.kind, verb, %failure, "request failed");
     }
 
     fn note_unreadable(&mut self, object: &Unreadable) {

@@ -300,3 +300,19 @@ fn a_server_without_pods_is_not_an_empty_cluster() {
         }
     }
 }
+
+#[test]
+fn one_denial_after_an_outage_waits_as_short_as_any_first_failure() {
+    let mut walk = Walk::watching();
+    let down = || Failure::Transport("connection refused".to_owned());
+    let waits: Vec<_> = (0..7).map(|_| (walk.ended(End::Failed(down()), Duration::ZERO), walk.wait()).1).collect();
+    assert!(waits[6] > RETRY_MOST.mul_f64(1.0 - RETRY_JITTER), "{waits:?}");
+    walk.ended(End::Failed(Failure::Denied { status: 403, message: String::new() }), Duration::ZERO);
+    let wait = walk.wait();
+    assert!(wait <= RETRY_FIRST.mul_f64(1.0 + RETRY_JITTER), "{wait:?}");
+    // It was transient: what follows a success is a first failure again.
+    walk.ended(End::Orderly, LONG);
+    walk.ended(End::Failed(down()), Duration::ZERO);
+    let wait = walk.wait();
+    assert!(wait <= RETRY_FIRST.mul_f64(1.0 + RETRY_JITTER), "{wait:?}");
+}

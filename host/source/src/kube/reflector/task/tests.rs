@@ -82,18 +82,18 @@ async fn expiry_as_an_event_and_as_a_status_leads_to_a_relist_within_two_seconds
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_bookmarks_and_a_cut_resume_at_the_last_one_without_a_list() {
     let bookmarks = (11..=10_010).map(bookmark).chain([Do::Cut]);
-    let seen = reflect(Script::default().page("10", &[]).watch(bookmarks), seconds(20)).await;
+    let seen = reflect(Script::default().page("10", &[]).watch(bookmarks), seconds(15)).await;
     assert_eq!(seen.lists().len(), 1);
     assert_eq!(seen.watches().iter().map(|(_, after)| *after).collect::<Vec<_>>(), ["10", "10010"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dead_connection_is_found_within_45_seconds_of_the_last_byte_and_leads_to_no_relist() {
+async fn a_dead_connection_is_found_within_20_seconds_of_the_last_byte_and_leads_to_no_relist() {
     let script = Script::default().page("10", &[]).watch([Do::Pause(seconds(3)), bookmark(12), Do::Silence]);
     let seen = reflect(script, seconds(60)).await;
-    let [first, second] = seen.watches()[..] else { panic!("{:?}", seen.watches()) };
+    let [first, second, ..] = seen.watches()[..] else { panic!("{:?}", seen.watches()) };
     let longest = seconds(*WATCH_SECONDS.end()) + WATCH_SILENCE;
-    assert!(longest <= seconds(45));
+    assert!(longest <= seconds(20));
     let found = second.0 - first.0;
     assert!(found >= seconds(*WATCH_SECONDS.start()) && found <= longest, "{found:?}");
     assert_eq!((second.1, seen.lists().len()), ("12", 1));
@@ -102,19 +102,19 @@ async fn a_dead_connection_is_found_within_45_seconds_of_the_last_byte_and_leads
 #[tokio::test(start_paused = true)]
 async fn a_server_that_opens_watches_and_sends_nothing_lets_the_cache_grow_stale() {
     let seen = reflect(Script::default().page("10", &[]), seconds(300)).await;
-    assert!(seen.watches().len() >= 6, "{:?}", seen.watches());
+    assert!(seen.watches().len() >= 15, "{:?}", seen.watches());
     assert_eq!(seen.staleness, Some(seconds(300)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_a_resource_version_that_the_server_shows_confirms_the_cache() {
-    let after = |steps: Vec<Do>| async { reflect(Script::default().page("10", &[]).watch(steps), seconds(22)).await };
-    let quiet = after(vec![Do::Pause(seconds(20))]).await;
+    let after = |steps: Vec<Do>| async { reflect(Script::default().page("10", &[]).watch(steps), seconds(7)).await };
+    let quiet = after(vec![Do::Pause(seconds(5))]).await;
     assert_eq!(quiet.staleness, Some(seconds(2)), "an orderly end");
-    let bookmarked = after(vec![Do::Pause(seconds(20)), bookmark(10), Do::Silence]).await;
+    let bookmarked = after(vec![Do::Pause(seconds(5)), bookmark(10), Do::Silence]).await;
     assert_eq!(bookmarked.staleness, Some(seconds(2)), "a bookmark");
-    let lagging = after(vec![Do::Pause(seconds(20)), bookmark(9), event("ADDED", &pod("a", 8)), Do::Silence]).await;
-    assert_eq!(lagging.staleness, Some(seconds(22)), "events of a server that lags");
+    let lagging = after(vec![Do::Pause(seconds(5)), bookmark(9), event("ADDED", &pod("a", 8)), Do::Silence]).await;
+    assert_eq!(lagging.staleness, Some(seconds(7)), "events of a server that lags");
     let ended_at_once = reflect(Script::default().page("10", &[]).watch([]).watch([]), seconds(10)).await;
     assert_eq!(ended_at_once.staleness, Some(seconds(10)), "nothing at all");
 }
@@ -133,7 +133,7 @@ async fn a_watch_without_a_response_times_out_as_well() {
         }
     }
     let seen = reflect_server(Kind::Pod, Deaf(Script::default().page("10", &[])), |deaf| &deaf.0, seconds(100)).await;
-    assert_eq!(seen.watches().len(), 3);
+    assert!((5..=8).contains(&seen.watches().len()), "{:?}", seen.watches());
 }
 
 #[tokio::test(start_paused = true)]
@@ -330,7 +330,7 @@ async fn a_malformed_event_in_the_middle_of_a_chunk_leaves_those_before_it_seen_
     };
 
     let error = event("ERROR", r#"{"kind":"Status","code":500,"reason":"InternalError","message":"on purpose"}"#);
-    let seen = reflect(script(error).watch([after.clone(), Do::Silence]), seconds(20)).await;
+    let seen = reflect(script(error).watch([after.clone(), Do::Silence]), seconds(15)).await;
     assert_eq!(seen.told()[1..], ["applied ns/a 11", "bookmark 12", "applied ns/b 13"]);
     let from: Vec<&str> = seen.watches().iter().map(|(_, from)| *from).collect();
     assert_eq!(from, ["10", "12"], "it resumes after the last decoded event");

@@ -1,0 +1,288 @@
+//! Health: which kinds cannot be listed or watched at present, and why. Log and readiness say it from here, so that they say the
+//! same.
+//!
+//! An outage is logged in one line when a kind has failed [`OUTAGE_FAILURES`] times in a row, and in one line when it is over.
+//! A cause that concerns the server as a whole is one outage, whatever number of kinds meets it; a missing permission is one
+//! per kind, since each has to be granted. Start at [`Health::failed`].
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+
+use super::failure::Failure;
+use super::kinds::{self, Resource};
+use crate::limits::{HEALTH_KINDS_NAMED, OUTAGE_FAILURES};
+use nodesift_object::Kind;
+
+/// The health of all kinds; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Health {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    failing: BTreeMap<Kind, Failing>,
+    /// Outages that are logged and not over, with their beginning.
+    outages: BTreeMap<Outage, Instant>,
+}
+
+/// A kind whose last request failed.
+#[derive(Debug)]
+struct Failing {
+    cause: Cause,
+    /// Failures of this cause in a row.
+    failures: u32,
+    since: Instant,
+    /// The last failure.
+    text: String,
+}
+
+/// Why requests fail, as far as an operator has to tell it apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Unreachable,
+    Unauthorized,
+    Forbidden,
+    Throttled,
+    NotServed,
+    Errors,
+}
+
+/// One cause, of one kind where that matters.
+type Outage = (Cause, Option<Kind>);
+
+impl Cause {
+    /// The cause of a failure; none for one that is part of normal operation.
+    fn of(failure: &Failure) -> Option<Self> {
+        match failure {
+            Failure::Expired { .. } => None,
+            Failure::NotNow { .. } => Some(Self::Throttled),
+            Failure::Denied { status: 401, .. } => Some(Self::Unauthorized),
+            Failure::Denied { .. } => Some(Self::Forbidden),
+            Failure::NotServed { .. } => Some(Self::NotServed),
+            Failure::Transport(_) | Failure::Silent(_) => Some(Self::Unreachable),
+            Failure::Refused { .. } | Failure::Malformed(_) => Some(Self::Errors),
+        }
+    }
+
+    fn outage(self, kind: Kind) -> Outage {
+        let concerns_one_kind = matches!(self, Self::Forbidden | Self::NotServed);
+        (self, concerns_one_kind.then_some(kind))
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "API server unreachable",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::Throttled => "API server asks to wait",
+            Self::NotServed => "not served",
+            Self::Errors => "API server answers with errors",
+        })
+    }
+}
+
+impl Health {
+    /// A request about a kind has failed.
+    pub(super) fn failed(&self, kind: Kind, failure: &Failure) {
+        let Some(cause) = Cause::of(failure) else { return };
+        let (now, text) = (Instant::now(), failure.to_string());
+        let mut state = self.locked();
+        let outage = cause.outage(kind);
+        let failing = match state.failing.get_mut(&kind) {
+            Some(failing) if failing.cause == cause => {
+                failing.failures = failing.failures.saturating_add(1);
+                failing.text.clone_from(&text);
+                failing
+            }
+            _ => {
+                let ended = state.failing.insert(kind, Failing { cause, failures: 1, since: now, text: text.clone() });
+                if let Some(ended) = ended {
+                    state.end_unless_met(ended.cause.outage(kind), now);
+                }
+                let Some(failing) = state.failing.get_mut(&kind) else { return };
+                failing
+            }
+        };
+        // A timeout took so long that it needs no second.
+        let is_outage = failing.failures >= OUTAGE_FAILURES || matches!(failure, Failure::Silent(_));
+        let since = failing.since;
+        if is_outage && !state.outages.contains_key(&outage) {
+            state.outages.insert(outage, since);
+            drop(state);
+            log_begin(cause, kind, &text);
+        }
+    }
+
+    /// The server has shown its newest state of a kind.
+    pub(super) fn recovered(&self, kind: Kind) {
+        let mut state = self.locked();
+        if let Some(ended) = state.failing.remove(&kind) {
+            state.end_unless_met(ended.cause.outage(kind), Instant::now());
+        }
+    }
+
+    /// What fails at present, for operators; `None` while nothing does.
+    pub fn report(&self) -> Option<String> {
+        let state = self.locked();
+        let mut by_cause: BTreeMap<Cause, Vec<(Kind, &Failing)>> = BTreeMap::new();
+        for (kind, failing) in &state.failing {
+            by_cause.entry(failing.cause).or_default().push((*kind, failing));
+        }
+        let causes: Vec<String> = by_cause.iter().map(|(cause, failing)| described(*cause, failing)).collect();
+        (!causes.is_empty()).then(|| causes.join("; "))
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Ends and logs an outage that no kind meets any more.
+    fn end_unless_met(&mut self, outage: Outage, now: Instant) {
+        if self.failing.iter().any(|(kind, failing)| failing.cause.outage(*kind) == outage) {
+            return;
+        }
+        if let Some(since) = self.outages.remove(&outage) {
+            let (cause, kind) = outage;
+            let lasted_s = now.saturating_duration_since(since).as_secs();
+            match kind {
+                Some(kind) => tracing::info!(%kind, %cause, lasted_s, "outage over: listed and watched again"),
+                None => tracing::info!(%cause, lasted_s, "outage over: the API server is followed again"),
+            }
+        }
+    }
+}
+
+/// `forbidden for 12 s: nodes, pods (403: …)`.
+fn described(cause: Cause, failing: &[(Kind, &Failing)]) -> String {
+    let longest = failing.iter().map(|(_, failing)| failing.since.elapsed()).max().unwrap_or_default();
+    let names = failing.iter().map(|(kind, _)| Resource::of(*kind).plural);
+    let mut kinds = names.take(HEALTH_KINDS_NAMED).collect::<Vec<_>>().join(", ");
+    if let Some(more) = failing.len().checked_sub(HEALTH_KINDS_NAMED).filter(|more| *more > 0) {
+        kinds.push_str(&format!(" and {more} more kinds"));
+    }
+    let text = failing.first().map(|(_, failing)| failing.text.as_str()).unwrap_or_default();
+    format!("{cause} for {} s: {kinds} ({text})", longest.as_secs())
+}
+
+fn log_begin(cause: Cause, kind: Kind, failure: &str) {
+    let plural = Resource::of(kind).plural;
+    match cause {
+        Cause::Unreachable => tracing::warn!(
+            %kind, failure,
+            "outage: API server unreachable: the cache stays as it is, answers grow stale, assumptions do not expire; retrying"
+        ),
+        Cause::Unauthorized => tracing::error!(
+            %kind, failure,
+            "outage: unauthorized: the cache keeps its {plural} and all else as it is until the credentials are renewed"
+        ),
+        Cause::Forbidden => tracing::error!(
+            %kind, failure, grant = kinds::permission(kind),
+            "outage: forbidden: the cache keeps its {plural} as they are until this is granted"
+        ),
+        Cause::Throttled => tracing::warn!(%kind, failure, "outage: the API server asks to wait; retrying as it says"),
+        Cause::NotServed => {
+            tracing::warn!(%kind, failure, "outage: {plural} are not served; the cache keeps those it has");
+        }
+        Cause::Errors => tracing::warn!(
+            %kind, failure,
+            "outage: the API server answers with errors: the cache stays as it is, answers grow stale; retrying"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn failure(status: u16) -> Failure {
+        Failure::of_status(status, None, b"no")
+    }
+
+    /// The outages that are logged.
+    fn outages(health: &Health) -> Vec<Outage> {
+        health.locked().outages.keys().copied().collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_report_tells_forbidden_unauthorized_and_unreachable_apart_and_ends_with_them() {
+        let health = Health::default();
+        assert_eq!(health.report(), None);
+        health.failed(Kind::Node, &failure(401));
+        health.failed(Kind::Pod, &failure(403));
+        health.failed(Kind::Namespace, &Failure::Transport("connection refused".to_owned()));
+        advance(Duration::from_secs(12)).await;
+        assert_eq!(
+            health.report().as_deref(),
+            Some(
+                "API server unreachable for 12 s: namespaces (connection refused); unauthorized for 12 s: nodes (401: no); \
+                 forbidden for 12 s: pods (403: no)"
+            )
+        );
+        health.recovered(Kind::Node);
+        health.recovered(Kind::Namespace);
+        assert_eq!(health.report().as_deref(), Some("forbidden for 12 s: pods (403: no)"));
+        health.failed(Kind::Pod, &failure(500));
+        assert_eq!(health.report().as_deref(), Some("API server answers with errors for 0 s: pods (500: no)"));
+        health.recovered(Kind::Pod);
+        assert_eq!(health.report(), None);
+    }
+
+    #[tokio::test]
+    async fn an_outage_begins_with_the_third_failure_in_a_row_and_is_one_for_all_kinds() {
+        let health = Health::default();
+        let down = Failure::Transport("connection refused".to_owned());
+        for kind in [Kind::Node, Kind::Pod] {
+            (1..OUTAGE_FAILURES).for_each(|_| health.failed(kind, &down));
+            assert_eq!(outages(&health), []);
+        }
+        health.failed(Kind::Node, &down);
+        health.failed(Kind::Pod, &down);
+        assert_eq!(outages(&health), [(Cause::Unreachable, None)]);
+        health.recovered(Kind::Node);
+        assert_eq!(outages(&health), [(Cause::Unreachable, None)], "pods are not followed yet");
+        health.recovered(Kind::Pod);
+        assert_eq!(outages(&health), []);
+    }
+
+    #[tokio::test]
+    async fn one_denial_is_no_outage_and_a_lasting_one_is_one_per_kind() {
+        let health = Health::default();
+        health.failed(Kind::Pod, &failure(403));
+        health.recovered(Kind::Pod);
+        for kind in [Kind::Node, Kind::Pod] {
+            (0..OUTAGE_FAILURES).for_each(|_| health.failed(kind, &failure(403)));
+        }
+        assert_eq!(outages(&health), [(Cause::Forbidden, Some(Kind::Node)), (Cause::Forbidden, Some(Kind::Pod))]);
+        // The server goes down, and is another cause from then on.
+        health.failed(Kind::Pod, &Failure::Silent(Duration::from_secs(20)));
+        assert_eq!(outages(&health), [(Cause::Unreachable, None), (Cause::Forbidden, Some(Kind::Node))]);
+    }
+
+    #[test]
+    fn expiry_is_no_failure_of_the_server() {
+        let health = Health::default();
+        health.failed(Kind::Pod, &failure(410));
+        assert_eq!(health.report(), None);
+    }
+
+    #[tokio::test]
+    async fn many_kinds_are_counted() {
+        let health = Health::default();
+        let kinds = [Kind::Node, Kind::Pod, Kind::Namespace, Kind::Service, Kind::ReplicaSet, Kind::StatefulSet];
+        kinds.iter().for_each(|kind| health.failed(*kind, &failure(401)));
+        let report = health.report().unwrap_or_default();
+        assert!(report.contains(" and 2 more kinds (401: no)"), "{report}");
+    }
+}

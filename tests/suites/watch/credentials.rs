@@ -1,0 +1,131 @@
+//! Tokens and kubeconfigs that change while the sidecar runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nodesift_tests::apiserver::ApiServer;
+use nodesift_tests::http::get;
+use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::oracle;
+use crate::world::{command, fill, pod};
+
+/// Limit on the time until a replaced token or kubeconfig is used.
+const IN_USE: Duration = Duration::from_secs(15);
+
+/// A kubeconfig for a server, in a folder with the files that it names.
+struct Configured {
+    folder: TempDir,
+}
+
+impl Configured {
+    fn new(server: &ApiServer, user: &Value) -> Self {
+        let configured = Self { folder: tempfile::tempdir().unwrap() };
+        configured.point_to(server, user);
+        configured
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes the kubeconfig, as `kubectl config` does: in place.
+    fn point_to(&self, server: &ApiServer, user: &Value) {
+        let mut config: Value = serde_json::from_slice(&fs::read(server.kubeconfig()).unwrap()).unwrap();
+        config["users"][0]["user"] = user.clone();
+        fs::write(self.path("kubeconfig"), config.to_string()).unwrap();
+    }
+
+    /// Replaces a file by a rename, as the kubelet does in a volume.
+    fn replace(&self, name: &str, content: &str) {
+        fs::write(self.path("new"), content).unwrap();
+        fs::rename(self.path("new"), self.path(name)).unwrap();
+    }
+
+    fn launch(&self) -> Sidecar {
+        Sidecar::launch(command(), &["--kubeconfig", text(&self.path("kubeconfig"))])
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn filled() -> ApiServer {
+    let server = ApiServer::start();
+    fill(&server, 3, 2);
+    server
+}
+
+#[test]
+fn a_token_file_with_a_newline_at_its_end_works_and_a_replaced_token_is_used_at_once() {
+    let server = filled();
+    server.require_token("first");
+    let user = json!({"tokenFile": "token"});
+    let configured = Configured::new(&server, &user);
+    fs::write(configured.path("token"), "first\n").unwrap();
+    let sidecar = configured.launch();
+    sidecar.wait_until_ready();
+    oracle::converges(&server, &sidecar);
+
+    // The old token is not accepted any more; the new one comes a moment later.
+    server.require_token("second");
+    configured.replace("token", "second\n");
+    server.cut();
+    let replaced = Instant::now();
+    server.apply(pod("after", "n1", 6_000));
+    let uses = || (server.count(|request| request.is_watch() && request.token == "second") > 0).then_some(());
+    timeout::until(uses).expect("the new token is used");
+    oracle::converges(&server, &sidecar);
+    let took = replaced.elapsed();
+    println!("in use after {took:?}");
+    assert!(took <= IN_USE + timeout::scaled(Duration::from_secs(1)), "{took:?}");
+}
+
+#[test]
+fn a_token_that_is_replaced_before_the_old_one_ends_is_in_use_within_seconds() {
+    let server = filled();
+    let configured = Configured::new(&server, &json!({"tokenFile": "token"}));
+    fs::write(configured.path("token"), "first").unwrap();
+    let sidecar = configured.launch();
+    sidecar.wait_until_ready();
+    configured.replace("token", "second");
+    let replaced = Instant::now();
+    let uses = || (server.count(|request| request.token == "second") > 0).then_some(());
+    timeout::until(uses).expect("the new token is used");
+    assert!(replaced.elapsed() <= IN_USE + timeout::scaled(Duration::from_secs(1)), "{:?}", replaced.elapsed());
+    assert_eq!(server.count(|request| request.is_list() && request.token == "second"), 0, "no relist");
+}
+
+#[test]
+fn a_kubeconfig_that_is_rewritten_is_followed_to_the_new_server() {
+    let (old, new) = (filled(), filled());
+    let user = json!({"token": "any"});
+    let configured = Configured::new(&old, &user);
+    let sidecar = configured.launch();
+    sidecar.wait_until_ready();
+    oracle::converges(&old, &sidecar);
+
+    // Half written for a moment: what was known is used.
+    fs::write(configured.path("kubeconfig"), "apiVersion: v1\nclusters: [").unwrap();
+    old.cut();
+    let noted = || sidecar.output().contains("cannot be used").then_some(());
+    timeout::until(noted).expect("the broken file is noted");
+    assert_eq!(get(&sidecar.unix(), "/readyz").unwrap().status, 200);
+    configured.point_to(&new, &user);
+    // The new server's versions are higher, and it does not know the sidecar's.
+    new.change(|store| {
+        for number in 0..100 {
+            store.apply(pod(&format!("moved{number}"), "n1", 10));
+        }
+        store.compact();
+    });
+    old.go_down();
+    let asked = || (new.count(|request| request.is_watch()) > 0).then_some(());
+    timeout::until(asked).expect("the new server is asked");
+    oracle::converges(&new, &sidecar);
+}
