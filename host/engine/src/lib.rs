@@ -30,7 +30,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use nodesift_cache::metadata::{self, PodFacts, PodRecord};
 use nodesift_cache::{OverlayError, Reader, Row, Snapshot};
-use nodesift_sandbox::Runtime;
+use nodesift_sandbox::{Pulse, Runtime};
 
 pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use evaluate::evaluator::StandIn;
@@ -138,7 +138,7 @@ pub struct Engine {
     store_bytes: usize,
     metrics: Metrics,
     /// Keeps the epoch clock of all deadlines running.
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 /// The active policy and its cached verdicts.
@@ -209,7 +209,7 @@ impl Engine {
         let metrics = Metrics::default();
         let store_bytes = REUSE_BYTES;
         let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), store_bytes, metrics.clone()));
-        Self { cache, running, reuse: Reuse::default(), store_bytes, metrics, _runtime: runtime }
+        Self { cache, running, reuse: Reuse::default(), store_bytes, metrics, runtime }
     }
 
     /// Sets whether verdicts are reused.
@@ -243,6 +243,11 @@ impl Engine {
     /// The active policy.
     pub fn policy(&self) -> Arc<ActivePolicy> {
         Arc::clone(&self.running.load().policy)
+    }
+
+    /// The heartbeat of the clock that limits the time of guests.
+    pub fn pulse(&self) -> &Arc<Pulse> {
+        self.runtime.pulse()
     }
 
     /// Pods of the cache that are bound to no node, by namespace and name.

@@ -1,7 +1,11 @@
-//! The epoch clock of all deadlines: a dedicated OS thread that increments the epochs of the engines.
+//! The epoch clock of all deadlines: a dedicated OS thread that increments the epochs of the engines, and the [`Pulse`] by
+//! which a watchdog sees that it does.
 //!
 //! It is a thread and not an async task, so that busy worker threads cannot delay it.
 
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -13,20 +17,34 @@ use crate::limits::EPOCH_TICK;
 /// Increments the epochs every [`EPOCH_TICK`] until it is dropped.
 #[derive(Debug)]
 pub(super) struct Clock {
+    pulse: Arc<Pulse>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Clock {
     pub(super) fn start(engines: Vec<Engine>) -> std::io::Result<Self> {
+        let pulse = Arc::new(Pulse::new(engines));
         let (stop, stopped) = channel::<()>();
-        let tick = move || {
-            while stopped.recv_timeout(EPOCH_TICK) == Err(RecvTimeoutError::Timeout) {
-                engines.iter().for_each(Engine::increment_epoch);
+        let tick = {
+            let pulse = Arc::clone(&pulse);
+            move || {
+                while stopped.recv_timeout(EPOCH_TICK) == Err(RecvTimeoutError::Timeout) {
+                    #[cfg(debug_assertions)]
+                    if pulse.stalled.load(Ordering::Relaxed) {
+                        continue;
+                    }
+                    pulse.advance(EPOCH_TICK);
+                    pulse.beats.fetch_add(1, Ordering::Relaxed);
+                }
             }
         };
         let thread = thread::Builder::new().name("epoch-clock".to_owned()).spawn(tick)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        Ok(Self { pulse, stop: Some(stop), thread: Some(thread) })
+    }
+
+    pub(super) fn pulse(&self) -> &Arc<Pulse> {
+        &self.pulse
     }
 }
 
@@ -37,6 +55,64 @@ impl Drop for Clock {
             // The thread runs nothing that can panic.
             let _ = thread.join();
         }
+    }
+}
+
+/// The heartbeat of the epoch clock. Without the clock no guest can be interrupted, so whoever watches it suspends the calls of
+/// guests while it stands still, and advances the epochs in its place for those that run.
+pub struct Pulse {
+    engines: Vec<Engine>,
+    beats: AtomicU64,
+    suspended: AtomicBool,
+    #[cfg(debug_assertions)]
+    stalled: AtomicBool,
+}
+
+impl Pulse {
+    fn new(engines: Vec<Engine>) -> Self {
+        Self {
+            engines,
+            beats: AtomicU64::new(0),
+            suspended: AtomicBool::new(false),
+            #[cfg(debug_assertions)]
+            stalled: AtomicBool::new(false),
+        }
+    }
+
+    /// Ticks of the clock since its start.
+    pub fn beats(&self) -> u64 {
+        self.beats.load(Ordering::Relaxed)
+    }
+
+    /// Suspends the calls of guests, or allows them again.
+    pub fn suspend(&self, suspended: bool) {
+        self.suspended.store(suspended, Ordering::Relaxed);
+    }
+
+    /// Advances the epochs by this time, so that guests which run past their deadline are interrupted.
+    pub fn advance(&self, time: Duration) {
+        for _ in 0..time.as_nanos() / EPOCH_TICK.as_nanos() {
+            self.engines.iter().for_each(Engine::increment_epoch);
+        }
+    }
+
+    pub(super) fn is_suspended(&self) -> bool {
+        self.suspended.load(Ordering::Relaxed)
+    }
+
+    /// Stops the clock as a defect could, or lets it go on. Not part of release builds.
+    #[cfg(debug_assertions)]
+    pub fn stall(&self, stalled: bool) {
+        self.stalled.store(stalled, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Pulse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pulse")
+            .field("beats", &self.beats())
+            .field("suspended", &self.is_suspended())
+            .finish_non_exhaustive()
     }
 }
 

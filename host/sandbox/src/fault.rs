@@ -33,6 +33,8 @@ pub enum FaultKind {
     RequestDeadline,
     /// The pod asks for what no predicate evaluates; the detail names it.
     Unsupported,
+    /// The epoch clock has stopped, so the call could not be interrupted: it was not made.
+    ClockStopped,
 }
 
 impl FaultKind {
@@ -50,6 +52,7 @@ impl FaultKind {
             Self::Overloaded => "Overloaded",
             Self::RequestDeadline => "RequestDeadline",
             Self::Unsupported => "Unsupported",
+            Self::ClockStopped => "ClockStopped",
         }
     }
 }

@@ -39,6 +39,7 @@ pub mod wire;
 // For the fuzz target: guests can return anything, and only the check stands between that and the host.
 #[doc(hidden)]
 pub use check::verdict as checked_verdict;
+pub use clock::Pulse;
 pub use codes::Codes;
 pub use compile::{CompileApartError, CompilerProgram, compile_apart};
 pub use deadline::Meter;

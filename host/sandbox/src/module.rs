@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
+use super::clock::Pulse;
 use super::instance::{CallTime, Exports, Frame, Instance, NewError, shorten};
 use super::interface::{Facts, Interface, PACKAGE, VERSION};
 use super::slots::{Slot, Slots};
@@ -109,6 +110,7 @@ pub struct Module {
     grants: Grants,
     imports: Vec<Interface>,
     descriptor: Descriptor,
+    clock: Arc<Pulse>,
     idle: Mutex<Vec<Instance>>,
     /// This module's own, and those of the pool that it shares with others.
     slots: [Arc<Slots>; 2],
@@ -116,7 +118,13 @@ pub struct Module {
 
 impl Module {
     /// Links, instantiates, describes and configures a compiled component, whose instances share the slots of a pool.
-    pub(super) fn prepare(component: &Component, grants: Grants, pool: &Arc<Slots>) -> Result<Self, LoadError> {
+    pub(super) fn prepare(
+        component: &Component,
+        grants: Grants,
+        pool: &Arc<Slots>,
+        clock: &Arc<Pulse>,
+    ) -> Result<Self, LoadError> {
+        let clock = Arc::clone(clock);
         let imports = imports_of(component)?;
         if let Some(allow) = &grants.allow {
             let forbidden: Vec<&str> =
@@ -150,7 +158,7 @@ impl Module {
         let descriptor = instance.describe(&exports).map_err(step("describe"))?;
         instance.begin(time);
         instance.configure(&exports, &grants.args).map_err(step("configure"))?;
-        let module = Self { pre, exports, grants, imports, descriptor, idle: Mutex::default(), slots };
+        let module = Self { pre, exports, grants, imports, descriptor, clock, idle: Mutex::default(), slots };
         match module.grants.lifetime {
             Lifetime::Reused => module.put_back(instance),
             Lifetime::PerCall => {
@@ -213,6 +221,10 @@ impl Module {
         if until.is_some_and(|until| Instant::now() >= until) {
             let detail = "the request's deadline passed before the call".to_owned();
             return Err(Fault { kind: FaultKind::RequestDeadline, detail });
+        }
+        if self.clock.is_suspended() {
+            let detail = "the clock that limits the time of guests has stopped".to_owned();
+            return Err(Fault { kind: FaultKind::ClockStopped, detail });
         }
         let time = CallTime { budget: self.time_per_call(rows), until };
         let mut instance = match self.take_idle() {

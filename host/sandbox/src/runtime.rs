@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use super::clock::Clock;
+use super::clock::{Clock, Pulse};
 use super::code_cache;
 use super::compile::{CompilerProgram, check_bytes, compile, config};
 use super::module::{Grants, Lifetime, LoadError, Module};
@@ -45,7 +45,7 @@ pub struct Runtime {
     compiler: Option<Mutex<CompilerProgram>>,
     /// The folder of compiled code, if it is used.
     cache_folder: Option<PathBuf>,
-    _clock: Clock,
+    clock: Clock,
 }
 
 impl Runtime {
@@ -71,7 +71,7 @@ impl Runtime {
         let clock = Clock::start(engines).map_err(StartError::Clock)?;
         let (slots, builtin_slots) = (Slots::new(GUEST_SLOTS), Slots::new(BUILTIN_SLOTS));
         let compiler = None;
-        Ok(Self { pooled, on_demand, builtin, slots, builtin_slots, compiler, cache_folder, _clock: clock })
+        Ok(Self { pooled, on_demand, builtin, slots, builtin_slots, compiler, cache_folder, clock })
     }
 
     /// Has modules that are not built in compiled by another process first, within limits of time and memory, so that a module
@@ -97,7 +97,12 @@ impl Runtime {
             let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
             compiler.run(bytes, self.cache_folder.as_deref())?;
         }
-        Module::prepare(&compile(engine, bytes)?, grants, slots)
+        Module::prepare(&compile(engine, bytes)?, grants, slots, self.clock.pulse())
+    }
+
+    /// The heartbeat of the epoch clock.
+    pub fn pulse(&self) -> &Arc<Pulse> {
+        self.clock.pulse()
     }
 }
 

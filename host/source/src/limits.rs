@@ -36,6 +36,10 @@ pub const YIELD_PERIOD: Duration = Duration::from_micros(50);
 /// thousands of events a second need a few hundred snapshots a second at most.
 pub const FEED_GATHER: Duration = Duration::from_millis(2);
 
+/// Time between two heartbeats of a feed that has nothing to do, and time that one waits for the cache's writer. A watchdog
+/// allows several of them.
+pub const FEED_PULSE: Duration = Duration::from_millis(100);
+
 /// Backoff of a change that failed for the first time; doubles with each failure.
 pub const FEED_RETRY_FIRST: Duration = Duration::from_millis(100);
 

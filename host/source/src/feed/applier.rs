@@ -19,11 +19,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ledger::{Evidence, Ledger, VersionCheck};
 use super::metrics::Metrics;
+use super::pulse::Pulse;
 use super::queue::{Batch, Merged, Step};
 use super::retry::Retries;
 use super::target::{ApplyError, Target};
 use crate::change::{Compiled, Identity, ObjectChange, ObjectId, Record};
-use crate::limits::{FEED_ERRORS_LOGGED, FEED_RETRY_FIRST};
+use crate::limits::{FEED_ERRORS_LOGGED, FEED_PULSE, FEED_RETRY_FIRST};
 use crate::yield_budget::YieldBudget;
 use nodesift_object::Kind;
 use nodesift_object::version::{advance, is_newer};
@@ -57,6 +58,7 @@ pub(super) struct Applier<T> {
     /// Failures logged in this turn.
     logged: usize,
     budget: YieldBudget,
+    pulse: Arc<Pulse>,
 }
 
 impl<T: Target> Applier<T> {
@@ -74,7 +76,13 @@ impl<T: Target> Applier<T> {
             metrics,
             logged: 0,
             budget: YieldBudget::default(),
+            pulse: Arc::default(),
         }
+    }
+
+    /// The same, with this heartbeat.
+    pub(super) fn beating(self, pulse: Arc<Pulse>) -> Self {
+        Self { pulse, ..self }
     }
 
     /// Applies a batch and every retry that is due, then publishes. Where publishing fails, what was applied is reported by
@@ -123,6 +131,12 @@ impl<T: Target> Applier<T> {
     /// When a retry is due; `None` where none waits.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.retries.next_due().into_iter().chain(self.publish_due).min()
+    }
+
+    /// Beats while nothing is to be done. Publication needs the writer, which nobody holds for as long as this waits for it.
+    pub(super) fn rest(&self) {
+        let publishes = self.publish_due.is_none() && self.target.try_lock_for(FEED_PULSE).is_some();
+        self.pulse.beat(publishes);
     }
 
     /// What is wrong at the moment, for operators.
@@ -237,6 +251,7 @@ impl<T: Target> Applier<T> {
         now: Instant,
     ) -> bool {
         self.budget.tick();
+        self.pulse.beat(self.publish_due.is_none());
         let (check, displaced) = check(&change, evidence, ledger, target);
         match check {
             VersionCheck::Stale => {

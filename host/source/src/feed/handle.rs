@@ -11,6 +11,7 @@ use super::backlog;
 use super::intake::{Backlog, Shared};
 use super::ledger::Ledger;
 use super::metrics::Metrics;
+use super::pulse::Pulse;
 use super::target::Target;
 use super::worker::Worker;
 use crate::change::{Change, Compiled, Identity, ObjectChange};
@@ -43,7 +44,7 @@ impl Feed {
     pub(super) fn start_into<T: Target>(target: Arc<Mutex<T>>, metrics: Metrics) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::new(metrics.clone()));
         let ledger = Arc::<Mutex<Ledger>>::default();
-        let applier = Applier::new(target, Arc::clone(&ledger), metrics);
+        let applier = Applier::new(target, Arc::clone(&ledger), metrics).beating(Arc::clone(&shared.pulse));
         let worker = Worker::start(Arc::clone(&shared), applier)?;
         Ok(Self { shared, ledger, _worker: Arc::new(worker) })
     }
@@ -91,6 +92,11 @@ impl Feed {
     /// What is wrong at the moment, for operators, as in `1 object is retried: Pod web/nginx-0`; `None` where nothing is.
     pub fn remark(&self) -> Option<String> {
         self.shared.remark.lock().clone()
+    }
+
+    /// The heartbeats of the thread and of publication.
+    pub fn pulse(&self) -> &Arc<Pulse> {
+        &self.shared.pulse
     }
 
     /// How far the feed is behind.

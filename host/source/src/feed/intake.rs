@@ -1,11 +1,13 @@
 //! What the handle and the worker of a feed share. Everything here is short work under one lock.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::metrics::Metrics;
+use super::pulse::Pulse;
 use super::queue::{Absorbed, Queue};
 use super::waiters::Waiters;
 use nodesift_object::Kind;
@@ -27,6 +29,7 @@ pub(super) struct Shared {
     /// What is wrong at the moment, for operators.
     pub(super) remark: Mutex<Option<String>>,
     pub(super) metrics: Metrics,
+    pub(super) pulse: Arc<Pulse>,
 }
 
 #[derive(Default)]
@@ -45,7 +48,13 @@ pub(super) struct Intake {
 impl Shared {
     /// Nothing queued.
     pub(super) fn new(metrics: Metrics) -> Self {
-        Self { intake: Mutex::default(), arrived: Condvar::new(), remark: Mutex::default(), metrics }
+        Self {
+            intake: Mutex::default(),
+            arrived: Condvar::new(),
+            remark: Mutex::default(),
+            metrics,
+            pulse: Arc::default(),
+        }
     }
 
     /// Lets `push` add to the queue, and wakes the worker where the queue was empty.

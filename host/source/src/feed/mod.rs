@@ -19,6 +19,7 @@
 //! | `waiters` | who waits for the next change of an object |
 //! | `load` | the same without a thread, for files |
 //! | `metrics`, `backlog` | counters, and gauges of the queue |
+//! | `pulse` | heartbeats of the thread and of publication, for a watchdog |
 //!
 //! The feed knows nothing of files or API servers. Start at [`Feed`], then `applier`.
 
@@ -29,6 +30,7 @@ mod intake;
 mod ledger;
 mod load;
 mod metrics;
+mod pulse;
 mod queue;
 mod retry;
 mod target;
@@ -45,3 +47,4 @@ pub use intake::Backlog;
 pub(crate) use ledger::{Held, Ledger};
 pub use load::Loader;
 pub use metrics::Metrics;
+pub use pulse::Pulse;

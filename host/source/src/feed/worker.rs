@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use parking_lot::MutexGuard;
+
 use super::applier::{Applier, Published};
 use super::intake::Shared;
 use super::target::Target;
-use crate::limits::FEED_GATHER;
+use crate::limits::{FEED_GATHER, FEED_PULSE};
 
 /// The thread; dropping it closes the feed and waits for the end of the turn in progress.
 pub(super) struct Worker {
@@ -52,20 +54,38 @@ fn run<T: Target>(shared: &Shared, mut applier: Applier<T>) {
             if !intake.queue.is_empty() || due.is_some_and(|due| due <= Instant::now()) {
                 break;
             }
-            match due {
-                Some(due) => drop(shared.arrived.wait_until(&mut intake, due)),
-                None => shared.arrived.wait(&mut intake),
+            let pulse = Instant::now() + FEED_PULSE;
+            let wake = due.map_or(pulse, |due| due.min(pulse));
+            if shared.arrived.wait_until(&mut intake, wake).timed_out() {
+                MutexGuard::unlocked(&mut intake, || rest(shared, &applier));
             }
         }
         intake.in_progress = intake.queue.since();
         let batch = intake.queue.drain();
         drop(intake);
+        #[cfg(debug_assertions)]
+        stand_still(shared);
         let began = Instant::now();
         let published = applier.turn(batch, began);
         *shared.remark.lock() = applier.remark();
         finish(shared, &published);
         let mut intake = shared.intake.lock();
         while !intake.closed && !shared.arrived.wait_until(&mut intake, began + FEED_GATHER).timed_out() {}
+    }
+}
+
+/// Nothing is to be done.
+fn rest<T: Target>(shared: &Shared, applier: &Applier<T>) {
+    #[cfg(debug_assertions)]
+    stand_still(shared);
+    applier.rest();
+}
+
+/// Waits as long as a test wants the thread to be stuck.
+#[cfg(debug_assertions)]
+fn stand_still(shared: &Shared) {
+    while shared.pulse.is_stalled() && !shared.intake.lock().closed {
+        thread::park_timeout(FEED_PULSE);
     }
 }
 
