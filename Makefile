@@ -23,8 +23,12 @@ TARGETS ?=
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Without a folder for sockets of this user, the socket is here: the sidecar does not choose one that everybody may write to.
 run: build ## Build and start the sidecar, on a sample cluster unless ARGS names one
-	@exec $(CARGO) run --quiet --bin nodesift -- serve $(ARGS)
+	@if [ -z "$${NODESIFT_SOCKET:-}" ] && [ ! -d "$${XDG_RUNTIME_DIR:-}" ] && [ "$$(id -u)" -ne 0 ]; then \
+		mkdir -p -m 700 target/run && export NODESIFT_SOCKET=target/run/nodesift.sock; \
+	fi; \
+	exec $(CARGO) run --quiet --bin nodesift -- serve $(if $(filter --cluster% --kube% --context%,$(ARGS)),,--sample) $(filter-out --sample,$(ARGS))
 
 # Always the whole workspace: a part of it selects other features of the same dependencies, which are then built again.
 build: toolchain
