@@ -20,7 +20,7 @@ scratch=$(mktemp -d)
 # The sidecar's socket goes here, so that one that runs on this machine is left alone.
 export XDG_RUNTIME_DIR=$scratch
 : >"$scratch/out"
-nodesift serve >>"$scratch/out" 2>"$scratch/err" &
+nodesift serve --sample >>"$scratch/out" 2>"$scratch/err" &
 sidecar=$!
 # Invoked by the trap below.
 # shellcheck disable=SC2317

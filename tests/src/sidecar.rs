@@ -70,11 +70,20 @@ impl Sidecar {
         sidecar
     }
 
-    /// Starts it and waits until it listens. It may not be ready yet.
+    /// Starts it and waits until it listens. It may not be ready yet. Without arguments that name a cluster, it serves the
+    /// built-in sample.
     pub fn launch(mut command: Command, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let socket = folder.path().join("nodesift.sock");
-        command.arg("serve").args(arguments).arg("--socket").arg(&socket).args(["--listen", "127.0.0.1:0"]);
+        const SOURCES: [&str; 5] = ["--cluster", "--kube", "--kubeconfig", "--context", "--sample"];
+        let sample = (!arguments.iter().any(|argument| SOURCES.contains(argument))).then_some("--sample");
+        command
+            .arg("serve")
+            .args(sample)
+            .args(arguments)
+            .arg("--socket")
+            .arg(&socket)
+            .args(["--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let output = Arc::default();
         let readers = [

@@ -10,7 +10,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::limits;
+use crate::request_log::Refusal;
+use crate::{limits, paths};
 use nodesift_cache::{AssumeError, OverlayError};
 use nodesift_engine as engine;
 
@@ -77,10 +78,38 @@ pub enum Error {
         limit: usize,
     },
     /// The body's media type is not JSON.
-    #[error("send the body as content-type: application/json, not {found:?}")]
+    #[error("send the body as content-type: application/json, not as {found}")]
     MediaType {
+        /// As the request named it, or that it named none.
+        found: String,
+    },
+    /// The request names no host.
+    #[error("name the sidecar in the header host, for example host: localhost")]
+    NoHost,
+    /// The request calls the sidecar by a name that is not its own.
+    #[error(
+        "the sidecar does not go by the name {found:?}: call it as localhost or 127.0.0.1, over its Unix socket, or by a \
+         name that --allow-host gives"
+    )]
+    ForeignHost {
         /// As the request named it.
         found: String,
+    },
+    /// A browser has sent the request for a page.
+    #[error("requests of web pages are not answered; this one came from {found:?}")]
+    ForeignOrigin {
+        /// The origin, or the site as the browser describes it.
+        found: String,
+    },
+    /// The client has no right to this class of call.
+    #[error("the client {client} may not {what}: give one of its names to {flag}, or call over the Unix socket")]
+    Denied {
+        /// The names in its certificate.
+        client: String,
+        /// The class of call.
+        what: &'static str,
+        /// The option that lists the clients of the class.
+        flag: &'static str,
     },
     /// The client does not accept JSON, the only media type of responses.
     #[error("responses are application/json, which accept: {accept:?} rules out: leave the header out")]
@@ -174,11 +203,7 @@ pub enum Error {
     #[error("internal error: see the log of the sidecar, and report it")]
     Internal,
     /// No handler at this path.
-    #[error(
-        "there is nothing at {path}; use POST /v1/filter, POST /v1/explain, POST /v1/assume, POST /v1/forget, \
-         POST /v1/predicates, POST /v1/prefilterpredicates, POST /v1/preemptionpredicates, GET /v1/state, GET /v1/events, \
-         POST /extender/filter, POST /extender/preempt, GET /livez, GET /readyz"
-    )]
+    #[error("there is nothing at {path}; use {}, or gRPC nodesift.v1", paths::help())]
     UnknownPath {
         /// As the request named it.
         path: String,
@@ -205,6 +230,10 @@ impl Error {
             Self::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),
             Self::MediaType { .. } | Self::ContentCoding { .. } | Self::NotGrpc => {
                 (Code::InvalidArgument, StatusCode::UNSUPPORTED_MEDIA_TYPE)
+            }
+            Self::NoHost => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
+            Self::ForeignHost { .. } | Self::ForeignOrigin { .. } | Self::Denied { .. } => {
+                (Code::PermissionDenied, StatusCode::FORBIDDEN)
             }
             Self::NotAcceptable { .. } => (Code::InvalidArgument, StatusCode::NOT_ACCEPTABLE),
             Self::NotReady { .. } | Self::Stale { .. } => (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
@@ -294,8 +323,10 @@ impl IntoResponse for Error {
     /// `{"error":{"code":"INVALID_ARGUMENT","message":"…"}}`.
     fn into_response(self) -> Response {
         let (code, status) = self.status();
-        let body = json!({"error": {"code": code_name(code), "message": self.text()}});
+        let text = self.text();
+        let body = json!({"error": {"code": code_name(code), "message": text}});
         let mut response = (status, Json(body)).into_response();
+        response.extensions_mut().insert(Refusal(text.into()));
         if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
@@ -309,6 +340,7 @@ pub(crate) fn code_name(code: tonic::Code) -> &'static str {
     match code {
         Code::InvalidArgument => "INVALID_ARGUMENT",
         Code::NotFound => "NOT_FOUND",
+        Code::PermissionDenied => "PERMISSION_DENIED",
         Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
         Code::FailedPrecondition => "FAILED_PRECONDITION",
         Code::DeadlineExceeded => "DEADLINE_EXCEEDED",

@@ -1,13 +1,16 @@
 //! The API of the sidecar: what a scheduler core, kube-scheduler, a probe or an operator can call.
 //!
 //! ```text
-//! router      paths → handlers, behind `middleware`: body limits, send stalls, containment of panics
+//! router      paths → handlers, behind `middleware`: access, body limits, send stalls, containment of panics
 //! protocols   bytes ↔ messages: gRPC nodesift.v1, the same as JSON over HTTP, kube-scheduler's extender
 //! calls       messages → answers: Filter, Explain, YuniKorn's calls, Assume, NodeIndex; `driver` runs them all
 //! admin       dumps, event streams, metrics
 //! service     engine, cache and admission behind all of these; the ways off the I/O threads
+//! access      who may call: Host and Origin, names in client certificates, rights by class of call
+//! paths       every path and its class
 //! admission   readiness, staleness, consistency, evaluation slots and their queue
 //! transport   sockets, TLS, connections and bodies within limits, drain
+//! request_log one log line per refused or slow request
 //! error       the one place that maps failures to gRPC codes and HTTP statuses
 //! limits      every limit with its unit and reason
 //! ```
@@ -15,20 +18,25 @@
 //! A room uses those below it. The crate holds no scheduling logic (`nodesift-engine`) and no cluster state
 //! (`nodesift-cache`). Start with [`calls::driver`](calls), then [`transport::server`](transport).
 
+pub mod access;
 mod admin;
 mod admission;
 mod calls;
 mod error;
+#[cfg(debug_assertions)]
+pub mod failpoint;
 pub mod limits;
 mod middleware;
+mod paths;
 mod protocols;
+mod request_log;
 pub mod router;
 mod service;
 mod transport;
 
 pub use admin::exposition;
 pub use admission::metrics::Metrics;
-pub use admission::readiness::{Latch, Readiness};
+pub use admission::readiness::{Latch, Readiness, Stopped};
 pub use admission::staleness::{Age, Staleness};
 pub use calls::{assume, response};
 pub use error::Error;

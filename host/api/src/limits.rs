@@ -218,6 +218,22 @@ pub const HEALTH_TICK: Duration = Duration::from_millis(500);
 /// Requests of one `FilterStream` that are worked on at once; the rest waits in the client.
 pub const STREAM_REQUESTS: usize = 16;
 
+/// Bytes of a body that the listener of probes takes: none of its paths has one.
+pub const PROBE_BODY_BYTES: usize = 1 << 10;
+
+/// Time of a request from which on it has a log line at level info. Answers take milliseconds; kube-scheduler gives an
+/// extender five seconds.
+pub const SLOW_REQUEST: Duration = Duration::from_secs(1);
+
+/// Least time between two such lines, and between two about clients without a right: a client can make as many as it likes.
+pub const REQUEST_LOG_PERIOD: Duration = Duration::from_millis(100);
+
+/// Age of the watchdog's last look from which on the process counts as dead, its own thread included.
+pub const WATCHDOG_AGE: Duration = Duration::from_millis(900);
+
+/// Time in which a watchdog that only slept, as the whole process does under SIGSTOP, looks again.
+pub const WATCHDOG_RECHECK: Duration = Duration::from_millis(100);
+
 // Calls: what one request may hold.
 
 /// Depth of nested JSON. serde_json's own limit, named here because clients meet it; protobuf's is 100.

@@ -1,9 +1,10 @@
-//! What every request passes before its handler: limits on its body, its room and its deadline, bounds on unsent responses,
+//! What every request passes before its handler: access, limits on its body, its room and its deadline, bounds on unsent responses,
 //! containment of panics.
 //!
 //! Start at [`apply`].
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -14,7 +15,7 @@ use futures_util::FutureExt as _;
 use hyper::body::Body as _;
 use tokio::time::Instant;
 
-use crate::Error;
+use crate::access::Access;
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::{Counted, Metrics};
 use crate::admission::scope::{RequestScope, StreamScope};
@@ -24,10 +25,12 @@ use crate::transport::intake::Intake;
 use crate::transport::messages;
 use crate::transport::places::Peer;
 use crate::transport::unsent::Unsent;
+use crate::{Error, request_log};
 
-/// The limits on requests, and the counters.
+/// Who may call, the limits on requests, and the counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Middleware {
+    access: Arc<Access>,
     body_bytes: usize,
     request_time: Duration,
     intake: Intake,
@@ -35,8 +38,14 @@ pub(crate) struct Middleware {
 }
 
 impl Middleware {
-    pub(crate) fn new(BodyLimit(body_bytes): BodyLimit, request_time: Duration, metrics: Metrics) -> Self {
-        Self { body_bytes, request_time, intake: Intake::new(body_bytes, &metrics.intake), metrics }
+    pub(crate) fn new(
+        access: Access,
+        BodyLimit(body_bytes): BodyLimit,
+        request_time: Duration,
+        metrics: Metrics,
+    ) -> Self {
+        let intake = Intake::new(body_bytes, &metrics.intake);
+        Self { access: Arc::new(access), body_bytes, request_time, intake, metrics }
     }
 
     /// Puts limits around the body of a request, and gives it what travels with it.
@@ -73,8 +82,10 @@ pub(crate) async fn apply(State(middleware): State<Middleware>, request: Request
     let _counted = Counted::new(&middleware.metrics.in_flight);
     let timed = middleware.metrics.requests.start(request.uri().path(), is_grpc(request.headers()));
     let unsent = Unsent::of(&request);
+    let head = request_log::Head::of(&request);
     let response = answer(&middleware, request, next).await;
     timed.end(&response);
+    head.log(&response);
     match unsent {
         Some(unsent) => unsent.watch(response),
         None => response,
@@ -84,6 +95,9 @@ pub(crate) async fn apply(State(middleware): State<Middleware>, request: Request
 async fn answer(middleware: &Middleware, request: Request, next: Next) -> Response {
     let grpc = is_grpc(request.headers());
     let limit = middleware.body_bytes;
+    if let Err(error) = middleware.access.check(&request) {
+        return error.into_response_for(grpc);
+    }
     // A declared length is refused before a byte is read.
     if request.body().size_hint().lower() > limit as u64 {
         return Error::BodyTooLarge { limit }.into_response_for(grpc);
@@ -111,6 +125,7 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
     match outcome {
         Ok(response) => response,
         Err(_) => {
+            middleware.metrics.panics.inc();
             tracing::error!(grpc, "a handler panicked");
             Error::Internal.into_response_for(grpc)
         }
@@ -145,17 +160,17 @@ mod tests {
         async fn panics() -> &'static str {
             panic!("on purpose")
         }
-        let middleware = Middleware::new(BodyLimit(10), Duration::from_secs(2), Metrics::default());
+        let middleware = Middleware::new(Access::default(), BodyLimit(10), Duration::from_secs(2), Metrics::default());
         let router: Router = Router::new()
             .route("/well", get(|| async { "ok" }))
             .route("/panics", get(panics))
             .layer(from_fn_with_state(middleware.clone(), apply));
         let status = async |path: &str| {
-            let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+            let request = Request::builder().uri(path).header("host", "localhost").body(Body::empty()).unwrap();
             router.clone().oneshot(request).await.unwrap().status()
         };
         assert_eq!(status("/panics").await, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(status("/well").await, StatusCode::OK);
-        assert_eq!(middleware.metrics.in_flight.get(), 0);
+        assert_eq!((middleware.metrics.in_flight.get(), middleware.metrics.panics.get()), (0, 1));
     }
 }

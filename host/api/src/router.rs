@@ -3,26 +3,28 @@
 //! Start at [`router`].
 
 use axum::extract::{Request, State};
-use axum::http::Method;
+use axum::http::{Method, StatusCode};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 
+use crate::access::Access;
 use crate::admin::exposition::Exposition;
-use crate::admin::{events, metrics, state};
+use crate::admin::{events, metrics, state, version};
+use crate::admission::metrics::Metrics;
 use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
 use crate::middleware::{Middleware, apply, is_grpc};
 use crate::protocols::{extender, grpc, health, json, reflection};
-use crate::{BodyLimit, Error, Service};
+use crate::{BodyLimit, Error, Service, limits};
 
 /// Everything that is served.
-pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -> Router {
+pub fn router(service: Service, access: Access, body_limit: BodyLimit, exposition: Exposition) -> Router {
     let calls = grpc::routes(body_limit.0);
     let health = health::server(service.clone());
-    let middleware = Middleware::new(body_limit, service.settings().request_time, service.metrics().clone());
+    let middleware = Middleware::new(access, body_limit, service.settings().request_time, service.metrics().clone());
     let described = reflection::add(Router::new()).unwrap_or_else(|error| {
         tracing::error!(%error, "server reflection is not served");
         Router::new()
@@ -42,9 +44,10 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         .route("/extender/filter", post(extender::filter::filter))
         .route("/extender/preempt", post(extender::preempt::preempt))
         // Probes, named in `middleware` too.
-        .route("/livez", get(|| async { "ok\n" }))
+        .route("/livez", get(livez))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics::metrics))
+        .route("/version", get(version::version))
         .layer(Extension(exposition))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
@@ -52,8 +55,27 @@ pub fn router(service: Service, body_limit: BodyLimit, exposition: Exposition) -
         .layer(from_fn_with_state(middleware, apply))
 }
 
+/// Probes and metrics alone, for a listener that anybody may reach: nothing here tells about nodes or pods.
+pub fn probes(service: Service, exposition: Exposition) -> Router {
+    // What names the sidecar is the kubelet's or the scraper's affair, and there is nothing to protect.
+    let (access, body_limit) = (Access::open(), BodyLimit(limits::PROBE_BODY_BYTES));
+    let middleware = Middleware::new(access, body_limit, service.settings().request_time, Metrics::default());
+    Router::new()
+        .route("/livez", get(livez))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics::metrics))
+        .layer(Extension(exposition))
+        .fallback(|| async { (StatusCode::NOT_FOUND, "this listener has GET /livez, GET /readyz and GET /metrics\n") })
+        .with_state(service)
+        .layer(from_fn_with_state(middleware, apply))
+}
+
+async fn livez(State(service): State<Service>) -> impl IntoResponse {
+    service.readiness().liveness().await
+}
+
 async fn readyz(State(service): State<Service>) -> impl IntoResponse {
-    service.readiness().report(service.staleness())
+    service.readiness().readiness(service.staleness()).await
 }
 
 async fn unknown_path(request: Request) -> Response {

@@ -176,6 +176,8 @@ impl Service {
 
     /// Refuses before readiness, and a stale cache where it is configured so.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        #[cfg(debug_assertions)]
+        crate::failpoint::step();
         self.readiness.check()?;
         self.staleness().check()
     }
@@ -187,6 +189,7 @@ impl Service {
         let Some(_slot) = self.slots.try_acquire() else { return Ok(None) };
         // No middleware contains the panics of a stream of requests.
         catch_unwind(AssertUnwindSafe(|| work(&self.engine))).map_err(|_| {
+            self.metrics.panics.inc();
             tracing::error!("a cached answer panicked");
             Error::Internal
         })
@@ -206,7 +209,7 @@ impl Service {
     {
         let work = self.start(scope, size, work).await?;
         let done = timeout_at(scope.deadline.at(), work).await;
-        done.map_or_else(|_| Err(scope.deadline.exceeded()), |done| done.unwrap_or_else(panicked))
+        done.map_or_else(|_| Err(scope.deadline.exceeded()), |done| done.unwrap_or_else(|error| self.panicked(error)))
     }
 
     /// The same for work that changes something: once it has started it is waited for, whatever the deadline.
@@ -219,7 +222,7 @@ impl Service {
         T: Send + 'static,
         W: FnOnce(&Engine) -> Result<T, Error> + Send + 'static,
     {
-        self.start(scope, size, work).await?.await.unwrap_or_else(panicked)
+        self.start(scope, size, work).await?.await.unwrap_or_else(|error| self.panicked(error))
     }
 
     /// Starts work in a slot.
@@ -288,7 +291,21 @@ impl Service {
             let _held_while_working = (permit, room);
             work(&service)
         });
-        work.await.unwrap_or_else(panicked)
+        work.await.unwrap_or_else(|error| self.panicked(error))
+    }
+
+    /// Counts and logs the panic of a request whose stream goes on.
+    pub(crate) fn panicked_in_stream(&self) -> Error {
+        self.metrics.panics.inc();
+        tracing::error!("a request of a stream panicked");
+        Error::Internal
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // As `unwrap_or_else` hands it over.
+    fn panicked<T>(&self, error: JoinError) -> Result<T, Error> {
+        self.metrics.panics.inc();
+        tracing::error!(%error, "the work of a request panicked");
+        Err(Error::Internal)
     }
 }
 
@@ -299,10 +316,4 @@ async fn enter(places: &Places, what: &'static str, limit: usize) -> Result<Plac
 
 fn permit(permits: &Arc<Semaphore>, what: &'static str, limit: usize) -> Result<OwnedSemaphorePermit, Error> {
     Arc::clone(permits).try_acquire_owned().map_err(|_| Error::TooMany { what, limit })
-}
-
-#[allow(clippy::needless_pass_by_value)] // As `unwrap_or_else` hands it over.
-fn panicked<T>(error: JoinError) -> Result<T, Error> {
-    tracing::error!(%error, "the work of a request panicked");
-    Err(Error::Internal)
 }

@@ -13,6 +13,7 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::exit;
+use nodesift_api::access::{Access, HostName, Hosts, Rights};
 use nodesift_api::tls::TlsFiles;
 use nodesift_source::kube::connection;
 pub(crate) use value::{Format, LogFormat, PhaseArg, PodKey};
@@ -31,7 +32,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "Examples:
   kubectl get nodes,pods,namespaces -A -o json > cluster.json
   nodesift explain --cluster cluster.json      explain every pending pod
-  nodesift serve                               serve a built-in sample cluster
+  nodesift serve --sample                      serve a built-in sample cluster
   nodesift serve --kube                        serve your kubeconfig's cluster";
 
 /// Options of every command.
@@ -49,7 +50,7 @@ pub(crate) struct LogArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the sidecar: gRPC, JSON over HTTP, and the kube-scheduler extender API
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Print which nodes fit each pod, and why the others do not
     #[command(override_usage = usage("filter"))]
     Filter(AskArgs),
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Explain(AskArgs),
     /// Measure evaluation speed on this machine
     Bench(BenchArgs),
+    /// Ask a running sidecar whether it is ready: exits with 0 if it is, for probes
+    Health(HealthArgs),
     /// Generate synthetic clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -150,25 +153,36 @@ pub struct PolicyArgs {
     pub(crate) predicates: Vec<String>,
 }
 
-/// Without a cluster option, `serve` serves a built-in sample of a real cluster.
+/// One of the cluster options is required.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Without --cluster, --kube, --kubeconfig or --context it serves a built-in sample cluster.")]
+#[command(
+    after_help = "SIGTERM and SIGINT end it after running requests; a second one ends it at once. SIGHUP reads the \
+                        certificates again, SIGUSR1 makes it check its cache."
+)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) kube: KubeArgs,
+    /// Serve a built-in sample of a real cluster, to try the API
+    #[arg(long, conflicts_with_all = ["cluster", "kube", "kubeconfig", "context"], help_heading = "Cluster")]
+    pub(crate) sample: bool,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
-    /// Unix socket [default: nodesift.sock in $XDG_RUNTIME_DIR, else /run/nodesift, else the temporary directory]
+    /// Unix socket; the right to write to its file is the right to make every call [default: nodesift.sock in
+    /// $XDG_RUNTIME_DIR, else in /run/nodesift]
     #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET", help_heading = "Listeners")]
     pub(crate) socket: Option<PathBuf>,
-    /// TCP address; loopback only, unless TLS is configured. Port 0 selects a free port
+    /// TCP address; loopback only, unless TLS with client certificates is configured. Port 0 selects a free port
     #[arg(long, value_name = "ADDR", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)), help_heading = "Listeners")]
     pub(crate) listen: SocketAddr,
     /// Listen on the Unix socket only
     #[arg(long, conflicts_with = "listen", help_heading = "Listeners")]
     pub(crate) no_tcp: bool,
+    /// TCP address of one more listener that has /livez, /readyz and /metrics and nothing else, without TLS: for probes and
+    /// scrapers that have no certificate
+    #[arg(long, value_name = "ADDR", help_heading = "Listeners")]
+    pub(crate) probe_listen: Option<SocketAddr>,
     /// Largest request body in bytes
     #[arg(long, value_name = "BYTES", default_value_t = nodesift_api::limits::BODY_BYTES, value_parser = value::body_bytes, help_heading = "Listeners")]
     pub(crate) max_body_bytes: usize,
@@ -178,6 +192,8 @@ pub(crate) struct ServeArgs {
     pub(crate) request_timeout: Duration,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// TTL of an assumed pod if the request sets none; it ends earlier once the watch shows the pod's state, and later
     /// while the API server is silent, which may have bound the pod
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::assume_ttl, help_heading = "Consistency")]
@@ -211,6 +227,54 @@ pub(crate) struct TlsArgs {
     /// Require client certificates signed by these CAs, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_client_ca: Option<PathBuf>,
+}
+
+/// Who may call over TCP. The Unix socket is open to everybody who may write to its file.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Access over TCP")]
+pub(crate) struct AccessArgs {
+    /// Host names by which clients call the sidecar, besides localhost and its addresses. Requests that name another host are
+    /// refused, and so are those of web pages
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(crate) allow_host: Vec<HostName>,
+    /// Clients that may ask about pods and nodes, by a name in their certificates: a DNS name, a URI or the common name; * is
+    /// every client with a certificate [default: every client, if no --allow- option names one; else none]
+    #[arg(long, value_name = "NAME", num_args = 1.., requires = "tls_client_ca")]
+    pub(crate) allow_read: Vec<String>,
+    /// Clients that may assume and forget pods
+    #[arg(long, value_name = "NAME", num_args = 1.., requires = "tls_client_ca")]
+    pub(crate) allow_decide: Vec<String>,
+    /// Clients that may read dumps and events
+    #[arg(long, value_name = "NAME", num_args = 1.., requires = "tls_client_ca")]
+    pub(crate) allow_operate: Vec<String>,
+    /// Listen off loopback without client certificates: everybody who can open a connection may make every call
+    #[arg(long, conflicts_with = "tls_client_ca")]
+    pub(crate) insecure_anonymous: bool,
+}
+
+impl AccessArgs {
+    /// The checks that the arguments ask for, of a listener on this address.
+    pub(crate) fn checks(&self, listen: SocketAddr) -> Access {
+        let reachable = !listen.ip().to_canonical().is_loopback();
+        Access {
+            hosts: Hosts::new(self.allow_host.clone(), reachable),
+            rights: Rights::new(&self.allow_read, &self.allow_decide, &self.allow_operate),
+        }
+    }
+}
+
+/// Options of `health`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HealthArgs {
+    /// Unix socket of the sidecar [default: as for serve]
+    #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET", conflicts_with = "url")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Address of a listener without TLS, for example that of --probe-listen: http://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Ask whether it is live instead of ready: a sidecar that waits for its first lists is live
+    #[arg(long)]
+    pub(crate) live: bool,
 }
 
 impl TlsArgs {
@@ -288,6 +352,20 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn lists_of_clients_need_certificates_and_anonymous_clients_exclude_them() {
+        let parse = |words: &[&str]| Args::try_parse_from(["nodesift", "serve", "--sample"].iter().chain(words));
+        let tls = ["--tls-cert", "c", "--tls-key", "k"];
+        let with_ca = [&tls[..], &["--tls-client-ca", "a"]].concat();
+        for list in ["--allow-read", "--allow-decide", "--allow-operate"] {
+            assert!(parse(&[list, "core"]).is_err(), "{list}");
+            assert!(parse(&[&tls[..], &[list, "core"]].concat()).is_err(), "{list}");
+            assert!(parse(&[&with_ca[..], &[list, "core", "spiffe://a/b"]].concat()).is_ok(), "{list}");
+        }
+        assert!(parse(&[&with_ca[..], &["--insecure-anonymous"]].concat()).is_err());
+        assert!(parse(&["--allow-host", "http://a"]).is_err());
     }
 
     #[test]

@@ -44,9 +44,25 @@ pub(crate) enum Failure {
     /// A sidecar cannot be reached or does not answer.
     #[error("{}", text(.0))]
     Unavailable(anyhow::Error),
+    /// Several at once. The exit code is that of the first.
+    #[error("{} errors:{}", .0.len(), .0.iter().map(|error| format!("\n  {}", text(error))).collect::<String>())]
+    Several(Vec<anyhow::Error>),
     /// The reader of stdout has closed the pipe. The process then ends with [`OK`].
     #[error("stdout is closed")]
     StdoutClosed,
+}
+
+/// Takes the value of a step, or keeps its error to report it with those of other steps.
+pub(crate) fn collect<T>(errors: &mut Vec<anyhow::Error>, outcome: Result<T, impl Into<anyhow::Error>>) -> Option<T> {
+    outcome.map_err(|error| errors.push(error.into())).ok()
+}
+
+/// All errors of several steps as one; none where there is none.
+pub(crate) fn all(mut errors: Vec<anyhow::Error>) -> Option<anyhow::Error> {
+    match errors.len() {
+        0 | 1 => errors.pop(),
+        _ => Some(Failure::Several(errors).into()),
+    }
 }
 
 /// The error chain as one line. A cause that its wrapper quotes already is left out.
@@ -74,6 +90,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         Some(Failure::Policy(inner) | Failure::Files(inner)) => unreadable(inner).unwrap_or(USAGE),
         Some(Failure::Data(inner)) => unreadable(inner).unwrap_or(DATA),
         Some(Failure::Unavailable(_)) => UNAVAILABLE,
+        Some(Failure::Several(errors)) => errors.first().map_or(FAILED, code_of),
         Some(Failure::StdoutClosed) => OK,
         None => FAILED,
     }
@@ -117,6 +134,18 @@ mod tests {
         let quoted = anyhow!(io).context("c.json: disk on fire").context("reading");
         assert_eq!(text(&quoted), "reading: c.json: disk on fire");
         assert_eq!(text(&Failure::Data(quoted).into()), "reading: c.json: disk on fire");
+    }
+
+    #[test]
+    fn several_errors_are_told_in_one_go_with_the_code_of_the_first() {
+        let mut errors = Vec::new();
+        assert_eq!(collect(&mut errors, Ok::<_, Failure>(1)), Some(1));
+        assert!(all(Vec::new()).is_none());
+        assert_eq!(collect::<()>(&mut errors, Err(Failure::Usage("no source".into()))), None);
+        collect::<()>(&mut errors, Err(anyhow!("in use").context("cannot listen on 127.0.0.1:1")));
+        let error = all(errors).map(|error| (code_of(&error), text(&error)));
+        let told = "2 errors:\n  no source\n  cannot listen on 127.0.0.1:1: in use".to_owned();
+        assert_eq!(error, Some((USAGE, told)));
     }
 
     #[test]

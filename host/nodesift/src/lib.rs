@@ -1,9 +1,10 @@
-//! The command line: `nodesift serve`, `filter`, `explain`, `bench` and `cluster synth`.
+//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `bench` and `cluster synth`.
 //!
 //! ```text
 //! commands
 //!   serve     the sidecar, from its checks to the end of its drain
 //!   ask       filter and explain: by the engine in this process, or by a running sidecar
+//!   health    the probes of a running sidecar, as an exec probe
 //!   bench     what `nodesift bench` runs and prints
 //!   synth     synthetic clusters as files
 //! shared by commands
@@ -25,6 +26,7 @@ mod ask;
 mod bench;
 pub mod cluster;
 mod exit;
+mod health;
 mod limits;
 mod log;
 pub mod measure;
@@ -63,6 +65,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Filter(filter) => ask::filter(&filter),
         Command::Explain(explain) => ask::explain(&explain),
         Command::Bench(bench) => bench::run(&bench),
+        Command::Health(health) => health::run(&health),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return compile_module(&compile),
     };
@@ -70,7 +73,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::from(exit::OK),
         Err(error) if exit::is_stdout_closed(&error) => ExitCode::from(exit::OK),
         Err(error) => {
-            terminal::note(&exit::text(&error));
+            terminal::fail(&exit::text(&error));
             ExitCode::from(exit::code_of(&error))
         }
     }

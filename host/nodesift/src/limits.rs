@@ -27,6 +27,24 @@ pub(crate) const CLIENT_CONNECT: Duration = Duration::from_secs(3);
 /// Timeout for one answer from a sidecar.
 pub(crate) const CLIENT_ANSWER: Duration = Duration::from_secs(60);
 
+/// Time in which `health` must have its answer: kubelet gives an exec probe one second unless configured otherwise.
+pub(crate) const HEALTH: Duration = Duration::from_millis(900);
+
+/// Bytes of the answer of a probe that `health` reads: a line that names what has stopped or is waited for.
+pub(crate) const HEALTH_BYTES: usize = 64 << 10;
+
+/// Interval at which the watchdog looks at every heartbeat. It counts looks and not time, so that a process which was stopped
+/// as a whole is not taken for one with a stuck thread.
+pub(crate) const WATCHDOG_LOOK: Duration = Duration::from_millis(10);
+
+/// Looks at an epoch clock without a beat after which guests are no longer called: 80 ms, in which it should have ticked 80
+/// times.
+pub(crate) const WATCHDOG_CLOCK_LOOKS: u32 = 8;
+
+/// Looks at any other heartbeat after which its thread counts as stopped: 700 ms, seven times the longest time between two
+/// beats of a thread that has nothing to do. Probes then fail within a second.
+pub(crate) const WATCHDOG_LOOKS: u32 = 70;
+
 /// Time after which a progress bar appears. For shorter work it would only flicker.
 pub(crate) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 

@@ -1,17 +1,25 @@
 //! `nodesift serve`: the sidecar, from its checks to the end of its drain.
 //!
 //! ```text
-//! live     follows a live cluster; what readiness waits for
-//! banner   the startup text on stdout
+//! checks      what is checked before anything is bound
+//! live        follows a live cluster; what readiness waits for
+//! watchdog    heartbeats of threads; liveness
+//! banner      the startup text on stdout, and in the log
+//! failpoints  what tests stop or break; not in release builds
 //! ```
 //!
 //! Errors in arguments, cluster files or policy are reported before any address is bound. The API itself is in
 //! `nodesift-api`. Start at [`run`].
 
 mod banner;
+mod checks;
+#[cfg(debug_assertions)]
+mod failpoints;
 mod live;
+mod watchdog;
 
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -20,15 +28,18 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::ServeArgs;
-use crate::cluster::{self, Opened, Origin};
-use crate::exit::Failure;
+use crate::cluster::{self, Opened};
+use crate::exit::{self, collect};
 use crate::limits;
 use banner::ClusterSource;
+use checks::Checked;
+pub(crate) use checks::socket_path;
 use nodesift_api::BodyLimit;
 use nodesift_api::exposition::{self as metrics, Exposition};
+use nodesift_api::listen::{SocketFile, TcpListener, UnixListener};
 use nodesift_api::server::{Drained, Server};
 use nodesift_api::tls::Tls;
-use nodesift_api::{self as api, ListenerClass, Readiness, Service, Settings, Staleness, assume, listen, router};
+use nodesift_api::{self as api, Readiness, Service, Settings, Staleness, assume, listen, router};
 use nodesift_cache as cache;
 use nodesift_engine::{self as engine, Reuse};
 use nodesift_object::Kind;
@@ -37,6 +48,7 @@ use nodesift_source::feed::{self, Feed};
 use nodesift_source::freshness::Freshness;
 use nodesift_source::kube::Health;
 use nodesift_source::kube::connection::Connection;
+use watchdog::Watchdog;
 
 /// Serves until SIGTERM or SIGINT, then drains. A second signal ends the process at once.
 ///
@@ -44,32 +56,49 @@ use nodesift_source::kube::connection::Connection;
 ///
 /// If arguments, files, policy or kubeconfig are invalid, an address cannot be bound, or a second signal arrives.
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
-    let tls = args.tls.files().map(Tls::open).transpose().map_err(|error| Failure::Files(error.into()))?;
-    if !args.no_tcp && tls.is_none() {
-        listen::check_loopback(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
-    }
     let runtime = Runtime::new().context("cannot start threads")?;
-    let connection = match args.kube.origin() {
-        Some(origin) => Some(runtime.block_on(live::connect(&origin))?),
-        None => None,
-    };
-    let origin = match (&connection, args.cluster.cluster.as_slice()) {
-        (Some(_), _) => Origin::Live,
-        (None, []) => Origin::Sample,
-        (None, files) => Origin::Files(files),
-    };
-    let opened = cluster::open(&origin, &args.policy)?;
+    // From the beginning: its default action would end the process. The other signals still end one that is not serving yet.
+    let hangups = runtime.block_on(async { signal(SignalKind::hangup()) }).context("cannot listen for signals")?;
+    let Checked { tls, socket, connection, opened } = checks::check(args, &runtime)?;
     cluster::note_summary(&opened.summary);
 
-    let outcome = runtime.block_on(serve(args, tls, opened, connection));
+    let outcome = runtime.block_on(serve(args, hangups, tls, &socket, opened, connection));
     // A running evaluation must not delay the end of the process.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
 }
 
+/// The listeners, all bound before anything is served.
+struct Listeners {
+    unix: UnixListener,
+    socket_file: SocketFile,
+    tcp: Option<TcpListener>,
+    probes: Option<TcpListener>,
+}
+
+impl Listeners {
+    /// Binds all, and reports all that cannot be bound.
+    async fn bind(args: &ServeArgs, socket: &Path) -> anyhow::Result<Self> {
+        let mut errors = Vec::new();
+        let unix = collect(&mut errors, listen::bind_unix(socket).await);
+        let mut bound = async |address: Option<SocketAddr>| match address {
+            Some(address) => collect(&mut errors, listen::bind_tcp(address).await),
+            None => None,
+        };
+        let tcp = bound((!args.no_tcp).then_some(args.listen)).await;
+        let probes = bound(args.probe_listen).await;
+        match (unix, exit::all(errors)) {
+            (Some((unix, socket_file)), None) => Ok(Self { unix, socket_file, tcp, probes }),
+            (_, error) => Err(error.unwrap_or_else(|| anyhow::anyhow!("cannot listen on {}", socket.display()))),
+        }
+    }
+}
+
 async fn serve(
     args: &ServeArgs,
+    hangups: Signal,
     tls: Option<Tls>,
+    socket: &Path,
     opened: Opened,
     connection: Option<Connection>,
 ) -> anyhow::Result<()> {
@@ -80,20 +109,23 @@ async fn serve(
     let engine = engine.counting(engine::Metrics::register(&mut registry)).reusing(reuse);
     let engine = Arc::new(engine);
     let mut signals = Signals::new().context("cannot listen for signals")?;
-    let socket = args.socket.clone().unwrap_or_else(default_socket);
-    let (unix, socket_file) = listen::bind_unix(&socket).await?;
-    let tcp = if args.no_tcp { None } else { Some(listen::bind_tcp(args.listen).await?) };
+    let Listeners { unix, socket_file, tcp, probes } = Listeners::bind(args, socket).await?;
 
     let scheme = if tls.is_some() { "https" } else { "http" };
     let bound = match &tcp {
         Some(tcp) => Some(format!("{scheme}://{}", tcp.local_addr().context("cannot read the bound address")?)),
         None => None,
     };
+    let probes_bound = match &probes {
+        Some(probes) => Some(probes.local_addr().context("cannot read the bound address")?.to_string()),
+        None => None,
+    };
     let source = match &connection {
         Some(connection) => ClusterSource::Live(&connection.address),
+        None if args.sample => ClusterSource::Sample,
         None => ClusterSource::Files(&args.cluster.cluster),
     };
-    let banner = banner::text(bound, socket_file.path(), &source, &engine);
+    let banner = banner::Banner::new(bound, socket_file.path(), probes_bound, &source, &engine);
 
     let readiness = Readiness::default();
     // It stays empty without a live cluster: files never become stale.
@@ -106,6 +138,10 @@ async fn serve(
     let feed =
         Feed::start(Arc::clone(&writer), feed::Metrics::register(&mut registry)).context("cannot start threads")?;
     feed.register(&mut registry);
+    let (clock, pulse) = (Arc::clone(engine.pulse()), Arc::clone(feed.pulse()));
+    #[cfg(debug_assertions)]
+    tokio::spawn(failpoints::follow(Arc::clone(&clock), Arc::clone(&pulse), Arc::clone(&writer)));
+    let _watchdog = Watchdog::start(clock, pulse, readiness.clone()).context("cannot start threads")?;
     let retried = feed.clone();
     readiness.remark(move || retried.remark());
     let health = Health::default();
@@ -120,17 +156,25 @@ async fn serve(
     tokio::spawn(self_check(audit)?);
     let pods = freshness.clone();
     tokio::spawn(assume::expire(Arc::downgrade(&writer), move || pods.staleness_of(Kind::Pod)));
+    tokio::spawn(reload_certificates(hangups, tls.clone()));
     let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
     let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
     let counting = api::Metrics::register(&mut registry);
+    banner.log(&engine, &source, args);
     let service = Service::new(engine, writer, readiness.clone(), settings).counting(counting);
+    let exposition = Exposition::new(registry);
+    let access = args.access.checks(args.listen);
+    let probes_router = router::probes(service.clone(), exposition.clone());
     let mut server =
-        Server::new(router::router(service, BodyLimit(args.max_body_bytes), Exposition::new(registry)), readiness);
-    server.listen(unix, ListenerClass::Unix, None);
+        Server::new(router::router(service, access, BodyLimit(args.max_body_bytes), exposition), readiness);
+    server.listen_unix(unix);
     if let Some(tcp) = tcp {
-        server.listen(tcp, ListenerClass::Tcp, tls);
+        server.listen_tcp(tcp, tls);
     }
-    banner::print(&banner)?;
+    if let Some(probes) = probes {
+        server.listen_probes(probes, probes_router);
+    }
+    banner.print()?;
 
     let first = signals.next().await;
     tracing::info!(signal = first, "shutting down");
@@ -141,6 +185,16 @@ async fn serve(
         second = signals.next() => anyhow::bail!("received a second signal ({second}) while draining"),
     }
     Ok(())
+}
+
+/// Reads the certificates again on SIGHUP.
+async fn reload_certificates(mut hangups: Signal, tls: Option<Tls>) {
+    while hangups.recv().await.is_some() {
+        match &tls {
+            Some(tls) => tls.reload(),
+            None => tracing::info!("SIGHUP: there is nothing to read again"),
+        }
+    }
 }
 
 /// Checks the cache for drift periodically and on SIGUSR1.
@@ -174,15 +228,4 @@ impl Signals {
             _ = self.int.recv() => "SIGINT",
         }
     }
-}
-
-/// `nodesift.sock` in the first of `$XDG_RUNTIME_DIR`, `/run/nodesift` and the temporary directory that exists.
-fn default_socket() -> PathBuf {
-    const NAME: &str = "nodesift.sock";
-    let user_folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
-    let system_folder = || {
-        let folder = Path::new("/run/nodesift");
-        std::fs::create_dir_all(folder).is_ok().then(|| folder.to_owned())
-    };
-    user_folder.or_else(system_folder).unwrap_or_else(std::env::temp_dir).join(NAME)
 }

@@ -13,6 +13,7 @@ mod table;
 use std::io::{self, Write as _};
 
 use crate::exit::Failure;
+use crate::log;
 pub(crate) use paint::Paint;
 pub(crate) use table::{render, table};
 
@@ -34,9 +35,22 @@ pub(crate) fn write_error(error: io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context("cannot write to stdout")
 }
 
-/// Prints a note on stderr, with control characters escaped. A closed stderr is ignored.
+/// Prints a note on stderr, with control characters escaped; a log event where those are JSON. A closed stderr is ignored.
 pub(crate) fn note(text: &str) {
+    if log::is_json() {
+        tracing::warn!("{text}");
+        return;
+    }
     let _closed = writeln!(io::stderr(), "nodesift: {}", escaped(text));
+}
+
+/// Prints why the command fails, as [`note`] does.
+pub(crate) fn fail(text: &str) {
+    if log::is_json() {
+        tracing::error!("{text}");
+    } else {
+        note(text);
+    }
 }
 
 /// Text from outside, safe for a terminal: control and bidirectional characters are escaped. Line breaks stay.

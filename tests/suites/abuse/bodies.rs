@@ -241,8 +241,11 @@ fn a01_small_requests_are_answered_while_large_bodies_fill_the_room() {
     let holders: Vec<Wire> = (0..4)
         .map(|_| {
             let mut wire = arena.wire();
-            wire.send(format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: {LIMIT}\r\n\r\n["))
-                .unwrap();
+            wire.send(format!(
+                "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+                 content-length: {LIMIT}\r\n\r\n["
+            ))
+            .unwrap();
             wire
         })
         .collect();

@@ -19,7 +19,10 @@ const LEFT: u64 = 4 << 20;
 
 /// Connects, sends a part of a request or a whole one, and disconnects without reading.
 fn come_and_leave(arena: &Arena, at: usize, question: &str) {
-    let head = format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", question.len());
+    let head = format!(
+        "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        question.len()
+    );
     let (half_head, half_body) = (&head[..head.len() / 2], &question[..question.len() / 2]);
     // Only some use TCP: each leaves its port in use for a while.
     let mut wire = if at.is_multiple_of(8) { arena.tcp_wire() } else { arena.wire() };

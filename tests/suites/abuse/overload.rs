@@ -97,7 +97,8 @@ fn request(pods: usize, random: &mut fastrand::Rng) -> Vec<u8> {
     let mut body = about(&pods);
     body["detail"] = json!("DETAIL_FEASIBLE");
     let body = body.to_string();
-    format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    const HEAD: &str = "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+    format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 fn load() -> (Duration, usize) {

@@ -26,6 +26,9 @@ const NOISE: Duration = Duration::from_millis(3);
 /// How long after its timeout a client may be disconnected: timers start one after the other.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// The beginning of a request with a body.
+const HEAD: &str = "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Head,
@@ -46,13 +49,13 @@ impl Client {
         let mut wire = if kind == Kind::Reader { arena.wire() } else { arena.tcp_wire() };
         wire.wait_at_most(Duration::from_millis(1)).unwrap();
         let begun = match kind {
-            Kind::Head => "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\nx-slow: ".to_owned(),
-            Kind::Body => "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n".to_owned(),
+            Kind::Head => format!("{HEAD}x-slow: "),
+            Kind::Body => format!("{HEAD}content-length: 1000\r\n\r\n"),
             Kind::Silent => String::new(),
             Kind::Preface => "PRI * HTTP/2.0\r\n".to_owned(),
             Kind::Reader => {
                 let body = json!({"pending": true, "detail": "DETAIL_NODES"}).to_string();
-                format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+                format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len())
             }
         };
         wire.send(begun).unwrap();

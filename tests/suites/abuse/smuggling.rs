@@ -7,6 +7,8 @@ use crate::arena::{Arena, beside_others};
 
 /// Pipelined requests over one connection.
 const PIPELINED: usize = 1_000;
+/// The beginning of a request with a body.
+const HEAD: &str = "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
 /// A request inside a body, which must never be answered.
 const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
@@ -56,7 +58,7 @@ fn a12_a_message_with_two_lengths_is_refused_and_nothing_after_it_is_read() {
     ];
     for endpoint in arena.endpoints() {
         for header in headers {
-            let sent = format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\n{header}\r\n\r\n{SMUGGLED}{SMUGGLED}");
+            let sent = format!("{HEAD}{header}\r\n\r\n{SMUGGLED}{SMUGGLED}");
             let found = answers(&endpoint, sent.as_bytes());
             assert_eq!(statuses(&found), [400], "{header:?}: {found:?}");
         }
@@ -76,16 +78,13 @@ fn a12_where_both_lengths_are_given_chunks_count_and_the_connection_ends() {
         "transfer-encoding: chunked\r\ncontent-length: 6",
         "content-length: 300\r\nTransfer-Encoding: Chunked",
     ] {
-        let sent =
-            format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n{SMUGGLED}");
+        let sent = format!("{HEAD}{headers}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n{SMUGGLED}");
         let found = answers(&arena.sidecar.tcp(), sent.as_bytes());
         // By its chunks the body is `{}`. The bytes after it are not read as a request by any of the lengths.
         assert_eq!(statuses(&found), [200], "{headers:?}: {found:?}");
     }
     // Equal repeated lengths count as one.
-    let sent = format!(
-        "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\n{{}}{SMUGGLED}"
-    );
+    let sent = format!("{HEAD}content-length: 2\r\ncontent-length: 2\r\n\r\n{{}}{SMUGGLED}");
     let found = answers(&arena.sidecar.tcp(), sent.as_bytes());
     assert_eq!(statuses(&found), [200, 404], "{found:?}");
     assert!(found[1].1.contains("/smuggled"), "outside of a body it is a request");
@@ -96,7 +95,7 @@ fn a12_where_both_lengths_are_given_chunks_count_and_the_connection_ends() {
 fn a12_broken_chunks_end_the_connection() {
     let _beside = beside_others();
     let arena = Arena::new(&[]);
-    let head = "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head = format!("{HEAD}transfer-encoding: chunked\r\n\r\n");
     for chunks in [
         "x\r\n{}\r\n0\r\n\r\n",
         "-2\r\n{}\r\n0\r\n\r\n",
@@ -170,7 +169,6 @@ fn a12_a_thousand_pipelined_requests_are_answered_in_order() {
         let mut sent = Vec::new();
         for at in 0..PIPELINED {
             let body = format!(r#"{{"field{at}":{}1}}"#, " ".repeat(at % 7));
-            const HEAD: &str = "POST /v1/filter HTTP/1.1\r\nhost: localhost\r\n";
             let request = match at % 3 {
                 0 => format!("GET /field{at} HTTP/1.1\r\nhost: localhost\r\n\r\n"),
                 1 => format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len()),

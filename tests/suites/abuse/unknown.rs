@@ -78,10 +78,9 @@ fn a13_types_that_are_not_taken_are_415_and_any_may_be_wished_for() {
     let _beside = beside_others();
     let arena = Arena::new(&[]);
     let post = |headers: &str| {
-        status(
-            &arena,
-            format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\n{headers}\r\ncontent-length: 2\r\n\r\n{{}}"),
-        )
+        let json = if headers.starts_with("content-type") { "" } else { "content-type: application/json\r\n" };
+        let head = format!("POST /v1/filter HTTP/1.1\r\nhost: localhost\r\n{json}{headers}\r\n");
+        status(&arena, format!("{head}content-length: 2\r\n\r\n{{}}"))
     };
     for media_type in [
         "text/plain",

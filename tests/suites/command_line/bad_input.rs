@@ -108,7 +108,7 @@ fn arguments_that_are_none_are_usage() {
         with(&["--pod", "a/b/c"]),
         with(&["--policy", "p", "--predicates", "NodeName"]),
         with(&["--server", "http://127.0.0.1:1"]),
-        vec!["serve", "--max-body-bytes", "0"],
+        vec!["serve", "--sample", "--max-body-bytes", "0"],
     ] {
         let text = workshop.failure(USAGE, &arguments);
         assert!(text.contains("Usage") || text.contains("--help") || text.contains("possible values"), "{text}");

@@ -158,7 +158,7 @@ fn a_stale_socket_is_replaced_and_one_in_use_is_not() {
     assert!(path.exists(), "the socket has no listener");
     let serve = |path: &std::path::Path| {
         let mut command = command();
-        command.args(["serve", "--no-tcp", "--socket"]).arg(path);
+        command.args(["serve", "--sample", "--no-tcp", "--socket"]).arg(path);
         command
     };
     let mut first =
@@ -180,7 +180,7 @@ fn a_port_that_is_taken_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let address = sidecar.address.to_string();
     let mut command = command();
-    command.args(["serve", "--listen", &address, "--socket"]).arg(folder.path().join("s.sock"));
+    command.args(["serve", "--sample", "--listen", &address, "--socket"]).arg(folder.path().join("s.sock"));
     let output = sidecar::run(&mut command);
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(output.stderr.contains(&address), "{}", output.stderr);

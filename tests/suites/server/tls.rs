@@ -16,19 +16,19 @@ use tempfile::TempDir;
 use crate::running::command;
 
 /// A certificate authority, and a folder for the certificates that it signs.
-struct Authority {
+pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: TempDir,
 }
 
 /// A certificate and its key, in PEM.
-struct Signed {
+pub(crate) struct Signed {
     certificate: String,
     key: String,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -37,32 +37,48 @@ impl Authority {
         authority
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     fn sign(&self, name: &str) -> Signed {
+        self.sign_params(&CertificateParams::new([name.to_owned()]).unwrap())
+    }
+
+    /// Signs a certificate with these names.
+    pub(crate) fn sign_params(&self, params: &CertificateParams) -> Signed {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new([name.to_owned()]).unwrap();
         Signed { certificate: params.signed_by(&key, &self.issuer).unwrap().pem(), key: key.serialize_pem() }
     }
 
     /// Signs a certificate for the sidecar and writes it to the files that the sidecar reads.
-    fn certify(&self, name: &str) {
+    pub(crate) fn certify(&self, name: &str) {
         let signed = self.sign(name);
         // The key is written first. Between the two writes key and certificate do not match, which must change nothing.
         std::fs::write(self.path("tls.key"), signed.key).unwrap();
         std::fs::write(self.path("tls.crt"), signed.certificate).unwrap();
     }
 
-    fn serve(&self, arguments: &[&str]) -> Sidecar {
+    pub(crate) fn serve(&self, arguments: &[&str]) -> Sidecar {
         let mut command = command();
         command.current_dir(self.folder.path());
         Sidecar::start(command, &[&["--tls-cert", "tls.crt", "--tls-key", "tls.key"], arguments].concat())
     }
 
     /// Requests `/readyz` as a client that trusts this authority and expects a server of this name.
-    fn ask(&self, address: SocketAddr, name: &str, client: Option<Signed>) -> Result<String, String> {
+    fn ask(&self, address: SocketAddr, name: &str, client: Option<&Signed>) -> Result<String, String> {
+        let request = "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        self.send(address, name, client, request)
+    }
+
+    /// Sends a request that closes its connection, as such a client.
+    pub(crate) fn send(
+        &self,
+        address: SocketAddr,
+        name: &str,
+        client: Option<&Signed>,
+        request: &str,
+    ) -> Result<String, String> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.issuer.pem().as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -82,7 +98,7 @@ impl Authority {
         let mut stream = StreamOwned::new(connection, socket);
         let mut answer = String::new();
         stream
-            .write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .write_all(request.as_bytes())
             .and_then(|()| stream.read_to_string(&mut answer))
             .map(|_| answer)
             .map_err(|error| error.to_string())
@@ -110,7 +126,7 @@ fn where_client_certificates_are_asked_for_nobody_comes_in_without() {
     let authority = Authority::new();
     authority.certify("localhost");
     let sidecar = authority.serve(&["--tls-client-ca", "ca.pem"]);
-    let ask = |client| authority.ask(sidecar.address, "localhost", client);
+    let ask = |client: Option<Signed>| authority.ask(sidecar.address, "localhost", client.as_ref());
     let answer = ask(Some(authority.sign("core")));
     assert!(is_ok(&answer), "{answer:?}");
     let refused = ask(None);
@@ -139,6 +155,19 @@ fn certificates_are_taken_when_their_files_change_and_broken_ones_are_not() {
 }
 
 #[test]
+fn sighup_has_the_certificates_read_again() {
+    let authority = Authority::new();
+    authority.certify("localhost");
+    let sidecar = authority.serve(&[]);
+    for count in 1..=3 {
+        sidecar.signal("HUP");
+        let reloaded = || (sidecar.output().matches("certificates reloaded").count() >= count).then_some(());
+        timeout::until(reloaded).expect("a log line");
+    }
+    assert!(is_ok(&authority.ask(sidecar.address, "localhost", None)));
+}
+
+#[test]
 fn certificates_that_cannot_be_used_are_told_before_anything_is_bound() {
     let authority = Authority::new();
     authority.certify("localhost");
@@ -147,7 +176,8 @@ fn certificates_that_cannot_be_used_are_told_before_anything_is_bound() {
     std::fs::write(authority.path("empty.pem"), "").unwrap();
     let fails = |code: i32, arguments: &[&str], named: &str| {
         let mut command = command();
-        let output = sidecar::run(command.current_dir(authority.folder.path()).arg("serve").args(arguments));
+        let output =
+            sidecar::run(command.current_dir(authority.folder.path()).args(["serve", "--sample"]).args(arguments));
         assert_eq!(output.code, Some(code), "{arguments:?}: {}", output.stderr);
         assert!(output.stderr.contains(named), "{arguments:?}: {}", output.stderr);
     };

@@ -5,6 +5,7 @@
 //! partition   the totals in it
 //! events      GET /v1/events: allocations as they change, as JSON lines
 //! metrics     GET /metrics, over `exposition`
+//! version     GET /version: version, contract and policy
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
 //! ```
 //!
@@ -15,3 +16,4 @@ pub mod exposition;
 pub(crate) mod metrics;
 mod partition;
 pub(crate) mod state;
+pub(crate) mod version;

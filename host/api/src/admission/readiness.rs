@@ -5,12 +5,14 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use axum::http::StatusCode;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::staleness::Staleness;
-use crate::Error;
+use crate::{Error, limits};
 
 /// Whether responses may be given, and whether the process drains. Clones share their state.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +26,23 @@ struct State {
     waiting: Vec<Arc<str>>,
     draining: bool,
     remarks: Vec<Remark>,
+    watched: Option<Watched>,
+}
+
+/// What the watchdog has seen last.
+#[derive(Debug, Clone)]
+struct Watched {
+    at: Instant,
+    stopped: Vec<Stopped>,
+}
+
+/// A part of the process that has stopped: dead or stuck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// For operators, such as `the feed`.
+    pub what: &'static str,
+    /// Whether requests are refused meanwhile, because they could not be answered within their limits.
+    pub refuses: bool,
 }
 
 /// A condition that `/readyz` mentions, ready or not, without ending readiness; none while all is well.
@@ -34,6 +53,7 @@ impl fmt::Debug for State {
         f.debug_struct("State")
             .field("waiting", &self.waiting)
             .field("draining", &self.draining)
+            .field("watched", &self.watched)
             .finish_non_exhaustive()
     }
 }
@@ -59,6 +79,32 @@ impl Readiness {
         self.locked(|state| state.remarks.push(Arc::new(remark)));
     }
 
+    /// Takes what the watchdog sees, which from then on must be told at least every [`limits::WATCHDOG_AGE`]: `/livez` and
+    /// `/readyz` fail while anything has stopped, the watchdog included.
+    pub fn watched(&self, stopped: Vec<Stopped>) {
+        self.locked(|state| state.watched = Some(Watched { at: Instant::now(), stopped }));
+    }
+
+    /// What has stopped; none while all is well.
+    fn stopped(&self) -> Option<String> {
+        let watched = self.locked(|state| state.watched.clone())?;
+        if watched.at.elapsed() > limits::WATCHDOG_AGE {
+            return Some("the watchdog".to_owned());
+        }
+        let names: Vec<&str> = watched.stopped.iter().map(|stopped| stopped.what).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// The same, after a second look where it is the watchdog: while the whole process was stopped, nothing could look.
+    async fn stopped_for_good(&self) -> Option<String> {
+        let silent =
+            self.locked(|state| state.watched.as_ref().is_some_and(|seen| seen.at.elapsed() > limits::WATCHDOG_AGE));
+        if silent {
+            sleep(limits::WATCHDOG_RECHECK).await;
+        }
+        self.stopped()
+    }
+
     /// Ends readiness: the process is about to end.
     pub fn drain(&self) {
         self.locked(|state| state.draining = true);
@@ -76,14 +122,41 @@ impl Readiness {
     ///
     /// [`Error::NotReady`].
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.locked(|state| match state.waiting.as_slice() {
-            [] => Ok(()),
-            waiting => Err(Error::NotReady { waiting: waiting.join(", ") }),
+        self.locked(|state| {
+            if let Some(stopped) = state.watched.iter().flat_map(|seen| &seen.stopped).find(|stopped| stopped.refuses) {
+                return Err(Error::NotReady { waiting: format!("{}, which has stopped", stopped.what) });
+            }
+            match state.waiting.as_slice() {
+                [] => Ok(()),
+                waiting => Err(Error::NotReady { waiting: waiting.join(", ") }),
+            }
         })
     }
 
+    /// Whether nothing has stopped.
+    pub(crate) fn is_live(&self) -> bool {
+        self.stopped().is_none()
+    }
+
+    /// Status and text of `/livez`.
+    pub(crate) async fn liveness(&self) -> (StatusCode, String) {
+        match self.stopped_for_good().await {
+            Some(stopped) => (StatusCode::SERVICE_UNAVAILABLE, format!("has stopped: {stopped}\n")),
+            None => (StatusCode::OK, "ok\n".to_owned()),
+        }
+    }
+
     /// Status and text of `/readyz`. Ready means that requests are answered: not where `staleness` refuses them.
+    pub(crate) async fn readiness(&self, staleness: &Staleness) -> (StatusCode, String) {
+        let _looked_twice = self.stopped_for_good().await;
+        self.report(staleness)
+    }
+
+    /// The same at once.
     pub(crate) fn report(&self, staleness: &Staleness) -> (StatusCode, String) {
+        if let Some(stopped) = self.stopped() {
+            return (StatusCode::SERVICE_UNAVAILABLE, format!("has stopped: {stopped}\n"));
+        }
         let (waits_for, remarks) = self.locked(|state| {
             let waits_for = match (state.draining, state.waiting.as_slice()) {
                 (true, _) => Some("shutting down".to_owned()),
@@ -168,6 +241,37 @@ mod tests {
         assert_eq!(report(&readiness), (StatusCode::SERVICE_UNAVAILABLE, waiting.into()));
         drop(latch);
         assert_eq!(report(&readiness), (StatusCode::OK, "ok, 1 object is retried: Pod a/b\n".into()));
+    }
+
+    #[tokio::test]
+    async fn what_has_stopped_ends_liveness_and_readiness_until_it_goes_on() {
+        let readiness = Readiness::default();
+        let feed = Stopped { what: "the feed", refuses: false };
+        let clock = Stopped { what: "the epoch clock", refuses: true };
+        readiness.watched(vec![feed]);
+        assert_eq!(readiness.liveness().await, (StatusCode::SERVICE_UNAVAILABLE, "has stopped: the feed\n".into()));
+        assert_eq!(readiness.readiness(&Staleness::default()).await.0, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(readiness.check().is_ok(), "answers come from published snapshots");
+        readiness.watched(vec![feed, clock]);
+        assert!(readiness.check().unwrap_err().text().contains("the epoch clock"));
+        readiness.watched(Vec::new());
+        assert_eq!(readiness.liveness().await, (StatusCode::OK, "ok\n".into()));
+        assert_eq!(readiness.readiness(&Staleness::default()).await.0, StatusCode::OK);
+        assert!(readiness.check().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_watchdog_that_looks_no_more_is_noticed_and_one_that_only_slept_is_not() {
+        let readiness = Readiness::default();
+        let long_ago = |readiness: &Readiness| {
+            let at = Instant::now().checked_sub(2 * limits::WATCHDOG_AGE).unwrap();
+            readiness.locked(|state| state.watched = Some(Watched { at, stopped: Vec::new() }));
+        };
+        long_ago(&readiness);
+        assert_eq!(readiness.liveness().await.1, "has stopped: the watchdog\n");
+        long_ago(&readiness);
+        let (report, ()) = tokio::join!(readiness.liveness(), async { readiness.watched(Vec::new()) });
+        assert_eq!(report.0, StatusCode::OK);
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Subject {
 
     fn status(self, service: &Service) -> ServingStatus {
         let serves = match self {
-            Self::Liveness => true,
+            Self::Liveness => service.readiness().is_live(),
             Self::Readiness => service.readiness().report(service.staleness()).0 == StatusCode::OK,
         };
         if serves { ServingStatus::Serving } else { ServingStatus::NotServing }

@@ -1,11 +1,11 @@
-//! Listeners: a TCP port on loopback and a Unix socket.
+//! Listeners: a TCP port on loopback and a Unix socket, with a lock file beside it.
 //!
 //! Start at [`bind_tcp`] and [`bind_unix`]; [`server`](super::server) accepts on what they return.
 
-use std::fs::Permissions;
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use axum::serve::Listener;
@@ -15,6 +15,9 @@ use super::authority::LocalStream;
 
 /// Mode of the Unix socket: write permission is the right to call; the group is for the core in the same pod.
 const SOCKET_MODE: u32 = 0o660;
+
+/// Mode of the lock file: it has no content, and only this user's processes may lock it.
+const LOCK_MODE: u32 = 0o600;
 
 /// Why a listener cannot be bound.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +39,7 @@ pub enum Error {
         /// Port in use, not permitted, no such address.
         source: io::Error,
     },
-    /// Another process accepts on the socket.
+    /// Another process accepts on the socket, or is about to.
     #[error("{} is in use: another process listens there; stop it or choose another --socket", path.display())]
     SocketInUse {
         /// Of the socket.
@@ -47,6 +50,14 @@ pub enum Error {
     NotASocket {
         /// As configured.
         path: PathBuf,
+    },
+    /// The lock file cannot be used.
+    #[error("cannot lock {}", path.display())]
+    Lock {
+        /// Of the lock file.
+        path: PathBuf,
+        /// Not permitted, not a regular file.
+        source: io::Error,
     },
     /// The socket cannot be created.
     #[error("cannot create the socket {}", path.display())]
@@ -110,11 +121,65 @@ pub fn check_loopback(address: SocketAddr) -> Result<(), Error> {
     if address.ip().to_canonical().is_loopback() { Ok(()) } else { Err(Error::NotLoopback { address }) }
 }
 
+/// Whether a folder is fit for sockets that nobody named: one that not everybody may write to. Otherwise anybody could put a
+/// socket of his own there first.
+pub fn is_runtime_folder(folder: &Path) -> bool {
+    const WRITABLE_BY_ALL: u32 = 0o002;
+    std::fs::metadata(folder).is_ok_and(|found| found.is_dir() && found.mode() & WRITABLE_BY_ALL == 0)
+}
+
 /// The file of a Unix socket; removed when dropped, unless another socket has replaced it.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
     identity: (u64, u64),
+    /// Dropped last: until then no other process takes the path.
+    _lock: LockFile,
+}
+
+/// An exclusive lock on `<socket>.lock`, so that of two processes that start on one stale socket only one takes it. The kernel
+/// releases it when the process ends, however it ends.
+#[derive(Debug)]
+struct LockFile {
+    path: PathBuf,
+    _file: File,
+}
+
+impl LockFile {
+    /// Locks the file, or fails at once where another process has locked it.
+    fn take(socket: &Path) -> Result<Self, Error> {
+        let mut path = socket.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        let broken = |source| Error::Lock { path: path.clone(), source };
+        loop {
+            // A link could lead to any file of this user.
+            if std::fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+                return Err(broken(io::Error::other("it exists and is not a regular file")));
+            }
+            let mut options = OpenOptions::new();
+            let file = options.write(true).create(true).truncate(false).mode(LOCK_MODE).open(&path).map_err(broken)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(Error::SocketInUse { path: socket.to_owned() }),
+                Err(TryLockError::Error(source)) => return Err(broken(source)),
+            }
+            // The holder before removes the file as it ends: a lock on a file without a name excludes nobody.
+            let locked = file.metadata().map(|found| (found.dev(), found.ino())).map_err(broken)?;
+            if identity(&path).is_ok_and(|named| named == locked) {
+                return Ok(Self { path, _file: file });
+            }
+        }
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // Only while it is locked. What cannot be removed is locked again by the next process.
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tracing::debug!(path = %self.path.display(), %error, "the lock file cannot be removed");
+        }
+    }
 }
 
 impl SocketFile {
@@ -159,9 +224,13 @@ impl Listener for UnixListener {
 ///
 /// # Errors
 ///
-/// [`Error::SocketInUse`], [`Error::NotASocket`], [`Error::Unix`].
+/// [`Error::SocketInUse`], [`Error::NotASocket`], [`Error::Lock`], [`Error::Unix`].
 pub async fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), Error> {
     let broken = |source| Error::Unix { path: path.to_owned(), source };
+    // Without the folder there is nothing to lock: the error is that of the socket.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::metadata(folder).map_err(broken)?;
+    let lock = LockFile::take(path)?;
     check_replaceable(path).await?;
 
     let mut draft = path.as_os_str().to_owned();
@@ -172,7 +241,7 @@ pub async fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), Error>
     std::fs::set_permissions(&draft, Permissions::from_mode(SOCKET_MODE)).map_err(broken)?;
     let identity = identity(&draft).map_err(broken)?;
     std::fs::rename(&draft, path).map_err(broken)?;
-    Ok((UnixListener(listener), SocketFile { path: path.to_owned(), identity }))
+    Ok((UnixListener(listener), SocketFile { path: path.to_owned(), identity, _lock: lock }))
 }
 
 /// Refuses a path with anything but a stale socket.
@@ -237,6 +306,60 @@ mod tests {
         UnixStream::connect(&path).await.unwrap();
     }
 
+    /// Many start on one stale socket at once. Which of two threads is first is up to the scheduler, so it is tried often.
+    #[test]
+    fn of_many_that_start_on_one_stale_socket_one_takes_it() {
+        const ROUNDS: usize = 200;
+        const STARTS: usize = 8;
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..ROUNDS {
+            let path = folder.path().join(format!("{round}.sock"));
+            drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+            let barrier = std::sync::Barrier::new(STARTS);
+            let outcomes: Vec<_> = std::thread::scope(|scope| {
+                let start = || {
+                    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                    barrier.wait();
+                    let bound = runtime.block_on(bind_unix(&path));
+                    // All are kept until all have tried: one that ends makes room for another.
+                    barrier.wait();
+                    match bound {
+                        Ok(bound) => Ok((bound, runtime)),
+                        Err(error) => Err(error),
+                    }
+                };
+                let started: Vec<_> = (0..STARTS).map(|_| scope.spawn(start)).collect();
+                started.into_iter().map(|start| start.join().unwrap()).collect()
+            });
+            let (bound, refused): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+            assert_eq!(bound.len(), 1, "round {round}");
+            for error in refused.into_iter().filter_map(Result::err) {
+                assert!(matches!(error, Error::SocketInUse { .. }), "{error}");
+            }
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
+    }
+
+    #[tokio::test]
+    async fn the_lock_of_a_process_that_was_killed_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        // As after a kill: both files are there, and nobody holds them.
+        std::fs::write(folder.path().join("s.sock.lock"), "").unwrap();
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        let (_listener, _file) = bind_unix(&path).await.unwrap();
+        UnixStream::connect(&path).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_lock_file_that_is_a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), folder.path().join("s.sock.lock")).unwrap();
+        assert!(matches!(bind_unix(&path).await, Err(Error::Lock { .. })));
+        assert!(!folder.path().join("elsewhere").exists());
+    }
+
     #[tokio::test]
     async fn a_file_that_is_not_a_socket_is_never_replaced() {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -253,6 +376,18 @@ mod tests {
         let _successor = std::os::unix::net::UnixListener::bind(&path).unwrap();
         drop(file);
         assert!(path.exists());
+    }
+
+    #[test]
+    fn a_runtime_folder_is_one_that_only_its_owner_writes_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = |mode| {
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+            is_runtime_folder(folder.path())
+        };
+        assert!(own(0o700) && own(0o755) && own(0o775));
+        assert!(!own(0o777) && !own(0o1777) && !own(0o702));
+        assert!(!is_runtime_folder(Path::new("/tmp")) && !is_runtime_folder(&folder.path().join("none")));
     }
 
     #[test]

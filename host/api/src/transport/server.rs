@@ -18,9 +18,11 @@ use tower::ServiceExt as _;
 use super::budget::{BudgetMetrics, ListenerClass};
 use super::io_timeout::TimeoutIo;
 use super::joined_writes;
+use super::listen::{TcpListener, UnixListener};
 use super::places::{Activity, Peer, Place, Places};
 use super::tls::Tls;
 use super::unsent::{Unsent, UnsentBudget};
+use crate::access::{Caller, Identity};
 use crate::{Readiness, limits};
 
 /// Listeners that serve one router until they are drained.
@@ -48,16 +50,29 @@ impl Server {
         Self { router, readiness, stop: CancellationToken::new(), connections: Vec::new() }
     }
 
-    /// Starts to serve a listener of a class, under TLS where given. Needs a tokio runtime.
-    pub fn listen<L: Listener>(&mut self, listener: L, class: ListenerClass, tls: Option<Tls>) {
+    /// Starts to serve a Unix socket. Needs a tokio runtime.
+    pub fn listen_unix(&mut self, listener: UnixListener) {
+        self.listen(listener, ListenerClass::Unix, None, self.router.clone());
+    }
+
+    /// Starts to serve a TCP port, under TLS where given. Needs a tokio runtime.
+    pub fn listen_tcp(&mut self, listener: TcpListener, tls: Option<Tls>) {
+        self.listen(listener, ListenerClass::Tcp, tls, self.router.clone());
+    }
+
+    /// Starts to serve another router on a TCP port of its own, without TLS. Needs a tokio runtime.
+    pub fn listen_probes(&mut self, listener: TcpListener, probes: Router) {
+        self.listen(listener, ListenerClass::Tcp, None, probes);
+    }
+
+    fn listen<L: Listener>(&mut self, listener: L, class: ListenerClass, tls: Option<Tls>, router: Router) {
         let connections = Places::new(limits::CONNECTIONS, limits::DISMISSALS);
         self.connections.push(connections.clone());
         if let Some(tls) = tls.clone() {
             tokio::spawn(tls.follow(self.stop.clone()));
         }
         let unsent = UnsentBudget::new(BudgetMetrics::default());
-        let (router, stop) = (self.router.clone(), self.stop.clone());
-        tokio::spawn(accept(listener, class, tls, router, connections, unsent, stop));
+        tokio::spawn(accept(listener, class, tls, router, connections, unsent, self.stop.clone()));
     }
 
     /// Ends readiness, stops accepting, and waits for running requests, for [`limits::DRAIN_GRACE`] at most.
@@ -98,13 +113,22 @@ async fn accept<L: Listener>(
         let (router, protocols, stop) = (router.clone(), protocols.clone(), stop.clone());
         let unsent = Unsent::new(unsent.clone());
         match tls.clone() {
-            None => drop(tokio::spawn(serve(io, class, router, protocols, place, unsent, stop))),
+            None => {
+                let caller = match class {
+                    ListenerClass::Unix => Caller::Socket,
+                    ListenerClass::Tcp => Caller::ANONYMOUS,
+                };
+                drop(tokio::spawn(serve(io, caller, router, protocols, place, unsent, stop)));
+            }
             // A slow handshake must not hold up the next accept.
             Some(tls) => drop(tokio::spawn(async move {
                 let dismissed = place.dismissed();
                 tokio::select! {
                     handshake = tls.accept(io) => match handshake {
-                        Ok(io) => serve(io, class, router, protocols, place, unsent, stop).await,
+                        Ok(io) => {
+                            let caller = Caller::Tcp { identity: Identity::of_client(&io) };
+                            serve(io, caller, router, protocols, place, unsent, stop).await;
+                        }
                         Err(error) => tracing::debug!(%error, "TLS handshake failed"),
                     },
                     () = dismissed => tracing::debug!("connection closed: another needs its place"),
@@ -118,7 +142,7 @@ async fn accept<L: Listener>(
 /// where the connection is idle or old, or another needs its place, they have a limited time for that.
 async fn serve<I>(
     io: I,
-    class: ListenerClass,
+    caller: Caller,
     router: Router,
     protocols: auto::Builder<TokioExecutor>,
     place: Place,
@@ -127,7 +151,7 @@ async fn serve<I>(
 ) where
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
-    let activity = place.activity().clone();
+    let (class, activity) = (caller.listener(), place.activity().clone());
     let (io, flusher) = joined_writes::join(TimeoutIo::new(io, activity.clone()));
     let io = TokioIo::new(io);
     let service = router.map_request({
@@ -137,6 +161,7 @@ async fn serve<I>(
             let began = if request.version() == Version::HTTP_2 { None } else { activity.take_head() };
             request.extensions_mut().insert(Peer { class, activity: activity.clone(), began });
             request.extensions_mut().insert(unsent.clone());
+            request.extensions_mut().insert(caller.clone());
             request
         }
     });

@@ -15,7 +15,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{interval, timeout};
+use tokio::sync::Notify;
+use tokio::time::{Interval, interval, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
@@ -93,6 +94,7 @@ impl Error {
 pub struct Tls {
     files: Arc<TlsFiles>,
     config: Arc<ArcSwap<ServerConfig>>,
+    asked: Arc<Notify>,
 }
 
 impl Tls {
@@ -103,7 +105,12 @@ impl Tls {
     /// Names the file that cannot be read or used.
     pub fn open(files: TlsFiles) -> Result<Self, Error> {
         let config = ArcSwap::from_pointee(config(&files)?);
-        Ok(Self { files: Arc::new(files), config: Arc::new(config) })
+        Ok(Self { files: Arc::new(files), config: Arc::new(config), asked: Arc::default() })
+    }
+
+    /// Has the files read again now, changed or not. The log tells the outcome.
+    pub fn reload(&self) {
+        self.asked.notify_one();
     }
 
     /// Does a handshake within [`limits::TLS_HANDSHAKE`].
@@ -112,13 +119,19 @@ impl Tls {
         timeout(limits::TLS_HANDSHAKE, handshake).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Checks the files every [`limits::TLS_LOOK`] until stopped, and reloads them when they change.
+    /// Checks the files every [`limits::TLS_LOOK`] until stopped, and reloads them when they change or a reload is asked for.
     pub(super) async fn follow(self, stop: CancellationToken) {
         let mut seen = self.fingerprint();
         let mut ticks = interval(limits::TLS_LOOK);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        let look = async |ticks: &mut Interval| {
+            tokio::select! {
+                _ = ticks.tick() => false,
+                () = self.asked.notified() => true,
+            }
+        };
+        while let Some(asked) = stop.run_until_cancelled(look(&mut ticks)).await {
             let found = self.fingerprint();
-            if found == seen {
+            if found == seen && !asked {
                 continue;
             }
             match config(&self.files) {

@@ -21,9 +21,10 @@ use super::client::{Job, PING_BYTES, SocketFigures};
 use crate::limits;
 use crate::measure::Testbed;
 use nodesift_api::BodyLimit;
+use nodesift_api::access::Access;
 use nodesift_api::exposition::Exposition;
 use nodesift_api::server::Server;
-use nodesift_api::{ListenerClass, Readiness, Service, Settings, listen, router};
+use nodesift_api::{Readiness, Service, Settings, listen, router};
 use nodesift_engine::Engine;
 
 /// Serves the testbed's cluster and runs a client that sends requests about its pods.
@@ -40,12 +41,16 @@ pub(super) fn measure(engine: Arc<Engine>, testbed: &Testbed, quick: bool) -> an
     let tcp = listener_tcp.local_addr().context("cannot read the bound address")?;
     let readiness = Readiness::default();
     let service = Service::new(engine, Arc::clone(testbed.writer()), readiness.clone(), Settings::default());
-    let router =
-        router::router(service, BodyLimit(nodesift_api::limits::BODY_BYTES), Exposition::new(Registry::default()));
+    let router = router::router(
+        service,
+        Access::default(),
+        BodyLimit(nodesift_api::limits::BODY_BYTES),
+        Exposition::new(Registry::default()),
+    );
     let mut server = Server::new(router, readiness);
     let serving = runtime.enter();
-    server.listen(listener, ListenerClass::Unix, None);
-    server.listen(listener_tcp, ListenerClass::Tcp, None);
+    server.listen_unix(listener);
+    server.listen_tcp(listener_tcp, None);
     drop(serving);
     // Replicas of the templates alternate, as in a scheduling queue.
     let count = testbed.templates().iter().map(|template| template.uids().len()).max().unwrap_or(0);

@@ -1,6 +1,7 @@
-//! The startup text of `serve` on stdout: the addresses, one per line in a fixed format, and commands to try.
+//! The startup text of `serve` on stdout: the addresses, one per line in a fixed format, and commands to try. With JSON log
+//! lines, the addresses are log events and nothing is printed.
 //!
-//! It is printed once the listeners are bound. Start at [`text`].
+//! It is told once the listeners are bound. Start at [`Banner`].
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -8,27 +9,101 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::args::ServeArgs;
+use crate::{log, terminal};
 use nodesift_cache::{Row, Snapshot};
 use nodesift_engine::Engine;
+use nodesift_sandbox::{PACKAGE, VERSION};
 
 /// Where the cluster comes from.
 pub(super) enum ClusterSource<'a> {
-    /// These files; if there are none, the built-in sample.
+    /// The built-in sample.
+    Sample,
+    /// These files.
     Files(&'a [PathBuf]),
     /// The API server at this address. Nothing has been listed yet.
     Live(&'a str),
 }
 
-/// The text. Lines that begin with `listening on ` are parsed by programs; their format is fixed.
-pub(super) fn text(tcp: Option<String>, socket: &Path, source: &ClusterSource<'_>, engine: &Engine) -> String {
-    let (pending, snapshot) = (engine.pending_pods(), engine.snapshot());
-    let pod = pending.first().map(|pod| (&*pod.namespace, &*pod.name));
-    render(
-        tcp,
-        socket,
-        source,
-        &Summary { nodes: snapshot.node_count(), pending: pending.len(), pod, names: names(&snapshot) },
-    )
+/// What is told once the listeners are bound: as text on stdout, or as log events where those are JSON.
+pub(super) struct Banner {
+    /// Lines that begin with `listening on ` are parsed by programs; their format is fixed.
+    listening: Vec<String>,
+    text: String,
+}
+
+impl Banner {
+    pub(super) fn new(
+        tcp: Option<String>,
+        socket: &Path,
+        probes: Option<String>,
+        source: &ClusterSource<'_>,
+        engine: &Engine,
+    ) -> Self {
+        let (pending, snapshot) = (engine.pending_pods(), engine.snapshot());
+        let pod = pending.first().map(|pod| (&*pod.namespace, &*pod.name));
+        let summary = Summary { nodes: snapshot.node_count(), pending: pending.len(), pod, names: names(&snapshot) };
+        Self { listening: listening(tcp.as_ref(), socket, probes), text: render(tcp, socket, source, &summary) }
+    }
+
+    /// Logs what starts here: version, policy, source and who may call.
+    pub(super) fn log(&self, engine: &Engine, source: &ClusterSource<'_>, args: &ServeArgs) {
+        let policy = engine.policy();
+        let predicates: Vec<&str> = policy.predicates.iter().map(|predicate| &*predicate.name).collect();
+        let file = args.policy.policy.as_ref().map_or_else(|| "built-in".to_owned(), |file| file.display().to_string());
+        let source = match source {
+            ClusterSource::Sample => "sample".to_owned(),
+            ClusterSource::Files(files) => {
+                files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ")
+            }
+            ClusterSource::Live(address) => (*address).to_owned(),
+        };
+        let clients = match (&args.tls.tls_client_ca, args.no_tcp) {
+            (_, true) => "unix socket only",
+            (Some(_), _) if args.access.checks(args.listen).rights.restrict() => "certificates, by list",
+            (Some(_), _) => "certificates",
+            (None, _) => "anonymous",
+        };
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            contract = %format_args!("{PACKAGE}@{VERSION}"),
+            policy = %terminal::escaped(&file),
+            policy_generation = policy.generation,
+            predicates = %predicates.join(","),
+            schedulers = %policy.scheduler_names.join(","),
+            source = %terminal::escaped(&source),
+            clients,
+            "starting"
+        );
+    }
+
+    /// Prints the text, or logs its addresses. A closed stdout is ignored: the sidecar serves without a reader.
+    ///
+    /// # Errors
+    ///
+    /// Any other I/O error of stdout.
+    pub(super) fn print(&self) -> io::Result<()> {
+        if log::is_json() {
+            for line in &self.listening {
+                tracing::info!("{line}");
+            }
+            return Ok(());
+        }
+        let text = format!("{}\n{}", self.listening.join("\n"), self.text);
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            outcome => outcome,
+        }
+    }
+}
+
+/// One line per listener.
+fn listening(tcp: Option<&String>, socket: &Path, probes: Option<String>) -> Vec<String> {
+    let tcp = tcp.map(|url| format!("listening on {url}"));
+    let unix = format!("listening on unix:{}", socket.display());
+    let probes = probes.map(|address| format!("listening on http://{address} for probes and metrics alone"));
+    tcp.into_iter().chain([unix]).chain(probes).collect()
 }
 
 /// What the text says of the cluster.
@@ -51,15 +126,11 @@ fn names(snapshot: &Snapshot) -> Vec<&str> {
 fn render(tcp: Option<String>, socket: &Path, source: &ClusterSource<'_>, summary: &Summary<'_>) -> String {
     let mut text = String::new();
     let unix = socket.display();
-    if let Some(url) = &tcp {
-        put(&mut text, format_args!("listening on {url}"));
-    }
     // With TLS a client needs certificates whose paths are not known here. The socket needs none.
     let tcp = tcp.filter(|url| url.starts_with("http://"));
-    put(&mut text, format_args!("listening on unix:{unix}"));
     let counts = format!("has {} nodes and {} pending pods", summary.nodes, summary.pending);
     match source {
-        ClusterSource::Files([]) => put(
+        ClusterSource::Sample => put(
             &mut text,
             format_args!("the built-in sample cluster {counts}; for your own use --cluster FILE or --kube"),
         ),
@@ -98,7 +169,7 @@ fn render(tcp: Option<String>, socket: &Path, source: &ClusterSource<'_>, summar
     let server = tcp.unwrap_or_else(|| quoted(&format!("unix:{unix}")));
     put(&mut text, format_args!("every pending pod, as a table:\n  nodesift explain --server {server} -o table"));
     let cluster = match source {
-        ClusterSource::Files([]) | ClusterSource::Live(_) => "CLUSTER.json".to_owned(),
+        ClusterSource::Sample | ClusterSource::Live(_) => "CLUSTER.json".to_owned(),
         ClusterSource::Files(files) => {
             files.iter().map(|file| quoted(&file.display().to_string())).collect::<Vec<_>>().join(" ")
         }
@@ -135,19 +206,6 @@ fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
     let _infallible = writeln!(text, "{line}");
 }
 
-/// Prints the text. A closed stdout is ignored: the sidecar serves without a reader.
-///
-/// # Errors
-///
-/// Any other I/O error of stdout.
-pub(super) fn print(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,12 +216,18 @@ mod tests {
         let text = render(
             Some("http://127.0.0.1:4000".into()),
             Path::new("/run/a b/s.sock"),
-            &ClusterSource::Files(&[]),
+            &ClusterSource::Sample,
             &summary,
         );
-        let mut lines = text.lines();
-        assert_eq!(lines.next(), Some("listening on http://127.0.0.1:4000"));
-        assert_eq!(lines.next(), Some("listening on unix:/run/a b/s.sock"));
+        let probes = Some("0.0.0.0:8080".to_owned());
+        assert_eq!(
+            listening(Some(&"http://127.0.0.1:4000".to_owned()), Path::new("/run/a b/s.sock"), probes),
+            [
+                "listening on http://127.0.0.1:4000",
+                "listening on unix:/run/a b/s.sock",
+                "listening on http://0.0.0.0:8080 for probes and metrics alone"
+            ]
+        );
         assert!(text.contains(r#"--unix-socket '/run/a b/s.sock' http://localhost/v1/filter"#), "{text}");
         assert!(text.contains(r#"'{"pods":[{"name":{"name":"it'\''s","namespace":"core"}}]}'"#), "{text}");
         assert!(text.contains(r#""NodeNames":["n0","n1"]"#), "{text}");
@@ -172,14 +236,9 @@ mod tests {
     #[test]
     fn with_tls_every_command_uses_the_socket() {
         let summary = Summary { nodes: 0, pending: 0, pod: None, names: vec![] };
-        let text = render(
-            Some("https://10.0.0.1:4000".into()),
-            Path::new("/run/s.sock"),
-            &ClusterSource::Files(&[]),
-            &summary,
-        );
-        assert!(text.starts_with("listening on https://10.0.0.1:4000\n"), "{text}");
-        assert_eq!(text.matches("https://").count(), 1, "{text}");
+        let text =
+            render(Some("https://10.0.0.1:4000".into()), Path::new("/run/s.sock"), &ClusterSource::Sample, &summary);
+        assert!(!text.contains("https://"), "{text}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use tokio::time::Duration;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::access::Access;
 use crate::calls::filter::Filter;
 use crate::exposition::Exposition;
 use crate::{BodyLimit, Readiness, Settings, router};
@@ -145,7 +146,11 @@ async fn minimum_versions_are_waited_for_without_a_slot_wherever_a_body_is_decod
 
 /// POST /v1/filter.
 async fn post(router: &Router, body: &Value) -> Value {
-    let request = Request::post("/v1/filter").body(Body::from(body.to_string())).unwrap();
+    let request = Request::post("/v1/filter")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(Body::from(body.to_string()))
+        .unwrap();
     let response = router.clone().oneshot(request).await.unwrap();
     serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
 }
@@ -153,7 +158,12 @@ async fn post(router: &Router, body: &Value) -> Value {
 #[tokio::test]
 async fn json_and_grpc_give_the_same_cached_answer_without_an_evaluation() {
     let (service, _writer) = service();
-    let router = router::router(service.clone(), BodyLimit(limits::BODY_BYTES), Exposition::new(Registry::default()));
+    let router = router::router(
+        service.clone(),
+        Access::default(),
+        BodyLimit(limits::BODY_BYTES),
+        Exposition::new(Registry::default()),
+    );
     let body = json!({"pods": [{"name": {"namespace": "default", "name": "web"}}], "bitmaps": {}});
     assert_eq!(service.slots().mean_time(), Duration::ZERO);
     let evaluated = post(&router, &body).await;

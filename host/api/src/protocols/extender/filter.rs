@@ -26,6 +26,7 @@ use crate::calls::driver::{self, Call, Stage};
 use crate::calls::request;
 use crate::protocols::document::{Document, Encoded};
 use crate::protocols::json::codec;
+use crate::request_log::Refusal;
 use crate::transport::body_buffer;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
@@ -64,7 +65,12 @@ pub(crate) async fn filter(
         Err(
             error @ (Error::BodyTooLarge { .. } | Error::BodyTooSlow | Error::BodyGaveWay | Error::BodyBroken { .. }),
         ) => Err(error),
-        Err(error) => Encoded::new(failed(&error)?).respond(unsent),
+        Err(error) => {
+            let mut response = Encoded::new(failed(&error)?).respond(unsent)?;
+            // Its status is 200, which would hide it from the log.
+            response.extensions_mut().insert(Refusal(error.text().into()));
+            Ok(response)
+        }
     }
 }
 

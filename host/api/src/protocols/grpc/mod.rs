@@ -14,6 +14,7 @@ pub(crate) mod message;
 mod split;
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -154,7 +155,12 @@ async fn filter_stream(service: Service, max: usize, request: Request) -> Result
             let FilterStreamRequest { id, filter } = request?;
             let stage = Stage::<Filter>::Decoded(filter.unwrap_or_default());
             let answer = match scope {
-                Ok(scope) => driver::run(&service, scope, stage, |response| message::filter(&response)).await,
+                Ok(scope) => {
+                    // A panic would end the connection, and with it every other stream.
+                    let answer = driver::run(&service, scope, stage, |response| message::filter(&response));
+                    let answer = AssertUnwindSafe(answer).catch_unwind().await;
+                    answer.unwrap_or_else(|_| Err(service.panicked_in_stream()))
+                }
                 Err(error) => Err(error),
             };
             let message = message::filter_stream(id, answer);

@@ -1,6 +1,6 @@
 //! Content-Type and Accept of JSON over HTTP. The one media type is `application/json`.
 //!
-//! Start at [`check`].
+//! Bodies are checked for every request by [`access`](crate::access), `Accept` by each handler. Start at [`check_body`].
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
@@ -9,17 +9,30 @@ use crate::Error;
 /// The media type of bodies and responses.
 pub(crate) const JSON: &str = "application/json";
 
-/// Requires JSON or no type of the body, because a browser sends forms and plain text across sites without a preflight, but not
-/// JSON; and a client that accepts JSON.
+/// Requires a body's type to be JSON. A browser sends forms, plain text and bodies of no type across sites without a
+/// preflight, but not JSON.
 ///
 /// # Errors
 ///
-/// [`Error::MediaType`], [`Error::NotAcceptable`].
-pub(super) fn check(headers: &HeaderMap) -> Result<(), Error> {
+/// [`Error::MediaType`].
+pub(crate) fn check_body(headers: &HeaderMap) -> Result<(), Error> {
     let is_json = |found: &HeaderValue| essence(found.to_str().unwrap_or_default()).eq_ignore_ascii_case(JSON);
-    if let Some(found) = headers.get(header::CONTENT_TYPE).filter(|found| !is_json(found)) {
-        return Err(Error::MediaType { found: String::from_utf8_lossy(found.as_bytes()).into_owned() });
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter().peekable();
+    if types.peek().is_none() {
+        return Err(Error::MediaType { found: "a body of no type".to_owned() });
     }
+    match types.find(|found| !is_json(found)) {
+        Some(found) => Err(Error::MediaType { found: format!("{:?}", String::from_utf8_lossy(found.as_bytes())) }),
+        None => Ok(()),
+    }
+}
+
+/// Requires a client that accepts JSON.
+///
+/// # Errors
+///
+/// [`Error::NotAcceptable`].
+pub(super) fn check_accept(headers: &HeaderMap) -> Result<(), Error> {
     let accepted: Vec<_> =
         headers.get_all(header::ACCEPT).iter().map(|list| String::from_utf8_lossy(list.as_bytes())).collect();
     if accepted.iter().all(|list| list.trim().is_empty())
@@ -51,13 +64,41 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_body_is_json_and_says_so() {
+        let is_taken = |types: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for found in types {
+                headers.append(header::CONTENT_TYPE, HeaderValue::from_static(found));
+            }
+            check_body(&headers).is_ok()
+        };
+        for fine in [&["application/json"][..], &["APPLICATION/JSON ; charset=utf-8"]] {
+            assert!(is_taken(fine), "{fine:?}");
+        }
+        for refused in [
+            &[][..],
+            &[""],
+            &["text/plain"],
+            &["text/plain;application/json"],
+            &["application/x-www-form-urlencoded"],
+            &["multipart/form-data; boundary=application/json"],
+            &["application/jsonx"],
+            &["application/json, text/plain"],
+            &["application/json", "text/plain"],
+            &["text/plain", "application/json"],
+        ] {
+            assert!(!is_taken(refused), "{refused:?}");
+        }
+    }
+
+    #[test]
     fn accept_headers_mean_what_http_says() {
         let accepts = |accept: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for list in accept {
                 headers.append(header::ACCEPT, HeaderValue::from_static(list));
             }
-            check(&headers).is_ok()
+            check_accept(&headers).is_ok()
         };
         for fine in [
             &[][..],

@@ -4,7 +4,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod codec;
-mod media_type;
+pub(crate) mod media_type;
 
 use axum::Extension;
 use axum::body::Body;
@@ -33,7 +33,7 @@ pub(crate) async fn call<C>(
 where
     C: Call<Request: DeserializeOwned, Response: ToJson>,
 {
-    media_type::check(&headers)?;
+    media_type::check_accept(&headers)?;
     let stage = Stage::<C>::Encoded(body_buffer::read(body).await?, |body| codec::decode(body));
     let unsent = unsent.as_deref();
     scope.pend()?;
@@ -68,7 +68,7 @@ async fn decoded<Q>(service: &Service, scope: &RequestScope, headers: &HeaderMap
 where
     Q: DeserializeOwned + Send + 'static,
 {
-    media_type::check(headers)?;
+    media_type::check_accept(headers)?;
     let body = body_buffer::read(body).await?;
     if body.len() <= limits::DECODE_BYTES {
         return codec::decode(&body);

@@ -1,0 +1,102 @@
+//! Who may call: checks of the head of a request, before anything of its body is read.
+//!
+//! ```text
+//! caller    the connection that a request came over: the Unix socket, or TCP with the client's certificate
+//! hosts     Host and Origin over TCP: no web page reaches the sidecar through a browser
+//! identity  the names in a client's certificate
+//! rights    which names may make which class of call
+//! ```
+//!
+//! The right to use the Unix socket is the mode of its file, so nothing is checked there but the media type of bodies. Start
+//! at [`Access::check`].
+
+mod caller;
+mod hosts;
+mod identity;
+mod rights;
+
+use axum::body::HttpBody as _;
+use axum::extract::Request;
+use axum::http::Method;
+
+use crate::protocols::json::media_type;
+use crate::{Error, paths};
+pub use caller::Caller;
+pub use hosts::{HostName, Hosts};
+pub(crate) use identity::Identity;
+pub use rights::Rights;
+
+/// The configuration of all checks. The default is that of a listener on loopback without certificates.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// The names by which the sidecar may be called.
+    pub hosts: Hosts,
+    /// The clients that may make each class of call.
+    pub rights: Rights,
+}
+
+impl Access {
+    /// No check over TCP, for a listener that has nothing to protect.
+    pub(crate) fn open() -> Self {
+        Self { hosts: Hosts::any(), rights: Rights::default() }
+    }
+
+    /// Admits a request, or says what is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MediaType`], [`Error::NoHost`], [`Error::ForeignHost`], [`Error::ForeignOrigin`], [`Error::Denied`].
+    pub(crate) fn check(&self, request: &Request) -> Result<(), Error> {
+        let path = request.uri().path();
+        // A request that no listener has marked has come over nothing that is trusted.
+        let caller = request.extensions().get::<Caller>().unwrap_or(&Caller::ANONYMOUS);
+        if let Caller::Tcp { identity } = caller {
+            self.hosts.check(request)?;
+            self.rights.check(paths::class_of(path), identity.as_deref())?;
+        }
+        // A browser sends a body of no type across sites without asking first.
+        if request.method() == Method::POST && !paths::is_grpc(path) && !request.body().is_end_stream() {
+            media_type::check_body(request.headers())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use axum::body::Body;
+
+    use super::*;
+
+    #[test]
+    fn a_request_that_no_listener_has_marked_is_treated_as_one_over_tcp() {
+        let access = Access::default();
+        let request = |host| Request::builder().uri("/v1/state").header("host", host).body(Body::empty()).unwrap();
+        assert!(access.check(&request("localhost")).is_ok());
+        assert!(matches!(access.check(&request("evil.example")), Err(Error::ForeignHost { .. })));
+        let mut over_socket = request("evil.example");
+        over_socket.extensions_mut().insert(Caller::Socket);
+        assert!(access.check(&over_socket).is_ok());
+    }
+
+    #[test]
+    fn a_body_that_is_posted_says_that_it_is_json_on_every_path_but_those_of_grpc() {
+        let access = Access::default();
+        let check = |path: &str, content_type: Option<&str>, body: &'static str| {
+            let mut request = Request::post(path).header("host", "localhost");
+            if let Some(content_type) = content_type {
+                request = request.header("content-type", content_type);
+            }
+            access.check(&request.body(Body::from(body)).unwrap())
+        };
+        for path in paths::PATHS.iter().filter(|known| known.method == "POST").map(|known| known.path) {
+            assert!(check(path, Some("application/json"), "{}").is_ok(), "{path}");
+            assert!(check(path, None, "").is_ok(), "{path}: the handler says what it misses");
+            for other in [None, Some("text/plain"), Some("application/grpc")] {
+                assert!(matches!(check(path, other, "{}"), Err(Error::MediaType { .. })), "{path}: {other:?}");
+            }
+        }
+        assert!(check("/nodesift.v1.Nodesift/Filter", Some("application/grpc"), "x").is_ok());
+    }
+}

@@ -1,0 +1,108 @@
+//! What is checked before anything is bound: arguments that depend on the machine or on each other, files of certificates,
+//! policy and cluster. All errors are reported in one go.
+//!
+//! Start at [`check`].
+
+use std::path::{Path, PathBuf};
+
+use nodesift_api::listen;
+use nodesift_api::tls::{self, Tls};
+use nodesift_source::kube::connection::Connection;
+use tokio::runtime::Runtime;
+
+use super::live;
+use crate::args::ServeArgs;
+use crate::cluster::{self, Opened, Origin};
+use crate::exit::{self, Failure, collect};
+
+/// What has passed all checks.
+pub(super) struct Checked {
+    pub(super) tls: Option<Tls>,
+    pub(super) socket: PathBuf,
+    pub(super) connection: Option<Connection>,
+    pub(super) opened: Opened,
+}
+
+/// Checks everything that `serve` is given.
+///
+/// # Errors
+///
+/// All that is wrong, as one error.
+pub(super) fn check(args: &ServeArgs, runtime: &Runtime) -> anyhow::Result<Checked> {
+    let mut errors = Vec::new();
+    // Wrong arguments first: they decide the exit code.
+    collect(&mut errors, check_listen(args));
+    let files = args.cluster.cluster.as_slice();
+    let origin = match files {
+        [] if args.kube.origin().is_some() => Origin::Live,
+        [] if args.sample => Origin::Sample,
+        [] => {
+            errors.push(Failure::Usage(NO_SOURCE.to_owned()).into());
+            Origin::Live
+        }
+        files => Origin::Files(files),
+    };
+    let socket = collect(&mut errors, socket_path(args.socket.as_ref()));
+    let tls = args.tls.files().map(Tls::open).transpose().map_err(|error: tls::Error| Failure::Files(error.into()));
+    let tls = collect(&mut errors, tls);
+    let connection = args.kube.origin().map(|origin| runtime.block_on(live::connect(&origin))).transpose();
+    let connection = collect(&mut errors, connection);
+    let opened = collect(&mut errors, cluster::open(&origin, &args.policy));
+    match (tls, socket, connection, opened) {
+        (Some(tls), Some(socket), Some(connection), Some(opened)) if errors.is_empty() => {
+            Ok(Checked { tls, socket, connection, opened })
+        }
+        _ => Err(exit::all(errors).unwrap_or_else(|| Failure::Usage(NO_SOURCE.to_owned()).into())),
+    }
+}
+
+/// The error of `serve` without a cluster. A production start whose source was forgotten must not serve another cluster.
+const NO_SOURCE: &str = "no cluster given: use --kube, --kubeconfig FILE or --context NAME to watch one, --cluster FILE to \
+                         read one from files, or --sample for the built-in sample";
+
+/// Off loopback, TLS and client certificates are required: what can be asked and assumed there is not for everybody.
+fn check_listen(args: &ServeArgs) -> Result<(), Failure> {
+    if args.no_tcp || listen::check_loopback(args.listen).is_ok() {
+        return Ok(());
+    }
+    if args.tls.tls_cert.is_none() {
+        return listen::check_loopback(args.listen).map_err(|error| Failure::Usage(error.to_string()));
+    }
+    if args.tls.tls_client_ca.is_none() && !args.access.insecure_anonymous {
+        return Err(Failure::Usage(format!(
+            "{} is reachable from other machines: listening there needs client certificates (--tls-client-ca FILE); \
+             --insecure-anonymous lets everybody call who can open a connection",
+            args.listen
+        )));
+    }
+    Ok(())
+}
+
+/// The Unix socket that is given, or `nodesift.sock` in `$XDG_RUNTIME_DIR` or `/run/nodesift`. A folder that everybody may
+/// write to is not used: anybody could put a socket of his own there first.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] without such a folder.
+pub(crate) fn socket_path(given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+    const NAME: &str = "nodesift.sock";
+    const SYSTEM_FOLDER: &str = "/run/nodesift";
+    if let Some(path) = given {
+        return Ok(path.clone());
+    }
+    let user_folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let system_folder = || {
+        let folder = Path::new(SYSTEM_FOLDER);
+        // Fails where it is there already, and where this user may not make it.
+        let _there_or_not = std::fs::create_dir_all(folder);
+        folder.to_owned()
+    };
+    let found = user_folder.filter(|folder| listen::is_runtime_folder(folder));
+    let found = found.or_else(|| Some(system_folder()).filter(|folder| listen::is_runtime_folder(folder)));
+    found.map(|folder| folder.join(NAME)).ok_or_else(|| {
+        Failure::Usage(format!(
+            "no folder for the Unix socket: neither $XDG_RUNTIME_DIR nor {SYSTEM_FOLDER} is a folder that not everybody may \
+             write to; give the path with --socket PATH"
+        ))
+    })
+}
