@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
+use nodesift_api::access::Access;
 use nodesift_api::exposition::Exposition;
 use nodesift_api::{BodyLimit, Readiness, Service, Settings, limits, router};
 use prometheus_client::registry::Registry;
@@ -53,7 +54,7 @@ impl Api {
         let nodes = world.cluster.nodes().map(|node| nodesift_fixtures::json::name(node).to_owned()).collect();
         let service = Service::new(world.engine, world.writer, Readiness::default(), Settings::default());
         let exposition = Exposition::new(Registry::default());
-        let router = router::router(service, BodyLimit(limits::BODY_BYTES), exposition);
+        let router = router::router(service, Access::default(), BodyLimit(limits::BODY_BYTES), exposition);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         Self { runtime, router, nodes }
     }

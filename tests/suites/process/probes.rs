@@ -1,0 +1,149 @@
+//! What probes ask: the listener of their own, `nodesift health`, `/version`, and the help of a path that is none.
+
+use std::net::SocketAddr;
+
+use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
+use nodesift_tests::http::{Endpoint, get, post};
+use nodesift_tests::sidecar::{self, Output, Sidecar};
+use nodesift_tests::timeout;
+use nodesift_tests::wire::Wire;
+use serde_json::Value;
+
+use crate::running::{Breakable, beside_others, command, question, says};
+
+const USAGE: i32 = 64;
+const UNAVAILABLE: i32 = 69;
+
+/// The address of the listener for probes.
+fn probes(sidecar: &Sidecar) -> SocketAddr {
+    let output = sidecar.output();
+    let line = output
+        .lines()
+        .find(|line| line.ends_with("for probes and metrics alone"))
+        .unwrap_or_else(|| panic!("{output}"));
+    line.split("http://").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
+}
+
+fn health(arguments: &[&str]) -> Output {
+    sidecar::run(command().arg("health").args(arguments))
+}
+
+#[test]
+fn the_listener_for_probes_has_probes_and_metrics_and_nothing_else() {
+    let _beside = beside_others();
+    let sidecar = Sidecar::start(command(), &["--probe-listen", "127.0.0.1:0"]);
+    let address = probes(&sidecar);
+    let endpoint = Endpoint::Tcp(address);
+    for path in ["/livez", "/readyz", "/metrics"] {
+        assert_eq!(get(&endpoint, path).unwrap().status, 200, "{path}");
+    }
+    for path in ["/", "/version", "/v1/state", "/v1/events", "/v1/filter"] {
+        let answer = get(&endpoint, path).unwrap();
+        assert_eq!(answer.status, 404, "{path}");
+    }
+    for path in ["/v1/filter", "/v1/assume", "/extender/filter"] {
+        assert_eq!(post(&endpoint, path, question(0).to_string()).unwrap().status, 404, "{path}");
+    }
+    let grpc = post(&endpoint, "/nodesift.v1.Nodesift/Assume", question(0).to_string()).unwrap().status;
+    assert!(matches!(grpc, 404 | 415), "{grpc}");
+    // A kubelet names the pod's address, a scraper whatever it was told.
+    let mut wire = Wire::open(&endpoint).unwrap();
+    wire.send("GET /readyz HTTP/1.1\r\nhost: 10.1.2.3:8080\r\n\r\n").unwrap();
+    assert_eq!(wire.answer().unwrap().status, 200);
+}
+
+#[test]
+fn health_is_the_exit_code_of_an_exec_probe() {
+    let _beside = beside_others();
+    let server = ApiServer::start();
+    server.script(|script| script.always(Some("Pod"), Some(Verb::List(1)), Fault::broken()));
+    let kubeconfig = server.kubeconfig().to_str().unwrap();
+    let sidecar = Sidecar::launch(command(), &["--kubeconfig", kubeconfig, "--probe-listen", "127.0.0.1:0"]);
+    let socket = sidecar.socket.to_str().unwrap();
+    let url = format!("http://{}", probes(&sidecar));
+    for at in [["--socket", socket], ["--url", &url]] {
+        let waiting = health(&at);
+        assert_eq!(waiting.code, Some(UNAVAILABLE), "{}", waiting.stderr);
+        assert!(waiting.stderr.contains("503") && waiting.stderr.contains("pods"), "{}", waiting.stderr);
+        let live = health(&[&at[..], &["--live"]].concat());
+        assert_eq!((live.code, live.stdout.trim()), (Some(0), "ok"), "{}", live.stderr);
+    }
+    server.clear_faults();
+    sidecar.wait_until_ready();
+    for at in [["--socket", socket], ["--url", &url]] {
+        let ready = health(&at);
+        assert_eq!((ready.code, ready.stdout.starts_with("ok")), (Some(0), true), "{}{}", ready.stdout, ready.stderr);
+    }
+}
+
+#[test]
+fn health_of_a_sidecar_that_is_not_there_or_does_not_answer_is_unavailable() {
+    let _beside = beside_others();
+    let folder = tempfile::tempdir().unwrap();
+    let nobody = folder.path().join("s.sock");
+    let missing = health(&["--socket", nobody.to_str().unwrap()]);
+    assert_eq!(missing.code, Some(UNAVAILABLE), "{}", missing.stderr);
+    assert!(missing.stderr.contains(nobody.to_str().unwrap()), "{}", missing.stderr);
+    // It accepts and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let output = health(&["--url", &format!("http://{}", silent.local_addr().unwrap())]);
+    assert_eq!(output.code, Some(UNAVAILABLE), "{}", output.stderr);
+    assert!(output.stderr.contains("no answer within"), "{}", output.stderr);
+    for wrong in ["https://localhost:1", "localhost:1", "http://localhost"] {
+        assert_eq!(health(&["--url", wrong]).code, Some(USAGE), "{wrong}");
+    }
+}
+
+#[test]
+fn health_sees_what_the_watchdog_sees() {
+    let _beside = beside_others();
+    let breakable = Breakable::start(&[]);
+    let socket = breakable.sidecar.socket.to_str().unwrap().to_owned();
+    assert_eq!(health(&["--socket", &socket]).code, Some(0));
+    breakable.breaks("feed");
+    says(&breakable.sidecar.unix(), "/livez", 503, "the feed");
+    let output = health(&["--socket", &socket, "--live"]);
+    assert_eq!(output.code, Some(UNAVAILABLE), "{}", output.stderr);
+    assert!(output.stderr.contains("the feed"), "{}", output.stderr);
+}
+
+#[test]
+fn the_version_names_program_contract_and_policy() {
+    let _beside = beside_others();
+    let sidecar = Sidecar::start(command(), &["--predicates", "NodeName,NodePorts"]);
+    let version = get(&sidecar.tcp(), "/version").unwrap();
+    assert_eq!(version.status, 200, "{}", version.body);
+    let version: Value = version.json();
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(version["policy"]["generation"], "1");
+    assert_eq!(version["policy"]["predicates"], serde_json::json!(["NodeName", "NodePorts"]));
+    assert!(version["contract"].as_str().unwrap().starts_with("nodesift:predicate@"), "{version}");
+}
+
+#[test]
+fn a_path_that_is_none_is_told_every_path_that_is_one_and_each_of_them_is_served() {
+    let _beside = beside_others();
+    let sidecar = Sidecar::start(command(), &[]);
+    let help = get(&sidecar.tcp(), "/nothing").unwrap();
+    assert_eq!(help.status, 404);
+    let text = help.json()["error"]["message"].as_str().unwrap().to_owned();
+    let listed: Vec<(&str, &str)> = text
+        .split([' ', ',', ';'])
+        .collect::<Vec<_>>()
+        .windows(2)
+        .filter(|pair| matches!(pair[0], "GET" | "POST"))
+        .map(|pair| (pair[0], pair[1]))
+        .collect();
+    for path in ["/metrics", "/version", "/livez", "/readyz", "/v1/state", "/v1/events"] {
+        assert!(listed.contains(&("GET", path)), "{path} is not in {text}");
+    }
+    assert!(listed.len() >= 15, "{text}");
+    for (method, path) in listed {
+        let mut wire = Wire::open(&sidecar.tcp()).unwrap();
+        wire.wait_at_most(timeout::limit()).unwrap();
+        wire.send(format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")).unwrap();
+        // A stream has no end to wait for.
+        let status = wire.head().unwrap().status;
+        assert!(!matches!(status, 404 | 405), "{method} {path}: {status}");
+    }
+}
