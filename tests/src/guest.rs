@@ -42,10 +42,10 @@ static CONTRACT: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
 /// The contract, and an interface of the guest's own with a resource.
 static WITH_RESOURCE: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
     let mut resolve = CONTRACT.0.clone();
-    let text = "package test:own;
+    let text = "package test:leaky;
         interface things { resource thing; }
         world leaky { include nodesift:predicate/guest@0.1.1; export things; }";
-    let package = resolve.push_source("own.wit", text).expect("the world parses");
+    let package = resolve.push_source("leaky.wit", text).expect("the world parses");
     let world = resolve.select_world(&[package], Some("leaky")).expect("the world is there");
     (resolve, world)
 });
@@ -139,12 +139,12 @@ impl Guest {
     pub fn resource(mut self, destructor: &str) -> Self {
         self.has_resource = true;
         self.imports.push_str(
-            r#"(import "[export]test:own/things" "[resource-new]thing" (func $new (param i32) (result i32)))
-               (import "[export]test:own/things" "[resource-drop]thing" (func $drop (param i32)))
-               (import "[export]test:own/things" "[resource-rep]thing" (func $rep (param i32) (result i32)))"#,
+            r#"(import "[export]test:leaky/things" "[resource-new]thing" (func $new (param i32) (result i32)))
+               (import "[export]test:leaky/things" "[resource-drop]thing" (func $drop (param i32)))
+               (import "[export]test:leaky/things" "[resource-rep]thing" (func $rep (param i32) (result i32)))"#,
         );
         self.definitions
-            .push_str(&format!(r#"(func (export "test:own/things#[dtor]thing") (param $value i32) {destructor})"#));
+            .push_str(&format!(r#"(func (export "test:leaky/things#[dtor]thing") (param $value i32) {destructor})"#));
         self
     }
 

@@ -69,16 +69,19 @@ impl Deadline {
         if taken < EPOCH_TICK {
             return;
         }
-        // Time is counted from the first tick on, or from the first long host function.
-        self.since.get_or_insert_with(|| (ThreadTime::now().as_duration().saturating_sub(taken), started));
         let allowance = match work {
             HostWork::Chosen => &mut self.host_time,
             HostWork::Shared => &mut self.shared_time,
         };
         let granted = taken.min(*allowance);
         *allowance -= granted;
-        self.budget = self.budget.saturating_add(granted);
         self.most = self.most.saturating_add(granted);
+        match self.since {
+            Some(_) => self.budget = self.budget.saturating_add(granted),
+            // No clock was read before: processor time is counted from here on. That of the function is not known, and the
+            // wall-clock time is no measure of it on a busy machine; but it has used the allowance.
+            None => self.since = Some((ThreadTime::now().as_duration(), started)),
+        }
     }
 
     /// What a host function may take that starts now.
@@ -149,11 +152,28 @@ mod tests {
     fn host_time_beyond_the_allowance_is_the_guests() {
         let budget = Duration::from_millis(10);
         let mut deadline = Deadline::new(budget, None);
-        // The first long function counts although no tick has passed.
+        // The first long function uses the allowance although no tick has passed.
         deadline.credit(HostWork::Chosen, work(budget * HOST_TIME_FACTOR));
         assert!(deadline.look().is_some(), "the allowance");
         deadline.credit(HostWork::Chosen, work(budget));
         assert!(deadline.look().is_none(), "the budget is used up");
+        // The same after a tick.
+        let mut deadline = Deadline::new(budget, None);
+        assert!(deadline.look().is_some());
+        deadline.credit(HostWork::Chosen, work(budget * HOST_TIME_FACTOR));
+        assert!(deadline.look().is_some(), "the allowance");
+        deadline.credit(HostWork::Chosen, work(budget));
+        assert!(deadline.look().is_none(), "the budget is used up");
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_a_processor_uses_none_of_its_time() {
+        let budget = Duration::from_millis(10);
+        let mut deadline = Deadline::new(budget, None);
+        // The host function has begun long ago, and has hardly run since.
+        let Some(started) = Instant::now().checked_sub(budget * (HOST_TIME_FACTOR + 5)) else { return };
+        deadline.credit(HostWork::Chosen, started);
+        assert!(deadline.look().is_some());
     }
 
     #[test]

@@ -179,16 +179,16 @@ fn caller(functions: &[HostFunction], image: &[u8], salt: u32) -> Guest {
                  (global.set $state (i32.xor (global.get $state) (i32.shl (global.get $state) (i32.const 5))))
                  (global.get $state))
                (func $argument (result i32) (local $kind i32) (local $value i32)
-                 (local.set $kind (i32.rem_u (call $random) (i32.const 16)))
+                 (local.set $kind (i32.rem_u (call $random) (i32.const 32)))
                  (local.set $value (call $random))
                  ;; A number such as a length, a flag or a place in an enumeration.
-                 (if (i32.lt_u (local.get $kind) (i32.const 6))
+                 (if (i32.lt_u (local.get $kind) (i32.const 20))
                    (then (return (i32.rem_u (local.get $value) (i32.const 5)))))
                  ;; An aligned address in the image.
-                 (if (i32.lt_u (local.get $kind) (i32.const 14)) (then (return (i32.add (i32.const {IMAGE})
+                 (if (i32.lt_u (local.get $kind) (i32.const 30)) (then (return (i32.add (i32.const {IMAGE})
                    (i32.and (i32.rem_u (local.get $value) (i32.const {IMAGE_BYTES})) (i32.const -4))))))
                  ;; A long length, or anything.
-                 (if (i32.lt_u (local.get $kind) (i32.const 15))
+                 (if (i32.lt_u (local.get $kind) (i32.const 31))
                    (then (return (i32.rem_u (local.get $value) (i32.const 300000)))))
                  (local.get $value))"#
         ))

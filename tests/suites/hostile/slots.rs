@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::limits::{FILTER_TIME_MIN, GUEST_SLOTS, GUEST_TABLES, INSTANTIATE_TIME, MODULE_SLOTS, SLOT_WAIT};
+use nodesift_sandbox::limits::{
+    FILTER_TIME_MIN, GUEST_INSTANCES, GUEST_SLOTS, INSTANTIATE_TIME, MODULE_SLOTS, SLOT_WAIT,
+};
 use nodesift_sandbox::{Grants, Lifetime, LoadError, Module, Verdict};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::timeout;
@@ -17,6 +19,7 @@ use crate::arena::{
     OVERRUN, ROWS, WORK, call, default_grants, facts, grants, healthy_answers_are_right, load, median,
     odd_rows_rejected, refused, rounds, timed,
 };
+use crate::compile::{leb, section};
 
 /// A guest that takes so much time in `configure`, and so much in `filter`.
 fn slow(configure: Duration, filter: Duration) -> Guest {
@@ -79,17 +82,47 @@ fn the_budget_of_a_call_covers_configure_and_filter_together() {
     assert!(right > RUNS / 2, "{right} of {RUNS}");
 }
 
-/// A guest with as many tables as one may have, beside those of the encoder, that takes so much time.
-fn with_many_tables(time: Duration) -> Module {
-    let tables = "(table 1 funcref) ".repeat(GUEST_TABLES - 2);
+/// A guest with almost as many core instances as one may have, half of them with a table, that takes so much time.
+fn with_many_instances(time: Duration) -> Module {
     let filter = format!("(call $work (i64.const {})) (call $fits_all)", rounds(time));
-    load(&Guest::healthy().definitions(format!("{WORK} {tables}")).filter(filter).component(), grants())
+    let component = Guest::healthy().definitions(WORK).filter(filter).component();
+    // Two more core modules follow those of the component, and many instances of them.
+    let known = core_modules(&component);
+    let empty = wat::parse_str("(module)").unwrap();
+    let table = wat::parse_str("(module (table 1 funcref))").unwrap();
+    let instance = |module: usize| [vec![0], leb(module), leb(0)].concat();
+    let instances: Vec<u8> =
+        (0..GUEST_INSTANCES - 8).flat_map(|number| instance(known + usize::from(number % 2 == 0))).collect();
+    let instances = [leb(GUEST_INSTANCES - 8), instances].concat();
+    let more = [section(1, &empty), section(1, &table), section(2, &instances)].concat();
+    load(&[component, more].concat(), grants())
+}
+
+/// How many core modules a component has at its top.
+fn core_modules(component: &[u8]) -> usize {
+    let (mut at, mut modules) = (8, 0);
+    while at < component.len() {
+        modules += usize::from(component[at] == 1);
+        at += 1;
+        let (mut length, mut shift) = (0, 0);
+        loop {
+            let byte = usize::from(component[at]);
+            at += 1;
+            length |= (byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        at += length;
+    }
+    modules
 }
 
 #[test]
-fn a_module_with_many_tables_cannot_take_the_instances_of_others() {
+fn a_module_of_many_instances_and_tables_cannot_take_those_of_others() {
     const HOGS: u32 = MODULE_SLOTS + 8;
-    let hog = with_many_tables(Duration::from_millis(2));
+    let hog = with_many_instances(Duration::from_millis(2));
     let other = load(&Guest::healthy().component(), grants());
     let reused = load(&Guest::healthy().component(), Grants { lifetime: Lifetime::Reused, ..grants() });
     let (over, together) = (AtomicBool::new(false), Barrier::new(HOGS as usize + 1));
