@@ -1,4 +1,5 @@
-//! Memory and allocations, counted by an allocator: what loading a cluster takes, and what an answer allocates.
+//! Memory and allocations, counted by an allocator: what loading a cluster takes, what an answer allocates, and both compared
+//! with committed figures.
 //!
 //! A suite of its own, because the allocator counts for the whole process; it counts per thread, so the tests may run side by
 //! side. All figures are those of the dev profile on one thread, and do not depend on the machine.
@@ -6,4 +7,5 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod answers;
+mod figures;
 mod files;

@@ -99,7 +99,7 @@ impl Engine {
     ///
     /// [`Error::UnknownPod`] where the pod is not in the cache.
     pub(crate) fn record(&self, pod: &PodRef) -> Result<Arc<PodRecord>, Error> {
-        let (record, name) = match pod {
+        let record = match pod {
             PodRef::Whole(pod) => {
                 let policy = self.policy();
                 let record =
@@ -107,12 +107,18 @@ impl Engine {
                 return Ok(Arc::new(record));
             }
             PodRef::Known(record) => return Ok(Arc::clone(record)),
-            PodRef::Uid(uid) => (self.cache.pods().by_uid(uid), uid.clone()),
-            PodRef::Name { namespace, name } => {
-                (self.cache.pods().by_name(namespace, name), format!("{namespace}/{name}"))
-            }
+            PodRef::Uid(uid) => self.cache.pods().by_uid(uid),
+            PodRef::Name { namespace, name } => self.cache.pods().by_name(namespace, name),
         };
-        record.ok_or(Error::UnknownPod { pod: name })
+        record.ok_or_else(|| {
+            let pod = match pod {
+                PodRef::Uid(uid) => uid.clone(),
+                PodRef::Name { namespace, name } => format!("{namespace}/{name}"),
+                PodRef::Whole(pod) => pod.key(),
+                PodRef::Known(record) => record.uid.to_string(),
+            };
+            Error::UnknownPod { pod }
+        })
     }
 }
 
