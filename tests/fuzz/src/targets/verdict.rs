@@ -3,7 +3,7 @@
 //! An input is read as numbers: the number of rows, the kind of verdict, its codes, its failures with their reasons.
 
 use nodesift_sandbox::fault::FaultKind;
-use nodesift_sandbox::limits::{FAILURE_REASONS, FAULT_DETAIL_BYTES, VERDICT_FAILURES};
+use nodesift_sandbox::limits::{FAILURE_REASONS, FAULT_DETAIL_BYTES, REASON_BYTES, VERDICT_FAILURES};
 use nodesift_sandbox::{Verdict, checked_verdict, wire};
 
 use crate::{Behaviour, magnitude};
@@ -101,7 +101,7 @@ pub fn run(input: &[u8]) -> Behaviour {
             Behaviour::of((seen.0, magnitude(seen.1), seen.2, magnitude(rows as usize)))
         }
         Err(fault) => {
-            assert!(matches!(fault.kind, FaultKind::MalformedVerdict | FaultKind::OutputTooLarge), "{fault}");
+            assert_eq!(fault.kind, FaultKind::MalformedVerdict, "{fault}");
             assert!(!fault.detail.is_empty() && fault.detail.len() <= FAULT_DETAIL_BYTES + 3, "{fault}");
             Behaviour::error(&fault.to_string())
         }
@@ -117,7 +117,8 @@ fn hold(verdict: &Verdict, rows: u32) {
             let codes: Vec<u16> = by_row.codes().chunks().flatten().copied().collect();
             assert_eq!(codes.len(), rows as usize, "a code per row");
             let failures = by_row.failures();
-            assert!(failures.len() <= VERDICT_FAILURES, "{} failures", failures.len());
+            // One per status stands for those that are too many.
+            assert!(failures.len() <= VERDICT_FAILURES + 3, "{} failures", failures.len());
             assert!(codes.iter().all(|code| usize::from(*code) <= failures.len()), "a code without a failure");
             failures.iter().for_each(failure_holds);
             let named = by_row.named().map(|named| named.to_vec()).unwrap_or_default();
@@ -134,6 +135,7 @@ fn failure_holds(failure: &nodesift_sandbox::Failure) {
     let reasons = &failure.reasons;
     assert!(!reasons.is_empty() && reasons.len() <= FAILURE_REASONS, "{} reasons", reasons.len());
     assert!(reasons.iter().all(|reason| !reason.chars().any(char::is_control)), "control characters in {reasons:?}");
+    assert!(reasons.iter().all(|reason| reason.len() <= REASON_BYTES), "a reason is too long: {reasons:?}");
 }
 
 /// Numbers at random.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nodesift_cache::{self as cache, Reader, SharedWriter, Writer};
-use nodesift_engine::{Engine, Reuse};
+use nodesift_engine::{Engine, OnError, Reuse};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::random::History;
 use nodesift_policy::Policy;
@@ -59,6 +59,8 @@ pub(super) fn default_policy() -> Policy {
     let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins());
     let mut policy = read.expect("the default policy can be read");
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
+    // The reference has no filter DynamicResources either.
+    policy.on_unsupported = OnError::Ignore;
     policy
 }
 
