@@ -53,8 +53,10 @@ pub fn run(input: &[u8]) -> Behaviour {
 
     let explanation = explain(&world.cluster, &pod, &FILTERS);
     let failures = || explanation.alone.iter().flat_map(|(_, outcome)| outcome.failures.values());
-    if failures().flat_map(|failure| &failure.reasons).any(|reason| reason.len() > REASON_BYTES) {
-        return Behaviour::of("a reason that is cut");
+    // The host cuts long reasons, and escapes control characters.
+    let is_changed = |reason: &String| reason.len() > REASON_BYTES || reason.chars().any(char::is_control);
+    if failures().flat_map(|failure| &failure.reasons).any(is_changed) {
+        return Behaviour::of("a reason that the host changes");
     }
     let names: Vec<String> = world.cluster.nodes().map(|node| json::name(node).to_owned()).collect();
     let mut seen = Vec::new();

@@ -11,6 +11,9 @@ use crate::{Behaviour, magnitude};
 /// Rows of a batch: several chunks of codes.
 const ROWS: u16 = 3000;
 
+/// kube-scheduler's codes of a rejection.
+const CODES: usize = 3;
+
 /// Reads numbers of an input; zeros after its end.
 struct Numbers<'a>(&'a [u8]);
 
@@ -134,6 +137,7 @@ fn hold(verdict: &Verdict, rows: u32) {
 fn failure_holds(failure: &nodesift_sandbox::Failure) {
     let reasons = &failure.reasons;
     assert!(!reasons.is_empty() && reasons.len() <= FAILURE_REASONS, "{} reasons", reasons.len());
+    assert!(reasons.iter().all(|reason| reason.len() <= REASON_BYTES), "a reason is too long");
     assert!(reasons.iter().all(|reason| !reason.chars().any(char::is_control)), "control characters in {reasons:?}");
     assert!(reasons.iter().all(|reason| reason.len() <= REASON_BYTES), "a reason is too long: {reasons:?}");
 }
