@@ -173,6 +173,9 @@ fn allocations_that_come_and_go_are_logged_at_debug_and_not_at_info() {
             |node: &str| ask(&sidecar.tcp(), "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": node}));
         assume("n2");
         assume("n1");
+        let words = ["allocation added", "uid-pending", "n1"];
+        let last = || sidecar.output().lines().any(|line| words.iter().all(|word| line.contains(word))).then_some(());
+        assert!(!is_logged || nodesift_tests::timeout::until(last).is_some(), "{}", sidecar.output());
         let log = sidecar.output();
         let line = |change: &str, node: &str| {
             log.lines().any(|line| {

@@ -47,6 +47,12 @@ fn logged(world: &World, words: &[&str]) -> usize {
     world.sidecar.output().lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
 }
 
+/// Waits until the log has such a line; it is read a moment after it was written.
+fn logs(world: &World, words: &[&str]) {
+    let is_logged = timeout::until(|| (logged(world, words) > 0).then_some(()));
+    is_logged.unwrap_or_else(|| panic!("{words:?} is not logged: {}", world.sidecar.output()));
+}
+
 /// What goes wrong, what readiness says of it, and how it ends.
 struct Trouble {
     begin: fn(&ApiServer),
@@ -107,6 +113,7 @@ fn is_noticed(Trouble { begin, said, end }: &Trouble, refuses: bool) {
     let recovered = timeout::until(|| (readyz(&world).body == "ok\n").then_some(()));
     recovered.unwrap_or_else(|| panic!("{said} is over, and readiness is {}", readyz(&world).body));
     assert!(!age(&world).1);
+    logs(&world, &["outage over: "]);
     let begins = logged(&world, &["outage: "]);
     assert_eq!((begins, logged(&world, &["outage over: "])), (1, 1), "{said}: {}", world.sidecar.output());
 }
@@ -130,13 +137,14 @@ fn an_outage_is_two_lines_in_the_log_however_many_kinds_and_retries_there_are() 
     let world = World::with(3, 2);
     world.is_followed("Pod");
     world.server.go_down();
-    timeout::until(|| (logged(&world, &["outage: API server unreachable"]) > 0).then_some(())).expect("it is logged");
+    logs(&world, &["outage: API server unreachable"]);
     let requests = || world.metric("nodesift_kube_failures_total", "");
     timeout::until(|| (requests() > 60.0).then_some(())).expect("every kind is retried");
     world.server.come_up();
-    timeout::until(|| (logged(&world, &["outage over"]) > 0).then_some(())).expect("its end is logged");
+    logs(&world, &["outage over"]);
     let log = world.sidecar.output();
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).collect();
+    let is_alarm = |line: &&str| line.contains("nodesift_source") && (line.contains("WARN") || line.contains("ERROR"));
+    let lines: Vec<&str> = log.lines().filter(is_alarm).collect();
     assert_eq!(lines.len(), 1, "{lines:#?}");
     assert!(lines[0].contains("answers grow stale") && lines[0].contains("failure="), "{lines:#?}");
     assert_eq!(logged(&world, &["outage over", "lasted_s"]), 1, "{log}");
@@ -157,8 +165,7 @@ fn a_self_check_without_lists_says_that_nothing_was_compared() {
     world.server.come_up();
     world.converges();
     world.sidecar.signal("USR1");
-    let completed = timeout::until(|| (logged(&world, &["self-check completed", "differences=0"]) > 0).then_some(()));
-    completed.expect("with lists it is complete");
+    logs(&world, &["self-check completed", "differences=0"]);
 }
 
 #[test]
@@ -171,14 +178,13 @@ fn an_assumed_pod_keeps_its_room_while_the_api_server_is_silent() {
     world.server.go_down();
     let assumed = assume(&world, &json!({"pod": by_name("waiting"), "node": "n1"}));
     assert_eq!(assumed.status, 200, "{}", assumed.body);
-    let words = ["assumptions kept past their time to live", "default/waiting"];
-    timeout::until(|| (logged(&world, &words) > 0).then_some(())).expect("the pod is named in a warning");
+    logs(&world, &["assumptions kept past their time to live", "default/waiting"]);
     assert!(is_assumed(&world, "waiting"), "long past its time to live");
     assert_eq!(logged(&world, &["assumptions expired"]), 0, "{}", world.sidecar.output());
     // It was never bound: once that is known, its room is given back.
     world.server.come_up();
     timeout::until(|| (!is_assumed(&world, "waiting")).then_some(())).expect("the assumption expires");
-    assert_eq!(logged(&world, &["assumptions expired", "default/waiting"]), 1, "{}", world.sidecar.output());
+    logs(&world, &["assumptions expired", "default/waiting"]);
 }
 
 #[test]
@@ -191,7 +197,7 @@ fn a_pod_that_was_bound_in_an_outage_never_loses_its_room() {
     world.server.go_down();
     assert_eq!(assume(&world, &json!({"pod": by_name("waiting"), "node": "n1"})).status, 200);
     world.server.apply(pod("waiting", "n1", 100));
-    timeout::until(|| (logged(&world, &["assumptions kept"]) > 0).then_some(())).expect("the outage lasts");
+    logs(&world, &["assumptions kept"]);
     world.server.come_up();
     timeout::until(|| (!is_assumed(&world, "waiting")).then_some(())).expect("the watch confirms it");
     world.converges();
