@@ -121,7 +121,7 @@ fn hold(verdict: &Verdict, rows: u32) {
             assert_eq!(codes.len(), rows as usize, "a code per row");
             let failures = by_row.failures();
             // One per status stands for those that are too many.
-            assert!(failures.len() <= VERDICT_FAILURES + 3, "{} failures", failures.len());
+            assert!(failures.len() <= VERDICT_FAILURES + CODES, "{} failures", failures.len());
             assert!(codes.iter().all(|code| usize::from(*code) <= failures.len()), "a code without a failure");
             failures.iter().for_each(failure_holds);
             let named = by_row.named().map(|named| named.to_vec()).unwrap_or_default();
@@ -137,7 +137,6 @@ fn hold(verdict: &Verdict, rows: u32) {
 fn failure_holds(failure: &nodesift_sandbox::Failure) {
     let reasons = &failure.reasons;
     assert!(!reasons.is_empty() && reasons.len() <= FAILURE_REASONS, "{} reasons", reasons.len());
-    assert!(reasons.iter().all(|reason| reason.len() <= REASON_BYTES), "a reason is too long");
     assert!(reasons.iter().all(|reason| !reason.chars().any(char::is_control)), "control characters in {reasons:?}");
     assert!(reasons.iter().all(|reason| reason.len() <= REASON_BYTES), "a reason is too long: {reasons:?}");
 }
