@@ -163,11 +163,12 @@ fn about(pod: &Value) -> Query {
     Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure, deadline: None }
 }
 
-/// Makes some pods on nodes static pods.
+/// Replaces some pods on nodes by static pods. Whether a pod is static is decided when it is first seen.
 fn make_some_static(random: &mut fastrand::Rng, cluster: &mut Cluster) -> Vec<Event> {
     let placed: Vec<Value> = cluster.placed_pods().into_iter().map(|(_, pod)| pod.clone()).collect();
     let mut events = Vec::new();
     for mut pod in placed.into_iter().filter(|_| random.u8(0..20) == 0) {
+        events.push(Event::Remove(Box::new(pod.clone())));
         pod["metadata"]["ownerReferences"] =
             json!([{"apiVersion": "v1", "kind": "Node", "name": text(&pod, "spec.nodeName"), "uid": "n"}]);
         cluster.apply(pod.clone());
