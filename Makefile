@@ -101,7 +101,7 @@ ci: TARGETS = --bins --tests
 # Clippy and compiler cannot share one incremental cache.
 ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
-ci: style deny readme interop bench-smoke test ## Run everything that CI checks
+ci: style deny readme interop bench-smoke fuzz-smoke test ## Run everything that CI checks
 
 toolchain: ## Install the toolchain that compiles predicates to wasm, if it is missing
 	@.ci/toolchain
