@@ -465,7 +465,7 @@ fn small_bodies_on_many_streams_share_one_bound() {
     const STREAMS: usize = 100;
     const BODY: usize = 16 << 10;
     /// The budget of what arrives, and the buffers of the connections and their streams.
-    const GROWTH: u64 = 36 << 20;
+    const GROWTH: u64 = 48 << 20;
     let _alone = alone();
     let arena = Arena::new(&[]);
     for _ in 0..10 {

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use super::state::Allocation;
 use crate::admission::scope::RequestScope;
 use crate::protocols::json::codec;
-use crate::transport::places::{self, Place};
+use crate::transport::places::{self, Activity, Place};
 use crate::transport::unsent::Endless;
 use crate::{Error, Service, limits};
 use nodesift_cache::{AllocationChange, AllocationEvent, Generation};
@@ -59,6 +59,7 @@ struct EventStream {
     idle: Duration,
     place: Place,
     _endless: places::Endless,
+    peer: Activity,
 }
 
 /// Streams events until the reader leaves or the process drains.
@@ -76,6 +77,7 @@ pub(crate) async fn events(
         idle: limits::STREAM_IDLE,
         place,
         _endless: scope.peer.endless(),
+        peer: scope.peer,
     };
     let lines = stream::unfold(state, |mut state| async move {
         let bytes = state.next().await?;
@@ -98,6 +100,7 @@ impl EventStream {
         let first = tokio::select! {
             () = self.service.readiness().drained() => return None,
             () = self.place.dismissed() => return None,
+            () = self.peer.closing() => return None,
             () = idle => {
                 push(&mut lines, &Line::Bookmark);
                 return Some(lines.into());

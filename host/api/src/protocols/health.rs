@@ -72,7 +72,13 @@ impl Health for Probe {
         // The middleware has put it there.
         let scope = request.extensions().get::<RequestScope>().cloned().ok_or(Error::Internal)?;
         let place = self.service.enter_health_watch(scope.class).await?;
-        let (dismissed, endless) = (Box::pin(place.dismissed()), scope.peer.endless());
+        let (dismissed, closing, endless) = (place.dismissed(), scope.peer.closing(), scope.peer.endless());
+        let ended = Box::pin(async move {
+            tokio::select! {
+                () = dismissed => {}
+                () = closing => {}
+            }
+        });
         let mut ticks = interval(limits::HEALTH_TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let subject = Subject::named(&request.into_inner().service);
@@ -81,7 +87,7 @@ impl Health for Probe {
             let status = watch.next().await?;
             Some((Ok(response(status)), watch))
         });
-        let statuses = statuses.take_until(dismissed);
+        let statuses = statuses.take_until(ended);
         let mut response: Response<Self::WatchStream> = Response::new(Box::pin(statuses));
         response.extensions_mut().insert(Endless);
         Ok(response)

@@ -94,7 +94,10 @@ impl Arrivals {
         let taker = if room.bytes() + bytes <= limits::SMALL_BYTES { Taker::Small } else { Taker::Large };
         let now = Instant::now();
         while !room.try_grow(bytes, taker) {
-            let Some(Parked { room, waker, .. }) = self.costliest(now) else { return false };
+            let free = self.0.budget.free(taker);
+            let Some(Parked { room, waker, .. }) = self.costliest(now, bytes.saturating_sub(free)) else {
+                return false;
+            };
             self.0.evicted.inc();
             drop(room);
             waker.wake();
@@ -102,12 +105,14 @@ impl Arrivals {
         true
     }
 
-    /// Removes the costliest of the bodies that have not gone on for longer than [`limits::SILENCE`].
-    fn costliest(&self, now: Instant) -> Option<Parked> {
+    /// Removes the costliest of the bodies that have not gone on for longer than [`limits::SILENCE`]; none where all of them
+    /// together have less than `needed`, since they would end in vain.
+    fn costliest(&self, now: Instant, needed: usize) -> Option<Parked> {
         let mut silent = self.0.silent.lock();
         let is_silent = |body: &Parked| now.saturating_duration_since(body.since) >= limits::SILENCE;
-        let bodies = silent.bodies.iter().filter(|(_, body)| is_silent(body));
-        let (&id, _) = bodies.max_by_key(|(_, body)| body.cost(now))?;
+        let bodies = || silent.bodies.iter().filter(|(_, body)| is_silent(body));
+        let all: usize = bodies().map(|(_, body)| body.room.bytes()).sum();
+        let (&id, _) = bodies().max_by_key(|(_, body)| body.cost(now)).filter(|_| all >= needed)?;
         silent.bodies.remove(&id)
     }
 
@@ -245,6 +250,7 @@ impl Arrival {
     pub(crate) fn poll_take(&mut self, bytes: usize, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut waiting = match self.waiting.take() {
             Some(waiting) => waiting,
+            None if bytes == 0 => return Poll::Ready(Ok(())),
             None => {
                 // Small requests pass by the large ones that wait.
                 let is_small = self.room.bytes() + bytes <= limits::SMALL_BYTES;

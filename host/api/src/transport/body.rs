@@ -252,6 +252,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_silent_sender_does_not_give_way_in_vain() {
+        let (budget, arrivals) = budget(1 << 20);
+        let _held = budget.try_take(900_000, crate::transport::budget::Taker::Large).unwrap();
+        let (body, room) = bounded(Body::new(Dribble(1000)), 1 << 20, LONG, false, &arrivals);
+        let silent = tokio::spawn(async move {
+            let _room = room;
+            read(body).await
+        });
+        tokio::time::sleep(limits::SILENCE * 2).await;
+        let (body, _room) = bounded(Body::from(vec![b'x'; 500_000]), 1 << 20, LONG, false, &arrivals);
+        assert!(matches!(read(body).await, Err(Error::Overloaded)));
+        assert!(!silent.is_finished());
+        silent.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn bodies_that_wait_for_room_do_not_wait_for_each_other() {
         let (budget, arrivals) = budget(1 << 20);
         // Each sends 900 kB in pieces, so that together they fill the room before any of them is whole.

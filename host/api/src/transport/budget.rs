@@ -91,6 +91,11 @@ impl Budget {
         }
     }
 
+    /// Bytes that a taker of a kind could have now.
+    pub(crate) fn free(&self, taker: Taker) -> usize {
+        self.most(taker).saturating_sub(self.held())
+    }
+
     fn add(&self, bytes: usize, taker: Taker) -> bool {
         let (Shared { held, metrics, .. }, most) = (&*self.0, self.most(taker));
         let sum = |held: usize| held.checked_add(bytes).filter(|sum| *sum <= most);
