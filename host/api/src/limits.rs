@@ -34,7 +34,7 @@ pub const H2_STREAMS: u32 = 100;
 pub const H2_STREAM_WINDOW: u32 = 64 * 1024;
 
 /// Receive window of one HTTP/2 connection, in bytes: what its peer may have sent before any handler has read it.
-pub const H2_CONNECTION_WINDOW: u32 = 256 * 1024;
+pub const H2_CONNECTION_WINDOW: u32 = 128 * 1024;
 
 /// Bytes of a response that one HTTP/2 stream buffers before the writer waits.
 pub const H2_SEND_BUFFER: usize = 256 * 1024;
@@ -83,7 +83,7 @@ pub const REQUEST_TIME: Duration = Duration::from_secs(2);
 
 /// Bytes of all requests of one class of listeners that have not arrived whole, or one body of the configured size where that
 /// is more. Over loopback 4 MiB arrive in milliseconds, and silent senders give way.
-pub const ARRIVING_BYTES: usize = 6 << 20;
+pub const ARRIVING_BYTES: usize = 5 << 20;
 
 /// The same of requests that have arrived whole and are not answered: twenty extender calls of 5,000 nodes by name, or one
 /// gRPC request that names 100,000 nodes ([`NAME_BYTES`] each).
@@ -115,6 +115,10 @@ pub const PROGRESS_BYTES: usize = 16 << 10;
 /// Time that a request waits for room while it arrives: many times [`SILENCE`], after which silent senders have given way, and a
 /// quarter of [`REQUEST_TIME`].
 pub const ROOM_WAIT: Duration = Duration::from_millis(500);
+
+/// Time that the first of those who wait leaves the others their room: silent senders give way after [`SILENCE`], those that
+/// became silent just now included.
+pub const ROOM_PATIENCE: Duration = Duration::from_millis(50);
 
 /// Interval at which it looks for room.
 pub const ROOM_TICK: Duration = Duration::from_millis(5);

@@ -25,7 +25,7 @@ use crate::transport::intake::Intake;
 use crate::transport::messages;
 use crate::transport::places::Peer;
 use crate::transport::unsent::Unsent;
-use crate::{Error, request_log};
+use crate::{Error, paths, request_log};
 
 /// Who may call, the limits on requests, and the counters.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ fn is_probe(request: &Request) -> bool {
 /// Limits the body, runs the handler, and answers in its place if it panics.
 pub(crate) async fn apply(State(middleware): State<Middleware>, request: Request, next: Next) -> Response {
     let _counted = Counted::new(&middleware.metrics.in_flight);
-    let timed = middleware.metrics.requests.start(request.uri().path(), is_grpc(request.headers()));
+    let timed = middleware.metrics.requests.start(request.uri().path(), expects_grpc(&request));
     let unsent = Unsent::of(&request);
     let head = request_log::Head::of(&request);
     let response = answer(&middleware, request, next).await;
@@ -93,7 +93,7 @@ pub(crate) async fn apply(State(middleware): State<Middleware>, request: Request
 }
 
 async fn answer(middleware: &Middleware, request: Request, next: Next) -> Response {
-    let grpc = is_grpc(request.headers());
+    let grpc = expects_grpc(&request);
     let limit = middleware.body_bytes;
     if let Err(error) = middleware.access.check(&request) {
         return error.into_response_for(grpc);
@@ -136,6 +136,11 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
 fn content_coding(headers: &HeaderMap) -> Option<String> {
     let found = String::from_utf8_lossy(headers.get(header::CONTENT_ENCODING)?.as_bytes()).into_owned();
     (!found.eq_ignore_ascii_case("identity")).then_some(found)
+}
+
+/// Whether a request gets its errors as gRPC: a path of JSON has them as JSON, whatever type its body claims to have.
+fn expects_grpc(request: &Request) -> bool {
+    is_grpc(request.headers()) && !paths::is_json(request.uri().path())
 }
 
 /// Whether a request is gRPC.

@@ -71,6 +71,11 @@ pub(crate) fn is_grpc(path: &str) -> bool {
     SERVICES.iter().any(|service| path.starts_with(service))
 }
 
+/// Whether a path is one of JSON over HTTP.
+pub(crate) fn is_json(path: &str) -> bool {
+    PATHS.iter().any(|known| known.path == path)
+}
+
 /// The class of a path. A path that is not listed has the class with the fewest clients, so that one that is forgotten here
 /// is not open to all.
 pub(crate) fn class_of(path: &str) -> Class {

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     };
     let path = if args.live { "/livez" } else { "/readyz" };
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
-    let answer = runtime.block_on(timeout(limits::HEALTH, ask(&endpoint, path)));
+    let answer = runtime.block_on(async { timeout(limits::HEALTH, ask(&endpoint, path)).await });
     let unavailable = |error: anyhow::Error| {
         let name = match &endpoint {
             Endpoint::Socket(path) => format!("unix:{}", path.display()),

@@ -568,7 +568,7 @@ fn a_request_ends_at_its_deadline_whatever_it_waits_for() {
     }
     // The extender has headers too; one that is no time is refused by name.
     let mut wire = arena.wire();
-    let call = extender_call();
+    let call = json!({"Pod": pending_objects().swap_remove(0), "NodeNames": node_names()}).to_string();
     let head = announcement("/extender/filter", call.len());
     wire.send(format!("{}{call}", head.replacen("\r\n", "\r\nrequest-timeout: 0\r\n", 1))).unwrap();
     let answer = wire.answer().unwrap();

@@ -143,7 +143,7 @@ fn the_errors_of_all_modules_are_reported_at_once_with_their_places() {
     let expected = [(7, 0), (9, 2), (10, 3), (11, 4), (12, 5)].map(|(line, index)| place(line, index));
     let places: Vec<&str> = places.iter().map(|place| place.trim_start_matches("nodesift: ")).collect();
     assert_eq!(places, expected, "{text}");
-    for said in ["other.wasm: No such file", &wrong, "pod-secrets, node-secrets", "ignoredResource", "not a number"] {
+    for said in ["other.wasm: No such file", &wrong, "node-secrets, pod-secrets", "ignoredResource", "not a number"] {
         assert!(text.contains(said), "{said} in {text}");
     }
 }

@@ -133,6 +133,7 @@ fn history(seed: u64, policy: &Policy) -> Tally {
         mirror.follow(&history.advance());
         mirror.follow(&nominate(&mut random, &mut history));
         let mut pods: Vec<Value> = (1..PODS).map(|_| history.asked_pod()).collect();
+        seek_nominated(&mut random, &history.cluster, &mut pods);
         let nominated = |pod: &&Value| !text(pod, "status.nominatedNodeName").is_empty();
         pods.extend(history.cluster.all("Pod").filter(nominated).take(1).cloned());
         for pod in &pods {
@@ -168,6 +169,24 @@ fn nominate(random: &mut fastrand::Rng, history: &mut History) -> Vec<Event> {
         events.push(Event::Apply(Box::new(pod)));
     }
     events
+}
+
+/// Has one of the pods require to be beside one of the nominated pods. Random labels and selectors rarely match on a node that
+/// fits otherwise, so that a node would hardly ever fit only with the nominated pods.
+fn seek_nominated(random: &mut fastrand::Rng, cluster: &Cluster, pods: &mut [Value]) {
+    let nominated = |pod: &&Value| {
+        let is_labelled = pod["metadata"]["labels"].as_object().is_some_and(|labels| !labels.is_empty());
+        is_labelled && !text(pod, "status.nominatedNodeName").is_empty()
+    };
+    let (Some(friend), Some(pod)) = (cluster.all("Pod").find(nominated), pods.first_mut()) else { return };
+    if random.bool() {
+        pod["spec"]["priority"] = friend["spec"]["priority"].clone();
+        pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = json!([{
+            "labelSelector": {"matchLabels": friend["metadata"]["labels"]},
+            "namespaces": [text(friend, "metadata.namespace")],
+            "topologyKey": "kubernetes.io/hostname",
+        }]);
+    }
 }
 
 /// The cluster without nominations.

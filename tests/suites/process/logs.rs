@@ -112,7 +112,7 @@ fn a_slow_request_has_a_line_at_the_default_level() {
     let mut request = question(0);
     request["consistency"] = serde_json::json!({"minGeneration": u64::MAX.to_string(), "deadlineMs": 1_200});
     assert_eq!(post(&sidecar.unix(), "/v1/filter", request.to_string()).unwrap().status, 504);
-    let told = || sidecar.output().lines().find(|line| line.contains("/v1/filter")).map(str::to_owned);
+    let told = || sidecar.output().lines().find(|line| line.contains(r#"path="/v1/filter""#)).map(str::to_owned);
     let line = timeout::until(told).expect("a line");
     assert!(line.contains("INFO") && line.contains("504"), "{line}");
 }

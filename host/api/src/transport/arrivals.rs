@@ -1,7 +1,9 @@
 //! Room for bytes that arrive: taken as they come, and taken away from a sender that is silent while others need it.
 //!
 //! While a body waits, for its peer or for more room, its room lies here. A taker that finds no room takes that of the
-//! costliest body that waits, measured in bytes times the time since its last progress; that body then ends with an error.
+//! costliest body that waits for its peer, measured in bytes times the time since its last progress; that body then ends with an
+//! error. Bodies that wait for room themselves have it taken only where silent ones had [`limits::ROOM_PATIENCE`] to give way:
+//! their peers have done their part.
 //! Where none has waited for long the taker waits, for [`limits::ROOM_WAIT`] at most and in turn; so no two bodies wait for
 //! each other. Start at [`Arrival`].
 
@@ -45,8 +47,18 @@ struct Silent {
 #[derive(Debug)]
 struct Parked {
     room: Room,
+    waits_for: WaitsFor,
     since: Instant,
     waker: Waker,
+}
+
+/// What a body waits for. Of two, the greater one gives way first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum WaitsFor {
+    /// More room.
+    Room,
+    /// More bytes of its peer.
+    Peer,
 }
 
 impl Parked {
@@ -75,7 +87,7 @@ impl Arrivals {
     /// [`Error::Overloaded`] where there is none, and no sender is silent.
     pub(crate) fn begin(&self) -> Result<Arrival, Error> {
         let mut room = self.0.budget.empty();
-        if !self.grow(&mut room, limits::REQUEST_BYTES) {
+        if !self.grow(&mut room, limits::REQUEST_BYTES, WaitsFor::Peer) {
             self.0.budget.count_refusal();
             return Err(Error::Overloaded);
         }
@@ -89,13 +101,14 @@ impl Arrivals {
         })
     }
 
-    /// Grows room, at the expense of silent senders where there is no other.
-    fn grow(&self, room: &mut Room, bytes: usize) -> bool {
+    /// Grows room, at the expense of others where there is no other: silent senders, and for [`WaitsFor::Room`] also those that
+    /// wait for room.
+    fn grow(&self, room: &mut Room, bytes: usize, others: WaitsFor) -> bool {
         let taker = if room.bytes() + bytes <= limits::SMALL_BYTES { Taker::Small } else { Taker::Large };
         let now = Instant::now();
         while !room.try_grow(bytes, taker) {
             let free = self.0.budget.free(taker);
-            let Some(Parked { room, waker, .. }) = self.costliest(now, bytes.saturating_sub(free)) else {
+            let Some(Parked { room, waker, .. }) = self.costliest(now, bytes.saturating_sub(free), others) else {
                 return false;
             };
             self.0.evicted.inc();
@@ -105,14 +118,15 @@ impl Arrivals {
         true
     }
 
-    /// Removes the costliest of the bodies that have not gone on for longer than [`limits::SILENCE`]; none where all of them
+    /// Removes the first to give way of the bodies that have not gone on for longer than [`limits::SILENCE`]; none where all of them
     /// together have less than `needed`, since they would end in vain.
-    fn costliest(&self, now: Instant, needed: usize) -> Option<Parked> {
+    fn costliest(&self, now: Instant, needed: usize, others: WaitsFor) -> Option<Parked> {
         let mut silent = self.0.silent.lock();
-        let is_silent = |body: &Parked| now.saturating_duration_since(body.since) >= limits::SILENCE;
+        let is_silent =
+            |body: &Parked| body.waits_for >= others && now.saturating_duration_since(body.since) >= limits::SILENCE;
         let bodies = || silent.bodies.iter().filter(|(_, body)| is_silent(body));
         let all: usize = bodies().map(|(_, body)| body.room.bytes()).sum();
-        let (&id, _) = bodies().max_by_key(|(_, body)| body.cost(now)).filter(|_| all >= needed)?;
+        let (&id, _) = bodies().max_by_key(|(_, body)| (body.waits_for, body.cost(now))).filter(|_| all >= needed)?;
         silent.bodies.remove(&id)
     }
 
@@ -230,8 +244,8 @@ pub(crate) struct Arrival {
 struct Waiting {
     _place: OwnedSemaphorePermit,
     turn: PollSemaphore,
-    /// Held while it is next.
-    is_next: Option<OwnedSemaphorePermit>,
+    /// Held while it is next, and since when.
+    is_next: Option<(OwnedSemaphorePermit, Instant)>,
     until: Instant,
     tick: Pin<Box<Sleep>>,
 }
@@ -254,7 +268,7 @@ impl Arrival {
             None => {
                 // Small requests pass by the large ones that wait.
                 let is_small = self.room.bytes() + bytes <= limits::SMALL_BYTES;
-                if (is_small || self.arrivals.0.turn.available_permits() > 0) && self.try_take(bytes) {
+                if (is_small || self.arrivals.0.turn.available_permits() > 0) && self.try_take(bytes, WaitsFor::Peer) {
                     return Poll::Ready(Ok(()));
                 }
                 self.arrivals.wait()?
@@ -274,16 +288,20 @@ impl Arrival {
             if waiting.is_next.is_none() {
                 match waiting.turn.poll_acquire(cx) {
                     Poll::Ready(permit) => {
-                        waiting.is_next = permit;
+                        waiting.is_next = permit.map(|permit| (permit, Instant::now()));
                         self.unpark().map_err(|_| Error::Overloaded)?;
                     }
                     // It holds nothing that the next one cannot have: else all could wait for each other.
-                    Poll::Pending => self.park(cx).map_err(|_| Error::Overloaded)?,
+                    Poll::Pending => self.park(WaitsFor::Room, cx).map_err(|_| Error::Overloaded)?,
                 }
             }
-            let is_late = Instant::now() >= waiting.until;
-            if waiting.is_next.is_some() && self.try_take(bytes) {
-                return Poll::Ready(Ok(()));
+            let now = Instant::now();
+            let is_late = now >= waiting.until;
+            if let Some((_, since)) = waiting.is_next {
+                let is_patient = now.saturating_duration_since(since) < limits::ROOM_PATIENCE;
+                if self.try_take(bytes, if is_patient { WaitsFor::Peer } else { WaitsFor::Room }) {
+                    return Poll::Ready(Ok(()));
+                }
             }
             if is_late {
                 return Poll::Ready(Err(Error::Overloaded));
@@ -298,12 +316,13 @@ impl Arrival {
     /// # Errors
     ///
     /// [`Error::BodyGaveWay`] once they have taken it.
-    pub(crate) fn park(&mut self, cx: &Context<'_>) -> Result<(), Error> {
+    pub(crate) fn park(&mut self, waits_for: WaitsFor, cx: &Context<'_>) -> Result<(), Error> {
         if let Some(ticket) = &self.ticket {
             return if ticket.renew(cx.waker()) { Ok(()) } else { Err(Error::BodyGaveWay) };
         }
         let room = self.room.0.lock().take().ok_or(Error::BodyGaveWay)?;
-        self.ticket = Some(self.arrivals.park(Parked { room, since: self.progress, waker: cx.waker().clone() }));
+        let (since, waker) = (self.progress, cx.waker().clone());
+        self.ticket = Some(self.arrivals.park(Parked { room, waits_for, since, waker }));
         Ok(())
     }
 
@@ -324,8 +343,8 @@ impl Arrival {
         (self.progress, self.unmarked) = (Instant::now(), 0);
     }
 
-    fn try_take(&mut self, bytes: usize) -> bool {
-        let taken = self.arrivals.grow_shared(&self.room, bytes);
+    fn try_take(&mut self, bytes: usize, others: WaitsFor) -> bool {
+        let taken = self.arrivals.grow_shared(&self.room, bytes, others);
         if taken {
             self.mark(bytes);
         }
@@ -358,7 +377,7 @@ impl Arrivals {
         }))
     }
 
-    fn grow_shared(&self, room: &RequestRoom, bytes: usize) -> bool {
-        room.0.lock().as_mut().is_some_and(|room| self.grow(room, bytes))
+    fn grow_shared(&self, room: &RequestRoom, bytes: usize, others: WaitsFor) -> bool {
+        room.0.lock().as_mut().is_some_and(|room| self.grow(room, bytes, others))
     }
 }

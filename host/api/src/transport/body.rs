@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::arrivals::Arrival;
+use super::arrivals::{Arrival, WaitsFor};
 use super::places::Activity;
 use crate::Error;
 
@@ -42,7 +42,7 @@ struct BoundedBody {
 impl BoundedBody {
     /// Waits for the peer, until the deadline or until others need the room.
     fn poll_peer(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        if let Err(error) = self.arrival.park(cx) {
+        if let Err(error) = self.arrival.park(WaitsFor::Peer, cx) {
             return Poll::Ready(error);
         }
         let due = self.due;

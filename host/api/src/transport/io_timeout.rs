@@ -27,8 +27,22 @@ pub(super) struct TimeoutIo<I> {
     peer: Activity,
     opening: Opening,
     write_stall: Duration,
-    /// Runs while a write waits.
-    stall_timer: Option<Pin<Box<Sleep>>>,
+    /// Runs while a write or a flush waits.
+    stall: Option<Stall>,
+}
+
+/// A wait for the peer to read.
+#[derive(Debug)]
+struct Stall {
+    of: Operation,
+    timer: Pin<Box<Sleep>>,
+}
+
+/// What waits for the peer to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Write,
+    Flush,
 }
 
 /// The first bytes of a connection.
@@ -48,18 +62,19 @@ impl<I> TimeoutIo<I> {
 
     fn with(io: I, opening: Duration, write_stall: Duration) -> Self {
         let opening = Opening::Awaited { seen: 0, timer: Box::pin(sleep(opening)) };
-        Self { io, peer: Activity::default(), opening, write_stall, stall_timer: None }
+        Self { io, peer: Activity::default(), opening, write_stall, stall: None }
     }
 
-    /// Passes on the outcome of a write; starts the timer when it waits and stops it when it proceeds.
-    fn watch_write<T>(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Passes on the outcome of an operation; starts the timer when it waits and stops it when it proceeds. That there is nothing
+    /// to flush is no sign that a write that waits proceeds.
+    fn watch<T>(&mut self, cx: &mut Context<'_>, of: Operation, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
-            self.stall_timer = None;
+            self.stall = self.stall.take().filter(|stall| of == Operation::Flush && stall.of == Operation::Write);
             return outcome;
         }
         let time = self.write_stall;
-        let timer = self.stall_timer.get_or_insert_with(|| Box::pin(sleep(time)));
-        match timer.as_mut().poll(cx) {
+        let stall = self.stall.get_or_insert_with(|| Stall { of, timer: Box::pin(sleep(time)) });
+        match stall.timer.as_mut().poll(cx) {
             Poll::Ready(()) => Poll::Ready(Err(timed_out("the peer does not read"))),
             Poll::Pending => Poll::Pending,
         }
@@ -107,7 +122,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for TimeoutIo<I> {
 impl<I: AsyncWrite + Unpin> AsyncWrite for TimeoutIo<I> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.io).poll_write(cx, bytes);
-        self.watch_write(cx, outcome)
+        self.watch(cx, Operation::Write, outcome)
     }
 
     fn poll_write_vectored(
@@ -116,7 +131,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for TimeoutIo<I> {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.io).poll_write_vectored(cx, bytes);
-        self.watch_write(cx, outcome)
+        self.watch(cx, Operation::Write, outcome)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -125,7 +140,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for TimeoutIo<I> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.io).poll_flush(cx);
-        self.watch_write(cx, outcome)
+        self.watch(cx, Operation::Flush, outcome)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -169,5 +184,24 @@ mod tests {
         let (_peer, io) = duplex(8);
         let error = TimeoutIo::with(io, LONG, SHORT).write_all(&[0; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn a_flush_of_nothing_keeps_the_timer_of_a_write() {
+        let (_peer, io) = duplex(8);
+        let mut timeout_io = TimeoutIo::with(io, LONG, SHORT);
+        let outcome = std::future::poll_fn(|cx| {
+            let outcome = Pin::new(&mut timeout_io).poll_write(cx, &[0; 64]);
+            let flushed = Pin::new(&mut timeout_io).poll_flush(cx);
+            assert!(flushed.is_ready(), "a pipe has nothing to flush");
+            match outcome {
+                Poll::Ready(Ok(_)) => {
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                other => other,
+            }
+        });
+        assert_eq!(outcome.await.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -14,7 +14,7 @@ use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
-use super::arrivals::{Arrival, RequestRoom};
+use super::arrivals::{Arrival, RequestRoom, WaitsFor};
 use super::body::refusal;
 use super::places::Activity;
 use crate::Error;
@@ -130,7 +130,7 @@ impl MessageBody {
     /// Waits for the peer: for ever between messages, for a limited time within one.
     fn poll_peer(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let Some(began) = self.framing.began else { return Poll::Pending };
-        if let Err(error) = self.arrival.park(cx) {
+        if let Err(error) = self.arrival.park(WaitsFor::Peer, cx) {
             return Poll::Ready(error);
         }
         let due = began + self.time;
