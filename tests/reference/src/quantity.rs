@@ -44,16 +44,20 @@ impl Quantity {
             Some(rest) => rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())),
             None => ("", rest),
         };
-        // Go reads a sign, a point or a suffix alone as zero.
         if text.is_empty() {
             return None;
         }
+        let has_digit = !whole.is_empty() || !fraction.is_empty();
         let whole = whole.trim_start_matches('0');
         let whole = if whole.is_empty() { "0" } else { whole };
         let unit = Unit::parse(suffix)?;
 
         let amount = unit.amount(whole, fraction);
         let scale = unit.scale(whole, fraction, amount);
+        // Go reads a sign, a point or a suffix alone as zero, except where the number may not fit 64 bits.
+        if scale.is_none() && !has_digit {
+            return None;
+        }
         // Beyond 64 bits only values with binary suffixes are clamped.
         let cap = i128::from(i64::MAX) * power(NANO);
         let amount = if scale.is_none() && matches!(unit, Unit::Binary(_)) { amount.min(cap) } else { amount };
@@ -117,6 +121,7 @@ enum Unit {
 }
 
 impl Unit {
+    #[allow(clippy::cast_possible_truncation, reason = "as Go does")]
     fn parse(suffix: &str) -> Option<Self> {
         Some(match suffix {
             "n" => Self::Decimal(-9),
@@ -135,7 +140,8 @@ impl Unit {
             "Ti" => Self::Binary(40),
             "Pi" => Self::Binary(50),
             "Ei" => Self::Binary(60),
-            _ => Self::Decimal(suffix.strip_prefix(['e', 'E'])?.parse().ok()?),
+            // Go reads 64 bits and keeps the lower half of them.
+            _ => Self::Decimal(suffix.strip_prefix(['e', 'E'])?.parse::<i64>().ok()? as i32),
         })
     }
 

@@ -137,10 +137,19 @@ impl Changing<'_> {
         Ok(())
     }
 
-    /// Adds a pod to a node. As in the cache, a pod of the same namespace and name under another UID is removed.
+    /// Adds a pod to a node. As in the cache, a pod of the same namespace and name under another UID is removed, and a pod that is
+    /// known keeps its ownership.
     fn add(&mut self, pod: &Arc<PodRecord>, node: &Arc<str>) -> Result<(), OverlayError> {
         let unknown = || OverlayError::UnknownNode { node: Arc::clone(node) };
         let row = self.builder.row(node).ok_or_else(unknown)?;
+        let known = match self.moved.get(&pod.uid) {
+            Some(moved) => moved.as_ref().map(|(known, _)| known.ownership),
+            None => self.pods.by_uid(&pod.uid).map(|known| known.ownership),
+        };
+        let pod = &match known {
+            Some(ownership) if ownership != pod.ownership => Arc::new(pod.owned(ownership)),
+            _ => Arc::clone(pod),
+        };
         let name = (Arc::clone(&pod.namespace), Arc::clone(&pod.name));
         let placed = self.placed.get(&name).map(Arc::clone);
         let known = self.pods.by_name(&pod.namespace, &pod.name).map(|known| Arc::clone(&known.uid));

@@ -11,6 +11,7 @@ use nodesift_engine::{Depth, Nodes, Phase, PodRef, Query};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::History;
 use nodesift_object::decode::decode;
+use nodesift_object::pod::DEFAULT_NAMESPACE;
 use nodesift_object::{Kind, Object};
 use nodesift_reference::{Filter, explain, filters};
 
@@ -37,10 +38,14 @@ static FILTERS: LazyLock<Vec<Filter>> = LazyLock::new(|| {
 /// The pod of the document, in one of the clusters.
 pub fn run(input: &[u8]) -> Behaviour {
     let Some(document) = mutate::document(input) else { return Behaviour::of("not a document") };
-    let typed = match serde_json::from_value::<ApiPod>(document) {
+    let mut typed = match serde_json::from_value::<ApiPod>(document) {
         Ok(typed) => typed,
         Err(error) => return Behaviour::error(&error.to_string()),
     };
+    // An API server hands over no pod without a namespace; what comes from elsewhere is in this one.
+    if typed.metadata.namespace.as_ref().is_none_or(String::is_empty) {
+        typed.metadata.namespace = Some(DEFAULT_NAMESPACE.to_owned());
+    }
     let pod = serde_json::to_value(&typed).expect("a pod has a form in JSON");
     let decoded = match decode(Kind::Pod, &pod.to_string()) {
         Ok(Object::Pod(decoded)) => decoded,
