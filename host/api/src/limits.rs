@@ -69,9 +69,9 @@ pub const UNSENT_PIECES_BYTES: usize = 8 << 20;
 /// hold up all others.
 pub const CONNECTION_PIECES_BYTES: usize = 2 * STREAM_CHUNK;
 
-/// Bytes of encoded responses of one connection, unless it is a single large one. A core that pipelines a hundred requests with
-/// bitmaps of 100,000 nodes leaves as much unread for a moment.
-pub const CONNECTION_UNSENT_BYTES: usize = 2 << 20;
+/// Bytes of encoded responses of one connection, unless it is a single large one. A core that begins with two requests in flight
+/// gets the whole node index twice: 4.5 MB each for 100,000 nodes.
+pub const CONNECTION_UNSENT_BYTES: usize = 10 << 20;
 
 /// Bytes of one request body unless configured otherwise. The largest pod an API server stores is 1.5 MB; with the names
 /// of 100,000 nodes beside it (2.5 MB at 25 bytes a name) a request still fits.
