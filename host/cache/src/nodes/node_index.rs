@@ -24,7 +24,7 @@ impl Epoch {
 #[derive(Debug, Clone, Default)]
 pub struct NodeNames {
     names: Column<Arc<str>>,
-    by_name: Arc<[Row]>,
+    order: NameOrder,
 }
 
 impl NodeNames {
@@ -35,7 +35,31 @@ impl NodeNames {
 
     /// All rows in the order of names.
     pub fn by_name(&self) -> &Arc<[Row]> {
-        &self.by_name
+        &self.order.rows
+    }
+
+    /// Whether no name has a quote, a backslash or a control character, so that each is its own text in JSON. Every name that an
+    /// API server takes is; looking at each byte again takes longer than copying it.
+    pub fn are_plain(&self) -> bool {
+        self.order.is_plain
+    }
+}
+
+/// What all names together determine.
+#[derive(Debug, Clone, Default)]
+struct NameOrder {
+    /// Rows in the order of names.
+    rows: Arc<[Row]>,
+    is_plain: bool,
+}
+
+impl NameOrder {
+    fn of(nodes: &FxHashMap<Arc<str>, Row>) -> Self {
+        let mut named: Vec<(&Arc<str>, Row)> = nodes.iter().map(|(name, row)| (name, *row)).collect();
+        named.sort_unstable();
+        let is_special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+        let is_plain = !named.iter().any(|(name, _)| name.bytes().any(is_special));
+        Self { rows: named.into_iter().map(|(_, row)| row).collect(), is_plain }
     }
 }
 
@@ -44,15 +68,15 @@ impl NodeNames {
 pub(crate) struct NodeIndex {
     rows: Arc<FxHashMap<Arc<str>, Row>>,
     names: Column<Arc<str>>,
-    /// Rows in the order of names, sorted on first use after nodes came or went.
-    by_name: Arc<OnceLock<Arc<[Row]>>>,
+    /// Found on first use after nodes came or went.
+    order: Arc<OnceLock<NameOrder>>,
 }
 
 impl NodeIndex {
     /// `len` rows that all hold the node of this name; its row is the first one.
     pub(crate) fn repeated(name: &Arc<str>, len: usize) -> Self {
         let rows = Arc::new(FxHashMap::from_iter([(Arc::clone(name), Row(0))]));
-        Self { rows, names: Column::filled(len, name), by_name: Arc::default() }
+        Self { rows, names: Column::filled(len, name), order: Arc::default() }
     }
 
     /// How many rows there are.
@@ -77,17 +101,16 @@ impl NodeIndex {
 
     /// All rows in the order of names.
     pub(crate) fn rows_by_name(&self) -> Arc<[Row]> {
-        let sort = || {
-            let mut named: Vec<(&Arc<str>, Row)> = self.rows.iter().map(|(name, row)| (name, *row)).collect();
-            named.sort_unstable();
-            named.into_iter().map(|(_, row)| row).collect()
-        };
-        Arc::clone(self.by_name.get_or_init(sort))
+        Arc::clone(&self.order().rows)
     }
 
     /// All names, and their order.
     pub(crate) fn node_names(&self) -> NodeNames {
-        NodeNames { names: self.names.clone(), by_name: self.rows_by_name() }
+        NodeNames { names: self.names.clone(), order: self.order().clone() }
+    }
+
+    fn order(&self) -> &NameOrder {
+        self.order.get_or_init(|| NameOrder::of(&self.rows))
     }
 
     /// Appends a row.
@@ -95,7 +118,7 @@ impl NodeIndex {
         // A cluster never comes near 2^32 nodes; a row past that would shadow the last one.
         let row = Row(u32::try_from(self.len()).unwrap_or(u32::MAX));
         Arc::make_mut(&mut self.rows).insert(Arc::clone(name), row);
-        self.by_name = Arc::default();
+        self.order = Arc::default();
         self.names.push(Arc::clone(name));
         row
     }
@@ -106,7 +129,7 @@ impl NodeIndex {
         if let Some(name) = self.names.get(row) {
             rows.remove(name);
         }
-        self.by_name = Arc::default();
+        self.order = Arc::default();
         self.names.swap_remove(row);
         if let Some(moved) = self.names.get(row) {
             rows.insert(Arc::clone(moved), row);
@@ -118,7 +141,7 @@ impl NodeIndex {
         let held = self.row(report.node());
         if report.differs(|| "row".to_owned(), &held, &Some(row)) {
             Arc::make_mut(&mut self.rows).insert(Arc::clone(report.node()), row);
-            self.by_name = Arc::default();
+            self.order = Arc::default();
         }
     }
 }

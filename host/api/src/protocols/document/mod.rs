@@ -175,23 +175,28 @@ impl NodeList {
             if !std::mem::take(&mut self.is_first) {
                 piece.push(b',');
             }
-            write_string(names.get(row), piece);
+            let name = names.get(row);
+            if names.are_plain() {
+                write_plain(name, piece)
+            } else {
+                write_escaped(name, piece)
+            }
             piece.extend_from_slice(value);
         }
         true
     }
 }
 
-/// Writes a JSON string. Names of nodes need no escapes, unless they come from a file that no API server has checked.
-fn write_string(text: &str, out: &mut Vec<u8>) {
-    let needs_escape = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
-    if text.as_bytes().iter().any(needs_escape) {
-        out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
-        return;
-    }
+/// Writes a JSON string that needs no escapes.
+fn write_plain(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
+}
+
+/// Writes a JSON string with the escapes that it needs: a name from a file that no API server has checked.
+fn write_escaped(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
 }
 
 #[cfg(test)]

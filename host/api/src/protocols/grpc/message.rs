@@ -142,6 +142,9 @@ enum Nodes {
     Rows,
 }
 
+/// Bytes of a name with its tag and length; most names are shorter.
+const NAME_ROOM: usize = 32;
+
 /// A message that grows at its end.
 struct Writer {
     names: NodeNames,
@@ -184,6 +187,7 @@ impl Writer {
     /// Names of nodes, sorted.
     fn names(&mut self, tag: u32, rows: &Arc<RowSet>) -> Result<(), Error> {
         let Self { names, out } = self;
+        out.reserve(rows.len() * NAME_ROOM);
         for row in RowsByName::new(rows, names) {
             let name = names.get(row);
             encode_key(tag, WireType::LengthDelimited, out);
