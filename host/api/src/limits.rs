@@ -59,8 +59,9 @@ pub const SEND_TIME: Duration = Duration::from_secs(60);
 /// Bytes of encoded responses that the clients of one listener have not read. More are refused.
 pub const UNSENT_BYTES: usize = 24 << 20;
 
-/// The part of [`UNSENT_BYTES`] that large responses leave to those of at most [`STREAM_CHUNK`] bytes.
-pub const UNSENT_RESERVE_BYTES: usize = 8 << 20;
+/// The part of [`UNSENT_BYTES`] that large responses leave to those of at most [`STREAM_CHUNK`] bytes. Two cores that begin with
+/// two requests in flight each on 100,000 nodes get the whole node index four times, 5 MB each with its bitmaps.
+pub const UNSENT_RESERVE_BYTES: usize = 4 << 20;
 
 /// Bytes of responses that were encoded while they are sent and that the clients of one listener have not read. More wait.
 pub const UNSENT_PIECES_BYTES: usize = 8 << 20;
@@ -69,9 +70,9 @@ pub const UNSENT_PIECES_BYTES: usize = 8 << 20;
 /// hold up all others.
 pub const CONNECTION_PIECES_BYTES: usize = 2 * STREAM_CHUNK;
 
-/// Bytes of encoded responses of one connection, unless it is a single large one. A core that begins with two requests in flight
-/// gets the whole node index twice: 4.5 MB each for 100,000 nodes.
-pub const CONNECTION_UNSENT_BYTES: usize = 10 << 20;
+/// Bytes of encoded responses of one connection, unless it is a single large one: the whole node index of 100,000 nodes twice.
+/// Less where the listener has less left: many connections that do not read leave room to the others.
+pub const CONNECTION_UNSENT_BYTES: usize = 12 << 20;
 
 /// Bytes of one request body unless configured otherwise. The largest pod an API server stores is 1.5 MB; with the names
 /// of 100,000 nodes beside it (2.5 MB at 25 bytes a name) a request still fits.

@@ -1,0 +1,159 @@
+#![allow(clippy::unwrap_used)]
+use std::time::Duration;
+
+use super::*;
+use axum::response::IntoResponse as _;
+use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
+
+fn connection() -> Unsent {
+    Unsent::new(UnsentBudget::new(BudgetMetrics::default()))
+}
+
+/// A response whose bytes were held.
+fn held(unsent: &Unsent, bytes: usize) -> Response {
+    let mut response = vec![0; bytes].into_response();
+    response.extensions_mut().insert(Arc::new(unsent.hold(bytes, bytes).unwrap()));
+    unsent.watch(response)
+}
+
+#[tokio::test]
+async fn a_response_comes_whole_in_frames_that_are_counted() {
+    let text: Vec<u8> = (0..2 * limits::STREAM_CHUNK - 5).map(|at| u8::try_from(at % 251).unwrap()).collect();
+    let unsent = connection();
+    let mut body = unsent.watch(text.clone().into_response()).into_body();
+    assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
+    let mut frames = Vec::new();
+    while let Some(frame) = body.frame().await {
+        frames.push(frame.unwrap().into_data().unwrap());
+    }
+    assert_eq!(frames.len(), 2);
+    assert_eq!(frames.concat(), text);
+    assert_eq!(unsent.0.waiting.load(Ordering::Relaxed), 2);
+    drop(frames);
+    assert_eq!((unsent.0.waiting.load(Ordering::Relaxed), unsent.0.dropped.load(Ordering::Relaxed)), (0, 2));
+    drop(body);
+    assert!(unsent.0.deadlines.lock().is_empty());
+}
+
+#[tokio::test]
+async fn pieces_wait_until_earlier_ones_are_sent() {
+    let unsent = connection();
+    let most = limits::CONNECTION_PIECES_BYTES / limits::STREAM_CHUNK;
+    let mut body = unsent.watch(vec![0; (most + 1) * limits::STREAM_CHUNK].into_response()).into_body();
+    let mut frames = Vec::new();
+    for _ in 0..most {
+        frames.push(body.frame().await.unwrap().unwrap());
+    }
+    let waits = timeout(Duration::from_millis(20), body.frame()).await;
+    assert!(waits.is_err(), "a piece more than the connection may hold");
+    frames.pop();
+    assert!(body.frame().await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn what_was_encoded_before_is_held_until_it_is_sent_and_needs_no_permits() {
+    let unsent = connection();
+    let bytes = 2 * limits::CONNECTION_PIECES_BYTES;
+    let mut body = held(&unsent, bytes).into_body();
+    // Large ones only one at a time.
+    assert!(matches!(unsent.hold(limits::CONNECTION_UNSENT_BYTES, 0), Err(Error::Unread)));
+    let mut frames = Vec::new();
+    while let Some(frame) = body.frame().await {
+        frames.push(frame.unwrap());
+    }
+    assert_eq!(unsent.0.encoded.held(), bytes);
+    drop(body);
+    assert_eq!(unsent.0.encoded.held(), bytes, "the frames are not sent yet");
+    drop(frames);
+    assert_eq!((unsent.0.encoded.held(), unsent.0.listener.encoded.held()), (0, 0));
+}
+
+#[test]
+fn many_connections_share_the_budget_of_their_listener_and_small_responses_have_a_reserve() {
+    let listener = UnsentBudget::new(BudgetMetrics::default());
+    let hold = |bytes: usize| {
+        let unsent = Unsent::new(listener.clone());
+        unsent.hold(bytes, bytes).map(|held| (unsent, held))
+    };
+    let mut all = Vec::new();
+    while let Ok(held) = hold(limits::MESSAGE_BYTES / 4) {
+        all.push(held);
+    }
+    assert!(!all.is_empty() && matches!(hold(limits::MESSAGE_BYTES / 4), Err(Error::Overloaded)));
+    all.push(hold(1000).unwrap());
+    all.clear();
+    assert_eq!(listener.encoded.held(), 0);
+}
+
+#[test]
+fn connections_that_do_not_read_leave_room_to_the_next_ones() {
+    let listener = UnsentBudget::new(BudgetMetrics::default());
+    let small = limits::STREAM_CHUNK;
+    let mut held = Vec::new();
+    let greedy: Vec<Unsent> = (0..50).map(|_| Unsent::new(listener.clone())).collect();
+    // In turn, each takes one response after another until all are refused.
+    loop {
+        let before = held.len();
+        held.extend(greedy.iter().filter_map(|unsent| unsent.hold(small, small).ok()));
+        if held.len() == before {
+            break;
+        }
+    }
+    assert!(held.len() > 2 * greedy.len(), "{} responses are held", held.len());
+    assert!(matches!(greedy.last().unwrap().hold(small, small), Err(Error::Unread)));
+    let next: Vec<_> = (0..3).map(|_| Unsent::new(listener.clone()).hold(small, small).unwrap()).collect();
+    drop((next, held));
+    assert_eq!(listener.encoded.held(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_that_is_not_read_stalls_and_one_that_proceeds_does_not() {
+    let unsent = connection();
+    let idle = timeout(10 * limits::WRITE_STALL, unsent.overdue()).await;
+    assert!(idle.is_err(), "no frame waits");
+
+    let mut body = unsent.watch(vec![0; 8 * limits::STREAM_CHUNK].into_response()).into_body();
+    let slow = async {
+        for _ in 0..8 {
+            let _frame = body.frame().await;
+            tokio::time::sleep(limits::WRITE_STALL / 2).await;
+        }
+    };
+    tokio::select! {
+        () = slow => {}
+        () = unsent.overdue() => unreachable!("one frame after the other was taken"),
+    }
+    drop(body);
+
+    let _frame = unsent.watch("x".into_response()).into_body().frame().await;
+    let start = Instant::now();
+    unsent.overdue().await;
+    let time = start.elapsed();
+    assert!(time >= limits::WRITE_STALL && time <= limits::WRITE_STALL + Duration::from_secs(3), "{time:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_that_proceeds_slowly_ends_at_its_deadline_unless_it_is_endless() {
+    for is_endless in [false, true] {
+        let unsent = connection();
+        let mut response = vec![0; 100 * limits::STREAM_CHUNK].into_response();
+        if is_endless {
+            response.extensions_mut().insert(Endless);
+        }
+        let mut body = unsent.watch(response).into_body();
+        let started = Instant::now();
+        let read = async {
+            loop {
+                let _frame = body.frame().await;
+                tokio::time::sleep(limits::WRITE_STALL / 2).await;
+            }
+        };
+        let most = limits::SEND_TIME + limits::WRITE_STALL;
+        tokio::select! {
+            () = read => {}
+            () = unsent.overdue() => assert!(!is_endless && started.elapsed() >= limits::SEND_TIME),
+            () = tokio::time::sleep(most) => assert!(is_endless, "no deadline"),
+        }
+    }
+}
