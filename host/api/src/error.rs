@@ -183,7 +183,7 @@ pub enum Error {
         found: u64,
     },
     /// The client has not read the responses that it has on this connection.
-    #[error("this connection holds more than {} bytes of responses: read them first", limits::CONNECTION_UNSENT_BYTES)]
+    #[error("the responses that this connection has not read take too much memory: read them first")]
     Unread,
     /// No evaluation slot became free in time, or the queue for one is full.
     #[error("more requests than can be answered within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
@@ -338,16 +338,23 @@ impl IntoResponse for Error {
 pub(crate) fn code_name(code: tonic::Code) -> &'static str {
     use tonic::Code;
     match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
         Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
         Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
         Code::PermissionDenied => "PERMISSION_DENIED",
         Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
         Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::Unavailable => "UNAVAILABLE",
         Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
         Code::Unimplemented => "UNIMPLEMENTED",
-        _ => "INTERNAL",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
     }
 }
 

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use axum::extract::Request;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
+use tonic::Code;
 
 use crate::access::Caller;
+use crate::error::code_name;
 use crate::limits;
 
 /// Why a request was refused, beside its response.
@@ -40,8 +42,7 @@ impl Head {
     /// Logs the request if it was refused or slow. The time is that until the response begins.
     pub(crate) fn log(self, response: &Response) {
         let elapsed = self.since.elapsed();
-        let grpc =
-            response.headers().get("grpc-status").and_then(|code| code.to_str().ok()).filter(|code| *code != "0");
+        let grpc = tonic::Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok);
         let refusal = response.extensions().get::<Refusal>();
         let status = response.status();
         let refused = grpc.is_some() || refusal.is_some() || status.is_client_error() || status.is_server_error();
@@ -49,12 +50,13 @@ impl Head {
         if !refused && !slow {
             return;
         }
-        let denied = status == StatusCode::FORBIDDEN || grpc == Some(PERMISSION_DENIED);
+        let code = grpc.as_ref().map(tonic::Status::code);
+        let denied = status == StatusCode::FORBIDDEN || code == Some(Code::PermissionDenied);
         let reason = refusal.map(|refusal| &*refusal.0);
-        let reason = reason.or_else(|| response.headers().get("grpc-message")?.to_str().ok()).unwrap_or_default();
+        let reason = reason.or(grpc.as_ref().map(tonic::Status::message)).unwrap_or_default();
         let message = if refused { "request refused" } else { "slow request" };
         let (method, path, transport) = (self.method.as_str(), self.uri.path(), self.transport);
-        let (status, grpc_status) = (status.as_u16(), grpc.unwrap_or_default());
+        let (status, grpc_status) = (status.as_u16(), code.map(code_name).unwrap_or_default());
         let ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         if let Some(left_out) = (denied || slow).then(|| LINES.take(Instant::now())).flatten() {
             tracing::info!(method, path, transport, status, grpc_status, ms, reason, left_out, "{message}");
@@ -63,9 +65,6 @@ impl Head {
         }
     }
 }
-
-/// gRPC's number of PERMISSION_DENIED.
-const PERMISSION_DENIED: &str = "7";
 
 /// The lines at level info.
 static LINES: Lines = Lines(Mutex::new(None));

@@ -1,5 +1,7 @@
 //! What the log says: the start, refused and slow requests; with JSON nothing but JSON.
 
+use nodesift_proto::v1::nodesift_client::NodesiftClient;
+use nodesift_proto::v1::{FilterRequest, Pod, pod};
 use nodesift_tests::http::{get, post};
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::timeout;
@@ -98,6 +100,17 @@ fn each_refused_request_has_one_line_with_its_reason_in_every_protocol() {
     wire.send("GET /v1/state HTTP/1.1\r\nhost: evil.example\r\n\r\n").unwrap();
     wire.answer().unwrap();
     assert!(line("/v1/state").contains("INFO"), "that somebody was turned away is not for debugging alone");
+    // gRPC's reason comes percent-encoded and is logged as it was meant.
+    let unknown = Pod { pod: Some(pod::Pod::Uid("no body".to_owned())) };
+    let url = format!("http://{}", sidecar.address);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let refused = runtime.block_on(async {
+        let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
+        NodesiftClient::new(channel).filter(FilterRequest { pods: vec![unknown], ..FilterRequest::default() }).await
+    });
+    refused.expect_err("there is no such pod");
+    let found = line("/nodesift.v1.Nodesift/Filter");
+    assert!(found.contains("NOT_FOUND") && found.contains("no body") && !found.contains("%20"), "{found}");
     // One that is answered has none.
     post(&unix, "/v1/filter", question(0).to_string()).unwrap();
     get(&unix, "/livez").unwrap();

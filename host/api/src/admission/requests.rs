@@ -14,6 +14,8 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use tonic::Code;
 
+use crate::error::code_name;
+
 /// Counters of requests; clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Requests {
@@ -53,7 +55,7 @@ impl EncodeLabelValue for Protocol {
 impl EncodeLabelValue for Status {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
         match self {
-            Self::Grpc(code) => encoder.write_str(name(Code::from_i32(*code))),
+            Self::Grpc(code) => encoder.write_str(code_name(Code::from_i32(*code))),
             Self::Http(status) => write!(encoder, "{status}"),
         }
     }
@@ -146,29 +148,6 @@ fn call(path: &str) -> &'static str {
         _ if path.starts_with("/grpc.health.v1.Health/") => "Health",
         _ if path.starts_with("/grpc.reflection.") => "Reflection",
         _ => "other",
-    }
-}
-
-/// The name of a code in gRPC's documentation.
-fn name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "CANCELLED",
-        Code::Unknown => "UNKNOWN",
-        Code::InvalidArgument => "INVALID_ARGUMENT",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::NotFound => "NOT_FOUND",
-        Code::AlreadyExists => "ALREADY_EXISTS",
-        Code::PermissionDenied => "PERMISSION_DENIED",
-        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-        Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::Aborted => "ABORTED",
-        Code::OutOfRange => "OUT_OF_RANGE",
-        Code::Unimplemented => "UNIMPLEMENTED",
-        Code::Internal => "INTERNAL",
-        Code::Unavailable => "UNAVAILABLE",
-        Code::DataLoss => "DATA_LOSS",
-        Code::Unauthenticated => "UNAUTHENTICATED",
     }
 }
 
