@@ -112,6 +112,24 @@ fn a_policy_without_volumes_asks_for_no_storage() {
     assert_eq!(kinds, ["DeviceClass", "Node", "Pod"]);
 }
 
+/// A pod that requests a device which only a DeviceClass serves must not simply fit, whichever predicates run.
+#[test]
+fn a_device_class_is_seen_where_no_predicate_reads_resources() {
+    let server = ApiServer::start();
+    world::fill(&server, 2, 1);
+    let device = "example.com/gpu";
+    server.apply(json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpus"},
+        "spec": {"extendedResourceName": device}}));
+    let world = World::started(server, &["--predicates", "TaintToleration,NodeAffinity"]);
+    let mut asking = oracle::probe("asking", 100);
+    asking["spec"]["containers"][0]["resources"]["requests"][device] = json!("1");
+    let question = oracle::question(&[asking, oracle::probe("plain", 100)]);
+    let answer = post(&world.sidecar.unix(), "/v1/filter", question).unwrap().json();
+    assert_eq!(answer["pods"][0]["feasible"], json!([]), "{answer}");
+    assert_eq!(answer["pods"][0]["faults"][0]["fault"], "Unsupported", "{answer}");
+    assert_eq!(answer["pods"][1]["feasible"], json!(["n0", "n1"]), "{answer}");
+}
+
 #[test]
 fn an_empty_cluster_is_ready_and_says_that_there_are_no_nodes() {
     let world = World::of(ApiServer::start());

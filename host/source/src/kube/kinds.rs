@@ -10,19 +10,18 @@ use crate::limits::LIST_PAGE_OBJECTS;
 use nodesift_object::Kind;
 use nodesift_sandbox::Interface;
 
-/// Kinds that are watched for every policy.
-const ALWAYS: [Kind; 2] = [Kind::Node, Kind::Pod];
+/// Kinds that are watched for every policy. A pod that requests what only a DeviceClass serves must not simply fit, whichever
+/// predicates run, so the engine itself reads device classes.
+const ALWAYS: [Kind; 3] = [Kind::Node, Kind::Pod, Kind::DeviceClass];
 
-/// The kinds behind these imports, nodes and pods included.
+/// The kinds behind these imports, those of every policy included.
 pub fn needed(imports: impl IntoIterator<Item = Interface>) -> BTreeSet<Kind> {
     ALWAYS.into_iter().chain(imports.into_iter().flat_map(read_by).copied()).collect()
 }
 
-/// The kinds besides nodes and pods from which an interface's facts are computed.
+/// The kinds besides [`ALWAYS`] from which an interface's facts are computed.
 fn read_by(interface: Interface) -> &'static [Kind] {
     match interface {
-        // A DeviceClass can provide an extended resource that nodes do not list.
-        Interface::NodeResources => &[Kind::DeviceClass],
         // The default spread constraints select by the services and controllers that match a pod.
         Interface::PodSpread => &[Kind::Service, Kind::ReplicationController, Kind::ReplicaSet, Kind::StatefulSet],
         // The host matches namespace selectors. `pod-affinity` passes them on as written.
@@ -49,6 +48,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::PodPlacement
         | Interface::PodTolerations
         | Interface::PodResources
+        | Interface::NodeResources
         | Interface::PodAffinity
         | Interface::PodFeatures
         | Interface::PodVolumes

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::*;
 
-/// The kinds besides nodes and pods behind one interface, by name.
+/// The kinds behind one interface besides those of every policy, by name.
 fn needs(interface: &str) -> String {
     let interface = Interface::from_name(interface).unwrap();
     let kinds = needed([interface]).into_iter().filter(|kind| !ALWAYS.contains(kind));
@@ -15,8 +15,11 @@ fn needs(interface: &str) -> String {
 }
 
 #[test]
-fn nodes_and_pods_are_watched_whatever_is_imported() {
-    assert_eq!(needed([]), BTreeSet::from([Kind::Node, Kind::Pod]));
+fn nodes_pods_and_device_classes_are_watched_whatever_is_imported() {
+    let always = BTreeSet::from([Kind::Node, Kind::Pod, Kind::DeviceClass]);
+    for imports in [&[][..], &[Interface::NodeTaints, Interface::NodeLabels], &[Interface::NodeResources]] {
+        assert_eq!(needed(imports.iter().copied()), always, "{imports:?}");
+    }
 }
 
 #[test]
@@ -38,7 +41,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("node-taints", String::new()),
         ("node-ports", String::new()),
         ("node-features", String::new()),
-        ("node-resources", "DeviceClass".to_owned()),
+        ("node-resources", String::new()),
         ("cluster-pods", "Namespace".to_owned()),
         ("cluster-affinity", "Namespace".to_owned()),
         ("cluster-volume-use", String::new()),
@@ -79,7 +82,7 @@ fn only_kinds_that_every_api_server_serves_are_required() {
 
 #[test]
 fn a_cluster_role_grants_what_is_watched_and_nothing_else() {
-    let role = cluster_role(&needed([Interface::NodeResources]));
+    let role = cluster_role(&needed([Interface::NodeTaints]));
     let expected = "apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
