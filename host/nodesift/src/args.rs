@@ -267,9 +267,11 @@ impl AccessArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct HealthArgs {
     /// Unix socket of the sidecar [default: as for serve]
-    #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET", conflicts_with = "url")]
+    // No conflict with --url: it would count the environment variable too.
+    #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET")]
     pub(crate) socket: Option<PathBuf>,
-    /// Address of a listener without TLS, for example that of --probe-listen: http://HOST:PORT
+    /// Address of a listener without TLS, for example that of --probe-listen: http://HOST:PORT. It is asked instead of the
+    /// socket
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Ask whether it is live instead of ready: a sidecar that waits for its first lists is live

@@ -1,6 +1,5 @@
 //! `nodesift health`: one request to the probes of a running sidecar, as an exec probe. Start at [`run`].
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
@@ -38,6 +37,8 @@ pub(crate) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     let path = if args.live { "/livez" } else { "/readyz" };
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
     let answer = runtime.block_on(async { timeout(limits::HEALTH, ask(&endpoint, path)).await });
+    // A lookup of a name that does not end is not waited for.
+    runtime.shutdown_background();
     let unavailable = |error: anyhow::Error| {
         let name = match &endpoint {
             Endpoint::Socket(path) => format!("unix:{}", path.display()),
@@ -78,8 +79,8 @@ async fn ask(endpoint: &Endpoint, path: &str) -> anyhow::Result<(StatusCode, Str
     match endpoint {
         Endpoint::Socket(socket) => exchange(UnixStream::connect(socket).await?, "localhost", path).await,
         Endpoint::Tcp(authority) => {
-            let addresses: Vec<SocketAddr> = authority.to_socket_addrs()?.collect();
-            exchange(TcpStream::connect(&*addresses).await?, authority, path).await
+            // Names are looked up on another thread, within the timeout.
+            exchange(TcpStream::connect(authority.as_str()).await?, authority, path).await
         }
     }
 }

@@ -77,6 +77,17 @@ fn health_is_the_exit_code_of_an_exec_probe() {
 }
 
 #[test]
+fn health_asks_the_url_although_the_environment_names_a_socket() {
+    let _beside = beside_others();
+    let sidecar = Sidecar::start(command(), &[]);
+    let url = format!("http://{}", sidecar.address);
+    let mut asked = command();
+    asked.env("NODESIFT_SOCKET", "/nowhere/nodesift.sock").args(["health", "--url", &url]);
+    let output = sidecar::run(&mut asked);
+    assert_eq!((output.code, output.stdout.starts_with("ok")), (Some(0), true), "{}{}", output.stdout, output.stderr);
+}
+
+#[test]
 fn health_of_a_sidecar_that_is_not_there_or_does_not_answer_is_unavailable() {
     let _beside = beside_others();
     let folder = tempfile::tempdir().unwrap();
