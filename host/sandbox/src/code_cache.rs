@@ -10,6 +10,18 @@ use wasmtime::{Cache, CacheConfig};
 /// The mode of the folder: only its owner may read, write and enter it.
 const MODE: u32 = 0o700;
 
+/// Permissions of anybody but the owner. Other bits may be set: a folder inherits setgid from the one that it is made in.
+const OTHERS: u32 = 0o077;
+
+/// Permissions by which anybody but the owner can replace what is in a folder, unless it is [`STICKY`].
+const WRITE_OF_OTHERS: u32 = 0o022;
+
+/// In a folder with this bit only the owner of an entry can replace it.
+const STICKY: u32 = 0o1000;
+
+/// The user who can replace everything anyway.
+const ROOT: u32 = 0;
+
 /// Why a folder is not used.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
@@ -22,6 +34,12 @@ enum Refused {
     /// Other users can put code there.
     #[error("it has the mode {mode:04o}, not {MODE:04o}, and its content would be executed")]
     Mode { mode: u32 },
+    /// Another user could put another folder in its place.
+    #[error("user {owner} can replace it, to whom {} belongs, and its content would be executed", folder.display())]
+    AncestorOwner { folder: PathBuf, owner: u32 },
+    /// Other users can put another folder in its place.
+    #[error("others can replace it, since {} has the mode {mode:04o}, and its content would be executed", folder.display())]
+    AncestorMode { folder: PathBuf, mode: u32 },
     /// wasmtime rejects it.
     #[error(transparent)]
     Cache(#[from] wasmtime::Error),
@@ -40,7 +58,7 @@ pub(super) fn open(folder: &Path) -> Option<Cache> {
         .ok()
 }
 
-/// The folder without symbolic links, if it belongs to this user alone.
+/// The folder without symbolic links, if it belongs to this user alone and nobody else can put another in its place.
 fn checked(folder: &Path) -> Result<PathBuf, Refused> {
     DirBuilder::new().recursive(true).mode(MODE).create(folder)?;
     let folder = folder.canonicalize()?;
@@ -49,8 +67,19 @@ fn checked(folder: &Path) -> Result<PathBuf, Refused> {
     if owner != own {
         return Err(Refused::Owner { owner, own });
     }
-    if mode != MODE {
+    if mode & (MODE | OTHERS) != MODE {
         return Err(Refused::Mode { mode });
+    }
+    for ancestor in folder.ancestors().skip(1) {
+        let found = metadata(ancestor)?;
+        let (owner, mode) = (found.uid(), found.mode() & 0o7777);
+        let ancestor = || ancestor.to_owned();
+        if owner != own && owner != ROOT {
+            return Err(Refused::AncestorOwner { folder: ancestor(), owner });
+        }
+        if mode & WRITE_OF_OTHERS != 0 && mode & STICKY == 0 {
+            return Err(Refused::AncestorMode { folder: ancestor(), mode });
+        }
     }
     Ok(folder)
 }
@@ -68,9 +97,17 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let made = parent.path().join("a/b");
         assert_eq!(checked(&made).unwrap(), made.canonicalize().unwrap());
-        for (mode, is_used) in
-            [(0o700, true), (0o701, false), (0o710, false), (0o755, false), (0o777, false), (0o1777, false)]
-        {
+        for (mode, is_used) in [
+            (0o700, true),
+            (0o2700, true),
+            (0o1700, true),
+            (0o500, false),
+            (0o701, false),
+            (0o710, false),
+            (0o755, false),
+            (0o777, false),
+            (0o1777, false),
+        ] {
             let folder = parent.path().join(format!("{mode:o}"));
             create_dir(&folder).unwrap();
             set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
@@ -82,6 +119,36 @@ mod tests {
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(matches!(checked(file.path()), Err(Refused::Io(_))));
+    }
+
+    #[test]
+    fn a_folder_that_is_made_in_one_with_setgid_is_used() {
+        let parent = tempfile::tempdir().unwrap();
+        set_permissions(parent.path(), Permissions::from_mode(0o2755)).unwrap();
+        let made = parent.path().join("made");
+        assert_eq!(checked(&made).unwrap(), made.canonicalize().unwrap());
+        assert_eq!(metadata(&made).unwrap().mode() & 0o7777, 0o2700);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_replace_is_refused() {
+        let grandparent = tempfile::tempdir().unwrap();
+        let parent = grandparent.path().join("parent");
+        let folder = parent.join("folder");
+        checked(&folder).unwrap();
+        for above in [grandparent.path(), &parent] {
+            for (mode, is_used) in [(0o755, true), (0o775, false), (0o757, false), (0o1777, true), (0o2775, false)] {
+                set_permissions(above, Permissions::from_mode(mode)).unwrap();
+                let refused =
+                    |error: &Refused| matches!(error, Refused::AncestorMode { mode: found, .. } if *found == mode);
+                assert_eq!(checked(&folder).is_ok(), is_used, "{mode:o}");
+                assert!(is_used || checked(&folder).is_err_and(|error| refused(&error)), "{mode:o}");
+            }
+            set_permissions(above, Permissions::from_mode(MODE)).unwrap();
+        }
+        if chown(&parent, Some(12_345), None).is_ok() {
+            assert!(matches!(checked(&folder), Err(Refused::AncestorOwner { owner: 12_345, .. })));
+        }
     }
 
     #[test]
