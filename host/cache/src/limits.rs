@@ -54,12 +54,16 @@ pub const OVERDUE_NAMED: usize = 10;
 /// a minute in which a cluster replaces 270 pods a second; about 2 MB.
 pub const GONE_PODS: usize = 16 * 1024;
 
-/// Bytes of the content of all assumed pods that the watch has never shown, those of up to [`ASSUMED_POD_BYTES`] left out: a
-/// thousand pods of 32 kB. In memory they take about twice that.
-pub const ASSUMED_BYTES: usize = 32 << 20;
+/// Bytes of memory of all assumed pods that the watch has never shown. A usual one counts for 3 to 5 kB, more than it takes,
+/// so that these are 13,000 and more: a core that sends whole pods has those few hundred that the watch has not shown yet.
+pub const ASSUMED_BYTES: usize = 64 << 20;
 
-/// Bytes of the content of a pod that [`ASSUMED_PODS`] alone bounds; most have 300 to 600.
-pub const ASSUMED_POD_BYTES: usize = 1024;
+/// Bytes that a pod takes whatever is in it: two records, its entries in indices, a class and an assumption of its own.
+pub const POD_BYTES: usize = 512;
+
+/// Bytes that a text or a number of a pod takes beside its content: a reference or a field of its own, the counters of what is
+/// shared, and its part of what the cache keeps by it.
+pub const POD_PART_BYTES: usize = 56;
 
 /// Counts that pod events keep up to date. A pod event costs some nanoseconds for each; the pending pods of a busy cluster
 /// use a few hundred selectors.

@@ -7,5 +7,6 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod answers;
+mod assumed;
 mod figures;
 mod files;

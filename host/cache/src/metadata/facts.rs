@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::labels::{Amounts, Labels, value_of};
 use super::selector::AntiAffinityTerm;
 use super::volumes::PodVolume;
+use crate::limits::{POD_BYTES, POD_PART_BYTES};
 use nodesift_object::Kind;
 use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use nodesift_object::node::Taint;
@@ -87,20 +88,25 @@ impl PodRecord {
         Self { node_name, facts, ..self.clone() }
     }
 
-    /// Bytes of all texts and numbers in it; it takes about twice that in memory.
-    pub fn content_bytes(&self) -> usize {
-        /// Counts what it is given.
+    /// Bytes of memory that it takes at most, if it shares nothing with other pods.
+    pub fn memory_bytes(&self) -> usize {
+        /// Counts what it is given: texts, numbers, lengths of lists, and which variant an enum has. So a new field counts
+        /// without being named here.
         struct Size(usize);
         impl Hasher for Size {
             fn write(&mut self, bytes: &[u8]) {
-                self.0 = self.0.saturating_add(bytes.len());
+                self.0 = self.0.saturating_add(bytes.len()).saturating_add(POD_PART_BYTES);
+            }
+
+            fn write_u8(&mut self, _: u8) {
+                // A flag, or the end of a text: counted with what it belongs to.
             }
 
             fn finish(&self) -> u64 {
                 0
             }
         }
-        let mut size = Size(0);
+        let mut size = Size(POD_BYTES);
         let Self { uid, namespace, name, resource_version, node_name, nominated_node, facts, .. } = self;
         (uid, namespace, name, resource_version, node_name, nominated_node, facts).hash(&mut size);
         size.0

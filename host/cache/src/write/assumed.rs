@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::Writer;
 use super::allocations::AllocationChange;
 use super::metrics::{Ended, Metrics, Reason};
-use crate::limits::{ASSUMED_BYTES, ASSUMED_POD_BYTES, ASSUMED_PODS, OVERDUE_NAMED};
+use crate::limits::{ASSUMED_BYTES, ASSUMED_PODS, OVERDUE_NAMED};
 use crate::metadata::PodRecord;
 
 pub(super) use super::metrics::Reason as End;
@@ -63,7 +63,7 @@ pub enum AssumeError {
     Full,
     /// The assumed pods that the watch has never shown are as large as they may be.
     #[error(
-        "the pods assumed already have {ASSUMED_BYTES} bytes: bind or forget some, let them expire, or name pods of the cache \
+        "the pods assumed already take {ASSUMED_BYTES} bytes: bind or forget some, let them expire, or name pods of the cache \
          instead of sending whole ones"
     )]
     TooLarge,
@@ -327,8 +327,7 @@ impl Writer {
             return Err(AssumeError::Full);
         }
         // A pod that the watch has shown is in the cache anyway.
-        let bytes = if shown.is_none() && placed != Placed::AlreadyBound { pod.content_bytes() } else { 0 };
-        let bytes = if bytes > ASSUMED_POD_BYTES { bytes } else { 0 };
+        let bytes = if shown.is_none() && placed != Placed::AlreadyBound { pod.memory_bytes() } else { 0 };
         let others = self.assumed.bytes - self.assumption(&pod.uid).map_or(0, |assumption| assumption.bytes);
         if bytes > 0 && others.saturating_add(bytes) > ASSUMED_BYTES {
             return Err(AssumeError::TooLarge);
