@@ -140,8 +140,8 @@ impl Service {
     ///
     /// [`Error::DoesNotFit`], and those of the engine.
     fn evaluate_plan(&self, plan: &Plan) -> Result<FitsAt, Error> {
-        let moves = plan.placed == Placed::Moved;
-        let removed = moves.then(|| PodRef::Uid(plan.pod.uid.to_string())).into_iter().collect();
+        let counts_already = plan.placed != Placed::Assumed;
+        let removed = counts_already.then(|| PodRef::Uid(plan.pod.uid.to_string())).into_iter().collect();
         let snapshot = self.engine().overlay_snapshot(&OverlaySpec { removed, ..OverlaySpec::default() })?;
         let query = Query {
             pods: vec![PodRef::Known(Arc::clone(&plan.pod))],
@@ -213,9 +213,13 @@ impl Service {
     }
 }
 
-/// Whether the pod counts on the node only once the plan is carried out. Where it counts there already, nothing is taken.
+/// Whether the pod counts on the node, or counts for something else there, only once the plan is carried out.
 fn takes_room(plan: &Plan) -> bool {
-    matches!(plan.placed, Placed::Assumed | Placed::Moved)
+    match plan.placed {
+        Placed::Assumed | Placed::Moved => true,
+        Placed::Renewed => plan.replaces,
+        Placed::AlreadyBound => false,
+    }
 }
 
 fn does_not_fit(pod: &PodAnswer, node: &str) -> Error {

@@ -91,6 +91,8 @@ pub struct Plan {
     pub node: Arc<str>,
     /// The outcome.
     pub placed: Placed,
+    /// Whether the pod is another than the one that counts now under its UID.
+    pub replaces: bool,
     /// The pod as the watch shows it; `None` where it never has.
     shown: Option<Arc<PodRecord>>,
     /// Bytes that it counts for.
@@ -333,7 +335,8 @@ impl Writer {
             return Err(AssumeError::TooLarge);
         }
         let pod = if pod.node_name.is_none() { Arc::clone(pod) } else { Arc::new(pod.on_node(None)) };
-        Ok(Plan { pod, node, placed, shown, bytes })
+        let replaces = self.pods.by_uid(&pod.uid).is_some_and(|known| known.on_node(None) != *pod);
+        Ok(Plan { pod, node, placed, replaces, shown, bytes })
     }
 
     /// The pod that counts once the watch shows this one: where it is assumed and not bound, it stays on its assumed node.

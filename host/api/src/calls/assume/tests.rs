@@ -197,6 +197,20 @@ fn a_pod_that_is_assumed_already_does_not_stand_in_its_own_way() {
 }
 
 #[test]
+fn a_pod_that_has_become_larger_is_checked_when_it_is_assumed_again() {
+    let service = service(&["NodeName", "NodeResourcesFit"], &[node("n")], &[]);
+    let placed = |cpu: &str| service.assume_now(checked(whole(&pod("a", cpu)), "n")).map(|answer| answer.placed());
+    assert_eq!(placed("400m").unwrap(), v1::Placed::Assumed);
+    assert_eq!(placed("900m").unwrap(), v1::Placed::Renewed, "it does not stand in its own way");
+    let (_, text) = refused(&service, checked(whole(&pod("a", "5000")), "n"));
+    assert!(text.contains("NodeResourcesFit"), "{text}");
+    // The pod that counts is still the one that fits.
+    let (_, text) = refused(&service, checked(whole(&pod("b", "200m")), "n"));
+    assert!(text.contains("NodeResourcesFit"), "{text}");
+    assert_eq!(service.assume_now(checked(whole(&pod("b", "100m")), "n")).unwrap().placed(), v1::Placed::Assumed);
+}
+
+#[test]
 fn if_generation_admits_exactly_the_newest_generation() {
     let service = service(&["NodeResourcesFit"], &[node("n")], &[pod("a", "100m"), pod("b", "100m")]);
     let request = |name: &str, generation: u64| v1::AssumeRequest {
