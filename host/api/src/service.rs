@@ -42,7 +42,7 @@ impl Default for Settings {
     }
 }
 
-/// The streams and dumps that may be open at once over one class of listeners. Where all streams are, the one that is idle longest
+/// The streams, dumps and writes that there may be at once over one class of listeners. Where all streams are, the one that is idle longest
 /// ends; a dump ends at the deadline of its response.
 #[derive(Debug, Clone)]
 struct ClassPlaces {
@@ -54,6 +54,8 @@ struct ClassPlaces {
     health: Places,
     /// Dumps of the state.
     dumps: Arc<Semaphore>,
+    /// Calls that change the cache: those over TCP never keep the socket's waiting.
+    writes: Arc<Semaphore>,
 }
 
 impl ClassPlaces {
@@ -63,6 +65,7 @@ impl ClassPlaces {
             changes: Places::new(limits::STREAMS, 1),
             health: Places::new(limits::HEALTH_WATCHES, 1),
             dumps: Arc::new(Semaphore::new(limits::STATE_DUMPS)),
+            writes: Arc::new(Semaphore::new(limits::WRITES)),
         }
     }
 }
@@ -77,7 +80,8 @@ pub struct Service {
     settings: Settings,
     metrics: Metrics,
     slots: Slots,
-    writes: Arc<Semaphore>,
+    /// For what is read under the cache's lock.
+    locked_reads: Arc<Semaphore>,
     unix: ClassPlaces,
     tcp: ClassPlaces,
     version_waiters: VersionWaiters,
@@ -87,7 +91,6 @@ impl Service {
     /// A service over an engine and the cache that it reads, with one evaluation slot per core.
     pub fn new(engine: Arc<Engine>, writer: SharedWriter, readiness: Readiness, settings: Settings) -> Self {
         let reader = writer.lock().reader();
-        let permits = |permits: usize| Arc::new(Semaphore::new(permits));
         Self {
             engine,
             writer,
@@ -97,7 +100,7 @@ impl Service {
             settings,
             metrics: Metrics::default(),
             slots: Slots::per_core(),
-            writes: permits(limits::WRITES),
+            locked_reads: Arc::new(Semaphore::new(limits::WRITES)),
             unix: ClassPlaces::new(),
             tcp: ClassPlaces::new(),
         }
@@ -238,7 +241,7 @@ impl Service {
     {
         self.check()?;
         scope.deadline.check()?;
-        let slot = self.slots.acquire(size, scope.deadline, &self.metrics).await?;
+        let slot = self.slots.acquire(size, scope.class, scope.deadline, &self.metrics).await?;
         let (engine, room) = (Arc::clone(&self.engine), scope.room.clone());
         Ok(spawn_blocking(move || {
             let _held_while_working = (slot, room);
@@ -260,7 +263,7 @@ impl Service {
     {
         let _work = scope.peer.work();
         scope.pend()?;
-        self.write_by(scope.deadline, scope.room.clone(), work).await
+        self.locked(&self.places(scope.class).writes, scope.deadline, scope.room.clone(), work).await
     }
 
     /// The same for what is read under the lock.
@@ -270,10 +273,16 @@ impl Service {
         W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     {
         let deadline = Deadline::after(Instant::now(), self.settings.request_time);
-        self.write_by(deadline, RequestRoom::default(), work).await
+        self.locked(&self.locked_reads, deadline, RequestRoom::default(), work).await
     }
 
-    async fn write_by<T, W>(&self, deadline: Deadline, room: RequestRoom, work: W) -> Result<T, Error>
+    async fn locked<T, W>(
+        &self,
+        permits: &Arc<Semaphore>,
+        deadline: Deadline,
+        room: RequestRoom,
+        work: W,
+    ) -> Result<T, Error>
     where
         T: Send + 'static,
         W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
@@ -281,7 +290,7 @@ impl Service {
         self.readiness.check()?;
         deadline.check()?;
         let end = deadline.at().min(Instant::now() + limits::QUEUE_TIME);
-        let permit = match timeout_at(end, Arc::clone(&self.writes).acquire_owned()).await {
+        let permit = match timeout_at(end, Arc::clone(permits).acquire_owned()).await {
             Ok(Ok(permit)) => permit,
             // The semaphore is never closed, so this is the timeout.
             Ok(Err(_)) | Err(_) => return Err(deadline.check().err().unwrap_or(Error::Overloaded)),

@@ -15,8 +15,8 @@ use tokio::time::timeout_at;
 
 use super::deadline::Deadline;
 use super::metrics::{Counted, Metrics};
-use crate::Error;
-use crate::limits;
+use crate::transport::budget::ListenerClass;
+use crate::{Error, limits};
 
 /// The slots and their queues; clones share them.
 #[derive(Debug, Clone)]
@@ -30,8 +30,9 @@ pub(crate) struct Slots {
 struct Lane {
     count: usize,
     free: Arc<Semaphore>,
-    /// Places in the queue for a slot.
-    queue: Arc<Semaphore>,
+    /// Places in the queue for a slot, for each class of listeners: those who wait over TCP refuse nobody on the Unix socket.
+    unix: Arc<Semaphore>,
+    tcp: Arc<Semaphore>,
     time: Arc<MeanTime>,
 }
 
@@ -70,8 +71,14 @@ impl Slots {
     /// [`Error::Overloaded`]: at once where [`limits::QUEUE_REQUESTS`] wait already or the expected wait is longer than
     /// [`limits::QUEUE_EXPECTED`], otherwise once no slot has become free within [`limits::QUEUE_TIME`].
     /// [`Error::DeadlineExceeded`] where the deadline passes before that.
-    pub(crate) async fn acquire(&self, size: Size, deadline: Deadline, metrics: &Metrics) -> Result<Slot, Error> {
-        let (permit, lane) = self.wait(size, deadline).await.inspect_err(|_| {
+    pub(crate) async fn acquire(
+        &self,
+        size: Size,
+        class: ListenerClass,
+        deadline: Deadline,
+        metrics: &Metrics,
+    ) -> Result<Slot, Error> {
+        let (permit, lane) = self.wait(size, class, deadline).await.inspect_err(|_| {
             metrics.refused.inc();
         })?;
         let (counted, time) = (Counted::new(&metrics.evaluations), Arc::clone(&lane.time));
@@ -89,17 +96,22 @@ impl Slots {
         self.all.time.get()
     }
 
-    async fn wait(&self, size: Size, deadline: Deadline) -> Result<(OwnedSemaphorePermit, &Lane), Error> {
+    async fn wait(
+        &self,
+        size: Size,
+        class: ListenerClass,
+        deadline: Deadline,
+    ) -> Result<(OwnedSemaphorePermit, &Lane), Error> {
         if let Ok(permit) = Arc::clone(&self.all.free).try_acquire_owned() {
             return Ok((permit, &self.all));
         }
         match size {
             Size::Large => {
-                let queued = self.all.queue()?;
+                let queued = self.all.queue(class)?;
                 Ok((until(deadline, self.all.free(), queued).await?, &self.all))
             }
             Size::Small => {
-                let queued = self.small.queue()?;
+                let queued = self.small.queue(class)?;
                 // Whichever becomes free first.
                 let either = async {
                     tokio::select! {
@@ -116,13 +128,18 @@ impl Slots {
 impl Lane {
     fn new(count: usize) -> Self {
         let permits = |permits: usize| Arc::new(Semaphore::new(permits));
-        Self { count, free: permits(count), queue: permits(limits::QUEUE_REQUESTS), time: Arc::default() }
+        let [unix, tcp] = [(); 2].map(|()| permits(limits::QUEUE_REQUESTS));
+        Self { count, free: permits(count), unix, tcp, time: Arc::default() }
     }
 
     /// A place in the queue, where a slot is expected in time.
-    fn queue(&self) -> Result<SemaphorePermit<'_>, Error> {
-        let queued = self.queue.try_acquire().map_err(|_| Error::Overloaded)?;
-        let waiting = limits::QUEUE_REQUESTS.saturating_sub(self.queue.available_permits());
+    fn queue(&self, class: ListenerClass) -> Result<SemaphorePermit<'_>, Error> {
+        let queue = match class {
+            ListenerClass::Unix => &self.unix,
+            ListenerClass::Tcp => &self.tcp,
+        };
+        let queued = queue.try_acquire().map_err(|_| Error::Overloaded)?;
+        let waiting = limits::QUEUE_REQUESTS.saturating_sub(queue.available_permits());
         if self.expected_wait(waiting) > limits::QUEUE_EXPECTED { Err(Error::Overloaded) } else { Ok(queued) }
     }
 
@@ -190,16 +207,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn small_requests_do_not_queue_behind_large_ones() {
         let (slots, metrics) = (Slots::new(1), Metrics::default());
-        let _held = slots.acquire(Size::Large, deadline(), &metrics).await.unwrap();
+        let _held = slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
         let large = || {
             let (slots, metrics) = (slots.clone(), metrics.clone());
-            tokio::spawn(async move { slots.acquire(Size::Large, deadline(), &metrics).await.map(drop) })
+            tokio::spawn(
+                async move { slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.map(drop) },
+            )
         };
         let _waiting: Vec<_> = (0..limits::QUEUE_REQUESTS).map(|_| large()).collect();
         tokio::task::yield_now().await;
         assert!(matches!(large().await.unwrap(), Err(Error::Overloaded)), "the queue is full");
         let start = tokio::time::Instant::now();
-        let small = slots.acquire(Size::Small, deadline(), &metrics).await.unwrap();
+        let small = slots.acquire(Size::Small, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
         assert!(slots.try_acquire().is_none());
         drop(small);
         assert!(slots.try_acquire().is_some(), "cached answers take the slot of small requests too");
@@ -207,12 +226,37 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_queue_that_tcp_has_filled_refuses_nobody_on_the_unix_socket() {
+        let (slots, metrics) = (Slots::new(1), Metrics::default());
+        let held = [Size::Large, Size::Small].map(|size| (slots.clone(), metrics.clone(), size));
+        let mut slots_held = Vec::new();
+        for (slots, metrics, size) in held {
+            slots_held.push(slots.acquire(size, ListenerClass::Tcp, deadline(), &metrics).await.unwrap());
+        }
+        let wait = |class: ListenerClass, size: Size| {
+            let (slots, metrics) = (slots.clone(), metrics.clone());
+            tokio::spawn(async move { slots.acquire(size, class, deadline(), &metrics).await.map(drop) })
+        };
+        for size in [Size::Large, Size::Small] {
+            let _waiting: Vec<_> = (0..limits::QUEUE_REQUESTS).map(|_| wait(ListenerClass::Tcp, size)).collect();
+            tokio::task::yield_now().await;
+            assert!(matches!(wait(ListenerClass::Tcp, size).await.unwrap(), Err(Error::Overloaded)));
+        }
+        let core = [Size::Large, Size::Small].map(|size| wait(ListenerClass::Unix, size));
+        tokio::task::yield_now().await;
+        drop(slots_held);
+        for core in core {
+            core.await.unwrap().unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_wait_for_a_slot_ends_with_the_deadline() {
         let (slots, metrics) = (Slots::new(1), Metrics::default());
-        let _held = slots.acquire(Size::Large, deadline(), &metrics).await.unwrap();
+        let _held = slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
         let soon = deadline().shortened(limits::QUEUE_TIME / 4);
         let start = tokio::time::Instant::now();
-        let refused = slots.acquire(Size::Large, soon, &metrics).await;
+        let refused = slots.acquire(Size::Large, ListenerClass::Tcp, soon, &metrics).await;
         assert!(matches!(refused, Err(Error::DeadlineExceeded { .. })));
         assert_eq!(start.elapsed(), limits::QUEUE_TIME / 4);
     }
@@ -223,11 +267,13 @@ mod tests {
         for _ in 0..100 {
             slots.all.time.record(limits::QUEUE_EXPECTED / 2);
         }
-        let held = slots.acquire(Size::Large, deadline(), &metrics).await.unwrap();
+        let held = slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
         assert_eq!(metrics.evaluations.get(), 1);
         let acquire = || {
             let (slots, metrics) = (slots.clone(), metrics.clone());
-            tokio::spawn(async move { slots.acquire(Size::Large, deadline(), &metrics).await.map(drop) })
+            tokio::spawn(
+                async move { slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.map(drop) },
+            )
         };
         let waiting = [acquire(), acquire()];
         tokio::task::yield_now().await;
@@ -244,9 +290,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn no_request_waits_longer_than_the_queue_allows() {
         let (slots, metrics) = (Slots::new(1), Metrics::default());
-        let _held = slots.acquire(Size::Large, deadline(), &metrics).await.unwrap();
+        let _held = slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
         let start = tokio::time::Instant::now();
-        assert!(matches!(slots.acquire(Size::Large, deadline(), &metrics).await, Err(Error::Overloaded)));
+        assert!(matches!(
+            slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await,
+            Err(Error::Overloaded)
+        ));
         assert!(start.elapsed() >= limits::QUEUE_TIME);
     }
 
