@@ -10,6 +10,7 @@ use nodesift_proto::v1;
 use tokio::time::{Instant, timeout_at};
 
 use super::deadline::Deadline;
+use super::scope::RequestScope;
 use super::version_waiters::VersionWaiters;
 use crate::{Error, limits};
 use nodesift_cache::{Generation, Reader, Snapshot};
@@ -58,6 +59,10 @@ impl MinimumVersions {
         }
         let version = |field: &str, text: &str| match text {
             "" => Ok(None),
+            _ if text.len() > limits::VERSION_DIGITS => {
+                let most = limits::VERSION_DIGITS;
+                Err(Error::invalid(format!("consistency.{field}"), format!("has more than {most} digits")))
+            }
             _ if version::is_number(text) => Ok(Some(text.to_owned())),
             _ => Err(Error::invalid(format!("consistency.{field}"), "is no decimal number, and cannot be compared")),
         };
@@ -99,21 +104,21 @@ impl MinimumVersions {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSeen`] once the time for it has passed.
+    /// [`Error::NotSeen`] once the time for it has passed, [`Error::Overloaded`] where too many wait.
     pub(crate) async fn wait(
         &self,
         waiters: &VersionWaiters,
         reader: &Reader,
-        deadline: Deadline,
+        scope: &RequestScope,
     ) -> Result<Deadline, Error> {
-        let start = Instant::now();
+        let (start, deadline) = (Instant::now(), scope.deadline);
         let until = match self.wait {
             // Only a deadline that the client has chosen ends such a wait earlier.
             Some(wait) if !deadline.is_chosen() => start + wait,
             Some(wait) => deadline.at().min(start + wait),
             None => deadline.at().min(start + limits::CONSISTENCY_WAIT),
         };
-        if !waiters.wait(self, until).await {
+        if !waiters.wait(scope, self, until).await? {
             let waited = until.saturating_duration_since(start);
             return Err(self.not_seen(&reader.snapshot(), waited));
         }
@@ -169,7 +174,8 @@ mod tests {
 
     async fn wait(minimum: &MinimumVersions, reader: &Reader) -> Result<Deadline, Error> {
         let deadline = Deadline::after(Instant::now(), limits::REQUEST_TIME);
-        minimum.wait(&VersionWaiters::new(reader.clone()), reader, deadline).await
+        let scope = RequestScope { deadline, ..RequestScope::detached() };
+        minimum.wait(&VersionWaiters::new(reader.clone()), reader, &scope).await
     }
 
     fn shows(writer: &mut Writer, name: &str, version: &str) {
@@ -253,7 +259,7 @@ mod tests {
             [(far(Some(10_000)), deadline, 10_000), (far(Some(10_000)), chosen, 0), (far(None), deadline, 0)]
         {
             let start = Instant::now();
-            minimum.wait(&waiters, &reader, deadline).await.unwrap_err();
+            minimum.wait(&waiters, &reader, &RequestScope { deadline, ..RequestScope::detached() }).await.unwrap_err();
             assert_eq!(start.elapsed(), Duration::from_millis(millis), "{minimum:?}");
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::deadline::Deadline;
+use super::version_waiters::VersionWaiters;
 use crate::error::at_most;
 use crate::transport::arrivals::{RequestRoom, taker};
 use crate::transport::budget::{ListenerClass, Taker};
@@ -51,14 +52,27 @@ impl RequestScope {
         self.room.cover(bytes)
     }
 
-    /// Moves the room to the requests that wait for a version. Each has so much there that their number is bounded too.
+    /// Moves the room to the requests that wait for a version. Each has so much there that their number is bounded too. Those
+    /// that wait longest give way.
     ///
     /// # Errors
     ///
-    /// [`Error::Overloaded`] where too many wait, or too much.
-    pub(crate) fn wait(&self) -> Result<(), Error> {
-        self.room.move_to(&self.budgets.waiting)?;
-        self.room.cover(limits::VERSION_WAITER_BYTES)
+    /// [`Error::Overloaded`] where nobody waits, and there is no room all the same.
+    pub(crate) fn wait(&self, waiters: &VersionWaiters) -> Result<(), Error> {
+        loop {
+            let moved = self.room.move_to(&self.budgets.waiting);
+            match moved.and_then(|()| self.room.cover(limits::VERSION_WAITER_BYTES)) {
+                Err(_) if waiters.end_longest(self.class) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Another request of the same listener.
+    #[cfg(test)]
+    pub(crate) fn another(&self) -> Self {
+        let room = self.budgets.pending.try_take(limits::REQUEST_BYTES, Taker::Small);
+        Self { room: room.map(RequestRoom::from).unwrap_or_default(), ..self.clone() }
     }
 
     /// One that no listener has made.

@@ -12,6 +12,10 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use super::consistency::{MinimumVersions, Missing, Number};
+use super::scope::RequestScope;
+use crate::Error;
+use crate::transport::arrivals::RequestRoom;
+use crate::transport::budget::ListenerClass;
 use nodesift_cache::{Reader, Snapshot};
 
 /// The requests that wait for versions; clones share them.
@@ -34,6 +38,8 @@ struct Registry {
 struct Waiter {
     minimum: MinimumVersions,
     met: oneshot::Sender<()>,
+    class: ListenerClass,
+    room: RequestRoom,
 }
 
 impl VersionWaiters {
@@ -43,13 +49,40 @@ impl VersionWaiters {
     }
 
     /// Waits until a published snapshot shows the versions; false where none does by `until`.
-    pub(crate) async fn wait(&self, minimum: &MinimumVersions, until: Instant) -> bool {
-        let Some(missing) = minimum.missing(&self.reader.snapshot()) else { return true };
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overloaded`] where it gives way to one that needs its room.
+    pub(crate) async fn wait(
+        &self,
+        scope: &RequestScope,
+        minimum: &MinimumVersions,
+        until: Instant,
+    ) -> Result<bool, Error> {
+        let Some(missing) = minimum.missing(&self.reader.snapshot()) else { return Ok(true) };
         let (met, woken) = oneshot::channel();
-        let entry = self.enter(missing, Waiter { minimum: minimum.clone(), met });
-        let is_met = timeout_at(until, woken).await.is_ok_and(|woken| woken.is_ok());
+        let (class, room) = (scope.class, scope.room.clone());
+        let entry = self.enter(missing, Waiter { minimum: minimum.clone(), met, class, room });
+        let woken = timeout_at(until, woken).await;
         drop(entry);
-        is_met
+        match woken {
+            Ok(Ok(())) => Ok(true),
+            Ok(Err(_)) => Err(Error::Overloaded),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Takes the room of the request of a class that waits longest, and ends its wait: versions that are on their way come within
+    /// milliseconds. False where none waits.
+    pub(crate) fn end_longest(&self, class: ListenerClass) -> bool {
+        let mut registry = self.registry.lock();
+        let of_class = registry.waiters.iter().filter(|(_, waiter)| waiter.class == class);
+        let Some(key) = of_class.map(|(key, _)| key).min_by_key(|(.., id)| *id).cloned() else { return false };
+        // Dropping it wakes the request.
+        registry.waiters.remove(&key).is_some_and(|waiter| {
+            waiter.room.shrink_to(0);
+            true
+        })
     }
 
     /// Enters a waiter, and sees to it that a task looks at publications.
@@ -121,6 +154,7 @@ mod tests {
     use nodesift_proto::v1::Consistency;
 
     use super::*;
+    use crate::limits;
     use nodesift_cache::{self as cache, Writer, metadata};
     use nodesift_object::Kind;
 
@@ -147,7 +181,7 @@ mod tests {
         let until = Instant::now() + Duration::from_secs(3600);
         let wait = |minimum: MinimumVersions| {
             let waiters = waiters.clone();
-            tokio::spawn(async move { waiters.wait(&minimum, until).await })
+            tokio::spawn(async move { waiters.wait(&RequestScope::detached(), &minimum, until).await.unwrap() })
         };
         let (tenth, hundredth) = (wait(minimum(None, "10")), wait(minimum(None, "100")));
         let both = wait(minimum(Some(1), "9"));
@@ -166,7 +200,41 @@ mod tests {
         assert!(hundredth.await.unwrap());
         tokio::task::yield_now().await;
         assert!(!waiters.registry.lock().is_watched, "nobody waits");
-        assert!(waiters.wait(&minimum(None, "99"), until).await, "shown already");
+        let scope = RequestScope::detached();
+        assert!(waiters.wait(&scope, &minimum(None, "99"), until).await.unwrap(), "shown already");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_one_that_waits_longest_gives_its_room_to_a_newcomer() {
+        let (mut writer, reader) = cache::new();
+        let waiters = VersionWaiters::new(reader);
+        let until = Instant::now() + Duration::from_secs(30);
+        let wait = |scope: &RequestScope, wanted: &'static str| {
+            let (waiters, scope) = (waiters.clone(), scope.clone());
+            tokio::spawn(async move { waiters.wait(&scope, &minimum(None, wanted), until).await })
+        };
+        let scope = RequestScope::detached();
+        let most = limits::WAITING_BYTES / limits::VERSION_WAITER_BYTES;
+        let hopeless: Vec<_> = std::iter::from_fn(|| {
+            let scope = scope.another();
+            scope.room.move_to(&scope.budgets.waiting).ok()?;
+            scope.room.cover(limits::VERSION_WAITER_BYTES).ok()?;
+            Some(wait(&scope, "1000000"))
+        })
+        .take(2 * most)
+        .collect();
+        assert!(hopeless.len() <= most, "{} requests wait", hopeless.len());
+        while waiters.registry.lock().waiters.len() < hopeless.len() {
+            tokio::task::yield_now().await;
+        }
+        let honest = scope.another();
+        honest.wait(&waiters).unwrap();
+        let honest = wait(&honest, "7");
+        let mut hopeless = hopeless.into_iter();
+        assert!(matches!(hopeless.next().unwrap().await.unwrap(), Err(Error::Overloaded)), "the first one gives way");
+        publish(&mut writer, "7");
+        assert!(honest.await.unwrap().unwrap());
+        assert!(hopeless.all(|waiting| !waiting.is_finished()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -174,7 +242,7 @@ mod tests {
         let (mut writer, reader) = cache::new();
         let waiters = VersionWaiters::new(reader);
         let until = Instant::now() + Duration::from_secs(1);
-        assert!(!waiters.wait(&minimum(Some(1_000), ""), until).await);
+        assert!(!waiters.wait(&RequestScope::detached(), &minimum(Some(1_000), ""), until).await.unwrap());
         assert_eq!(Instant::now(), until);
         assert!(waiters.registry.lock().waiters.is_empty());
         publish(&mut writer, "1");
@@ -182,7 +250,7 @@ mod tests {
         let until = until + Duration::from_secs(1);
         let waiting = tokio::spawn({
             let waiters = waiters.clone();
-            async move { waiters.wait(&minimum(None, "2"), until).await }
+            async move { waiters.wait(&RequestScope::detached(), &minimum(None, "2"), until).await.unwrap() }
         });
         tokio::task::yield_now().await;
         publish(&mut writer, "2");
