@@ -97,6 +97,13 @@ pub const WAITING_BYTES: usize = 5 << 20;
 /// what the allocator adds. On the wire it may be two bytes.
 pub const NAME_BYTES: usize = 64;
 
+/// Digits of a resource version that a request waits for. API servers count to 2^64, which has twenty.
+pub const VERSION_DIGITS: usize = 40;
+
+/// Bytes of memory that an item of a JSON body counts for while it is decoded. Whole objects stay text; their items are as long
+/// on average, so that objects of the largest body still fit.
+pub const JSON_ITEM_BYTES: usize = 32;
+
 /// Bytes of each of these budgets that are kept for small requests: a hundred by name or UID never queue behind large ones.
 pub const SMALL_RESERVE_BYTES: usize = 512 << 10;
 
@@ -201,7 +208,7 @@ pub const UNSETTLED_WAIT: Duration = Duration::from_millis(20);
 /// that everything that goes wrong shows within 40 s.
 pub const STALE_AFTER: Duration = Duration::from_secs(30);
 
-/// Concurrent calls that change the cache or take its lock; each holds a thread while it waits for the lock.
+/// Concurrent calls that change the cache, of each class of listeners, and calls that take its lock to read; each holds a thread while it waits for the lock.
 pub const WRITES: usize = 16;
 
 /// Concurrent state dumps of one class of listeners; each holds references to all pods, 24 MB for a million.
@@ -307,6 +314,12 @@ pub const ASSUME_WARN_PERIOD: Duration = Duration::from_secs(60);
 
 /// Chunks of a dump that are made before the reader has taken the first.
 pub const STATE_CHUNKS: usize = 4;
+
+/// Streams of server reflection at once, of all clients: a person with grpcurl opens one.
+pub const REFLECTION_STREAMS: usize = 32;
+
+/// Bytes of one question of server reflection: the name of a symbol or a file.
+pub const REFLECTION_QUESTION_BYTES: usize = 16 << 10;
 
 /// Bytes of one chunk of a dump, a stream or a long response.
 pub const STREAM_CHUNK: usize = 64 * 1024;

@@ -1,6 +1,7 @@
 //! Answers that are much larger than their requests: they are encoded while they are sent, so the sidecar never holds them
 //! whole, and clients that read slowly are cut off without harm to others.
 
+use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::{MESSAGE_BYTES, STREAMS};
@@ -10,8 +11,10 @@ use nodesift_tests::wire::Wire;
 use prost::Message as _;
 use serde_json::{Value, json};
 use tonic::Code;
+use tonic::codegen::Service as _;
+use tonic::codegen::http::Request;
 
-use crate::arena::{Arena, alone, mib};
+use crate::arena::{Arena, alone, mib, node_names};
 use crate::grpc;
 
 const NODES: usize = 5_000;
@@ -111,6 +114,47 @@ fn explaining_hundreds_of_impossible_pods_takes_bounded_memory() {
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
     assert!(refused.message().contains(&MESSAGE_BYTES.to_string()), "{refused}");
     assert_bounded(&arena, idle, "explain of 400 impossible pods over gRPC");
+    arena.goes_on();
+}
+
+#[test]
+fn answers_that_repeat_their_requests_count_until_they_are_read() {
+    const REQUESTS: usize = 60;
+    let _alone = alone();
+    let arena = Arena::new(&[]);
+    let id = arena.sidecar.id();
+    let node = node_names().swap_remove(0);
+    let pod = json!({"metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": [{"name": "c"}]}});
+    // A victim that nobody knows is one that leaves.
+    let victims = json!({"Pods": [{"UID": "u".repeat(3 << 20)}]});
+    let preempt = json!({"Pod": pod, "NodeNameToMetaVictims": {node: victims}}).to_string();
+    assert_eq!(arena.tcp_wire().post("/extender/preempt", &preempt).unwrap().status, 200);
+    let idle = process::resident_bytes(id);
+    process::forget_peak(id);
+    let url = format!("http://{}", arena.sidecar.address);
+    let answered = grpc::block_on(async {
+        // A client that opens no window for answers.
+        let endpoint = tonic::transport::Endpoint::from_shared(url).unwrap().initial_stream_window_size(0);
+        let channel = endpoint.connect().await.unwrap();
+        let post = || {
+            let body = tonic::body::Body::new(http_body_util::Full::new(preempt.clone().into()));
+            let request = Request::post("/extender/preempt").header("content-type", "application/json");
+            let (mut channel, request) = (channel.clone(), request.body(body).unwrap());
+            async move {
+                poll_fn(|cx| channel.poll_ready(cx)).await?;
+                channel.call(request).await
+            }
+        };
+        let mut unread = Vec::new();
+        for _ in 0..REQUESTS {
+            // Refused, or cut off, in the end.
+            let Ok(answer) = post().await else { break };
+            unread.push(answer);
+        }
+        unread.iter().filter(|answer| answer.status() == 200).count()
+    });
+    println!("{answered} of {REQUESTS} requests of 3 MiB were answered");
+    assert_bounded(&arena, idle, "unread answers that repeat their requests");
     arena.goes_on();
 }
 

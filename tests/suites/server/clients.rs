@@ -1,6 +1,7 @@
 //! What clients that nobody here wrote expect: health, reflection, the authority of a Unix socket, metrics by call.
 
 use futures_util::stream;
+use nodesift_api::limits::{REFLECTION_QUESTION_BYTES, REFLECTION_STREAMS};
 use nodesift_tests::http::get;
 use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
@@ -74,6 +75,33 @@ fn reflection_describes_every_service() {
             let MessageResponse::FileDescriptorResponse(files) = next().await else { panic!("no file") };
             assert_eq!(files.file_descriptor_proto.len(), 1);
         }
+    });
+}
+
+#[test]
+fn reflection_takes_short_questions_on_few_streams() {
+    let sidecar = sample(&[]);
+    over(&sidecar.tcp(), |channel| async {
+        let mut reflection = ServerReflectionClient::new(channel);
+        let long = ServerReflectionRequest {
+            host: "h".repeat(REFLECTION_QUESTION_BYTES),
+            message_request: Some(MessageRequest::ListServices(String::new())),
+        };
+        // The service ends the stream without an answer.
+        let answer = match reflection.server_reflection_info(stream::iter([long])).await {
+            Ok(answers) => answers.into_inner().message().await,
+            Err(status) => Err(status),
+        };
+        assert!(!matches!(answer, Ok(Some(_))), "{answer:?}");
+        let mut open = Vec::new();
+        for _ in 0..REFLECTION_STREAMS {
+            open.push(reflection.server_reflection_info(stream::pending()).await.unwrap());
+        }
+        let refused = reflection.server_reflection_info(stream::pending()).await.unwrap_err();
+        assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
+        drop(open);
+        // The places of streams that have ended are free again.
+        while reflection.server_reflection_info(stream::pending()).await.is_err() {}
     });
 }
 

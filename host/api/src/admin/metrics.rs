@@ -2,24 +2,35 @@
 //! only that.
 
 use axum::Extension;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
 use super::exposition::Exposition;
+use crate::Error;
+use crate::transport::unsent::{self, Unsent};
 
 /// Answers `GET /metrics`.
-pub(crate) async fn metrics(Extension(exposition): Extension<Exposition>, headers: HeaderMap) -> Response {
+///
+/// # Errors
+///
+/// [`Error::Unread`], [`Error::Overloaded`]: a text of a hundred kilobytes counts among the responses that clients have not read.
+pub(crate) async fn metrics(
+    Extension(exposition): Extension<Exposition>,
+    unsent: Option<Extension<Unsent>>,
+    headers: HeaderMap,
+) -> Result<Response, Error> {
     let accepted = headers.get(header::ACCEPT).map(|accepted| String::from_utf8_lossy(accepted.as_bytes()));
     let only_plain =
         accepted.is_some_and(|accepted| accepted.contains("text/plain") && !accepted.contains("openmetrics"));
-    match exposition.text() {
-        Ok(text) if only_plain => {
-            ([(header::CONTENT_TYPE, Exposition::PLAIN_MEDIA_TYPE)], Exposition::plain(&text)).into_response()
-        }
-        Ok(text) => ([(header::CONTENT_TYPE, Exposition::MEDIA_TYPE)], text).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "metrics cannot be encoded");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
-    }
+    let text = exposition.text().map_err(|error| {
+        tracing::error!(%error, "metrics cannot be encoded");
+        Error::Internal
+    })?;
+    let (media_type, text) = if only_plain {
+        (Exposition::PLAIN_MEDIA_TYPE, Exposition::plain(&text))
+    } else {
+        (Exposition::MEDIA_TYPE, text)
+    };
+    let held = unsent.map(|unsent| unsent.hold(text.len(), text.len())).transpose()?;
+    Ok(unsent::holding(([(header::CONTENT_TYPE, media_type)], text).into_response(), held))
 }

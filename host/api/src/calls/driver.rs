@@ -20,6 +20,7 @@ use bytes::Bytes;
 use nodesift_proto::v1::Consistency;
 use tokio::time::Instant;
 
+use super::request;
 use crate::admission::consistency::{MinimumVersions, next_publication};
 use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;
@@ -111,10 +112,12 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
 ) -> Result<E, Error> {
     service.check()?;
     let _work = scope.peer.work();
-    if let Stage::Encoded(body, decode) = &stage
-        && body.len() <= limits::DECODE_BYTES
-    {
-        stage = Stage::Decoded(decode(body)?);
+    if let Stage::Encoded(body, decode) = &stage {
+        if body.len() <= limits::DECODE_BYTES {
+            stage = Stage::Decoded(decode(body)?);
+        } else {
+            scope.hold(request::json_bytes(body))?;
+        }
     }
     let (mut size, mut settles_until) = (Size::Large, None);
     loop {
@@ -156,12 +159,13 @@ async fn outside_slot<C: Call, E>(
     scope.deadline.check()?;
     if let Err(error) = scope.hold(C::held_bytes(&request)) {
         // More than any request may have is said so.
-        return Err(C::parse(request).err().unwrap_or(error));
+        let said = matches!(error, Error::TooMuch { .. }).then(|| C::parse(request).err()).flatten();
+        return Err(said.unwrap_or(error));
     }
     let minimum = MinimumVersions::parse(C::consistency(&request))?;
     if let Some(minimum) = minimum.filter(|minimum| !minimum.are_met(&service.reader().snapshot())) {
-        scope.wait()?;
-        scope.deadline = minimum.wait(service.version_waiters(), service.reader(), scope.deadline).await?;
+        scope.wait(service.version_waiters())?;
+        scope.deadline = minimum.wait(service.version_waiters(), service.reader(), scope).await?;
         scope.pend()?;
     }
     if !C::is_small(&request) {

@@ -5,7 +5,7 @@
 use nodesift_proto::v1::{Bitmaps, Consistency, Detail, FilterRequest, FilterResponse, RowTable, Version, pod};
 
 use super::driver::Call;
-use super::node_index::node_index;
+use super::node_index::{IndexVersion, node_index};
 use super::request::{self, Fields, Selection};
 use super::{overlay, response};
 use crate::admission::deadline::Deadline;
@@ -101,7 +101,13 @@ impl Call for Filter {
 
     fn answer_cached(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Option<Filtered> {
         let snapshot = engine.snapshot();
-        if parsed.bitmaps.is_none() && parsed.selection.pods() * snapshot.node_count() > limits::CACHED_NAMES {
+        let names = match &parsed.bitmaps {
+            Some(known) if IndexVersion::known(known) == Some(IndexVersion::of(&snapshot)) => 0,
+            // The difference between the two node indexes may be all of it.
+            Some(_) => snapshot.node_count(),
+            None => parsed.selection.pods() * snapshot.node_count(),
+        };
+        if names > limits::CACHED_NAMES {
             return None;
         }
         // What is wrong with the request is said where it is evaluated.

@@ -163,6 +163,12 @@ pub(super) fn held_bytes(pods: &[v1::Pod], nodes: Option<&v1::NodeSubset>, overl
     items.saturating_mul(limits::NAME_BYTES)
 }
 
+/// Bytes of memory that a JSON body takes at most while it is decoded: the body, and its items.
+pub(crate) fn json_bytes(body: &[u8]) -> usize {
+    let items = body.iter().filter(|byte| **byte == b',').count();
+    body.len().saturating_add(items.saturating_mul(limits::JSON_ITEM_BYTES))
+}
+
 /// The detail of a `Filter` response; unspecified means failures with counts.
 pub(super) fn detail(detail: i32) -> Result<v1::Detail, Error> {
     match v1::Detail::try_from(detail) {

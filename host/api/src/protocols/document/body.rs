@@ -11,6 +11,8 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Frame;
 
+use nodesift_cache::NodeNames;
+
 use super::Document;
 use crate::protocols::json::JSON;
 use crate::transport::unsent::{self, Unsent};
@@ -27,6 +29,11 @@ impl Encoded {
     /// Encodes the first piece: in the slot of the evaluation, so that an I/O thread has nothing to do for a small response.
     pub(crate) fn new(mut document: Document) -> Self {
         Self { first: document.next_piece().unwrap_or_default(), rest: document }
+    }
+
+    /// A document that is text already.
+    pub(crate) fn of(text: Vec<u8>) -> Self {
+        Self { first: text, rest: Document::new(NodeNames::default()) }
     }
 }
 

@@ -54,9 +54,9 @@ pub(crate) async fn filter(
     FIRST_CALL.call_once(|| tracing::warn!("{LIMITS}"));
     let unsent = unsent.as_deref();
     let response = async {
+        unsent::until_read(unsent).await?;
         let body = body_buffer::read(body).await?;
         scope.pend()?;
-        unsent::until_read(unsent).await?;
         driver::run(&service, scope, Stage::<Filter>::Decoded(body), |reply| Ok(Encoded::new(reply))).await
     };
     match response.await {
@@ -84,6 +84,10 @@ impl Call for Filter {
 
     fn consistency(_: &Bytes) -> Option<&Consistency> {
         None
+    }
+
+    fn held_bytes(body: &Bytes) -> usize {
+        request::json_bytes(body)
     }
 
     /// It is about one pod.

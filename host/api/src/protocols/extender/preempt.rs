@@ -22,8 +22,10 @@ use crate::admission::staleness::Staleness;
 use crate::calls::driver::{self, Call, Stage};
 use crate::calls::request;
 use crate::error::at_most;
+use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::transport::body_buffer;
+use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
 use nodesift_engine::{Candidate, Engine, PodRef, Preemption, PreemptionAnswer};
 
@@ -32,10 +34,14 @@ use nodesift_engine::{Candidate, Engine, PodRef, Preemption, PreemptionAnswer};
 pub(crate) async fn preempt(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
+    unsent: Option<Extension<Unsent>>,
     body: Body,
 ) -> Result<Response, Error> {
+    let unsent = unsent.as_deref();
+    unsent::until_read(unsent).await?;
     let body = body_buffer::read(body).await?;
-    Ok(codec::reply(driver::run(&service, scope, Stage::<Preempt>::Decoded(body), Ok).await?))
+    let reply = driver::run(&service, scope, Stage::<Preempt>::Decoded(body), Ok).await?;
+    Encoded::of(reply).respond(unsent)
 }
 
 /// The call, from body to body.
@@ -55,6 +61,10 @@ impl Call for Preempt {
 
     fn consistency(_: &Bytes) -> Option<&Consistency> {
         None
+    }
+
+    fn held_bytes(body: &Bytes) -> usize {
+        request::json_bytes(body)
     }
 
     fn parse(body: Bytes) -> Result<Parsed, Error> {

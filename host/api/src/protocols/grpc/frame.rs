@@ -88,9 +88,14 @@ fn corrected(status: Status, max: usize) -> Status {
 /// [`Error::Unread`], [`Error::Overloaded`].
 pub(super) fn reply(framed: Vec<u8>, unsent: Option<&Unsent>) -> Result<Response, Error> {
     let held = unsent.map(|unsent| unsent.hold(framed.len(), framed.len())).transpose()?;
+    Ok(reply_in(framed, held))
+}
+
+/// The same in room that is held already.
+pub(super) fn reply_in(framed: Vec<u8>, held: Option<Held>) -> Response {
     let mut response = replies(stream::iter([Ok(Bytes::from(framed))]));
     response.extensions_mut().remove::<Endless>();
-    Ok(unsent::holding(response, held))
+    unsent::holding(response, held)
 }
 
 /// One message of a stream, which keeps its room until it is sent.

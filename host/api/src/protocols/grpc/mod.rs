@@ -65,14 +65,13 @@ pub(crate) fn routes(max_message_bytes: usize) -> Router<Service> {
         ))
         .merge(call(
             "Assume",
-            unary(
-                max,
-                |service, scope, request| async move { message::message(&service.assume(&scope, request).await?) },
-            ),
+            unary(max, true, |service, scope, request| async move {
+                message::message(&service.assume(&scope, request).await?)
+            }),
         ))
         .merge(call(
             "Forget",
-            unary(max, |service, scope, request| async move {
+            unary(max, true, |service, scope, request| async move {
                 service.write(&scope, move |service| message::message(&service.forget_now(request)?)).await
             }),
         ))
@@ -93,13 +92,16 @@ fn answered<C: Call<Request: Message + Default>>(
     max_message_bytes: usize,
     encode: fn(C::Response) -> Result<Vec<u8>, Error>,
 ) -> MethodRouter<Service> {
-    unary(max_message_bytes, move |service, scope, request| async move {
+    unary(max_message_bytes, false, move |service, scope, request| async move {
         driver::run(&service, scope, Stage::<C>::Decoded(request), encode).await
     })
 }
 
-/// A call from one message to one message.
-fn unary<Q, W, F>(max_message_bytes: usize, work: W) -> MethodRouter<Service>
+/// Bytes that the response of a decision counts for: a version, and names of a pod.
+const DECISION_BYTES: usize = 4 << 10;
+
+/// A call from one message to one message; `decides` says that it changes the cache.
+fn unary<Q, W, F>(max_message_bytes: usize, decides: bool, work: W) -> MethodRouter<Service>
 where
     Q: Message + Default + 'static,
     W: FnOnce(Service, RequestScope, Q) -> F + Clone + Send + Sync + 'static,
@@ -108,10 +110,18 @@ where
     post(async move |State(service): State<Service>, request: Request| -> Response {
         let answer = async {
             let (unsent, scope) = (Unsent::of(&request), scope_of::<RequestScope>(&request)?);
+            // Before the message is read: a client that does not read has its requests wait in its own memory.
+            unsent::until_read(unsent.as_ref()).await?;
             let request = frame::decode(request, max_message_bytes).await?;
             scope.pend()?;
-            unsent::until_read(unsent.as_ref()).await?;
-            Ok::<_, Status>(frame::reply(work(service, scope, request).await?, unsent.as_ref())?)
+            // Room for the response of a decision is taken before it is made: it must not be refused once it is made.
+            let held = unsent.as_ref().filter(|_| decides).map(|unsent| unsent.hold(DECISION_BYTES, DECISION_BYTES));
+            let held = held.transpose()?;
+            let framed = work(service, scope, request).await?;
+            Ok::<_, Status>(match held {
+                Some(held) => frame::reply_in(framed, Some(held)),
+                None => frame::reply(framed, unsent.as_ref())?,
+            })
         };
         answer.await.unwrap_or_else(Status::into_http)
     })

@@ -34,10 +34,11 @@ where
     C: Call<Request: DeserializeOwned, Response: ToJson>,
 {
     media_type::check_accept(&headers)?;
-    let stage = Stage::<C>::Encoded(body_buffer::read(body).await?, |body| codec::decode(body));
     let unsent = unsent.as_deref();
-    scope.pend()?;
+    // Before the body is read: a client that does not read has its requests wait in its own memory.
     unsent::until_read(unsent).await?;
+    let stage = Stage::<C>::Encoded(body_buffer::read(body).await?, |body| codec::decode(body));
+    scope.pend()?;
     driver::run(&service, scope, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
 }
 
