@@ -1,8 +1,10 @@
 //! A whole Kubernetes object inside a message: a `google.protobuf.Struct` on the wire, JSON text for the reader. Start
 //! at [`Object`].
 //!
-//! An object that arrives over HTTP stays text and takes as much memory as the text. As a tree, which it is over gRPC,
-//! a list of small numbers takes thirty times as much.
+//! An object that arrives is text from then on, and takes as much memory as the text. As a tree of messages, a list of small
+//! numbers takes thirty times as much.
+
+mod wire;
 
 use std::fmt;
 
@@ -10,9 +12,11 @@ use pbjson_types::value::Kind;
 use pbjson_types::{ListValue, Struct, Value};
 use prost::DecodeError;
 use prost::bytes::{Buf, BufMut};
-use prost::encoding::{DecodeContext, WireType};
+use prost::encoding::{DecodeContext, WireType, message, skip_field};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use wire::EntryText;
 
 /// A JSON object. Two objects are equal where their messages are equal.
 #[derive(Debug, Clone)]
@@ -107,13 +111,17 @@ impl prost::Message for Object {
         buf: &mut impl Buf,
         context: DecodeContext,
     ) -> Result<(), DecodeError> {
-        if let Repr::Text(_) = self.0 {
-            self.0 = Repr::Message(self.message());
+        if tag != 1 {
+            return skip_field(wire_type, tag, buf, context);
         }
-        match &mut self.0 {
-            Repr::Message(object) => object.merge_field(tag, wire_type, buf, context),
-            Repr::Text(_) => Ok(()),
-        }
+        let mut text = JsonWriter(std::mem::take(self).into_json());
+        text.reopen('}');
+        let mut entry = EntryText::new(&mut text);
+        message::merge(wire_type, &mut entry, buf, context)?;
+        entry.finish();
+        text.close('}');
+        self.0 = Repr::Text(text.0);
+        Ok(())
     }
 
     fn encoded_len(&self) -> usize {
@@ -142,6 +150,7 @@ fn message_value(value: serde_json::Value) -> Value {
 }
 
 /// Writes JSON text.
+#[derive(Debug)]
 struct JsonWriter(String);
 
 impl JsonWriter {
@@ -188,6 +197,16 @@ impl JsonWriter {
             self.0.push(',');
         }
         self.close('}');
+    }
+
+    /// Makes place for more entries before the end of a list or an object.
+    fn reopen(&mut self, end: char) {
+        if self.0.ends_with(end) {
+            self.0.pop();
+        }
+        if !self.0.ends_with(['{', '[']) {
+            self.0.push(',');
+        }
     }
 
     /// Ends a list or an object. Removes the comma after its last entry.
@@ -286,101 +305,4 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
-mod tests {
-    use prost::Message as _;
-    use serde_json::{Value as Json, json};
-
-    use super::*;
-
-    /// A random JSON value whose numbers are exact as doubles.
-    fn random_json(random: &mut fastrand::Rng, depth: u32) -> Json {
-        let texts = ["", "a", "\"quoted\\\"", ",", "é\n\u{1}", "key"];
-        match random.u32(..if depth == 0 { 5 } else { 7 }) {
-            0 => Json::Null,
-            1 => random.bool().into(),
-            2 => random.i64(-9_007_199_254_740_992..=9_007_199_254_740_992).into(),
-            3 => (f64::from(random.i32(..)) + 0.5).into(),
-            4 => texts[random.usize(..texts.len())].into(),
-            5 => (0..random.usize(..4)).map(|_| random_json(random, depth - 1)).collect::<Vec<_>>().into(),
-            _ => random_object(random, depth - 1),
-        }
-    }
-
-    fn random_object(random: &mut fastrand::Rng, depth: u32) -> Json {
-        let entry = |random: &mut fastrand::Rng| (format!("k{}\"", random.u8(..9)), random_json(random, depth));
-        (0..random.usize(..4)).map(|_| entry(random)).collect::<serde_json::Map<_, _>>().into()
-    }
-
-    #[test]
-    fn text_and_message_are_equal() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
-        let mut random = fastrand::Rng::with_seed(seed);
-        for _ in 0..500 {
-            let json = random_object(&mut random, 4);
-            let parse = |text: &str| serde_json::from_str::<Json>(text).unwrap();
-            let object = Object::from_json(&json.to_string()).unwrap();
-            assert_eq!(parse(&object.clone().into_json()), json);
-            // Encoded and decoded, and compared with the generic message type.
-            let sent = object.encode_to_vec();
-            assert_eq!(sent.len(), object.encoded_len());
-            assert_eq!(Object::decode(&*sent).unwrap(), object);
-            assert_eq!(parse(&Object::decode(&*sent).unwrap().into_json()), json);
-            let message: Struct = serde_json::from_value(json.clone()).unwrap();
-            // Compared as JSON, because a message has two representations of null.
-            let written = serde_json::to_value(&message).unwrap();
-            assert_eq!(serde_json::to_value(Struct::decode(&*sent).unwrap()).unwrap(), written);
-            assert_eq!(serde_json::to_value(&object).unwrap(), written);
-            assert_eq!(parse(&Object::from(message).into_json()), json);
-        }
-    }
-
-    #[test]
-    fn whole_numbers_are_written_as_integers() {
-        for (written, read) in [
-            ("3.0", "3"),
-            ("-9007199254740992.0", "-9007199254740992"),
-            ("0.1", "0.1"),
-            ("1e300", "1e+300"),
-            ("18446744073709551615", "18446744073709551615"),
-        ] {
-            let object = Object::from_json(&format!(r#"{{"n":{written}}}"#)).unwrap();
-            assert_eq!(object.into_json(), format!(r#"{{"n":{read}}}"#));
-        }
-        let number =
-            |number| Struct { fields: [("n".to_owned(), Value { kind: Some(Kind::NumberValue(number)) })].into() };
-        assert_eq!(Object::from(number(f64::NAN)).into_json(), r#"{"n":null}"#);
-        assert_eq!(Object::from(number(3.0)).into_json(), r#"{"n":3}"#);
-    }
-
-    #[test]
-    fn integers_beyond_2_53_are_rounded_in_messages_and_other_fields_are_kept() {
-        for number in [
-            "9007199254740992",
-            "9007199254740993",
-            "-9007199254740993",
-            "-9223372036854775808",
-            "18446744073709551615",
-        ] {
-            let object = Object::from_json(&format!(r#"{{"n":{number},"other":"a"}}"#)).unwrap();
-            let double: f64 = number.parse().unwrap();
-            let sent = Struct::decode(&*object.encode_to_vec()).unwrap();
-            assert_eq!(sent.fields["n"].kind, Some(Kind::NumberValue(double)), "{number}");
-            assert_eq!(sent.fields["other"].kind, Some(Kind::StringValue("a".to_owned())));
-            assert_eq!(serde_json::to_value(&object).unwrap()["n"].as_f64(), Some(double));
-            let mut merged = object.clone();
-            merged.merge(&*Object::from_json(r#"{"other":"b"}"#).unwrap().encode_to_vec()).unwrap();
-            assert_eq!(merged.message().fields["n"].kind, Some(Kind::NumberValue(double)));
-        }
-    }
-
-    #[test]
-    fn text_that_is_not_an_object_is_refused() {
-        for text in ["[]", "1", "null", "\"a\"", "{", r#"{"a":1e400}"#] {
-            assert!(Object::from_json(text).is_err(), "{text}");
-        }
-        assert_eq!(Object::from_json("{}").unwrap().into_json(), "{}");
-        assert_eq!(serde_json::to_value(Object::default()).unwrap(), json!({}));
-    }
-}
+mod tests;
