@@ -35,7 +35,7 @@ pub(super) struct Deadline {
 pub(super) enum HostWork {
     /// For this call: its arguments choose what is built.
     Chosen,
-    /// For every call on the snapshot: what is built is the same for all, and is built once.
+    /// For every call on the snapshot: what is built is the same for all, is built once, and is kept.
     Shared,
 }
 

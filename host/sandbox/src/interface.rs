@@ -7,7 +7,8 @@
 //! - `untimed` where the host only hands over what it has. The call is not timed.
 //! - `timed` where the host may have to build the value first, and the arguments choose which. That time is added to the guest's
 //!   deadline up to a small allowance, and is the guest's beyond it.
-//! - `shared` where the host may have to build what is the same for every call on the snapshot. That time is not the guest's.
+//! - `shared[Kept]` where the host may first have to build a [`Kept`], which is the same for every call on the snapshot. That
+//!   time is not the guest's; what follows is timed.
 //!
 //! Where the work may be more than once through the arguments and the cluster, `; meter` follows the arguments: the method gets
 //! a [`Meter`] and asks it every so many steps.
@@ -54,6 +55,19 @@ impl NoValue {
     }
 }
 
+/// What the host builds once for every call on a snapshot, and keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// The names of all nodes as one list.
+    NodeNames,
+    /// The anti-affinity terms of pods on nodes that match the pod.
+    MatchedTerms,
+    /// Disks and claims in use.
+    VolumeUse,
+    /// Volumes that are attached.
+    Attachments,
+}
+
 /// An argument of a fact function: its type in [`Facts`], its type at the boundary, and how one becomes the other.
 macro_rules! argument {
     (method text) => { &str };
@@ -97,22 +111,25 @@ macro_rules! link {
         )?
     };
     (
-        $instance:ident, $name:literal, $timing:ident,
+        $instance:ident, $name:literal, $timing:ident $([$kept:ident])?,
         $method:ident($($argument:ident: $kind:ident),*; $($meter:ident)?) $(, $or:ident $trap:ident)?
     ) => {
         $instance.func_wrap(
             $name,
             |mut store: StoreContextMut<'_, Frame>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
+                $(
+                    let started = Instant::now();
+                    store.data().facts()?.fill(Kept::$kept);
+                    store.data_mut().deadline().credit(HostWork::Shared, started);
+                )?
                 let started = Instant::now();
                 $(let $meter = store.data_mut().deadline().meter();)?
                 let value = call!(store, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);
-                store.data_mut().deadline().credit(link!(work $timing), started);
+                store.data_mut().deadline().credit(HostWork::Chosen, started);
                 Ok((value,))
             },
         )?
     };
-    (work timed) => { HostWork::Chosen };
-    (work shared) => { HostWork::Shared };
 }
 
 /// Makes [`Interface`], [`Facts`] and the linker from the table.
@@ -120,7 +137,7 @@ macro_rules! interfaces {
     ($(
         $(#[$doc:meta])*
         $interface:ident = $name:literal, pods_on_nodes: $pods_on_nodes:literal {
-            $($function:literal => $timing:ident $method:ident($($argument:ident: $kind:ident),* $(; $meter:ident)?)
+            $($function:literal => $timing:ident $([$kept:ident])? $method:ident($($argument:ident: $kind:ident),* $(; $meter:ident)?)
                 -> $value:ty $(, $or:ident $trap:ident)?;)*
         }
     )*) => {
@@ -153,7 +170,7 @@ macro_rules! interfaces {
                 let mut instance = linker.instance(&format!("{PACKAGE}/{}@{VERSION}", self.name()))?;
                 match self {
                     $(Self::$interface => {
-                        $(link!(instance, $function, $timing, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);)*
+                        $(link!(instance, $function, $timing $([$kept])?, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);)*
                     })*
                 }
                 Ok(())
@@ -163,6 +180,9 @@ macro_rules! interfaces {
         /// What a running `filter` call can read: the pod and the batch of that call, one method per function of the
         /// contract. Columns have one entry per row of the batch. Units and meanings are those of the contract.
         pub trait Facts: Send + Sync {
+            /// Builds what is kept for every call on the snapshot, where that has not been done yet.
+            fn fill(&self, kept: Kept);
+
             $($(
                 #[doc = concat!("`", $name, ".", $function, "`")]
                 fn $method(&self $(, $argument: argument!(method $kind))* $(, $meter: &Meter)?)
@@ -232,7 +252,7 @@ interfaces! {
     }
     /// Node names.
     NodeIdentity = "node-identity", pods_on_nodes: false {
-        "names" => shared names() -> Arc<[Arc<str>]>;
+        "names" => shared[NodeNames] names() -> Arc<[Arc<str>]>;
         "row" => untimed row(name: text) -> Option<u32>;
     }
     /// Node labels as dictionary-encoded columns.
@@ -284,34 +304,34 @@ interfaces! {
     }
     /// Required anti-affinity terms of pods on nodes that match this pod.
     ClusterAffinity = "cluster-affinity", pods_on_nodes: true {
-        "topology-keys" => shared anti_affinity_keys() -> Vec<Arc<str>>;
-        "anti-affinity-terms" => shared anti_affinity_terms(topology_key: text) -> Arc<[u32]>;
+        "topology-keys" => shared[MatchedTerms] anti_affinity_keys() -> Vec<Arc<str>>;
+        "anti-affinity-terms" => shared[MatchedTerms] anti_affinity_terms(topology_key: text) -> Arc<[u32]>;
     }
     /// Disks and claims in use by pods on nodes.
     ClusterVolumeUse = "cluster-volume-use", pods_on_nodes: true {
-        "disk-users" => shared disk_users(kind: disk_kind, id: text) -> Vec<DiskUser>;
-        "claim-users" => shared claim_users(claim: text) -> u32;
+        "disk-users" => shared[VolumeUse] disk_users(kind: disk_kind, id: text) -> Vec<DiskUser>;
+        "claim-users" => shared[VolumeUse] claim_users(claim: text) -> u32;
     }
     /// Volume attachments, wanted and in use, against the limits of CSI drivers.
     ClusterAttachments = "cluster-attachments", pods_on_nodes: true {
         "wanted" => untimed wanted_attachments(registered: flag) -> Result<Vec<Attachment>, Obstacle>;
-        "registered" => shared attachment_registered() -> Arc<[u8]>;
-        "limited" => shared attachment_limited() -> Arc<[u8]>;
-        "limit" => shared attachment_limit(driver: text) -> Arc<[i64]>;
-        "used" => shared attachments_used(driver: text) -> Arc<[i64]>;
-        "rows-with" => shared rows_with_attachment(volume: attachment) -> Vec<u32>;
-        "uncounted" => shared uncounted_pods() -> Vec<UncountedPod>;
+        "registered" => shared[Attachments] attachment_registered() -> Arc<[u8]>;
+        "limited" => shared[Attachments] attachment_limited() -> Arc<[u8]>;
+        "limit" => shared[Attachments] attachment_limit(driver: text) -> Arc<[i64]>;
+        "used" => shared[Attachments] attachments_used(driver: text) -> Arc<[i64]>;
+        "rows-with" => shared[Attachments] rows_with_attachment(volume: attachment) -> Vec<u32>;
+        "uncounted" => shared[Attachments] uncounted_pods() -> Vec<UncountedPod>;
     }
     /// PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSI drivers and capacities.
     ClusterStorage = "cluster-storage", pods_on_nodes: false {
         "claim-named" => timed claim(name: text) -> Option<Claim>;
         "volume-named" => timed volume(name: text) -> Option<Volume>;
-        "volumes-for" => timed volumes_for(claim: text) -> Vec<Volume>;
-        "exact-sizes-for" => timed exact_sizes(claim: text) -> Option<ExactSizes>;
+        "volumes-for" => timed volumes_for(claim: text; meter) -> Arc<[Volume]>, or trap;
+        "exact-sizes-for" => timed exact_sizes(claim: text; meter) -> Option<ExactSizes>, or trap;
         "class-named" => timed storage_class(name: text) -> Option<StorageClass>;
         "default-class" => timed default_class() -> Option<Arc<str>>;
         "driver-reports-capacity" => timed driver_reports_capacity(driver: text) -> bool;
-        "capacities" => timed capacities(class_name: text) -> Vec<StorageCapacity>;
+        "capacities" => timed capacities(class_name: text; meter) -> Arc<[StorageCapacity]>, or trap;
         "migrated" => timed migrated(plugin: text) -> Arc<[u8]>;
     }
 }

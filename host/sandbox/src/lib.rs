@@ -43,7 +43,7 @@ pub use clock::Pulse;
 pub use codes::Codes;
 pub use compile::{CompileApartError, CompilerProgram, compile_apart};
 pub use deadline::Meter;
-pub use interface::{Facts, Interface, NoValue, PACKAGE, VERSION};
+pub use interface::{Facts, Interface, Kept, NoValue, PACKAGE, VERSION};
 pub use module::{Grants, Lifetime, LoadError, Module};
 pub use runtime::{Runtime, StartError};
 pub use verdict::{Code, Failure, RowVerdict, Verdict};

@@ -492,12 +492,13 @@ impl Facts for Bridge {
     }
 
     fn cluster_storage_volumes_for(&self, claim: &str) -> Vec<cluster_storage::Volume> {
-        self.0.volumes_for(claim).into_iter().map(stored_volume).collect()
+        let volumes = self.0.volumes_for(claim, &Meter::unlimited()).unwrap_or_default();
+        volumes.iter().cloned().map(stored_volume).collect()
     }
 
     fn cluster_storage_exact_sizes_for(&self, claim: &str) -> Option<cluster_storage::ExactSizes> {
         let exact = |size: wire::ExactSize| cluster_storage::ExactSize { high: size.high, low: size.low };
-        let sizes = self.0.exact_sizes(claim)?;
+        let sizes = self.0.exact_sizes(claim, &Meter::unlimited()).ok()??;
         let capacities = sizes.capacities.into_iter().map(exact).collect();
         Some(cluster_storage::ExactSizes { requested: exact(sizes.requested), capacities })
     }
@@ -527,12 +528,13 @@ impl Facts for Bridge {
     }
 
     fn cluster_storage_capacities(&self, class_name: &str) -> Vec<cluster_storage::Capacity> {
-        let capacity = |capacity: wire::StorageCapacity| cluster_storage::Capacity {
+        let capacity = |capacity: &wire::StorageCapacity| cluster_storage::Capacity {
             bytes: capacity.bytes,
             maximum_volume_bytes: capacity.maximum_volume_bytes,
-            node_selector: capacity.node_selector.map(label_selector),
+            node_selector: capacity.node_selector.clone().map(label_selector),
         };
-        self.0.capacities(class_name).into_iter().map(capacity).collect()
+        let capacities = self.0.capacities(class_name, &Meter::unlimited()).unwrap_or_default();
+        capacities.iter().map(capacity).collect()
     }
 
     fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {

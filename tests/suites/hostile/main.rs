@@ -7,6 +7,7 @@ mod arena;
 mod compile;
 mod deadline;
 mod host_calls;
+mod host_time;
 mod isolation;
 mod load;
 mod memory;

@@ -6,13 +6,24 @@ use std::sync::Arc;
 use nodesift_cache::{LabelColumn, NOT_AN_INTEGER, PortUse};
 use nodesift_object::affinity::PodAffinityTerm;
 use nodesift_object::node::Taint;
-use nodesift_sandbox::{Facts, Meter, NoValue, wire};
+use nodesift_sandbox::{Facts, Kept, Meter, NoValue, wire};
 
 use super::context::{Batch, Context};
 use super::convert;
 use super::ports::WantedPorts;
 
 impl Facts for Context {
+    fn fill(&self, kept: Kept) {
+        match (kept, self.batch()) {
+            (Kept::NodeNames, Batch::All) => _ = self.snapshot.names().flat(),
+            // A list of some rows is made for each call.
+            (Kept::NodeNames, Batch::Rows(_)) => {}
+            (Kept::MatchedTerms, _) => _ = self.matched_terms(),
+            (Kept::VolumeUse, _) => _ = self.snapshot.volume_use(),
+            (Kept::Attachments, _) => _ = self.snapshot.attachments(),
+        }
+    }
+
     fn namespace(&self) -> Arc<str> {
         Arc::clone(&self.pod.namespace)
     }
@@ -267,12 +278,12 @@ impl Facts for Context {
         self.persistent_volume(name)
     }
 
-    fn volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
-        self.persistent_volumes_for(claim)
+    fn volumes_for(&self, claim: &str, meter: &Meter) -> Result<Arc<[wire::Volume]>, NoValue> {
+        self.persistent_volumes_for(claim, meter)
     }
 
-    fn exact_sizes(&self, claim: &str) -> Option<wire::ExactSizes> {
-        self.exact_sizes_of(claim)
+    fn exact_sizes(&self, claim: &str, meter: &Meter) -> Result<Option<wire::ExactSizes>, NoValue> {
+        self.exact_sizes_of(claim, meter)
     }
 
     fn storage_class(&self, name: &str) -> Option<wire::StorageClass> {
@@ -287,8 +298,8 @@ impl Facts for Context {
         self.reports_capacity(driver)
     }
 
-    fn capacities(&self, class_name: &str) -> Vec<wire::StorageCapacity> {
-        self.capacities_of(class_name)
+    fn capacities(&self, class_name: &str, meter: &Meter) -> Result<Arc<[wire::StorageCapacity]>, NoValue> {
+        self.capacities_of(class_name, meter)
     }
 
     fn migrated(&self, plugin: &str) -> Arc<[u8]> {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::convert;
+use crate::limits::STORAGE_STRIDE;
 use nodesift_cache::metadata::volumes::{Disk, DiskKind};
 use nodesift_cache::metadata::{self, BindingMode, Exact, VolumeSource};
 use nodesift_cache::{Binding, Obstacle, Owner, Row, resolve};
-use nodesift_sandbox::wire;
+use nodesift_sandbox::{Meter, NoValue, wire};
 
 impl Context {
     pub(super) fn volumes_of_pod(&self) -> Vec<wire::PodVolume> {
@@ -81,22 +82,27 @@ impl Context {
         self.snapshot.storage().volume(name).map(|found| volume(found))
     }
 
-    pub(super) fn persistent_volumes_for(&self, claim: &str) -> Vec<wire::Volume> {
+    pub(super) fn persistent_volumes_for(&self, claim: &str, meter: &Meter) -> Result<Arc<[wire::Volume]>, NoValue> {
         let claim = self.snapshot.storage().claim(&self.pod.namespace, claim);
-        claim.into_iter().flat_map(|claim| self.candidates(claim)).map(volume).collect()
+        claim.into_iter().flat_map(|claim| self.candidates(claim, meter)).map(|found| found.map(volume)).collect()
     }
 
-    pub(super) fn exact_sizes_of(&self, claim: &str) -> Option<wire::ExactSizes> {
-        let claim = self.snapshot.storage().claim(&self.pod.namespace, claim)?;
-        let capacities = self.candidates(claim).map(|volume| exact(volume.exact_capacity)).collect();
-        Some(wire::ExactSizes { requested: exact(claim.exact_request.unwrap_or_default()), capacities })
+    pub(super) fn exact_sizes_of(&self, claim: &str, meter: &Meter) -> Result<Option<wire::ExactSizes>, NoValue> {
+        let Some(claim) = self.snapshot.storage().claim(&self.pod.namespace, claim) else { return Ok(None) };
+        let capacity = |found: Result<&metadata::Volume, NoValue>| found.map(|volume| exact(volume.exact_capacity));
+        let capacities = self.candidates(claim, meter).map(capacity).collect::<Result<_, _>>()?;
+        Ok(Some(wire::ExactSizes { requested: exact(claim.exact_request.unwrap_or_default()), capacities }))
     }
 
     /// The volumes of a claim's class that no other claim has, in the order of names.
-    fn candidates<'a>(&'a self, claim: &'a metadata::Claim) -> impl Iterator<Item = &'a metadata::Volume> {
+    fn candidates<'a>(
+        &'a self,
+        claim: &'a metadata::Claim,
+        meter: &'a Meter,
+    ) -> impl Iterator<Item = Result<&'a metadata::Volume, NoValue>> {
         let class = claim.class_name.as_deref().unwrap_or_default();
         let volumes = self.snapshot.storage().volumes_of_class(class).map(|volume| &**volume);
-        volumes.filter(|volume| volume.is_free_for(claim))
+        within(meter, volumes).filter(|volume| volume.as_ref().map_or(true, |volume| volume.is_free_for(claim)))
     }
 
     pub(super) fn class_of_storage(&self, name: &str) -> Option<wire::StorageClass> {
@@ -119,15 +125,14 @@ impl Context {
         self.snapshot.storage().driver(driver).is_some_and(|driver| driver.reports_capacity)
     }
 
-    pub(super) fn capacities_of(&self, class: &str) -> Vec<wire::StorageCapacity> {
+    pub(super) fn capacities_of(&self, class: &str, meter: &Meter) -> Result<Arc<[wire::StorageCapacity]>, NoValue> {
+        let capacity = |capacity: &Arc<metadata::Capacity>| wire::StorageCapacity {
+            bytes: capacity.bytes,
+            maximum_volume_bytes: capacity.maximum_volume_bytes,
+            node_selector: capacity.node_selector.as_ref().map(convert::label_selector),
+        };
         let capacities = self.snapshot.storage().capacities_of_class(class);
-        capacities
-            .map(|capacity| wire::StorageCapacity {
-                bytes: capacity.bytes,
-                maximum_volume_bytes: capacity.maximum_volume_bytes,
-                node_selector: capacity.node_selector.as_ref().map(convert::label_selector),
-            })
-            .collect()
+        within(meter, capacities).map(|found| found.map(capacity)).collect()
     }
 
     pub(super) fn rows_migrated(&self, plugin: &str) -> Arc<[u8]> {
@@ -148,6 +153,14 @@ impl Context {
         }
         column.into()
     }
+}
+
+/// The objects, as long as the meter lets it go on.
+fn within<T>(meter: &Meter, objects: impl Iterator<Item = T>) -> impl Iterator<Item = Result<T, NoValue>> {
+    objects.enumerate().map(|(at, object)| {
+        let goes_on = (at + 1) % STORAGE_STRIDE != 0 || meter.goes_on();
+        if goes_on { Ok(object) } else { Err(NoValue::Deadline) }
+    })
 }
 
 fn disk_kind(kind: wire::DiskKind) -> DiskKind {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nodesift_cache::metadata::{PodFacts, PodSelector};
 use nodesift_cache::{Column, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, PortUse};
 use nodesift_object::node::Taint;
-use nodesift_sandbox::{Facts as _, Interface, wire};
+use nodesift_sandbox::{Facts as _, Interface, Meter, wire};
 use rustc_hash::FxHasher;
 
 use super::size::{SHARED, Size};
@@ -86,7 +86,7 @@ macro_rules! fact_table {
 
         /// The value of the fact of the same name.
         #[derive(Debug)]
-        enum FactValue {
+        pub(super) enum FactValue {
             /// Of which only the field counts.
             PodField(Arc<PodFacts>),
             AntiAffinity(AntiAffinity),
@@ -196,6 +196,16 @@ impl FactRead {
     pub(super) fn new(key: FactKey, context: &Context) -> Self {
         let value = key.read(context);
         Self { key, value }
+    }
+
+    /// The value that a key has been found to have.
+    pub(super) fn found(key: FactKey, value: FactValue) -> Self {
+        Self { key, value }
+    }
+
+    /// The value that was read.
+    pub(super) fn value(&self) -> &FactValue {
+        &self.value
     }
 
     /// The counts per row that a key has been found to have.
@@ -364,13 +374,17 @@ fact_table! {
             => |context| context.uncounted_pods();
         Claim(name: Arc<str>): Option<Box<wire::Claim>>, Cluster(Yes) => |context| context.claim(name).map(Box::new);
         Volume(name: Arc<str>): Option<Box<wire::Volume>>, Cluster(No) => |context| context.volume(name).map(Box::new);
-        VolumesFor(claim: Arc<str>): Vec<wire::Volume>, Cluster(Yes) => |context| context.volumes_for(claim);
-        ExactSizes(claim: Arc<str>): Option<wire::ExactSizes>, Cluster(Yes) => |context| context.exact_sizes(claim);
+        // An unlimited meter always goes on.
+        VolumesFor(claim: Arc<str>): Arc<[wire::Volume]>, Cluster(Yes)
+            => |context| context.volumes_for(claim, &Meter::unlimited()).unwrap_or_default();
+        ExactSizes(claim: Arc<str>): Option<wire::ExactSizes>, Cluster(Yes)
+            => |context| context.exact_sizes(claim, &Meter::unlimited()).unwrap_or_default();
         StorageClass(name: Arc<str>): Option<Box<wire::StorageClass>>, Cluster(No)
             => |context| context.storage_class(name).map(Box::new);
         DefaultClass: Option<Arc<str>>, Cluster(No) => |context| context.default_class();
         ReportsCapacity(driver: Arc<str>): bool, Cluster(No) => |context| context.driver_reports_capacity(driver);
-        Capacities(class: Arc<str>): Vec<wire::StorageCapacity>, Cluster(No) => |context| context.capacities(class);
+        Capacities(class: Arc<str>): Arc<[wire::StorageCapacity]>, Cluster(No)
+            => |context| context.capacities(class, &Meter::unlimited()).unwrap_or_default();
         Migrated(plugin: Arc<str>): Arc<[u8]>, Cluster(No) => |context| context.migrated(plugin);
     }
 }

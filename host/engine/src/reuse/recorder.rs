@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::fact_read::{FactKey, FactRead, PodField, ResourceColumn};
+use super::fact_read::{FactKey, FactRead, FactValue, PodField, ResourceColumn};
 use super::lookups::{LookupColumn, Lookups};
 use super::size::{SHARED, Size as _};
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
 use nodesift_cache::{Column, CountKey, NodeInterface};
-use nodesift_sandbox::{Facts, Meter, NoValue, wire};
+use nodesift_sandbox::{Facts, Kept, Meter, NoValue, wire};
 
 /// What a call has read.
 #[derive(Debug, Default)]
@@ -178,6 +178,30 @@ impl Recorder {
         Ok(counts)
     }
 
+    /// The value of a fact by one text that takes long to read: it is read once, and what is recorded is handed out.
+    fn once<T: Clone>(
+        &self,
+        text: &str,
+        key: impl FnOnce(Arc<str>) -> FactKey,
+        wrapped: impl FnOnce(T) -> FactValue,
+        unwrapped: impl Fn(&FactValue) -> Option<&T>,
+        read: impl FnOnce(&Context) -> Result<T, NoValue>,
+    ) -> Result<T, NoValue> {
+        let bytes = text.len() + SHARED;
+        if bytes > REUSE_KEY_BYTES {
+            self.trace.lock().admits(bytes);
+            return read(&self.context);
+        }
+        let key = key(text.into());
+        let known = |read: &Arc<FactRead>| unwrapped(read.value()).filter(|_| read.key == key).cloned();
+        if let Some(known) = self.trace.lock().reads.iter().find_map(known) {
+            return Ok(known);
+        }
+        let value = read(&self.context)?;
+        self.trace.lock().add(bytes, || FactRead::found(key, wrapped(value.clone())));
+        Ok(value)
+    }
+
     /// Records that a pointwise predicate looked up a value of a label or annotation, and whether some node has it.
     fn lookup(&self, column: LookupColumn, key: &str, value: &str, exists: bool) {
         let mut trace = self.trace.lock();
@@ -199,6 +223,22 @@ macro_rules! recorded {
             let $recorder = self;
             $record.$method($($argument),*)
         })*
+    };
+}
+
+/// Reads a fact by [`Recorder::once`].
+macro_rules! once {
+    ($this:ident, $fact:ident, $text:ident, |$context:ident| $read:expr) => {
+        $this.once(
+            $text,
+            FactKey::$fact,
+            FactValue::$fact,
+            |value| match value {
+                FactValue::$fact(value) => Some(value),
+                _ => None,
+            },
+            |$context| $read,
+        )
     };
 }
 
@@ -262,13 +302,29 @@ impl Facts for Recorder {
         uncounted_pods() -> Vec<wire::UncountedPod>, |this| this.read(FactKey::UncountedPods);
         claim(name: &str) -> Option<wire::Claim>, |this| this.claim_by(name, FactKey::Claim);
         volume(name: &str) -> Option<wire::Volume>, |this| this.read_by(name, FactKey::Volume);
-        volumes_for(claim: &str) -> Vec<wire::Volume>, |this| this.claim_by(claim, FactKey::VolumesFor);
-        exact_sizes(claim: &str) -> Option<wire::ExactSizes>, |this| this.claim_by(claim, FactKey::ExactSizes);
         storage_class(name: &str) -> Option<wire::StorageClass>, |this| this.read_by(name, FactKey::StorageClass);
         default_class() -> Option<Arc<str>>, |this| this.read(FactKey::DefaultClass);
         driver_reports_capacity(driver: &str) -> bool, |this| this.read_by(driver, FactKey::ReportsCapacity);
-        capacities(class_name: &str) -> Vec<wire::StorageCapacity>, |this| this.read_by(class_name, FactKey::Capacities);
         migrated(plugin: &str) -> Arc<[u8]>, |this| this.read_by(plugin, FactKey::Migrated);
+    }
+
+    fn fill(&self, kept: Kept) {
+        // Nothing is read by it.
+        self.context.fill(kept);
+    }
+
+    fn volumes_for(&self, claim: &str, meter: &Meter) -> Result<Arc<[wire::Volume]>, NoValue> {
+        self.field(PodField::Namespace);
+        once!(self, VolumesFor, claim, |context| context.volumes_for(claim, meter))
+    }
+
+    fn exact_sizes(&self, claim: &str, meter: &Meter) -> Result<Option<wire::ExactSizes>, NoValue> {
+        self.field(PodField::Namespace);
+        once!(self, ExactSizes, claim, |context| context.exact_sizes(claim, meter))
+    }
+
+    fn capacities(&self, class_name: &str, meter: &Meter) -> Result<Arc<[wire::StorageCapacity]>, NoValue> {
+        once!(self, Capacities, class_name, |context| context.capacities(class_name, meter))
     }
 
     fn label_code(&self, key: &str, value: &str) -> Option<u32> {

@@ -340,9 +340,10 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         }),
         case!("cluster-storage.claim-named", |facts| facts.claim("c"), |world| world.apply(pvc("c", "v"))),
         case!("cluster-storage.volume-named", |facts| facts.volume("v"), |world| world.apply(pv("v", "3Gi"))),
-        case!("cluster-storage.volumes-for", |facts| facts.volumes_for("c"), |world| world.apply(pv("u", "2Gi"))),
+        case!("cluster-storage.volumes-for", |facts| facts.volumes_for("c", &Meter::unlimited()), |world| world
+            .apply(pv("u", "2Gi"))),
         // Less than a byte, so that nothing but the exact size changes.
-        case!("cluster-storage.exact-sizes-for", |facts| facts.exact_sizes("c"), |world| {
+        case!("cluster-storage.exact-sizes-for", |facts| facts.exact_sizes("c", &Meter::unlimited()), |world| {
             world.apply(pv("v", "2147483647500m"));
         }),
         case!("cluster-storage.class-named", |facts| facts.storage_class("s"), |world| {
@@ -357,7 +358,7 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
             world.apply(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "d"},
                 "spec": {"storageCapacity": true}}));
         }),
-        case!("cluster-storage.capacities", |facts| facts.capacities("s"), |world| {
+        case!("cluster-storage.capacities", |facts| facts.capacities("s", &Meter::unlimited()), |world| {
             world.apply(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
                 "metadata": {"name": "k", "namespace": "ns"}, "storageClassName": "s", "capacity": "1Gi"}));
         }),
@@ -447,4 +448,19 @@ fn a_pod_that_comes_to_be_on_a_node_changes_no_answer_that_is_not_known_for_it()
         let changes = ask(&*world.context()) != answer;
         assert!(!changes || cached.has_read(&from_pods_on), "{name} is changed by pods on nodes");
     }
+}
+
+#[test]
+fn what_takes_long_to_read_is_read_once_and_handed_out_as_it_is_recorded() {
+    let mut world = World::new();
+    let recorder = Recorder::new(world.context(), false);
+    let meter = Meter::unlimited();
+    let [first, again] = [(); 2].map(|()| recorder.volumes_for("c", &meter).unwrap());
+    assert_eq!(first.iter().map(|volume| &*volume.name).collect::<Vec<_>>(), ["v", "w"]);
+    assert!(Arc::ptr_eq(&first, &again));
+    let [first, again] = [(); 2].map(|()| recorder.capacities("s", &meter).unwrap());
+    assert!(Arc::ptr_eq(&first, &again));
+    // Another claim is another fact, and the namespace of the pod is one.
+    recorder.volumes_for("bound", &meter).unwrap();
+    assert_eq!(recorder.take().reads.len(), 4);
 }
