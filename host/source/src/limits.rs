@@ -40,6 +40,9 @@ pub const FEED_GATHER: Duration = Duration::from_millis(2);
 /// allows several of them.
 pub const FEED_PULSE: Duration = Duration::from_millis(100);
 
+/// Pods that are compared with a list between two heartbeats: about a millisecond.
+pub const FEED_PULSE_PODS: usize = 4 * 1024;
+
 /// Backoff of a change that failed for the first time; doubles with each failure.
 pub const FEED_RETRY_FIRST: Duration = Duration::from_millis(100);
 

@@ -130,6 +130,11 @@ impl Writer {
         self.take_pod(uid);
     }
 
+    /// Notes that a pod that is not in the cache was deleted or has ended. A request about it that comes later is refused.
+    pub fn note_gone(&mut self, uid: &str) {
+        self.gone.note(uid);
+    }
+
     /// A pod with the ownership under which the watch has shown it first. As with YuniKorn's allocations, whether a pod is foreign
     /// or static is decided once, so that what it uses never moves from one side of the books to the other.
     fn with_first_ownership(&self, pod: Arc<PodRecord>) -> Arc<PodRecord> {

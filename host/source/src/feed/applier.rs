@@ -24,7 +24,7 @@ use super::queue::{Batch, Merged, Step};
 use super::retry::Retries;
 use super::target::{ApplyError, Target};
 use crate::change::{Compiled, Identity, ObjectChange, ObjectId, Record};
-use crate::limits::{FEED_ERRORS_LOGGED, FEED_PULSE, FEED_RETRY_FIRST};
+use crate::limits::{FEED_ERRORS_LOGGED, FEED_PULSE, FEED_PULSE_PODS, FEED_RETRY_FIRST};
 use crate::yield_budget::YieldBudget;
 use nodesift_object::Kind;
 use nodesift_object::version::{advance, is_newer};
@@ -93,7 +93,13 @@ impl<T: Target> Applier<T> {
         let mut ledger = ledger.lock();
         self.logged = 0;
         {
-            let mut target = target.lock();
+            // Another holder may need it for long: this thread is alive all the same, but publishes nothing.
+            let mut target = loop {
+                match target.try_lock_for(FEED_PULSE) {
+                    Some(target) => break target,
+                    None => self.pulse.beat(false),
+                }
+            };
             self.budget.begin();
             for step in batch.steps {
                 match step {
@@ -198,7 +204,7 @@ impl<T: Target> Applier<T> {
                 failed.insert(uid);
             }
         }
-        let deleted = unlisted(kind, version, &listed, ledger, target);
+        let deleted = unlisted(kind, version, &listed, ledger, target, &|| self.pulse.beat(self.publish_due.is_none()));
         // Of an object that failed and is not listed a half may be held, or the object that it was to replace.
         let half_applied =
             failed_before.into_values().map(|identity| Identity { version: Arc::clone(version), ..identity });
@@ -355,13 +361,15 @@ impl<T: Target> Applier<T> {
     }
 }
 
-/// What is held of a kind, is not in its list, and is not newer than the list; each at the version of the list.
+/// What is held of a kind, is not in its list, and is not newer than the list; each at the version of the list. Beats every
+/// so many pods.
 fn unlisted<T: Target>(
     kind: Kind,
     version: &Arc<str>,
     listed: &FxHashSet<Arc<str>>,
     ledger: &Ledger,
     target: &T,
+    beat: &dyn Fn(),
 ) -> Vec<Identity> {
     let deleted = |key: &str, uid: &Arc<str>, held: &str| {
         (!listed.contains(uid) && !is_newer(held, version)).then(|| Identity {
@@ -376,7 +384,12 @@ fn unlisted<T: Target>(
     }
     let pods = target.pods();
     let key = |pod: &nodesift_cache::metadata::PodRecord| format!("{}/{}", pod.namespace, pod.name);
-    pods.iter().filter_map(|pod| deleted(&key(pod), &pod.uid, &pod.resource_version)).collect()
+    let mut found = Vec::new();
+    for pods in pods.chunks(FEED_PULSE_PODS) {
+        beat();
+        found.extend(pods.iter().filter_map(|pod| deleted(&key(pod), &pod.uid, &pod.resource_version)));
+    }
+    found
 }
 
 /// The version check of a change, and the UID of another object that is held under its key and that it would replace.
@@ -422,6 +435,7 @@ fn perform<T: Target>(
             }
             target.apply(object)?;
             if leaves_tombstone {
+                target.note_ended(&identity.uid);
                 ledger.removed(identity);
             } else if !ended {
                 ledger.applied(identity);

@@ -63,6 +63,10 @@ impl Target for Flaky {
         Target::remove(&mut self.writer, deleted)
     }
 
+    fn note_ended(&mut self, uid: &str) {
+        self.writer.note_ended(uid);
+    }
+
     fn recount(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError> {
         self.trip()?;
         Target::recount(&mut self.writer, kind, uid)

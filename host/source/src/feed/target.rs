@@ -38,6 +38,8 @@ pub(super) trait Target: Send + 'static {
     ///
     /// Where the object cannot be removed; it is retried.
     fn remove(&mut self, deleted: &Identity) -> Result<(), ApplyError>;
+    /// Notes that a pod which may never have been held has ended: a decision about it comes too late.
+    fn note_ended(&mut self, uid: &str);
     /// Recounts what depends on an object from what is held of it, and repairs the difference.
     ///
     /// # Errors
@@ -95,6 +97,10 @@ impl Target for Writer {
             | Kind::VolumeAttachment => self.remove_storage(deleted.kind, &deleted.key),
         }
         Ok(())
+    }
+
+    fn note_ended(&mut self, uid: &str) {
+        self.note_gone(uid);
     }
 
     fn recount(&mut self, kind: Kind, uid: &str) -> Result<(), ApplyError> {

@@ -2,7 +2,9 @@
 //! with [`Bench`], an applier without its thread.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod ended;
 mod order;
+mod pulse;
 mod retries;
 mod running;
 mod target;

@@ -59,6 +59,8 @@ impl Target for Faulty {
         Ok(())
     }
 
+    fn note_ended(&mut self, _: &str) {}
+
     fn recount(&mut self, _: Kind, uid: &str) -> Result<(), ApplyError> {
         self.recounts += 1;
         self.trip(uid)
@@ -70,7 +72,8 @@ impl Target for Faulty {
     }
 
     fn pods(&self) -> Vec<Arc<PodRecord>> {
-        Vec::new()
+        let pods = self.held.iter().filter(|((kind, _), _)| *kind == Kind::Pod);
+        pods.map(|((_, uid), version)| Arc::new(record(uid, version))).collect()
     }
 
     fn pod_count(&self) -> usize {
