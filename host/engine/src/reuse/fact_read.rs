@@ -251,7 +251,7 @@ impl FactRead {
 /// The anti-affinity terms of other pods that match the pod, the pod that they were matched for, and the generation. To match
 /// a pod against every distinct term is the most expensive of all reads, and terms change seldom.
 #[derive(Debug)]
-struct AntiAffinity {
+pub(super) struct AntiAffinity {
     terms: Vec<MatchedTerm>,
     facts: Arc<PodFacts>,
     seen: AtomicU64,
