@@ -13,6 +13,10 @@ pub const CLUSTER_OBJECT_BYTES: u64 = 64 << 20;
 /// Bytes of a cluster file that are read at a time: enough that system calls do not matter.
 pub const CLUSTER_FILE_CHUNK_BYTES: usize = 256 << 10;
 
+/// Bytes of a line of YAML that are read at a time: lines that people write are shorter, and a list on one line is as long as
+/// the file.
+pub const YAML_LINE_BYTES: u64 = 64 << 10;
+
 /// Values in one YAML document; a pod as `kubectl` writes it has about 150. Fewer than eight bytes of text for each are rare.
 pub const YAML_NODES: usize = 1 << 30;
 
