@@ -126,6 +126,17 @@ pub const HEALTH_KINDS_NAMED: usize = 4;
 /// is a process. Where their files have changed they are read at once.
 pub const KUBE_REFRESH_LEAST: Duration = Duration::from_secs(5);
 
+/// Timeout of reading kubeconfig and credentials: plugins that ask a cloud take some seconds, rarely ten.
+pub const KUBE_PREPARE_TIME: Duration = Duration::from_secs(60);
+
+/// Attempts to read credentials whose plugins have not ended. Those that hang beyond [`KUBE_PREPARE_TIME`] go on until their
+/// plugin ends; each is a thread and a process.
+pub const KUBE_PREPARING: usize = 4;
+
+/// Time that requests wait for credentials that are being read again; after it they use those from before. Files take
+/// milliseconds, most plugins less than a second.
+pub const KUBE_REFRESH_WAIT: Duration = Duration::from_secs(1);
+
 /// Timeout of connecting to an API server, TLS included.
 pub const KUBE_CONNECT: Duration = Duration::from_secs(10);
 

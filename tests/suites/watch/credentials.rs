@@ -129,3 +129,53 @@ fn a_kubeconfig_that_is_rewritten_is_followed_to_the_new_server() {
     timeout::until(asked).expect("the new server is asked");
     oracle::converges(&new, &sidecar);
 }
+
+/// A plugin is a process that may take long. Requests go on with the credentials from before, and it runs once at a time.
+#[test]
+fn a_credential_plugin_that_hangs_stops_nothing() {
+    let server = filled();
+    server.require_token("first");
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let script = format!(
+        "cd {}; echo >> runs; while [ -e hang ]; do sleep 0.02; done
+         printf '{{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",'
+         printf '\"status\":{{\"token\":\"%s\"}}}}' $(cat token)",
+        text(folder.path())
+    );
+    let user = json!({"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script],
+        "interactiveMode": "Never"}});
+    fs::write(at("token"), "first").unwrap();
+    let configured = Configured::new(&server, &user);
+    let sidecar = configured.launch();
+    sidecar.wait_until_ready();
+
+    let runs = || fs::read_to_string(at("runs")).unwrap().lines().count();
+    let before = runs();
+    fs::write(at("hang"), "").unwrap();
+    fs::write(at("token"), "second").unwrap();
+    for round in 0..3 {
+        // Written anew, so that it is read again.
+        configured.replace("kubeconfig", &fs::read_to_string(configured.path("kubeconfig")).unwrap());
+        let watches = || server.count(|request| request.is_watch() && request.kind == "Pod");
+        let watched = watches();
+        server.end_watches("Pod");
+        server.end_watches("Node");
+        timeout::until(|| (watches() > watched).then_some(())).expect("pods are watched again");
+        timeout::until(|| (runs() > before).then_some(())).expect("the plugin runs again");
+        assert_eq!(runs(), before + 1, "round {round}");
+        assert_eq!(get(&sidecar.unix(), "/livez").unwrap().status, 200);
+    }
+    assert_eq!(server.count(|request| request.token == "second"), 0);
+    server.apply(pod("after", "n1", 6_000));
+    oracle::converges(&server, &sidecar);
+    fs::remove_file(at("hang")).unwrap();
+    server.cut();
+    let uses = || (server.count(|request| request.token == "second") > 0).then_some(());
+    // The old token is good enough until then.
+    timeout::until(|| {
+        server.end_watches("Pod");
+        uses()
+    })
+    .expect("the new token is used");
+}

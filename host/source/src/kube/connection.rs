@@ -2,24 +2,32 @@
 //!
 //! Files change: a kubeconfig is written again, a token is replaced every hour. [`Connector`] reads them again before the next
 //! request where any of them has changed, and where the server has refused the credentials. Watches are requested every few
-//! seconds, so a new token is in use as soon. Start at [`open`].
+//! seconds, so a new token is in use as soon. Credentials may come from a plugin, which is a process that may take long: it is
+//! waited for on a thread of its own, once at a time, and meanwhile the client from before is used. Start at [`open`].
 
 use std::env;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use kube::config::{AuthInfo, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use parking_lot::Mutex;
 use secrecy::SecretString;
-use tokio::time::Instant;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::server::ApiServer;
-use crate::limits::{KUBE_CONNECT, KUBE_REFRESH_LEAST};
+use crate::limits::{KUBE_CONNECT, KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT};
 
 /// Where address and credentials come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,6 +56,18 @@ pub enum ConnectError {
         /// What the system reports.
         source: io::Error,
     },
+    /// The service account of the pod cannot be read.
+    #[error("service account: {0}")]
+    ServiceAccount(#[source] Box<InClusterError>),
+    /// A credential plugin has not ended.
+    #[error("no credentials within {} s: the credential plugin hangs", KUBE_PREPARE_TIME.as_secs())]
+    Slow,
+    /// Credential plugins of earlier attempts have not ended.
+    #[error("the credential plugins of {KUBE_PREPARING} earlier attempts hang")]
+    Stuck,
+    /// There is no thread to read them on.
+    #[error("no thread to read credentials: {0}")]
+    Thread(#[source] io::Error),
     /// The credentials or certificates cannot be used.
     #[error("cannot connect: {0}")]
     Client(#[source] Box<kube::Error>),
@@ -68,16 +88,49 @@ pub struct Connection {
 ///
 /// Where no configuration is found, or the one found cannot be used. Whether the server answers is seen later.
 pub async fn open(origin: &Origin) -> Result<Connection, ConnectError> {
-    let files = Files::of(origin);
-    let (config, client) = prepare(origin).await?;
-    let current = Current { files: files.and(&config.auth_info), client, refused: false, read: Instant::now() };
-    let connector = Connector { origin: pinned(origin), current: Mutex::new(current) };
+    let pinned = Pinned::of(origin).await?;
+    let files = Files::of(&pinned);
+    let preparing = Arc::new(Semaphore::new(KUBE_PREPARING));
+    let (config, client) = prepare(&pinned, &preparing).await?;
+    let files = files.and(&config.auth_info);
+    let current = Current { client, files, refused: false, read: Instant::now(), refresh: None };
+    let connector = Connector { pinned, preparing, current: Arc::new(Mutex::new(current)) };
     Ok(Connection { server: ApiServer::new(connector), address: config.cluster_url.to_string() })
 }
 
-/// The same origin, with the context that is current now: a user who switches to another cluster must not take the sidecar along.
-fn pinned(origin: &Origin) -> Origin {
+/// An origin as it was found at the start: what a user or another program configures later must not take the sidecar along to
+/// another cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pinned {
+    /// With the context that was current.
+    origin: Origin,
+    source: Source,
+}
+
+/// What describes the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Kubeconfig,
+    ServiceAccount,
+}
+
+impl Pinned {
+    async fn of(origin: &Origin) -> Result<Self, ConnectError> {
+        let is_named = origin.kubeconfig.is_some() || origin.context.is_some();
+        let source = if is_named || Config::from_kubeconfig(&KubeConfigOptions::default()).await.is_ok() {
+            Source::Kubeconfig
+        } else {
+            Config::infer().await.map_err(|error| ConnectError::Nowhere(Box::new(error)))?;
+            Source::ServiceAccount
+        };
+        Ok(Self { origin: with_context(origin, source), source })
+    }
+}
+
+/// The same origin, with the context that is current now.
+fn with_context(origin: &Origin, source: Source) -> Origin {
     let kubeconfig = || match &origin.kubeconfig {
+        _ if source == Source::ServiceAccount => None,
         Some(file) => Kubeconfig::read_from(file).ok(),
         None => Kubeconfig::read().ok(),
     };
@@ -87,8 +140,10 @@ fn pinned(origin: &Origin) -> Origin {
 
 /// Makes clients: the same one until the files behind it change or the server refuses its credentials.
 pub(super) struct Connector {
-    origin: Origin,
-    current: Mutex<Current>,
+    pinned: Pinned,
+    /// A permit for each attempt to prepare a client that has not ended.
+    preparing: Arc<Semaphore>,
+    current: Arc<Mutex<Current>>,
 }
 
 /// The client in use.
@@ -98,38 +153,47 @@ struct Current {
     files: Files,
     /// Whether the server has refused its credentials.
     refused: bool,
-    /// When the files were read.
+    /// When it was last begun to read the files.
     read: Instant,
+    /// The last task that has read them again.
+    refresh: Option<Refresh>,
+}
+
+/// A task that reads files again and replaces the client.
+struct Refresh {
+    task: AbortHandle,
+    /// Its end, for all requests that wait for it.
+    end: Shared<BoxFuture<'static, ()>>,
 }
 
 impl Connector {
-    /// The client for the next request. Where the files cannot be used, the one from before.
+    /// The client for the next request. Where the files cannot be used, or not soon, the one from before.
     pub(super) async fn client(&self) -> Client {
-        {
-            let mut current = self.current.lock();
+        if let Some((end, until)) = self.refresh() {
+            // Beyond it the client from before is used.
+            let _ = timeout_at(until, end).await;
+        }
+        self.current.lock().client.clone()
+    }
+
+    /// The refresh in flight, which is begun where one is due, and until when to wait for it; `None` where there is none.
+    fn refresh(&self) -> Option<(Shared<BoxFuture<'static, ()>>, Instant)> {
+        let mut current = self.current.lock();
+        if current.refresh.as_ref().is_none_or(|refresh| refresh.task.is_finished()) {
             let refused = current.refused && current.read.elapsed() >= KUBE_REFRESH_LEAST;
             if !refused && !current.files.have_changed() {
-                return current.client.clone();
+                return None;
             }
             // Before they are read, so that a change meanwhile is found by the next request; and whether or not they can be
             // used: a file that is half written is read again once it has changed.
             current.files.look();
             (current.refused, current.read) = (false, Instant::now());
+            let refreshed = refreshed(self.pinned.clone(), Arc::clone(&self.preparing), Arc::clone(&self.current));
+            let task = tokio::spawn(refreshed);
+            current.refresh = Some(Refresh { task: task.abort_handle(), end: task.map(drop).boxed().shared() });
         }
-        let files = Files::of(&self.origin);
-        let prepared = prepare(&self.origin).await;
-        let mut current = self.current.lock();
-        match prepared {
-            Ok((config, client)) => {
-                tracing::info!(address = %config.cluster_url, "kubeconfig and credentials read again");
-                (current.files, current.client) = (files.and(&config.auth_info), client);
-            }
-            Err(error) => {
-                tracing::warn!(%error, "kubeconfig or credentials have changed and cannot be used: those from before are");
-                current.files = files;
-            }
-        }
-        current.client.clone()
+        let until = current.read + KUBE_REFRESH_WAIT;
+        current.refresh.as_ref().map(|refresh| (refresh.end.clone(), until))
     }
 
     /// The server has refused the credentials: they may have been replaced in a way that no file shows.
@@ -138,15 +202,55 @@ impl Connector {
     }
 }
 
-async fn prepare(origin: &Origin) -> Result<(Config, Client), ConnectError> {
+/// Reads files again and replaces the client.
+async fn refreshed(pinned: Pinned, preparing: Arc<Semaphore>, current: Arc<Mutex<Current>>) {
+    let files = Files::of(&pinned);
+    let prepared = prepare(&pinned, &preparing).await;
+    let mut current = current.lock();
+    match prepared {
+        Ok((config, client)) => {
+            tracing::info!(address = %config.cluster_url, "kubeconfig and credentials read again");
+            // What was refused meanwhile were the credentials from before.
+            (current.client, current.refused) = (client, false);
+            current.files = files.and(&config.auth_info);
+        }
+        Err(error) => {
+            tracing::warn!(%error, "kubeconfig or credentials have changed and cannot be used: those from before are");
+            current.files = files;
+        }
+    }
+}
+
+/// Reads the configuration and makes a client, on a thread of its own: kube waits there for a credential plugin. The runtime's
+/// threads for blocking work have other work, and would keep a program from ending.
+async fn prepare(pinned: &Pinned, preparing: &Arc<Semaphore>) -> Result<(Config, Client), ConnectError> {
+    let permit = Arc::clone(preparing).try_acquire_owned().map_err(|_| ConnectError::Stuck)?;
+    let (send, prepared) = oneshot::channel();
+    let (pinned, runtime) = (pinned.clone(), Handle::current());
+    let work = move || {
+        let prepared = runtime.block_on(prepare_here(&pinned));
+        drop(permit);
+        // Nobody may wait for it any more.
+        let _ = send.send(prepared);
+    };
+    thread::Builder::new().name("credentials".to_owned()).spawn(work).map_err(ConnectError::Thread)?;
+    // The thread ends without an answer only if it panics.
+    timeout(KUBE_PREPARE_TIME, prepared).await.ok().and_then(Result::ok).unwrap_or(Err(ConnectError::Slow))
+}
+
+/// As [`prepare`], on this thread.
+async fn prepare_here(pinned: &Pinned) -> Result<(Config, Client), ConnectError> {
+    let origin = &pinned.origin;
     let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match (&origin.kubeconfig, &origin.context) {
-        (Some(file), _) => {
+    let mut config = match (&origin.kubeconfig, pinned.source) {
+        (_, Source::ServiceAccount) => {
+            Config::incluster().map_err(|error| ConnectError::ServiceAccount(Box::new(error)))?
+        }
+        (Some(file), Source::Kubeconfig) => {
             let kubeconfig = Kubeconfig::read_from(file).map_err(ConnectError::Kubeconfig)?;
             Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(ConnectError::Kubeconfig)?
         }
-        (None, Some(_)) => Config::from_kubeconfig(&options).await.map_err(ConnectError::Kubeconfig)?,
-        (None, None) => Config::infer().await.map_err(|error| ConnectError::Nowhere(Box::new(error)))?,
+        (None, Source::Kubeconfig) => Config::from_kubeconfig(&options).await.map_err(ConnectError::Kubeconfig)?,
     };
     let mut used = config.clone();
     read_token(&mut used.auth_info)?;
@@ -190,10 +294,11 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 impl Files {
     /// The files from which an origin is read, as far as they name each other.
-    fn of(origin: &Origin) -> Self {
-        let kubeconfigs = match &origin.kubeconfig {
-            Some(file) => vec![file.clone()],
-            None => kubeconfigs(),
+    fn of(pinned: &Pinned) -> Self {
+        let kubeconfigs = match (&pinned.origin.kubeconfig, pinned.source) {
+            (_, Source::ServiceAccount) => Vec::new(),
+            (Some(file), Source::Kubeconfig) => vec![file.clone()],
+            (None, Source::Kubeconfig) => kubeconfigs(),
         };
         let mut paths = kubeconfigs.clone();
         for kubeconfig in kubeconfigs.iter().filter_map(|file| Kubeconfig::read_from(file).ok()) {
@@ -202,7 +307,7 @@ impl Files {
             let users = kubeconfig.auth_infos.into_iter().filter_map(|named| named.auth_info);
             paths.extend(users.flat_map(|user| named_by(&user)));
         }
-        if origin.kubeconfig.is_none() {
+        if pinned.source == Source::ServiceAccount {
             paths.extend(["token", "ca.crt"].map(|file| Path::new(SERVICE_ACCOUNT).join(file)));
         }
         let mut files = Self(paths.into_iter().map(|path| (path, None)).collect());
@@ -289,6 +394,7 @@ mod tests {
         let origin =
             |context: Option<&str>| Origin { kubeconfig: Some(file.clone()), context: context.map(str::to_owned) };
         write("first");
+        let pinned = |origin: &Origin| with_context(origin, Source::Kubeconfig);
         let first = pinned(&origin(None));
         write("second");
         assert_eq!(first.context.as_deref(), Some("first"));
@@ -296,6 +402,38 @@ mod tests {
         assert_eq!(pinned(&origin(Some("named"))).context.as_deref(), Some("named"));
         fs::remove_file(&file).unwrap();
         assert_eq!(pinned(&origin(None)).context, None);
+    }
+
+    #[tokio::test]
+    async fn a_sidecar_that_began_in_a_pod_never_reads_a_kubeconfig_that_appears_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kubeconfig");
+        let kubeconfig = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "other",
+            "clusters": [{"name": "other", "cluster": {"server": "http://127.0.0.1:1"}}],
+            "contexts": [{"name": "other", "context": {"cluster": "other", "user": ""}}],
+        });
+        fs::write(&file, kubeconfig.to_string()).unwrap();
+        let pinned = |source| Pinned { origin: Origin { kubeconfig: Some(file.clone()), context: None }, source };
+        let preparing = Arc::new(Semaphore::new(1));
+        let (config, _) = prepare(&pinned(Source::Kubeconfig), &preparing).await.unwrap();
+        assert_eq!(config.cluster_url.port_u16(), Some(1));
+        let in_pod = pinned(Source::ServiceAccount);
+        assert!(Files::of(&in_pod).0.iter().all(|(path, _)| path.starts_with(SERVICE_ACCOUNT)));
+        assert_eq!(with_context(&in_pod.origin, Source::ServiceAccount).context, None);
+        match prepare(&in_pod, &preparing).await {
+            Err(ConnectError::ServiceAccount(_)) => {}
+            Err(error) => panic!("{error}"),
+            // The test runs in a pod.
+            Ok((config, _)) => assert_ne!(config.cluster_url.port_u16(), Some(1)),
+        }
+    }
+
+    #[tokio::test]
+    async fn no_more_than_a_few_plugins_hang() {
+        let preparing = Arc::new(Semaphore::new(0));
+        let pinned = Pinned { origin: Origin::default(), source: Source::Kubeconfig };
+        assert!(matches!(prepare(&pinned, &preparing).await, Err(ConnectError::Stuck)));
     }
 
     #[test]
@@ -310,7 +448,10 @@ mod tests {
         });
         fs::write(path("kubeconfig"), kubeconfig.to_string()).unwrap();
         ["ca", "token", "cert"].iter().for_each(|name| fs::write(path(name), "1").unwrap());
-        let mut files = Files::of(&Origin { kubeconfig: Some(path("kubeconfig")), context: None });
+        let mut files = Files::of(&Pinned {
+            origin: Origin { kubeconfig: Some(path("kubeconfig")), context: None },
+            source: Source::Kubeconfig,
+        });
         assert!(!files.have_changed());
         // One is replaced by a rename, as Kubernetes updates volumes; one appears; one goes.
         fs::write(path("new"), "2").unwrap();
