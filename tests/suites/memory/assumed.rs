@@ -16,9 +16,12 @@ fn several(pod: usize, count: usize, value: impl Fn(String) -> Value) -> Value {
     (0..count).map(|at| value(format!("p{pod}-{at}"))).collect()
 }
 
-/// Pods whose memory is in one kind of their fields each, by name.
-fn shapes() -> Vec<(&'static str, fn(usize) -> Value)> {
-    let shapes: [(_, fn(usize) -> Value); 8] = [
+/// A name, and the specs of pods by number.
+type Shape = (&'static str, fn(usize) -> Value);
+
+/// Pods whose memory is in one kind of their fields each.
+fn shapes() -> [Shape; 8] {
+    [
         ("nothing", |_| json!({})),
         ("tolerations", |pod| json!({"tolerations": several(pod, 100, |key| json!({"key": key}))})),
         ("node selector", |pod| json!({"nodeSelector": {"a": pod.to_string(), "b": ""}})),
@@ -44,8 +47,7 @@ fn shapes() -> Vec<(&'static str, fn(usize) -> Value)> {
             let requests: serde_json::Map<_, _> = (0..50).map(|at| (format!("a.b/p{pod}-{at}"), json!("1"))).collect();
             json!({"containers": [{"name": "c", "resources": {"requests": requests}}]})
         }),
-    ];
-    shapes.into()
+    ]
 }
 
 fn record(pod: &Value) -> PodRecord {
