@@ -11,6 +11,7 @@
 
 mod client;
 mod cluster;
+mod cores;
 mod grpc;
 mod http;
 mod native;

@@ -2,7 +2,7 @@
 //!
 //! It reads [`Job`] as JSON from stdin, and writes [`SocketFigures`] as JSON to stdout. It is a plain blocking gRPC client, see
 //! [`grpc`](super::grpc): a runtime of its own would cost as much as the sidecar. Beside the calls it measures the least that
-//! a round trip between two processes costs here, 32 bytes there and back over a bare socket of the same kind. The verdicts of
+//! a round trip between two cores costs here, 32 bytes there and back over a bare socket of the same kind. The verdicts of
 //! the pods are cached before anything is measured. Start at [`run`].
 
 use std::collections::BTreeMap;
@@ -17,6 +17,7 @@ use anyhow::{Context as _, anyhow, bail};
 use nodesift_proto::v1::{self, pod};
 use serde::{Deserialize, Serialize};
 
+use super::cores::{self, Core};
 use super::grpc::Connection;
 use super::http;
 use super::results::nanos;
@@ -212,8 +213,10 @@ fn names(job: &Job, requests: usize) -> anyhow::Result<NamesFigures> {
     Ok(NamesFigures { count, grpc_bitmap_p50_ns, grpc_names_p50_ns, json_bitmap_p50_ns, json_names_p50_ns })
 }
 
-/// Latencies over the Unix socket and TCP, and of bare messages over each.
+/// Latencies over the Unix socket and TCP, and of bare messages over each; the client is on another core than the bare messages'
+/// other end.
 fn one_by_one(job: &Job, requests: usize) -> anyhow::Result<[Latency; 4]> {
+    let _on_one_core = cores::pin(Core::First).context("cannot choose a core")?;
     let (mut ping_unix, mut ping_tcp) = (dial_unix(&job.ping_unix)?, dial_tcp(job.ping_tcp)?);
     let (mut unix, mut tcp) =
         (Asker::open(dial_unix(&job.unix)?, &job.uids)?, Asker::open(dial_tcp(job.tcp)?, &job.uids)?);

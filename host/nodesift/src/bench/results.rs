@@ -53,7 +53,7 @@ pub(super) struct ClusterFigures {
     pub(super) uds_p50_ns: u64,
     /// Their 99th percentile.
     pub(super) uds_p99_ns: u64,
-    /// Median of 32 bytes there and back over a bare Unix socket between the same two processes.
+    /// Median of 32 bytes there and back over a bare Unix socket between the same two processes, on two cores.
     pub(super) uds_ping_p50_ns: u64,
     /// `uds_p50_ns` divided by `uds_ping_p50_ns`.
     pub(super) uds_by_ping: f64,
@@ -61,7 +61,7 @@ pub(super) struct ClusterFigures {
     pub(super) tcp_p50_ns: u64,
     /// Their 99th percentile.
     pub(super) tcp_p99_ns: u64,
-    /// Median of 32 bytes there and back over a bare TCP connection.
+    /// Median of 32 bytes there and back over a bare TCP connection, on two cores.
     pub(super) tcp_ping_p50_ns: u64,
     /// `tcp_p50_ns` divided by `uds_p50_ns`.
     pub(super) tcp_by_uds: f64,

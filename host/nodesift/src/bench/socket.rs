@@ -18,6 +18,7 @@ use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 
 use super::client::{Job, PING_BYTES, SocketFigures};
+use super::cores::{self, Core};
 use crate::limits;
 use crate::measure::Testbed;
 use nodesift_api::BodyLimit;
@@ -73,8 +74,14 @@ fn echoes(folder: &Folder) -> std::io::Result<(PathBuf, SocketAddr)> {
     let path = folder.path().join("ping.sock");
     let (unix, tcp) = (UnixListener::bind(&path)?, TcpListener::bind(LOOPBACK)?);
     let address = tcp.local_addr()?;
-    thread::Builder::new().spawn(move || unix.accept().map(|(stream, _)| echo(stream)))?;
     thread::Builder::new().spawn(move || {
+        let _on_one_core = cores::pin(Core::Last)?;
+        let (stream, _) = unix.accept()?;
+        echo(stream);
+        std::io::Result::Ok(())
+    })?;
+    thread::Builder::new().spawn(move || {
+        let _on_one_core = cores::pin(Core::Last)?;
         let (stream, _) = tcp.accept()?;
         stream.set_nodelay(true)?;
         echo(stream);

@@ -57,7 +57,7 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
     let first = results.pods.first().map_or("", |pod| pod.pod.as_str());
     drawing.add_row([Cell::new(format!("{socket}: p50")), below(paint, micros(cluster.uds_p50_ns), targets.uds_p50)]);
     drawing.add_row([Cell::new(format!("{socket}: p99")), below(paint, micros(cluster.uds_p99_ns), targets.uds_p99)]);
-    let bare = "32 bytes there and back over a bare Unix socket, in turn with these requests: p50";
+    let bare = "32 bytes there and back over a bare Unix socket to another core, in turn with these requests: p50";
     drawing.add_row([Cell::new(bare), below(paint, micros(cluster.uds_ping_p50_ns), None)]);
     drawing.add_row([
         Cell::new("one pod per request by bare messages, Unix socket"),
@@ -66,7 +66,7 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
     let tcp = "TCP, one pod per request, as many requests";
     drawing.add_row([Cell::new(format!("{tcp}: p50")), below(paint, micros(cluster.tcp_p50_ns), None)]);
     drawing.add_row([Cell::new(format!("{tcp}: p99")), below(paint, micros(cluster.tcp_p99_ns), None)]);
-    let bare = "32 bytes there and back over a bare TCP connection: p50";
+    let bare = "32 bytes there and back over a bare TCP connection to another core: p50";
     drawing.add_row([Cell::new(bare), below(paint, micros(cluster.tcp_ping_p50_ns), None)]);
     drawing.add_row([
         Cell::new("one pod per request, TCP by Unix socket"),
