@@ -52,6 +52,16 @@ pub const H2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time that a client may leave a response unread with full buffers before its connection is closed.
 pub const WRITE_STALL: Duration = Duration::from_secs(5);
 
+/// Time for one frame of a response, [`STREAM_CHUNK`] bytes at most, to be taken once it is handed to the connection, whatever
+/// the connection's other streams do: twice [`WRITE_STALL`], since a hundred streams may share a slow reader.
+pub const FRAME_TIME: Duration = Duration::from_secs(10);
+
+/// The same once the process drains: a stream whose client does not read cannot end by itself.
+pub const DRAIN_FRAME_TIME: Duration = Duration::from_secs(1);
+
+/// Interval at which frames and responses past their time are looked for, on connections that have any.
+pub const SEND_TICK: Duration = Duration::from_secs(1);
+
 /// Time for a response to be sent whole from its first byte on, for clients that read it slowly. A dump of a million pods takes
 /// some seconds.
 pub const SEND_TIME: Duration = Duration::from_secs(60);

@@ -185,7 +185,7 @@ async fn serve<I>(
         outcome = ended => if let Err(error) = outcome {
             tracing::debug!(%error, "connection ended with an error");
         },
-        () = unsent.overdue() => tracing::debug!("connection closed: the peer does not read its responses"),
+        () = unsent.overdue(&stop) => tracing::debug!("connection closed: the peer does not read its responses"),
     }
     drop(place);
 }

@@ -7,14 +7,15 @@
 //! ```
 //!
 //! A client that reads too slowly, or not at all while it keeps the connection alive, loses the connection: at
-//! [`limits::SEND_TIME`] after the response has begun, or where nothing is sent for [`limits::WRITE_STALL`]. Start at
-//! [`Unsent::hold`], [`Unsent::watch`] and [`Unsent::overdue`].
+//! [`limits::SEND_TIME`] after the response has begun, or where one of its frames is not taken within [`limits::FRAME_TIME`],
+//! whatever its other streams do. Start at [`Unsent::hold`], [`Unsent::watch`] and [`Unsent::overdue`].
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -22,8 +23,8 @@ use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, interval, timeout};
-use tokio_util::sync::PollSemaphore;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::{CancellationToken, PollSemaphore};
 
 use super::budget::{Budget, BudgetMetrics, Room, Taker};
 use crate::{Error, limits};
@@ -58,16 +59,37 @@ struct Connection {
     /// Pieces of this connection.
     pieces: Arc<Semaphore>,
     /// Frames handed to the connection and not dropped yet.
-    waiting: AtomicUsize,
-    /// Frames sent or discarded.
-    dropped: AtomicU64,
-    /// When the responses that have begun must have been sent, and a number that tells equal times apart.
-    deadlines: Mutex<BTreeSet<(Instant, u64)>>,
-    responses: AtomicU64,
-    /// Notified at the first response.
+    frames: Beginnings,
+    /// Responses that have begun and have an end.
+    responses: Beginnings,
+    /// Notified when a response or a frame begins.
     started: Notify,
     /// Notified when room is given back.
     freed: Notify,
+}
+
+/// When each of some things began that are not over.
+#[derive(Debug, Default)]
+struct Beginnings(Mutex<BTreeSet<Beginning>>, AtomicU64);
+
+/// A time, and a number that tells equal ones apart.
+type Beginning = (Instant, u64);
+
+impl Beginnings {
+    fn begin(&self) -> Beginning {
+        let beginning = (Instant::now(), self.1.fetch_add(1, Ordering::Relaxed));
+        self.0.lock().insert(beginning);
+        beginning
+    }
+
+    fn end(&self, beginning: &Beginning) {
+        self.0.lock().remove(beginning);
+    }
+
+    /// For how long the oldest has gone on.
+    fn oldest(&self) -> Option<Duration> {
+        self.0.lock().first().map(|(since, _)| since.elapsed())
+    }
 }
 
 /// Room for an encoded response, in the budgets of its listener and its connection; given back once it is sent.
@@ -120,10 +142,8 @@ impl Unsent {
             listener,
             encoded: Budget::new(limits::UNSENT_BYTES, 0, BudgetMetrics::default()),
             pieces: Arc::new(Semaphore::new(limits::CONNECTION_PIECES_BYTES / UNIT)),
-            waiting: AtomicUsize::new(0),
-            dropped: AtomicU64::new(0),
-            deadlines: Mutex::default(),
-            responses: AtomicU64::new(0),
+            frames: Beginnings::default(),
+            responses: Beginnings::default(),
             started: Notify::new(),
             freed: Notify::new(),
         }))
@@ -175,7 +195,6 @@ impl Unsent {
 
     /// Counts the frames of a response until they are sent.
     pub(crate) fn watch(&self, mut response: Response) -> Response {
-        self.0.started.notify_one();
         let is_endless = response.extensions_mut().remove::<Endless>().is_some();
         let held = response.extensions_mut().remove::<Arc<Held>>();
         let covered = held.as_ref().map_or(0, |held| held.encoded);
@@ -193,40 +212,20 @@ impl Unsent {
         })
     }
 
-    /// Ends once a response is past its deadline, or frames have waited for [`limits::WRITE_STALL`] while none was sent.
-    pub(super) async fn overdue(&self) {
-        self.0.started.notified().await;
-        let mut ticks = interval(limits::WRITE_STALL / StallDetector::CHECKS);
-        let mut detector = StallDetector::default();
+    /// Ends once a response or a frame is past its time, which is shorter once `stop` is cancelled.
+    pub(super) async fn overdue(&self, stop: &CancellationToken) {
+        let Connection { frames, responses, started, .. } = &*self.0;
         loop {
-            let now = ticks.tick().await;
-            let first = self.0.deadlines.lock().first().copied();
-            let waits = self.0.waiting.load(Ordering::Relaxed) > 0;
-            let is_stalled = detector.check(waits, self.0.dropped.load(Ordering::Relaxed));
-            if is_stalled || first.is_some_and(|(deadline, _)| deadline <= now) {
-                return;
+            started.notified().await;
+            while frames.oldest().is_some() || responses.oldest().is_some() {
+                sleep(limits::SEND_TICK).await;
+                let frame_time = if stop.is_cancelled() { limits::DRAIN_FRAME_TIME } else { limits::FRAME_TIME };
+                let is_past = |oldest: Option<Duration>, time| oldest.is_some_and(|age| age >= time);
+                if is_past(frames.oldest(), frame_time) || is_past(responses.oldest(), limits::SEND_TIME) {
+                    return;
+                }
             }
         }
-    }
-}
-
-/// Counts checks in a row without progress.
-#[derive(Debug, Default)]
-struct StallDetector {
-    dropped: u64,
-    without_progress: u32,
-}
-
-impl StallDetector {
-    /// Checks in the time of a stall.
-    const CHECKS: u32 = 2;
-
-    /// Whether the connection has stalled.
-    fn check(&mut self, waits: bool, dropped: u64) -> bool {
-        self.without_progress = if waits && dropped == self.dropped { self.without_progress + 1 } else { 0 };
-        self.dropped = dropped;
-        // One check more: the first may have come just after the last progress.
-        self.without_progress > Self::CHECKS
     }
 }
 
@@ -235,22 +234,22 @@ impl StallDetector {
 struct Sending {
     connection: Arc<Connection>,
     _held: Option<Arc<Held>>,
-    deadline: Option<(Instant, u64)>,
+    /// None for one that has no end.
+    began: Option<Beginning>,
 }
 
 impl Sending {
     fn new(connection: Arc<Connection>, held: Option<Arc<Held>>, is_endless: bool) -> Self {
-        let number = connection.responses.fetch_add(1, Ordering::Relaxed);
-        let deadline = (!is_endless).then(|| (Instant::now() + limits::SEND_TIME, number));
-        connection.deadlines.lock().extend(deadline);
-        Self { connection, _held: held, deadline }
+        let began = (!is_endless).then(|| connection.responses.begin());
+        connection.started.notify_one();
+        Self { connection, _held: held, began }
     }
 }
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        if let Some(deadline) = &self.deadline {
-            self.connection.deadlines.lock().remove(deadline);
+        if let Some(began) = &self.began {
+            self.connection.responses.end(began);
         }
     }
 }
@@ -274,13 +273,15 @@ struct CountedBody {
 struct CountedFrame {
     bytes: Bytes,
     _permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
+    began: Beginning,
     sending: Arc<Sending>,
 }
 
 impl CountedFrame {
     fn new(bytes: Bytes, permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>, sending: Arc<Sending>) -> Self {
-        sending.connection.waiting.fetch_add(1, Ordering::Relaxed);
-        Self { bytes, _permits: permits, sending }
+        let began = sending.connection.frames.begin();
+        sending.connection.started.notify_one();
+        Self { bytes, _permits: permits, began, sending }
     }
 }
 
@@ -292,9 +293,7 @@ impl AsRef<[u8]> for CountedFrame {
 
 impl Drop for CountedFrame {
     fn drop(&mut self) {
-        let connection = &self.sending.connection;
-        connection.dropped.fetch_add(1, Ordering::Relaxed);
-        connection.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.sending.connection.frames.end(&self.began);
     }
 }
 

@@ -1,6 +1,4 @@
 #![allow(clippy::unwrap_used)]
-use std::time::Duration;
-
 use super::*;
 use axum::response::IntoResponse as _;
 use http_body_util::BodyExt as _;
@@ -29,11 +27,11 @@ async fn a_response_comes_whole_in_frames_that_are_counted() {
     }
     assert_eq!(frames.len(), 2);
     assert_eq!(frames.concat(), text);
-    assert_eq!(unsent.0.waiting.load(Ordering::Relaxed), 2);
+    assert_eq!(unsent.0.frames.0.lock().len(), 2);
     drop(frames);
-    assert_eq!((unsent.0.waiting.load(Ordering::Relaxed), unsent.0.dropped.load(Ordering::Relaxed)), (0, 2));
+    assert_eq!(unsent.0.frames.0.lock().len(), 0);
     drop(body);
-    assert!(unsent.0.deadlines.lock().is_empty());
+    assert!(unsent.0.responses.0.lock().is_empty());
 }
 
 #[tokio::test]
@@ -107,53 +105,105 @@ fn connections_that_do_not_read_leave_room_to_the_next_ones() {
     assert_eq!(listener.encoded.held(), 0);
 }
 
+/// When the connection is overdue.
+async fn overdue(unsent: &Unsent) {
+    unsent.overdue(&CancellationToken::new()).await;
+}
+
+/// A response without an end, of large frames.
+fn endless(unsent: &Unsent) -> Body {
+    let mut response = vec![0; 100 * limits::STREAM_CHUNK].into_response();
+    response.extensions_mut().insert(Endless);
+    unsent.watch(response).into_body()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_response_that_is_not_read_stalls_and_one_that_proceeds_does_not() {
     let unsent = connection();
-    let idle = timeout(10 * limits::WRITE_STALL, unsent.overdue()).await;
+    let idle = timeout(10 * limits::FRAME_TIME, overdue(&unsent)).await;
     assert!(idle.is_err(), "no frame waits");
 
     let mut body = unsent.watch(vec![0; 8 * limits::STREAM_CHUNK].into_response()).into_body();
     let slow = async {
         for _ in 0..8 {
             let _frame = body.frame().await;
-            tokio::time::sleep(limits::WRITE_STALL / 2).await;
+            sleep(limits::FRAME_TIME / 2).await;
         }
     };
     tokio::select! {
         () = slow => {}
-        () = unsent.overdue() => unreachable!("one frame after the other was taken"),
+        () = overdue(&unsent) => unreachable!("one frame after the other was taken"),
     }
     drop(body);
 
     let _frame = unsent.watch("x".into_response()).into_body().frame().await;
     let start = Instant::now();
-    unsent.overdue().await;
+    overdue(&unsent).await;
     let time = start.elapsed();
-    assert!(time >= limits::WRITE_STALL && time <= limits::WRITE_STALL + Duration::from_secs(3), "{time:?}");
+    assert!(time >= limits::FRAME_TIME && time <= limits::FRAME_TIME + 2 * limits::SEND_TICK, "{time:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_frame_that_is_not_taken_ends_the_connection_whatever_its_other_streams_do() {
+    for is_endless in [false, true] {
+        let unsent = connection();
+        let mut stuck = if is_endless { endless(&unsent) } else { held(&unsent, 10).into_body() };
+        let _frame = stuck.frame().await.unwrap();
+        let start = Instant::now();
+        let others = async {
+            loop {
+                // Taken at once, or given up.
+                drop(unsent.watch("x".into_response()).into_body().frame().await);
+                drop(unsent.watch("x".into_response()));
+                sleep(limits::SEND_TICK / 3).await;
+            }
+        };
+        tokio::select! {
+            () = others => {}
+            () = overdue(&unsent) => {}
+        }
+        let time = start.elapsed();
+        assert!(time >= limits::FRAME_TIME && time <= limits::FRAME_TIME + 2 * limits::SEND_TICK, "{time:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_waits_for_a_frame_for_a_shorter_time() {
+    let (unsent, stop) = (connection(), CancellationToken::new());
+    let mut stuck = endless(&unsent);
+    let _frame = stuck.frame().await.unwrap();
+    let start = Instant::now();
+    let drain = async {
+        sleep(2 * limits::SEND_TICK).await;
+        stop.cancel();
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = drain => {}
+        () = unsent.overdue(&stop) => {}
+    }
+    let time = start.elapsed();
+    assert!(time >= 2 * limits::SEND_TICK && time <= 4 * limits::SEND_TICK, "{time:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_response_that_proceeds_slowly_ends_at_its_deadline_unless_it_is_endless() {
     for is_endless in [false, true] {
         let unsent = connection();
-        let mut response = vec![0; 100 * limits::STREAM_CHUNK].into_response();
-        if is_endless {
-            response.extensions_mut().insert(Endless);
-        }
-        let mut body = unsent.watch(response).into_body();
+        let finite = || unsent.watch(vec![0; 100 * limits::STREAM_CHUNK].into_response()).into_body();
+        let mut body = if is_endless { endless(&unsent) } else { finite() };
         let started = Instant::now();
         let read = async {
             loop {
                 let _frame = body.frame().await;
-                tokio::time::sleep(limits::WRITE_STALL / 2).await;
+                sleep(limits::FRAME_TIME / 2).await;
             }
         };
-        let most = limits::SEND_TIME + limits::WRITE_STALL;
+        let most = limits::SEND_TIME + limits::FRAME_TIME;
         tokio::select! {
             () = read => {}
-            () = unsent.overdue() => assert!(!is_endless && started.elapsed() >= limits::SEND_TIME),
-            () = tokio::time::sleep(most) => assert!(is_endless, "no deadline"),
+            () = overdue(&unsent) => assert!(!is_endless && started.elapsed() >= limits::SEND_TIME),
+            () = sleep(most) => assert!(is_endless, "no deadline"),
         }
     }
 }
