@@ -24,3 +24,4 @@ mod slow;
 mod smuggling;
 mod unknown;
 mod unread;
+mod windows;

@@ -1,0 +1,150 @@
+//! `FilterStream`: several requests are worked on at once, answers come in their order.
+//!
+//! A task of its own reads the requests. hyper takes nothing from a response while the client's window is closed, and neither
+//! the deadline of a message that arrives nor the room that it has or waits for may depend on that. Start at [`filter_stream`].
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::response::Response;
+use futures_util::future::FutureExt as _;
+use futures_util::{Stream, StreamExt as _, stream};
+use nodesift_proto::v1::FilterStreamRequest;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
+use tonic::Status;
+
+use super::{frame, message, scope_of};
+use crate::admission::scope::StreamScope;
+use crate::calls::driver::{self, Stage};
+use crate::calls::filter::Filter;
+use crate::transport::places::Activity;
+use crate::transport::unsent::Unsent;
+use crate::{Error, Service, limits};
+
+/// Answers requests until the client, the stream's place or the process ends it.
+///
+/// # Errors
+///
+/// [`Error::TooMany`], [`Error::ContentCoding`].
+pub(super) async fn filter_stream(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+    let (unsent, scope) = (Unsent::of(&request), scope_of::<StreamScope>(&request)?);
+    let place = service.enter_request_stream(scope.class).await?;
+    let requests = frame::messages::<FilterStreamRequest>(request, max)?;
+    let (drained, closing, dismissed) = (service.readiness().drained(), scope.peer.closing(), place.dismissed());
+    let endless = scope.peer.endless();
+    // One more is taken from the channel and waited for.
+    let (answers, begun) = mpsc::channel(limits::STREAM_REQUESTS - 1);
+    let reader = Reader { service, unsent, scope, activity: place.activity().clone(), answers };
+    let reading = Spawned(tokio::spawn(async move {
+        tokio::select! {
+            () = drained => {}
+            () = closing => {}
+            () = dismissed => {}
+            () = reader.read(requests) => {}
+        }
+    }));
+    let answers = stream::unfold((begun, (place, endless, reading)), |(mut begun, held)| async move {
+        let answer: Answer = begun.recv().await?;
+        Some((answer.done().await, (begun, held)))
+    });
+    Ok(frame::replies(answers))
+}
+
+/// What the task needs that reads the requests.
+struct Reader {
+    service: Service,
+    unsent: Option<Unsent>,
+    scope: StreamScope,
+    /// Of the stream.
+    activity: Activity,
+    answers: mpsc::Sender<Answer>,
+}
+
+impl Reader {
+    /// Reads one request after the other and begins to work on each.
+    async fn read(self, requests: impl Stream<Item = Result<FilterStreamRequest, Status>>) {
+        let mut requests = pin!(requests);
+        // The next request is read once the client has read most of the answers that it has.
+        while let Ok(place) = self.answers.reserve().await {
+            if let Some(unsent) = &self.unsent {
+                unsent.until_read().await;
+            }
+            let Some(request) = requests.next().await else { return };
+            place.send(match request {
+                Ok(request) => Answer::begin(self.answer(request)),
+                Err(status) => Answer::Done(Err(status)),
+            });
+        }
+    }
+
+    /// The work of one request, which holds its part of the stream's room from now on.
+    fn answer(&self, request: FilterStreamRequest) -> impl Future<Output = Result<Bytes, Status>> + Send + use<> {
+        let (service, unsent, work) = (self.service.clone(), self.unsent.clone(), self.activity.work());
+        let scope = self.scope.next();
+        async move {
+            let _work = work;
+            let FilterStreamRequest { id, filter } = request;
+            let stage = Stage::<Filter>::Decoded(filter.unwrap_or_default());
+            let answer = match scope {
+                Ok(scope) => {
+                    // A panic would end the stream.
+                    let answer = driver::run(&service, scope, stage, |response| message::filter(&response));
+                    let answer = AssertUnwindSafe(answer).catch_unwind().await;
+                    answer.unwrap_or_else(|_| Err(service.panicked_in_stream()))
+                }
+                Err(error) => Err(error),
+            };
+            let message = message::filter_stream(id, answer);
+            // One that finds no room is an error of its request, which is small.
+            Ok(frame::held(message, unsent.as_ref())
+                .unwrap_or_else(|error| message::filter_stream(id, Err(error)).into()))
+        }
+    }
+}
+
+/// The answer of one request.
+enum Answer {
+    Done(Result<Bytes, Status>),
+    /// It goes on by itself: a client that does not read the answers of its stream must not keep the requests that came with it.
+    Begun(Spawned<Result<Bytes, Status>>),
+}
+
+impl Answer {
+    /// Begins work at once; what is cached is done at once too.
+    fn begin(work: impl Future<Output = Result<Bytes, Status>> + Send + 'static) -> Self {
+        let mut work = Box::pin(work);
+        match work.as_mut().now_or_never() {
+            Some(done) => Self::Done(done),
+            None => Self::Begun(Spawned(tokio::spawn(work))),
+        }
+    }
+
+    async fn done(self) -> Result<Bytes, Status> {
+        match self {
+            Self::Done(done) => done,
+            Self::Begun(work) => work.await.unwrap_or_else(|_| Err(Error::Internal.into())),
+        }
+    }
+}
+
+/// A task that ends when it is dropped.
+struct Spawned<T>(JoinHandle<T>);
+
+impl<T> Future for Spawned<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}
+
+impl<T> Drop for Spawned<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
