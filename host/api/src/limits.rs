@@ -154,6 +154,20 @@ pub const DISMISSALS: usize = 32;
 /// Interval at which more are asked to leave while a place is needed.
 pub const PLACE_TICK: Duration = Duration::from_millis(20);
 
+/// Time that one waits for a place until even those may have to leave who were active just now: peers that send something now and
+/// then would keep every place.
+pub const PLACE_WAIT: Duration = Duration::from_millis(500);
+
+/// Time for a stream to end that has to leave its place, before its connection is closed: one whose client reads ends at once.
+pub const LEAVE_TIME: Duration = Duration::from_millis(200);
+
+/// Streams of one kind and class of listeners that wait for a place at once, as many as the most places of a kind. Each has its
+/// head in memory.
+pub const PLACE_WAITERS: usize = 64;
+
+/// The same of one connection: a client opens some streams at a time.
+pub const CONNECTION_PLACE_WAITERS: usize = 16;
+
 /// Time after which a connection without requests is closed. HTTP/1 has [`HEAD_TIME`].
 pub const CONNECTION_IDLE: Duration = Duration::from_secs(15 * 60);
 

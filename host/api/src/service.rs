@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::Metrics;
 use crate::admission::readiness::Readiness;
-use crate::admission::scope::RequestScope;
+use crate::admission::scope::{RequestScope, StreamScope};
 use crate::admission::slots::{Size, Slots};
 use crate::admission::staleness::Staleness;
 use crate::admission::version_waiters::VersionWaiters;
@@ -42,8 +42,8 @@ impl Default for Settings {
     }
 }
 
-/// The streams, dumps and writes that there may be at once over one class of listeners. Where all streams are, the one that is idle longest
-/// ends; a dump ends at the deadline of its response.
+/// The streams, dumps and writes that there may be at once over one class of listeners. Where all streams are, one ends for a
+/// newcomer; a dump ends at the deadline of its response.
 #[derive(Debug, Clone)]
 struct ClassPlaces {
     /// Of requests.
@@ -61,9 +61,9 @@ struct ClassPlaces {
 impl ClassPlaces {
     fn new() -> Self {
         Self {
-            requests: Places::new(limits::REQUEST_STREAMS, 1),
-            changes: Places::new(limits::STREAMS, 1),
-            health: Places::new(limits::HEALTH_WATCHES, 1),
+            requests: Places::of_streams(limits::REQUEST_STREAMS),
+            changes: Places::of_streams(limits::STREAMS),
+            health: Places::of_streams(limits::HEALTH_WATCHES),
             dumps: Arc::new(Semaphore::new(limits::STATE_DUMPS)),
             writes: Arc::new(Semaphore::new(limits::WRITES)),
         }
@@ -150,19 +150,23 @@ impl Service {
         permit(&self.places(class).dumps, "state dumps", limits::STATE_DUMPS)
     }
 
-    /// One of the streams of events or of the node index that may be open at once over a class of listeners.
-    pub(crate) async fn enter_stream(&self, class: ListenerClass) -> Result<Place, Error> {
-        enter(&self.places(class).changes, "streams", limits::STREAMS).await
+    /// One of the streams of events or of the node index that may be open at once over a class of listeners. The request gives
+    /// back its room.
+    pub(crate) async fn enter_stream(&self, scope: &RequestScope) -> Result<Place, Error> {
+        scope.room.shrink_to(0);
+        enter(&self.places(scope.class).changes, "streams", limits::STREAMS, &scope.peer).await
     }
 
-    /// One of the streams of requests that may be open at once over a class of listeners.
-    pub(crate) async fn enter_request_stream(&self, class: ListenerClass) -> Result<Place, Error> {
-        enter(&self.places(class).requests, "streams of requests", limits::REQUEST_STREAMS).await
+    /// One of the streams of requests that may be open at once over a class of listeners. It gives back the room of its head.
+    pub(crate) async fn enter_request_stream(&self, scope: &StreamScope) -> Result<Place, Error> {
+        scope.messages.leave_room();
+        enter(&self.places(scope.class).requests, "streams of requests", limits::REQUEST_STREAMS, &scope.peer).await
     }
 
-    /// One of the watches of health that may be open at once over a class of listeners.
-    pub(crate) async fn enter_health_watch(&self, class: ListenerClass) -> Result<Place, Error> {
-        enter(&self.places(class).health, "health watches", limits::HEALTH_WATCHES).await
+    /// One of the watches of health that may be open at once over a class of listeners. The request gives back its room.
+    pub(crate) async fn enter_health_watch(&self, scope: &RequestScope) -> Result<Place, Error> {
+        scope.room.shrink_to(0);
+        enter(&self.places(scope.class).health, "health watches", limits::HEALTH_WATCHES, &scope.peer).await
     }
 
     fn places(&self, class: ListenerClass) -> &ClassPlaces {
@@ -318,9 +322,10 @@ impl Service {
     }
 }
 
-async fn enter(places: &Places, what: &'static str, limit: usize) -> Result<Place, Error> {
-    let entered = timeout(limits::QUEUE_TIME, places.enter(Activity::default())).await;
-    entered.map_err(|_| Error::TooMany { what, limit })
+/// Takes a place for a stream of a connection. What waits is bounded by the number of those who do.
+async fn enter(places: &Places, what: &'static str, limit: usize, connection: &Activity) -> Result<Place, Error> {
+    let entered = timeout(limits::QUEUE_TIME, places.enter(Activity::default(), connection)).await;
+    entered.ok().flatten().ok_or(Error::TooMany { what, limit })
 }
 
 fn permit(permits: &Arc<Semaphore>, what: &'static str, limit: usize) -> Result<OwnedSemaphorePermit, Error> {

@@ -1,6 +1,9 @@
 //! HTTP/2 clients that never open their windows: hyper takes one frame of each response and nothing more, so nothing that others
 //! need may depend on what happens inside a response.
 
+use std::time::Instant;
+
+use nodesift_api::limits::{H2_STREAMS, QUEUE_TIME, STREAMS, WRITE_STALL};
 use nodesift_proto::v1;
 use nodesift_tests::http::Endpoint;
 use nodesift_tests::timeout;
@@ -8,7 +11,7 @@ use nodesift_tests::wire::Wire;
 use prost::Message as _;
 
 use crate::arena::{Arena, beside_others};
-use crate::frames::{DATA, END_HEADERS, HEADERS, OPENING, PING, SETTINGS, frame, header, receive, request};
+use crate::frames::{DATA, END_HEADERS, HEADERS, OPENING, PING, SETTINGS, frame, get, header, receive, request};
 
 /// Bytes of a message that is announced.
 const ANNOUNCED: usize = 3 << 20;
@@ -18,6 +21,19 @@ fn closed(endpoint: &Endpoint) -> Wire {
     let mut wire = Wire::open(endpoint).unwrap();
     wire.send([OPENING, &frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])].concat()).unwrap();
     wire
+}
+
+/// Waits for the heads of so many responses.
+fn heads(wire: &mut Wire, count: usize) {
+    let mut came = 0;
+    while came < count {
+        came += usize::from(receive(wire).expect("a response begins").kind == HEADERS);
+    }
+}
+
+/// The numbers of a client's streams.
+fn streams() -> impl Iterator<Item = u32> {
+    (1..).step_by(2)
 }
 
 /// Whether the connection is served still.
@@ -61,6 +77,67 @@ fn a_message_of_a_stream_whose_answers_are_not_read_ends_at_its_deadline() {
         timeout::until(|| (arena.metric(&held) > 40_000.0).then_some(())).expect("it arrives");
         timeout::until(|| (arena.metric(&held) < 20_000.0).then_some(())).expect("its room is given back");
         assert!(is_alive(&mut wire), "the room came back with the connection only");
+    }
+    arena.goes_on();
+}
+
+#[test]
+fn streams_behind_closed_windows_leave_their_places_to_newcomers() {
+    let _beside = beside_others();
+    let arena = Arena::new(&[]);
+    for endpoint in arena.endpoints() {
+        let mut greedy = closed(&endpoint);
+        for stream in streams().take(STREAMS) {
+            greedy.send(get(stream, "/v1/events")).unwrap();
+        }
+        heads(&mut greedy, STREAMS);
+        let mut newcomer = Wire::open(&endpoint).unwrap();
+        newcomer.send("GET /v1/events HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        assert_eq!(newcomer.head().unwrap().status, 200);
+    }
+    arena.goes_on();
+}
+
+#[test]
+fn a_drain_does_not_wait_for_streams_behind_closed_windows() {
+    let _beside = beside_others();
+    let arena = Arena::new(&[]);
+    let mut greedy = closed(&arena.sidecar.unix());
+    greedy.send([get(1, "/v1/events"), get(3, "/v1/state")].concat()).unwrap();
+    heads(&mut greedy, 2);
+    let signalled = Instant::now();
+    arena.sidecar.signal("TERM");
+    let (status, output) = arena.sidecar.wait();
+    let took = signalled.elapsed();
+    println!("ended {took:?} after SIGTERM");
+    assert!(status.success() && !output.contains("cut off"), "{output}");
+    assert!(took < WRITE_STALL, "{took:?}");
+}
+
+#[test]
+fn streams_of_requests_that_wait_for_a_place_hold_no_room() {
+    const CONNECTIONS: usize = 13;
+    /// Far less than a head each.
+    const MOST: f64 = 300_000.0;
+    let _beside = beside_others();
+    let arena = Arena::new(&[]);
+    let headers = [header("content-type", "application/grpc"), header("te", "trailers")].concat();
+    let head = [request("POST", "/nodesift.v1.Nodesift/FilterStream"), headers].concat();
+    let mut greedy: Vec<Wire> = (0..CONNECTIONS).map(|_| closed(&arena.sidecar.tcp())).collect();
+    for wire in &mut greedy {
+        let heads = streams().take(H2_STREAMS as usize).flat_map(|stream| frame(HEADERS, END_HEADERS, stream, &head));
+        wire.send(heads.collect::<Vec<u8>>()).unwrap();
+    }
+    let begun = Instant::now();
+    let mut most: f64 = 0.0;
+    while begun.elapsed() < QUEUE_TIME / 2 {
+        most = most.max(arena.metric("nodesift_api_held_bytes{listener=\"tcp\",holds=\"arriving\"}"));
+    }
+    println!("at most {most} bytes");
+    assert!(most < MOST, "{most}");
+    // Most were refused at once.
+    for wire in &mut greedy {
+        heads(wire, H2_STREAMS as usize / 2);
     }
     arena.goes_on();
 }

@@ -68,7 +68,7 @@ pub(crate) async fn events(
     Extension(scope): Extension<RequestScope>,
 ) -> Result<Response, Error> {
     service.readiness().check()?;
-    let place = service.enter_stream(scope.class).await?;
+    let place = service.enter_stream(&scope).await?;
     let (start, events) = service.read_locked(|service| Ok(service.writer().lock().follow_allocations())).await?;
     let state = EventStream {
         events,
@@ -102,6 +102,7 @@ impl EventStream {
             () = self.place.dismissed() => return None,
             () = self.peer.closing() => return None,
             () = idle => {
+                self.place.activity().touch();
                 push(&mut lines, &Line::Bookmark);
                 return Some(lines.into());
             }

@@ -71,7 +71,7 @@ impl Health for Probe {
     async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
         // The middleware has put it there.
         let scope = request.extensions().get::<RequestScope>().cloned().ok_or(Error::Internal)?;
-        let place = self.service.enter_health_watch(scope.class).await?;
+        let place = self.service.enter_health_watch(&scope).await?;
         let (dismissed, closing, endless) = (place.dismissed(), scope.peer.closing(), scope.peer.endless());
         let ended = Box::pin(async move {
             tokio::select! {

@@ -41,6 +41,11 @@ impl Messages {
         self.0.room.shrink_to(self.0.room.bytes().saturating_sub(bytes));
         Some((began, bytes))
     }
+
+    /// Gives back what is held of the head of the stream, whose number is bounded otherwise.
+    pub(crate) fn leave_room(&self) {
+        self.0.room.shrink_to(0);
+    }
 }
 
 /// Limits the messages of a stream to `time` each, and takes room for them.

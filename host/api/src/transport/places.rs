@@ -1,4 +1,5 @@
-//! Places: a limited number of connections or streams, of which the one idle longest leaves when another needs its place.
+//! Places: a limited number of connections or streams, of which one leaves when another needs its place: of the connections
+//! that hold most, the one that is idle longest.
 //!
 //! So a peer that holds a place and does nothing locks nobody out. Start at [`Places::enter`].
 
@@ -34,6 +35,7 @@ struct State {
     /// Whether what arrives belongs to a body.
     in_body: AtomicBool,
     closing: CancellationToken,
+    ended: CancellationToken,
 }
 
 impl Default for Activity {
@@ -46,6 +48,7 @@ impl Default for Activity {
             head: AtomicU64::new(0),
             in_body: AtomicBool::new(false),
             closing: CancellationToken::new(),
+            ended: CancellationToken::new(),
         }))
     }
 }
@@ -122,6 +125,26 @@ impl Activity {
         self.0.closing.cancel();
     }
 
+    /// Closes the connection at once, since others need what it holds.
+    pub(super) fn end(&self) {
+        self.0.ended.cancel();
+    }
+
+    /// Ends when the connection has to be closed at once.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.0.ended.clone().cancelled_owned()
+    }
+
+    /// What tells it from others.
+    fn id(&self) -> *const State {
+        Arc::as_ptr(&self.0)
+    }
+
+    /// Whether both are of the same peer.
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Ends when the connection is about to be closed.
     pub(crate) fn closing(&self) -> impl Future<Output = ()> + Send + use<> {
         self.0.closing.clone().cancelled_owned()
@@ -157,14 +180,36 @@ pub(crate) struct Places(Arc<Shared>);
 struct Shared {
     free: Arc<Semaphore>,
     taken: Mutex<Taken>,
-    /// How many are asked to leave at once.
-    batch: usize,
+    pace: Pace,
+}
+
+/// How many are asked to leave at once.
+#[derive(Debug, Clone, Copy)]
+enum Pace {
+    /// So many at each tick, up to half of all.
+    Batches(usize),
+    /// One for each that waits.
+    One,
 }
 
 #[derive(Debug, Default)]
 struct Taken {
     next: u64,
-    places: HashMap<u64, (Activity, CancellationToken)>,
+    places: HashMap<u64, Seat>,
+    /// The connections of those who wait.
+    waiting: Vec<Activity>,
+}
+
+/// A place that is taken.
+#[derive(Debug)]
+struct Seat {
+    /// Of the holder.
+    activity: Activity,
+    /// Of its connection.
+    connection: Activity,
+    leave: CancellationToken,
+    /// When it was asked to leave.
+    dismissed: Option<Instant>,
 }
 
 /// A place, held until dropped.
@@ -178,34 +223,56 @@ pub(crate) struct Place {
 }
 
 impl Places {
-    /// As many places; where one is needed, `batch` are asked to leave at once.
-    pub(crate) fn new(count: usize, batch: usize) -> Self {
-        Self(Arc::new(Shared { free: Arc::new(Semaphore::new(count)), taken: Mutex::default(), batch }))
+    /// Places of connections, which leave in batches when one is needed.
+    pub(super) fn of_connections(count: usize) -> Self {
+        Self::new(count, Pace::Batches(limits::DISMISSALS))
     }
 
-    /// Takes a place, or waits for one; meanwhile those that are idle longest are asked to leave.
-    pub(crate) async fn enter(&self, activity: Activity) -> Place {
-        loop {
-            let free = Arc::clone(&self.0.free).try_acquire_owned().ok();
-            let permit = match free {
-                Some(permit) => Some(permit),
-                None => {
-                    self.dismiss_idlest();
-                    timeout(limits::PLACE_TICK, Arc::clone(&self.0.free).acquire_owned())
-                        .await
-                        .ok()
-                        .and_then(Result::ok)
-                }
-            };
-            let Some(permit) = permit else { continue };
-            let leave = CancellationToken::new();
-            let mut taken = self.0.taken.lock();
-            taken.next += 1;
-            let id = taken.next;
-            taken.places.insert(id, (activity.clone(), leave.clone()));
-            drop(taken);
-            return Place { places: self.clone(), id, activity, leave, _permit: permit };
+    /// Places of streams, of which one leaves for each newcomer.
+    pub(crate) fn of_streams(count: usize) -> Self {
+        Self::new(count, Pace::One)
+    }
+
+    fn new(count: usize, pace: Pace) -> Self {
+        Self(Arc::new(Shared { free: Arc::new(Semaphore::new(count)), taken: Mutex::default(), pace }))
+    }
+
+    /// Takes a place, or waits for one; meanwhile others are asked to leave. None where too many wait already, of all or of the
+    /// same connection.
+    pub(crate) async fn enter(&self, activity: Activity, connection: &Activity) -> Option<Place> {
+        if let Ok(permit) = Arc::clone(&self.0.free).try_acquire_owned() {
+            return Some(self.take(permit, activity, connection));
         }
+        let _waiting = self.wait(connection)?;
+        let begun = Instant::now();
+        loop {
+            self.dismiss(connection, begun.elapsed());
+            let free = Arc::clone(&self.0.free).acquire_owned();
+            if let Ok(Ok(permit)) = timeout(limits::PLACE_TICK, free).await {
+                return Some(self.take(permit, activity, connection));
+            }
+        }
+    }
+
+    fn take(&self, permit: OwnedSemaphorePermit, activity: Activity, connection: &Activity) -> Place {
+        let leave = CancellationToken::new();
+        let seat =
+            Seat { activity: activity.clone(), connection: connection.clone(), leave: leave.clone(), dismissed: None };
+        let mut taken = self.0.taken.lock();
+        taken.next += 1;
+        let id = taken.next;
+        taken.places.insert(id, seat);
+        Place { places: self.clone(), id, activity, leave, _permit: permit }
+    }
+
+    fn wait(&self, connection: &Activity) -> Option<Waiting<'_>> {
+        let mut taken = self.0.taken.lock();
+        let same = taken.waiting.iter().filter(|other| other.is(connection)).count();
+        if taken.waiting.len() >= limits::PLACE_WAITERS || same >= limits::CONNECTION_PLACE_WAITERS {
+            return None;
+        }
+        taken.waiting.push(connection.clone());
+        Some(Waiting { places: self, connection: connection.clone() })
     }
 
     /// Ends once every place is free.
@@ -215,20 +282,69 @@ impl Places {
         let _all = self.0.free.acquire_many(count).await;
     }
 
-    /// Asks those that are idle longest to leave, if for longer than [`limits::PLACE_IDLE`].
-    fn dismiss_idlest(&self) {
-        let taken = self.0.taken.lock();
-        let leaving = taken.places.values().filter(|(_, leave)| leave.is_cancelled()).count();
-        // Those that do not leave must not cost the others, who are more active, their places.
-        if leaving > taken.places.len() / 2 {
+    /// Asks some to leave, and ends the connections of those who do not: first those of the connections that hold most, and of
+    /// these who are idle longest, if for longer than [`limits::PLACE_IDLE`] and if their connection holds no fewer than the
+    /// newcomer's. Once the newcomer has waited for [`limits::PLACE_WAIT`], also those who were active just now.
+    fn dismiss(&self, newcomer: &Activity, waited: Duration) {
+        let mut taken = self.0.taken.lock();
+        let now = Instant::now();
+        let mut leaving = 0;
+        for seat in taken.places.values() {
+            let Some(since) = seat.dismissed else { continue };
+            leaving += 1;
+            // A client that does not read keeps its stream from ending.
+            if now.saturating_duration_since(since) >= limits::LEAVE_TIME && seat.activity.idle().is_some() {
+                seat.connection.end();
+            }
+        }
+        let (batch, most_leaving) = match self.0.pace {
+            // Those that do not leave must not cost the others, who are more active, their places.
+            Pace::Batches(batch) => (batch, taken.places.len() / 2 + 1),
+            Pace::One => (1, taken.waiting.len()),
+        };
+        if leaving >= most_leaving {
             return;
         }
-        let present = taken.places.values().filter(|(_, leave)| !leave.is_cancelled());
-        let idle = present.filter_map(|(activity, leave)| Some((activity.idle()?, leave)));
-        let mut idle: Vec<_> = idle.filter(|(idle, _)| *idle >= limits::PLACE_IDLE).collect();
-        idle.sort_unstable_by_key(|(idle, _)| Reverse(*idle));
-        for (_, leave) in idle.iter().take(self.0.batch) {
-            leave.cancel();
+        let mut held: HashMap<*const State, usize> = HashMap::new();
+        for seat in taken.places.values().filter(|seat| seat.dismissed.is_none()) {
+            *held.entry(seat.connection.id()).or_default() += 1;
+        }
+        let count = |connection: &Activity| held.get(&connection.id()).copied().unwrap_or_default();
+        let own = count(newcomer);
+        // Connections hold one place each. A stream that is active gives way to one of a connection that has fewer even then.
+        let spared = match self.0.pace {
+            Pace::Batches(_) => 0,
+            Pace::One => own + 1,
+        };
+        let mut idle: Vec<(usize, Duration, Reverse<u64>)> = Vec::new();
+        for (id, seat) in taken.places.iter().filter(|(_, seat)| seat.dismissed.is_none()) {
+            let (Some(time), held) = (seat.activity.idle(), count(&seat.connection)) else { continue };
+            let is_idle = time >= limits::PLACE_IDLE && held >= own;
+            if is_idle || (waited >= limits::PLACE_WAIT && held > spared) {
+                idle.push((held, time, Reverse(*id)));
+            }
+        }
+        idle.sort_unstable_by_key(|order| Reverse(*order));
+        for (_, _, Reverse(id)) in idle.into_iter().take(batch) {
+            if let Some(seat) = taken.places.get_mut(&id) {
+                seat.dismissed = Some(now);
+                seat.leave.cancel();
+            }
+        }
+    }
+}
+
+/// One who waits for a place, until dropped.
+struct Waiting<'a> {
+    places: &'a Places,
+    connection: Activity,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let waiting = &mut self.places.0.taken.lock().waiting;
+        if let Some(at) = waiting.iter().position(|other| other.is(&self.connection)) {
+            waiting.swap_remove(at);
         }
     }
 }
@@ -252,65 +368,4 @@ impl Drop for Place {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use tokio::time::sleep;
-
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn the_one_that_is_idle_longest_leaves_for_a_newcomer() {
-        let places = Places::new(3, 1);
-        let mut held = Vec::new();
-        for _ in 0..3 {
-            held.push(places.enter(Activity::default()).await);
-            sleep(limits::PLACE_IDLE).await;
-        }
-        // The first works, the second is idle longest then.
-        let _work = held[0].activity().work();
-        let newcomer = tokio::spawn({
-            let places = places.clone();
-            async move { places.enter(Activity::default()).await }
-        });
-        held[1].dismissed().await;
-        assert!(!newcomer.is_finished(), "the place is not free yet");
-        held.remove(1);
-        let _newcomer = newcomer.await.unwrap();
-        assert!(timeout(Duration::from_secs(1), held[1].dismissed()).await.is_err(), "one was enough");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn nobody_leaves_who_was_active_just_now() {
-        let places = Places::new(1, 1);
-        let place = places.enter(Activity::default()).await;
-        let activity = place.activity().clone();
-        let touch = async {
-            for _ in 0..20 {
-                activity.touch();
-                sleep(limits::PLACE_IDLE / 2).await;
-            }
-        };
-        tokio::select! {
-            () = touch => {}
-            () = place.dismissed() => unreachable!("it was never idle for long"),
-            _ = places.enter(Activity::default()) => unreachable!("there is one place"),
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_head_begins_with_its_first_byte_and_not_with_those_of_a_body() {
-        let activity = Activity::default();
-        let start = Instant::now();
-        sleep(Duration::from_millis(7)).await;
-        activity.arrived();
-        sleep(Duration::from_millis(30)).await;
-        activity.arrived();
-        assert_eq!(activity.take_head().map(|began| began - start), Some(Duration::from_millis(7)));
-        activity.arrived();
-        activity.end_body();
-        sleep(Duration::from_millis(10)).await;
-        activity.arrived();
-        assert_eq!(activity.take_head().map(|began| began - start), Some(Duration::from_millis(47)));
-        assert_eq!(activity.take_head(), None);
-    }
-}
+mod tests;

@@ -66,7 +66,7 @@ impl Server {
     }
 
     fn listen<L: Listener>(&mut self, listener: L, class: ListenerClass, tls: Option<Tls>, router: Router) {
-        let connections = Places::new(limits::CONNECTIONS, limits::DISMISSALS);
+        let connections = Places::of_connections(limits::CONNECTIONS);
         self.connections.push(connections.clone());
         if let Some(tls) = tls.clone() {
             tokio::spawn(tls.follow(self.stop.clone()));
@@ -107,9 +107,12 @@ async fn accept<L: Listener>(
         let next = async {
             // axum's listeners wait and retry when file descriptors run out.
             let (io, _) = listener.accept().await;
-            (io, connections.enter(Activity::default()).await)
+            let activity = Activity::default();
+            (io, connections.enter(activity.clone(), &activity).await)
         };
         let Some((io, place)) = stop.run_until_cancelled(next).await else { return };
+        // It is never refused: this is the only one who waits.
+        let Some(place) = place else { continue };
         let (router, protocols, stop) = (router.clone(), protocols.clone(), stop.clone());
         let unsent = Unsent::new(unsent.clone());
         match tls.clone() {
@@ -185,6 +188,7 @@ async fn serve<I>(
         outcome = ended => if let Err(error) = outcome {
             tracing::debug!(%error, "connection ended with an error");
         },
+        () = activity.ended() => tracing::debug!("connection closed: others need what it holds"),
         () = unsent.overdue(&stop) => tracing::debug!("connection closed: the peer does not read its responses"),
     }
     drop(place);

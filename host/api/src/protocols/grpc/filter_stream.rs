@@ -33,7 +33,7 @@ use crate::{Error, Service, limits};
 /// [`Error::TooMany`], [`Error::ContentCoding`].
 pub(super) async fn filter_stream(service: Service, max: usize, request: Request) -> Result<Response, Status> {
     let (unsent, scope) = (Unsent::of(&request), scope_of::<StreamScope>(&request)?);
-    let place = service.enter_request_stream(scope.class).await?;
+    let place = service.enter_request_stream(&scope).await?;
     let requests = frame::messages::<FilterStreamRequest>(request, max)?;
     let (drained, closing, dismissed) = (service.readiness().drained(), scope.peer.closing(), place.dismissed());
     let endless = scope.peer.endless();

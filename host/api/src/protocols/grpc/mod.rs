@@ -135,7 +135,7 @@ async fn node_index(service: Service, max: usize, request: Request) -> Response 
         let scope = scope_of::<RequestScope>(&request)?;
         let request: NodeIndexRequest = frame::decode(request, max).await?;
         let (closing, endless) = (Box::pin(scope.peer.closing()), scope.peer.endless());
-        let place = service.enter_stream(scope.class).await?;
+        let place = service.enter_stream(&scope).await?;
         let changes = node_index_stream::follow(&service, request, place)?.take_until(closing);
         Ok::<_, Status>(changes.inspect(move |_| {
             let _held_while_streaming = &endless;
