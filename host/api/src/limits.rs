@@ -66,12 +66,30 @@ pub const SEND_TICK: Duration = Duration::from_secs(1);
 /// some seconds.
 pub const SEND_TIME: Duration = Duration::from_secs(60);
 
-/// Bytes of encoded responses that the clients of one listener have not read. More are refused.
+/// Bytes of encoded responses that the clients of one listener have not read. For more, the connection that holds most is closed if
+/// it has held some for [`UNSENT_PATIENCE`]; else they are refused.
 pub const UNSENT_BYTES: usize = 24 << 20;
 
 /// The part of [`UNSENT_BYTES`] that large responses leave to those of at most [`STREAM_CHUNK`] bytes. Two cores that begin with
 /// two requests in flight each on 100,000 nodes get the whole node index four times, 5 MB each with its bitmaps.
 pub const UNSENT_RESERVE_BYTES: usize = 4 << 20;
+
+/// Time that a client may leave a response unread while others need its room: over loopback one of 16 MiB takes some tens of
+/// milliseconds.
+pub const UNSENT_PATIENCE: Duration = Duration::from_millis(100);
+
+/// Bytes of a small frame: answers to probes, errors, events. They never wait behind large ones.
+pub const SMALL_FRAME: usize = 4 << 10;
+
+/// Bytes that a small frame counts for at least: what the connection needs for it.
+pub const SMALL_FRAME_LEAST: usize = 512;
+
+/// Bytes of small frames that the clients of one listener have not read, besides one frame of each connection. For more, room is
+/// made as in [`UNSENT_BYTES`], or their stream ends.
+pub const UNSENT_SMALL_BYTES: usize = 4 << 20;
+
+/// The same of one connection: a frame of each stream.
+pub const CONNECTION_SMALL_BYTES: usize = H2_STREAMS as usize * SMALL_FRAME;
 
 /// Bytes of responses that were encoded while they are sent and that the clients of one listener have not read. More wait.
 pub const UNSENT_PIECES_BYTES: usize = 8 << 20;

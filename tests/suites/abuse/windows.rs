@@ -1,7 +1,7 @@
 //! HTTP/2 clients that never open their windows: hyper takes one frame of each response and nothing more, so nothing that others
 //! need may depend on what happens inside a response.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nodesift_api::limits::{H2_STREAMS, QUEUE_TIME, STREAMS, WRITE_STALL};
 use nodesift_proto::v1;
@@ -10,8 +10,11 @@ use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
 use prost::Message as _;
 
-use crate::arena::{Arena, beside_others};
-use crate::frames::{DATA, END_HEADERS, HEADERS, OPENING, PING, SETTINGS, frame, get, header, receive, request};
+use crate::arena::{Arena, alone, beside_others};
+use crate::frames::{
+    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, OPENING, PING, SETTINGS, frame, get, header, receive, request,
+};
+use crate::grpc;
 
 /// Bytes of a message that is announced.
 const ANNOUNCED: usize = 3 << 20;
@@ -115,6 +118,32 @@ fn a_drain_does_not_wait_for_streams_behind_closed_windows() {
 }
 
 #[test]
+fn small_answers_behind_closed_windows_hold_up_no_probe() {
+    // As many answers as there are kilobytes for pieces of answers, and more.
+    const CONNECTIONS: usize = 84;
+    let _beside = beside_others();
+    let arena = Arena::new(&[]);
+    for endpoint in arena.endpoints() {
+        let _greedy: Vec<Wire> = (0..CONNECTIONS)
+            .map(|_| {
+                let mut wire = closed(&endpoint);
+                let requests = streams().take(H2_STREAMS as usize).flat_map(|stream| get(stream, "/livez"));
+                wire.send(requests.collect::<Vec<u8>>()).unwrap();
+                // Those that hold most are closed for those that come.
+                while receive(&mut wire).is_ok_and(|came| came.stream != 2 * H2_STREAMS - 1) {}
+                wire
+            })
+            .collect();
+        for path in ["/livez", "/readyz"] {
+            let mut probe = Wire::open(&endpoint).unwrap();
+            probe.wait_at_most(Duration::from_secs(2)).unwrap();
+            assert_eq!(probe.get(path).unwrap().status, 200);
+        }
+    }
+    arena.goes_on();
+}
+
+#[test]
 fn streams_of_requests_that_wait_for_a_place_hold_no_room() {
     const CONNECTIONS: usize = 13;
     /// Far less than a head each.
@@ -138,6 +167,44 @@ fn streams_of_requests_that_wait_for_a_place_hold_no_room() {
     // Most were refused at once.
     for wire in &mut greedy {
         heads(wire, H2_STREAMS as usize / 2);
+    }
+    arena.goes_on();
+}
+
+#[test]
+fn large_answers_behind_closed_windows_do_not_keep_others_from_theirs() {
+    const CONNECTIONS: usize = 8;
+    const REQUESTS: usize = 10;
+    let _alone = alone();
+    let arena = Arena::new(&[]);
+    let question = v1::FilterRequest { pending: true, detail: v1::Detail::Nodes.into(), ..Default::default() };
+    let question = question.encode_to_vec();
+    let headers = [header("content-type", "application/grpc"), header("te", "trailers")].concat();
+    let head = [request("POST", "/nodesift.v1.Nodesift/Filter"), headers].concat();
+    for endpoint in arena.endpoints() {
+        let mut greedy: Vec<Wire> = (0..CONNECTIONS).map(|_| closed(&endpoint)).collect();
+        for wire in &mut greedy {
+            for stream in streams().take(REQUESTS) {
+                let body = frame(DATA, END_STREAM, stream, &message(&question, question.len()));
+                wire.send([frame(HEADERS, END_HEADERS, stream, &head), body].concat()).unwrap();
+            }
+        }
+        // Each has a megabyte, or was refused.
+        for wire in &mut greedy {
+            let mut begun = 0;
+            while begun < REQUESTS && receive(wire).is_ok_and(|came| came.stream > 0 || came.kind != GOAWAY) {
+                begun += 1;
+            }
+        }
+        let start = Instant::now();
+        let answered = timeout::until(|| {
+            let answer =
+                grpc::block_on(async { grpc::Client::connect(&endpoint).await.call("Filter", question.clone()).await });
+            answer.inspect_err(|status| println!("{status}")).ok()
+        });
+        let time = start.elapsed();
+        println!("{} bytes after {time:?}", answered.map_or(0, |answer| answer.len()));
+        assert!(time < WRITE_STALL, "{time:?}");
     }
     arena.goes_on();
 }

@@ -11,6 +11,7 @@
 //! budget       memory that clients make the process hold: limits, and room taken and given back
 //!   arrivals     room for bytes that arrive: silent senders give way
 //!   intake       the budgets of each class of listeners for requests
+//!   accounts     what each connection holds of a budget: the greediest that does not read gives way
 //!   unsent       responses that clients have not read, bounded in bytes and time
 //! body         limits of one request body in bytes and time
 //! messages     the same for each message of a stream
@@ -19,6 +20,7 @@
 //!
 //! Start with [`server`].
 
+mod accounts;
 pub(crate) mod arrivals;
 mod authority;
 pub(crate) mod body;

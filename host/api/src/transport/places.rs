@@ -135,6 +135,11 @@ impl Activity {
         self.0.ended.clone().cancelled_owned()
     }
 
+    #[cfg(test)]
+    pub(super) fn is_ended(&self) -> bool {
+        self.0.ended.is_cancelled()
+    }
+
     /// What tells it from others.
     fn id(&self) -> *const State {
         Arc::as_ptr(&self.0)

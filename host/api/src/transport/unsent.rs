@@ -1,9 +1,9 @@
 //! Unsent responses: what is held for clients until they read it, bounded in bytes and in time.
 //!
 //! ```text
-//! UnsentBudget   one per listener: bytes of encoded responses (refused beyond it), and of pieces that are encoded while
-//!                the response is sent (they wait)
-//! Unsent         one per connection: its share of both, and the deadlines of its responses
+//! UnsentBudget   one per listener: bytes of encoded responses and of small frames (the greediest connection is closed, or the
+//!                response refused), and of pieces that are encoded while the response is sent (they wait)
+//! Unsent         one per connection: its share of all, and the deadlines of its responses
 //! ```
 //!
 //! A client that reads too slowly, or not at all while it keeps the connection alive, loses the connection: at
@@ -26,13 +26,17 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, PollSemaphore};
 
-use super::budget::{Budget, BudgetMetrics, Room, Taker};
+use super::accounts::{Account, Entry, Ledger};
+use super::budget::{Budget, BudgetMetrics, Taker};
+use super::places::Activity;
 use crate::{Error, limits};
 
 /// What one listener holds for its clients; clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct UnsentBudget {
-    encoded: Budget,
+    encoded: Ledger,
+    /// Frames of at most [`limits::SMALL_FRAME`] bytes that are not encoded before.
+    small: Ledger,
     /// In units of [`UNIT`] bytes.
     pieces: Arc<Semaphore>,
 }
@@ -43,7 +47,10 @@ const UNIT: usize = 1024;
 impl UnsentBudget {
     pub(crate) fn new(metrics: BudgetMetrics) -> Self {
         let encoded = Budget::new(limits::UNSENT_BYTES, limits::UNSENT_RESERVE_BYTES, metrics);
-        Self { encoded, pieces: Arc::new(Semaphore::new(limits::UNSENT_PIECES_BYTES / UNIT)) }
+        let encoded = Ledger::new(encoded, limits::CONNECTION_UNSENT_BYTES);
+        let small = Budget::new(limits::UNSENT_SMALL_BYTES, 0, BudgetMetrics::default());
+        let small = Ledger::new(small, limits::CONNECTION_SMALL_BYTES);
+        Self { encoded, small, pieces: Arc::new(Semaphore::new(limits::UNSENT_PIECES_BYTES / UNIT)) }
     }
 }
 
@@ -55,7 +62,9 @@ pub(crate) struct Unsent(Arc<Connection>);
 struct Connection {
     listener: UnsentBudget,
     /// Encoded responses of this connection.
-    encoded: Budget,
+    encoded: Arc<Account>,
+    /// Its small frames.
+    small: Arc<Account>,
     /// Pieces of this connection.
     pieces: Arc<Semaphore>,
     /// Frames handed to the connection and not dropped yet.
@@ -95,9 +104,8 @@ impl Beginnings {
 /// Room for an encoded response, in the budgets of its listener and its connection; given back once it is sent.
 #[derive(Debug)]
 pub(crate) struct Held {
-    _listener: Room,
-    _connection: Room,
-    // Dropped after the rooms.
+    _room: Entry,
+    // Dropped after the room.
     _freed: Freed,
     /// Bytes that are encoded already; the rest of the room is for what the response needs while it is sent.
     encoded: usize,
@@ -137,10 +145,11 @@ impl Drop for Freed {
 
 impl Unsent {
     /// Of a new connection.
-    pub(crate) fn new(listener: UnsentBudget) -> Self {
+    pub(crate) fn new(listener: UnsentBudget, connection: &Activity) -> Self {
         Self(Arc::new(Connection {
+            encoded: listener.encoded.open(connection.clone()),
+            small: listener.small.open(connection.clone()),
             listener,
-            encoded: Budget::new(limits::UNSENT_BYTES, 0, BudgetMetrics::default()),
             pieces: Arc::new(Semaphore::new(limits::CONNECTION_PIECES_BYTES / UNIT)),
             frames: Beginnings::default(),
             responses: Beginnings::default(),
@@ -154,28 +163,15 @@ impl Unsent {
         request.extensions().get().cloned()
     }
 
-    /// Takes room of `bytes` for a response of which `encoded` bytes are encoded already. A connection that holds none gets it for
-    /// a response of any size. Others get it for as much as a client that reads leaves unread, and only while
-    /// they hold no more than is left: however many connections do not read, each leaves as much to the next as it has.
+    /// Takes room of `bytes` for a response of which `encoded` bytes are encoded already.
     ///
     /// # Errors
     ///
     /// [`Error::Unread`], [`Error::Overloaded`].
     pub(crate) fn hold(&self, bytes: usize, encoded: usize) -> Result<Held, Error> {
-        let Connection { listener, encoded: connection, .. } = &*self.0;
-        let held = connection.held();
-        let is_large_share =
-            held + bytes > limits::CONNECTION_UNSENT_BYTES || held > listener.encoded.free(Taker::Small);
-        if held > 0 && is_large_share {
-            return Err(Error::Unread);
-        }
         let taker = if bytes <= limits::STREAM_CHUNK { Taker::Small } else { Taker::Large };
-        let rooms = listener.encoded.try_take(bytes, taker).zip(connection.try_take(bytes, Taker::Small));
-        let (listener, connection) = rooms.ok_or_else(|| {
-            listener.encoded.count_refusal();
-            Error::Overloaded
-        })?;
-        Ok(Held { _listener: listener, _connection: connection, _freed: Freed(self.clone()), encoded })
+        let room = self.0.encoded.take(bytes, taker)?;
+        Ok(Held { _room: room, _freed: Freed(self.clone()), encoded })
     }
 
     /// Waits until the client has read most of the responses that it has, so that a client which does not read waits before its
@@ -272,16 +268,28 @@ struct CountedBody {
 /// Bytes that are counted until dropped.
 struct CountedFrame {
     bytes: Bytes,
-    _permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
+    _room: FrameRoom,
     began: Beginning,
     sending: Arc<Sending>,
 }
 
+/// What covers a frame.
+enum FrameRoom {
+    /// The room of its response.
+    Response,
+    Small {
+        _room: Entry,
+    },
+    Piece {
+        _permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
+    },
+}
+
 impl CountedFrame {
-    fn new(bytes: Bytes, permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>, sending: Arc<Sending>) -> Self {
+    fn new(bytes: Bytes, room: FrameRoom, sending: Arc<Sending>) -> Self {
         let began = sending.connection.frames.begin();
         sending.connection.started.notify_one();
-        Self { bytes, _permits: permits, began, sending }
+        Self { bytes, _room: room, began, sending }
     }
 }
 
@@ -298,15 +306,17 @@ impl Drop for CountedFrame {
 }
 
 impl CountedBody {
-    /// Permits for the next `length` bytes; none where they are covered.
-    fn poll_permits(
-        &mut self,
-        cx: &mut Context<'_>,
-        length: usize,
-    ) -> Poll<Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>> {
+    /// Room for the next `length` bytes. Small frames do not wait for it: many of them, unread, would keep every other waiting.
+    fn poll_room(&mut self, cx: &mut Context<'_>, length: usize) -> Poll<Result<FrameRoom, Error>> {
         if let Some(rest) = self.covered.checked_sub(length) {
             self.covered = rest;
-            return Poll::Ready(None);
+            return Poll::Ready(Ok(FrameRoom::Response));
+        }
+        if length <= limits::SMALL_FRAME {
+            let small = &self.sending.connection.small;
+            let room = small.take(length.max(limits::SMALL_FRAME_LEAST), Taker::Small);
+            let room = room.or_else(|error| small.take_first().ok_or(error))?;
+            return Poll::Ready(Ok(FrameRoom::Small { _room: room }));
         }
         // A frame is far smaller than 2^32 units. The semaphores are never closed.
         let units = u32::try_from(length.div_ceil(UNIT)).unwrap_or(u32::MAX);
@@ -314,7 +324,7 @@ impl CountedBody {
             self.permit = ready!(self.connection.poll_acquire_many(cx, units));
         }
         let listener = ready!(self.listener.poll_acquire_many(cx, units));
-        Poll::Ready(self.permit.take().zip(listener))
+        Poll::Ready(Ok(FrameRoom::Piece { _permits: self.permit.take().zip(listener) }))
     }
 }
 
@@ -333,8 +343,11 @@ impl hyper::body::Body for CountedBody {
             }
         }
         let length = self.rest.len().min(limits::STREAM_CHUNK);
-        let permits = ready!(self.poll_permits(cx, length));
-        let frame = CountedFrame::new(self.rest.split_to(length), permits, Arc::clone(&self.sending));
+        let room = match ready!(self.poll_room(cx, length)) {
+            Ok(room) => room,
+            Err(error) => return Poll::Ready(Some(Err(axum::Error::new(error)))),
+        };
+        let frame = CountedFrame::new(self.rest.split_to(length), room, Arc::clone(&self.sending));
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(frame)))))
     }
 

@@ -5,7 +5,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
 fn connection() -> Unsent {
-    Unsent::new(UnsentBudget::new(BudgetMetrics::default()))
+    Unsent::new(UnsentBudget::new(BudgetMetrics::default()), &Activity::default())
 }
 
 /// A response whose bytes were held.
@@ -71,7 +71,7 @@ async fn what_was_encoded_before_is_held_until_it_is_sent_and_needs_no_permits()
 fn many_connections_share_the_budget_of_their_listener_and_small_responses_have_a_reserve() {
     let listener = UnsentBudget::new(BudgetMetrics::default());
     let hold = |bytes: usize| {
-        let unsent = Unsent::new(listener.clone());
+        let unsent = Unsent::new(listener.clone(), &Activity::default());
         unsent.hold(bytes, bytes).map(|held| (unsent, held))
     };
     let mut all = Vec::new();
@@ -89,7 +89,7 @@ fn connections_that_do_not_read_leave_room_to_the_next_ones() {
     let listener = UnsentBudget::new(BudgetMetrics::default());
     let small = limits::STREAM_CHUNK;
     let mut held = Vec::new();
-    let greedy: Vec<Unsent> = (0..50).map(|_| Unsent::new(listener.clone())).collect();
+    let greedy: Vec<Unsent> = (0..50).map(|_| Unsent::new(listener.clone(), &Activity::default())).collect();
     // In turn, each takes one response after another until all are refused.
     loop {
         let before = held.len();
@@ -100,7 +100,8 @@ fn connections_that_do_not_read_leave_room_to_the_next_ones() {
     }
     assert!(held.len() > 2 * greedy.len(), "{} responses are held", held.len());
     assert!(matches!(greedy.last().unwrap().hold(small, small), Err(Error::Unread)));
-    let next: Vec<_> = (0..3).map(|_| Unsent::new(listener.clone()).hold(small, small).unwrap()).collect();
+    let next: Vec<_> =
+        (0..3).map(|_| Unsent::new(listener.clone(), &Activity::default()).hold(small, small).unwrap()).collect();
     drop((next, held));
     assert_eq!(listener.encoded.held(), 0);
 }
@@ -206,4 +207,51 @@ async fn a_response_that_proceeds_slowly_ends_at_its_deadline_unless_it_is_endle
             () = sleep(most) => assert!(is_endless, "no deadline"),
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_does_not_read_gives_way_to_one_that_asks() {
+    let listener = UnsentBudget::new(BudgetMetrics::default());
+    let large = limits::MESSAGE_BYTES / 4;
+    let greedy: Vec<Activity> = (0..8).map(|_| Activity::default()).collect();
+    let held: Vec<_> =
+        greedy.iter().map_while(|activity| Unsent::new(listener.clone(), activity).hold(large, large).ok()).collect();
+    let next = Unsent::new(listener.clone(), &Activity::default());
+    assert!(matches!(next.hold(large, large), Err(Error::Overloaded)));
+    sleep(limits::UNSENT_PATIENCE).await;
+    let _answer = next.hold(large, large).unwrap();
+    assert_eq!(greedy.iter().filter(|activity| activity.is_ended()).count(), 1);
+    drop(held);
+    assert_eq!(listener.encoded.held(), large);
+}
+
+#[tokio::test(start_paused = true)]
+async fn small_frames_wait_for_nobody_and_the_first_of_a_connection_always_passes() {
+    let listener = UnsentBudget::new(BudgetMetrics::default());
+    let connection = |activity: &Activity| Unsent::new(listener.clone(), activity);
+    let frame = async |unsent: &Unsent, bytes: usize| {
+        let mut body = unsent.watch(vec![0; bytes].into_response()).into_body();
+        timeout(Duration::from_secs(1), body.frame()).await.ok().flatten()
+    };
+    // Pieces that others hold.
+    let mut pieces = Vec::new();
+    while let Some(Ok(piece)) = frame(&connection(&Activity::default()), limits::STREAM_CHUNK).await {
+        pieces.push(piece);
+    }
+    let (greedy, activity) = (Activity::default(), Activity::default());
+    let unsent = connection(&greedy);
+    let mut small = Vec::new();
+    while let Some(Ok(frame)) = frame(&unsent, limits::SMALL_FRAME).await {
+        small.push(frame);
+    }
+    assert_eq!(small.len(), limits::CONNECTION_SMALL_BYTES / limits::SMALL_FRAME, "what a connection may have");
+    while listener.small.held() + limits::SMALL_FRAME <= limits::UNSENT_SMALL_BYTES {
+        small.push(frame(&connection(&Activity::default()), limits::SMALL_FRAME).await.unwrap().unwrap());
+    }
+    let probe = connection(&activity);
+    small.push(frame(&probe, 2).await.unwrap().unwrap());
+    assert!(!greedy.is_ended(), "its frames may be read yet");
+    sleep(limits::UNSENT_PATIENCE).await;
+    small.push(frame(&probe, 2).await.unwrap().unwrap());
+    assert!(greedy.is_ended() && !activity.is_ended());
 }

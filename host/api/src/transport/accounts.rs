@@ -1,0 +1,232 @@
+//! Accounts: what each connection of a listener holds of one budget for its client.
+//!
+//! A connection that holds much gets no more than it leaves to others. Where one finds no room, the connection that holds most
+//! gives way, if it has held something for longer than [`limits::UNSENT_PATIENCE`]: its room is free at once, and it is closed,
+//! which frees the memory moments later. Start at [`Account::take`].
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::budget::{Budget, Room, Taker};
+use super::places::Activity;
+use crate::{Error, limits};
+
+/// A budget of which every connection has an account; clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct Ledger(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    budget: Budget,
+    /// The most bytes of one account, unless they are taken at once.
+    share: usize,
+    accounts: Mutex<Accounts>,
+}
+
+#[derive(Debug, Default)]
+struct Accounts {
+    next: u64,
+    open: HashMap<u64, Weak<Account>>,
+}
+
+/// What one connection holds.
+#[derive(Debug)]
+pub(super) struct Account {
+    ledger: Ledger,
+    id: u64,
+    /// Of the connection.
+    holder: Activity,
+    holds: Mutex<Holds>,
+}
+
+#[derive(Debug)]
+struct Holds {
+    room: Room,
+    /// When each entry was taken, and its number.
+    entries: BTreeSet<(Instant, u64)>,
+    next: u64,
+    /// Whether its room was given to others.
+    is_closed: bool,
+}
+
+/// Bytes that an account holds, until dropped.
+#[derive(Debug)]
+pub(super) struct Entry {
+    account: Arc<Account>,
+    bytes: usize,
+    since: (Instant, u64),
+}
+
+impl Ledger {
+    /// A ledger without accounts, of which each may have `share` bytes.
+    pub(super) fn new(budget: Budget, share: usize) -> Self {
+        Self(Arc::new(Shared { budget, share, accounts: Mutex::default() }))
+    }
+
+    /// The account of a new connection.
+    pub(super) fn open(&self, holder: Activity) -> Arc<Account> {
+        let holds = Holds { room: self.0.budget.empty(), entries: BTreeSet::new(), next: 0, is_closed: false };
+        let mut accounts = self.0.accounts.lock();
+        accounts.next += 1;
+        let id = accounts.next;
+        let account = Arc::new(Account { ledger: self.clone(), id, holder, holds: Mutex::new(holds) });
+        accounts.open.insert(id, Arc::downgrade(&account));
+        account
+    }
+
+    /// Bytes of all accounts.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.0.budget.held()
+    }
+
+    /// Closes the account that holds most, if more than `held`, and for long. False, and none is closed, where those that could be
+    /// have less than `needed` together.
+    fn close_greediest(&self, held: usize, needed: usize) -> bool {
+        let open: Vec<Arc<Account>> = self.0.accounts.lock().open.values().filter_map(Weak::upgrade).collect();
+        let greedy = |account: &&Arc<Account>| account.is_unread() && account.held() > held;
+        let all: usize = open.iter().filter(greedy).map(|account| account.held()).sum();
+        let greediest = open.iter().filter(greedy).max_by_key(|account| account.held());
+        greediest.filter(|_| all >= needed).map(|account| account.close()).is_some()
+    }
+}
+
+impl Account {
+    /// Takes room of `bytes`, at the expense of those who hold more where there is none. An account that holds nothing gets it
+    /// for any number of bytes. Others get it for their share, and only while they hold no more than is left: however many
+    /// connections do not read, each leaves as much to the next as it has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unread`], [`Error::Overloaded`].
+    pub(super) fn take(self: &Arc<Self>, bytes: usize, taker: Taker) -> Result<Entry, Error> {
+        let Shared { budget, share, .. } = &*self.ledger.0;
+        loop {
+            let held = {
+                let mut holds = self.holds.lock();
+                let held = holds.room.bytes();
+                if holds.is_closed || (held > 0 && held + bytes > *share) {
+                    return Err(Error::Unread);
+                }
+                if held <= budget.free(Taker::Small) && holds.room.try_grow(bytes, taker) {
+                    return Ok(self.enter(&mut holds, bytes));
+                }
+                held
+            };
+            let needed = bytes.saturating_sub(budget.free(taker)).max(held.saturating_sub(budget.free(Taker::Small)));
+            if !self.ledger.close_greediest(held, needed) {
+                budget.count_refusal();
+                return Err(if held > 0 { Error::Unread } else { Error::Overloaded });
+            }
+        }
+    }
+
+    /// An entry of no bytes for one that finds no room although its connection holds nothing.
+    pub(super) fn take_first(self: &Arc<Self>) -> Option<Entry> {
+        let mut holds = self.holds.lock();
+        holds.entries.is_empty().then(|| self.enter(&mut holds, 0))
+    }
+
+    /// Bytes held.
+    pub(super) fn held(&self) -> usize {
+        self.holds.lock().room.bytes()
+    }
+
+    fn enter(self: &Arc<Self>, holds: &mut Holds, bytes: usize) -> Entry {
+        holds.next += 1;
+        let since = (Instant::now(), holds.next);
+        holds.entries.insert(since);
+        Entry { account: Arc::clone(self), bytes, since }
+    }
+
+    fn is_unread(&self) -> bool {
+        let holds = self.holds.lock();
+        holds.entries.first().is_some_and(|(since, _)| since.elapsed() >= limits::UNSENT_PATIENCE)
+    }
+
+    fn close(&self) {
+        let mut holds = self.holds.lock();
+        holds.is_closed = true;
+        holds.room.shrink_to(0);
+        drop(holds);
+        self.holder.end();
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.ledger.0.accounts.lock().open.remove(&self.id);
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let mut holds = self.account.holds.lock();
+        holds.entries.remove(&self.since);
+        let rest = holds.room.bytes().saturating_sub(self.bytes);
+        holds.room.shrink_to(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use tokio::time::sleep;
+
+    use super::*;
+    use crate::transport::budget::BudgetMetrics;
+
+    const SHARE: usize = 50;
+
+    fn ledger() -> Ledger {
+        Ledger::new(Budget::new(100, 20, BudgetMetrics::default()), SHARE)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_connection_that_holds_most_for_long_gives_way() {
+        let ledger = ledger();
+        let (large, small) = (Activity::default(), Activity::default());
+        let (greedy, modest) = (ledger.open(large.clone()), ledger.open(small.clone()));
+        let (first, second) = (greedy.take(50, Taker::Large).unwrap(), modest.take(25, Taker::Large).unwrap());
+        let newcomer = ledger.open(Activity::default());
+        assert!(matches!(newcomer.take(30, Taker::Large), Err(Error::Overloaded)), "both may be read yet");
+        sleep(limits::UNSENT_PATIENCE).await;
+        let third = newcomer.take(30, Taker::Large).unwrap();
+        large.ended().await;
+        assert!(!small.is_ended());
+        assert!(matches!(greedy.take(1, Taker::Small), Err(Error::Unread)), "it is closed");
+        drop(first);
+        assert_eq!(ledger.held(), 55);
+        drop((second, third));
+        assert_eq!(ledger.held(), 0);
+        drop((greedy, modest, newcomer));
+        assert!(ledger.0.accounts.lock().open.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_gives_way_in_vain_or_to_one_who_holds_more() {
+        let ledger = ledger();
+        let accounts: Vec<_> = (0..4).map(|_| (Activity::default(), ledger.open(Activity::default()))).collect();
+        let _held: Vec<_> = accounts.iter().map(|(_, account)| account.take(20, Taker::Large).unwrap()).collect();
+        sleep(limits::UNSENT_PATIENCE).await;
+        assert!(matches!(ledger.open(Activity::default()).take(90, Taker::Large), Err(Error::Overloaded)));
+        let (_, first) = accounts.first().unwrap();
+        assert!(matches!(first.take(10, Taker::Large), Err(Error::Unread)));
+        assert_eq!(ledger.held(), 80);
+    }
+
+    #[test]
+    fn the_first_of_a_connection_finds_a_place_without_room() {
+        let ledger = ledger();
+        let (full, other) = (ledger.open(Activity::default()), ledger.open(Activity::default()));
+        let _all = full.take(100, Taker::Small).unwrap();
+        assert!(matches!(other.take(1, Taker::Small), Err(Error::Overloaded)));
+        let first = other.take_first().unwrap();
+        assert!(other.take_first().is_none());
+        drop(first);
+        assert!(other.take_first().is_some());
+    }
+}
