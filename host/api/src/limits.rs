@@ -91,7 +91,8 @@ pub const UNSENT_SMALL_BYTES: usize = 4 << 20;
 /// The same of one connection: a frame of each stream.
 pub const CONNECTION_SMALL_BYTES: usize = H2_STREAMS as usize * SMALL_FRAME;
 
-/// Bytes of responses that were encoded while they are sent and that the clients of one listener have not read. More wait.
+/// Bytes of responses that were encoded while they are sent and that the clients of one listener have not read. More wait until
+/// some are read, or the connection that holds most is closed as in [`UNSENT_BYTES`].
 pub const UNSENT_PIECES_BYTES: usize = 8 << 20;
 
 /// The same of one connection: two pieces, so that one is encoded while the other is sent. More would let a few slow readers

@@ -3,9 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use nodesift_api::limits::{H2_STREAMS, QUEUE_TIME, STREAMS, WRITE_STALL};
+use nodesift_api::limits::{
+    CONNECTION_PIECES_BYTES, H2_STREAMS, QUEUE_TIME, STREAM_CHUNK, STREAMS, UNSENT_PIECES_BYTES, WRITE_STALL,
+};
 use nodesift_proto::v1;
-use nodesift_tests::http::Endpoint;
+use nodesift_tests::http::{self, Endpoint};
 use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
 use prost::Message as _;
@@ -134,11 +136,40 @@ fn small_answers_behind_closed_windows_hold_up_no_probe() {
                 wire
             })
             .collect();
-        for path in ["/livez", "/readyz"] {
+        for path in ["/livez", "/readyz", "/metrics"] {
             let mut probe = Wire::open(&endpoint).unwrap();
             probe.wait_at_most(Duration::from_secs(2)).unwrap();
             assert_eq!(probe.get(path).unwrap().status, 200);
         }
+    }
+    arena.goes_on();
+}
+
+#[test]
+fn pieces_of_answers_behind_closed_windows_hold_up_no_scrape() {
+    // As many as have all the room of pieces.
+    const CONNECTIONS: usize = UNSENT_PIECES_BYTES / CONNECTION_PIECES_BYTES + 1;
+    let _beside = beside_others();
+    let arena = Arena::new(&[]);
+    for endpoint in arena.endpoints() {
+        let bytes = http::get(&endpoint, "/metrics").unwrap().body.len();
+        let answers = CONNECTION_PIECES_BYTES / bytes.min(STREAM_CHUNK) + 1;
+        let _greedy: Vec<Wire> = (0..CONNECTIONS)
+            .map(|_| {
+                let mut wire = closed(&endpoint);
+                wire.send(streams().take(answers).flat_map(|stream| get(stream, "/metrics")).collect::<Vec<u8>>())
+                    .unwrap();
+                let mut begun = 0;
+                while begun < answers {
+                    let Ok(came) = receive(&mut wire) else { break };
+                    begun += usize::from(came.kind == HEADERS);
+                }
+                wire
+            })
+            .collect();
+        let mut scrape = Wire::open(&endpoint).unwrap();
+        scrape.wait_at_most(Duration::from_secs(2)).unwrap();
+        assert_eq!(scrape.get("/metrics").unwrap().status, 200);
     }
     arena.goes_on();
 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -87,9 +88,9 @@ impl Ledger {
     /// have less than `needed` together.
     fn close_greediest(&self, held: usize, needed: usize) -> bool {
         let open: Vec<Arc<Account>> = self.0.accounts.lock().open.values().filter_map(Weak::upgrade).collect();
-        let greedy = |account: &&Arc<Account>| account.is_unread() && account.held() > held;
+        let greedy = |account: &&Arc<Account>| account.unread() >= limits::UNSENT_PATIENCE && account.held() > held;
         let all: usize = open.iter().filter(greedy).map(|account| account.held()).sum();
-        let greediest = open.iter().filter(greedy).max_by_key(|account| account.held());
+        let greediest = open.iter().filter(greedy).max_by_key(|account| (account.held(), account.unread()));
         greediest.filter(|_| all >= needed).map(|account| account.close()).is_some()
     }
 }
@@ -142,9 +143,9 @@ impl Account {
         Entry { account: Arc::clone(self), bytes, since }
     }
 
-    fn is_unread(&self) -> bool {
-        let holds = self.holds.lock();
-        holds.entries.first().is_some_and(|(since, _)| since.elapsed() >= limits::UNSENT_PATIENCE)
+    /// For how long the client has left something unread.
+    fn unread(&self) -> Duration {
+        self.holds.lock().entries.first().map(|(since, _)| since.elapsed()).unwrap_or_default()
     }
 
     fn close(&self) {

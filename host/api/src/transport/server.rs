@@ -114,7 +114,7 @@ async fn accept<L: Listener>(
         // It is never refused: this is the only one who waits.
         let Some(place) = place else { continue };
         let (router, protocols, stop) = (router.clone(), protocols.clone(), stop.clone());
-        let unsent = Unsent::new(unsent.clone(), place.activity());
+        let unsent = Unsent::new(&unsent, place.activity());
         match tls.clone() {
             None => {
                 let caller = match class {

@@ -23,7 +23,7 @@ use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::sync::{CancellationToken, PollSemaphore};
 
 use super::accounts::{Account, Entry, Ledger};
@@ -37,8 +37,8 @@ pub(crate) struct UnsentBudget {
     encoded: Ledger,
     /// Frames of at most [`limits::SMALL_FRAME`] bytes that are not encoded before.
     small: Ledger,
-    /// In units of [`UNIT`] bytes.
-    pieces: Arc<Semaphore>,
+    /// All other frames that are not encoded before.
+    pieces: Ledger,
 }
 
 /// Bytes per permit of pieces: a semaphore counts up to 2^32 permits.
@@ -50,7 +50,9 @@ impl UnsentBudget {
         let encoded = Ledger::new(encoded, limits::CONNECTION_UNSENT_BYTES);
         let small = Budget::new(limits::UNSENT_SMALL_BYTES, 0, BudgetMetrics::default());
         let small = Ledger::new(small, limits::CONNECTION_SMALL_BYTES);
-        Self { encoded, small, pieces: Arc::new(Semaphore::new(limits::UNSENT_PIECES_BYTES / UNIT)) }
+        let pieces = Budget::new(limits::UNSENT_PIECES_BYTES, 0, BudgetMetrics::default());
+        let pieces = Ledger::new(pieces, limits::CONNECTION_PIECES_BYTES);
+        Self { encoded, small, pieces }
     }
 }
 
@@ -60,13 +62,14 @@ pub(crate) struct Unsent(Arc<Connection>);
 
 #[derive(Debug)]
 struct Connection {
-    listener: UnsentBudget,
     /// Encoded responses of this connection.
     encoded: Arc<Account>,
     /// Its small frames.
     small: Arc<Account>,
-    /// Pieces of this connection.
-    pieces: Arc<Semaphore>,
+    /// Its pieces.
+    pieces: Arc<Account>,
+    /// Permits for them, in units of [`UNIT`] bytes.
+    piece_permits: Arc<Semaphore>,
     /// Frames handed to the connection and not dropped yet.
     frames: Beginnings,
     /// Responses that have begun and have an end.
@@ -145,12 +148,12 @@ impl Drop for Freed {
 
 impl Unsent {
     /// Of a new connection.
-    pub(crate) fn new(listener: UnsentBudget, connection: &Activity) -> Self {
+    pub(crate) fn new(listener: &UnsentBudget, connection: &Activity) -> Self {
         Self(Arc::new(Connection {
             encoded: listener.encoded.open(connection.clone()),
             small: listener.small.open(connection.clone()),
-            listener,
-            pieces: Arc::new(Semaphore::new(limits::CONNECTION_PIECES_BYTES / UNIT)),
+            pieces: listener.pieces.open(connection.clone()),
+            piece_permits: Arc::new(Semaphore::new(limits::CONNECTION_PIECES_BYTES / UNIT)),
             frames: Beginnings::default(),
             responses: Beginnings::default(),
             started: Notify::new(),
@@ -200,9 +203,9 @@ impl Unsent {
                 inner: body,
                 rest: Bytes::new(),
                 covered,
-                connection: PollSemaphore::new(Arc::clone(&self.0.pieces)),
-                listener: PollSemaphore::new(Arc::clone(&self.0.listener.pieces)),
+                connection: PollSemaphore::new(Arc::clone(&self.0.piece_permits)),
                 permit: None,
+                tick: None,
                 sending,
             })
         })
@@ -251,7 +254,7 @@ impl Drop for Sending {
 }
 
 /// A body in frames of at most [`limits::STREAM_CHUNK`] bytes that are counted. Frames that were encoded before the response
-/// began are covered by its room; those that are made while it is sent wait for permits.
+/// began are covered by its room; of those that are made while it is sent, large ones wait for room.
 struct CountedBody {
     inner: Body,
     /// The part of the last frame that has not been handed over.
@@ -259,9 +262,10 @@ struct CountedBody {
     /// Bytes of frames that the room still covers.
     covered: usize,
     connection: PollSemaphore,
-    listener: PollSemaphore,
-    /// Of the connection, while one of the listener is awaited.
+    /// Of the connection, while room of the listener is awaited.
     permit: Option<OwnedSemaphorePermit>,
+    /// While it is.
+    tick: Option<Pin<Box<Sleep>>>,
     sending: Arc<Sending>,
 }
 
@@ -281,7 +285,8 @@ enum FrameRoom {
         _room: Entry,
     },
     Piece {
-        _permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
+        _room: Entry,
+        _permit: Option<OwnedSemaphorePermit>,
     },
 }
 
@@ -318,13 +323,21 @@ impl CountedBody {
             let room = room.or_else(|error| small.take_first().ok_or(error))?;
             return Poll::Ready(Ok(FrameRoom::Small { _room: room }));
         }
-        // A frame is far smaller than 2^32 units. The semaphores are never closed.
+        // A frame is far smaller than 2^32 units. The semaphore is never closed.
         let units = u32::try_from(length.div_ceil(UNIT)).unwrap_or(u32::MAX);
         if self.permit.is_none() {
             self.permit = ready!(self.connection.poll_acquire_many(cx, units));
         }
-        let listener = ready!(self.listener.poll_acquire_many(cx, units));
-        Poll::Ready(Ok(FrameRoom::Piece { _permits: self.permit.take().zip(listener) }))
+        loop {
+            if let Ok(room) = self.sending.connection.pieces.take(length, Taker::Small) {
+                self.tick = None;
+                return Poll::Ready(Ok(FrameRoom::Piece { _room: room, _permit: self.permit.take() }));
+            }
+            // Looked for again and again: those who do not read have to give way after a while.
+            let tick = self.tick.get_or_insert_with(|| Box::pin(sleep(limits::ROOM_TICK)));
+            ready!(tick.as_mut().poll(cx));
+            self.tick = None;
+        }
     }
 }
 
