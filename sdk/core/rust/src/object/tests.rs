@@ -73,7 +73,7 @@ fn random_value(random: &mut fastrand::Rng, depth: u32) -> Vec<u8> {
 
 /// A random `Struct`; its keys are all different, and may come behind their values or not at all.
 fn random_fields(random: &mut fastrand::Rng, depth: u32) -> Vec<u8> {
-    let mut entry = |at: usize| {
+    let entry = |at: usize| {
         let key = field(1, format!("k{at}\n").as_bytes());
         let value = field(2, &random_value(random, depth));
         let parts = match random.u32(..4) {
@@ -84,7 +84,7 @@ fn random_fields(random: &mut fastrand::Rng, depth: u32) -> Vec<u8> {
         };
         field(1, &parts)
     };
-    (0..4).flat_map(|at| entry(at)).collect()
+    (0..4).flat_map(entry).collect()
 }
 
 #[test]
