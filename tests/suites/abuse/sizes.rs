@@ -14,6 +14,8 @@ const REQUESTS: usize = 10_000;
 const SUBSET: usize = 24;
 const LABELS: usize = 100_000;
 const NAMES: usize = 1_000_000;
+/// Nodes of a large cluster.
+const LARGE: usize = 100_000;
 
 /// Posts and returns status and text.
 fn post(wire: &mut Wire, path: &str, body: impl AsRef<[u8]>) -> (u16, String) {
@@ -69,17 +71,20 @@ fn a06_a_million_names_are_answered_or_refused_and_the_answer_is_bounded() {
     let mut wire = arena.wire();
     let pod = pending_pods()[0].to_string();
     let known = &node_names()[0];
-    // As many names as a body holds: one name a million times, then distinct ones.
-    let repeated = format!("{}\"\"", "\"\",".repeat(NAMES - 1));
-    let (status, text) =
-        post(&mut wire, "/v1/filter", format!(r#"{{"pods":[{pod}],"nodes":{{"names":[{repeated}]}}}}"#));
+    // As many names as a body holds are more than one request may have decoded.
+    let empty = |count: usize| format!("{}\"\"", "\"\",".repeat(count - 1));
+    let by_name = |names: &str| format!(r#"{{"pods":[{pod}],"nodes":{{"names":[{names}]}}}}"#);
+    let (status, text) = post(&mut wire, "/v1/filter", by_name(&empty(NAMES)));
+    assert!(status == 413 && text.contains("bytes of decoded names and pods"), "{status} {text}");
+    // As many nodes as a large cluster has are not: one name again and again, then distinct ones.
+    let (status, text) = post(&mut wire, "/v1/filter", by_name(&empty(LARGE)));
     assert_eq!(status, 404, "{text}");
     assert!(text.len() < 4096, "{} bytes", text.len());
     let mut names = String::new();
-    for at in 0..NAMES / 2 {
+    for at in 0..LARGE {
         write!(names, "\"{at:x}\",").unwrap();
     }
-    let body = format!(r#"{{"pods":[{pod}],"nodes":{{"names":[{names}"{known}"]}}}}"#);
+    let body = by_name(&format!("{names}\"{known}\""));
     let (status, text) = post(&mut wire, "/v1/filter", &body);
     assert_eq!(status, 404, "{text}");
     assert!(text.len() < 4096, "{} bytes", text.len());
@@ -89,10 +94,14 @@ fn a06_a_million_names_are_answered_or_refused_and_the_answer_is_bounded() {
     // kube-scheduler gets each name once, however often it was sent.
     let mut wire = arena.wire();
     let pod = pending_objects()[0].to_string();
-    let (status, text) = post(&mut wire, "/extender/filter", format!(r#"{{"Pod":{pod},"NodeNames":[{repeated}]}}"#));
+    let args = |names: &str| format!(r#"{{"Pod":{pod},"NodeNames":[{names}]}}"#);
+    let (status, text) = post(&mut wire, "/extender/filter", args(&empty(LARGE)));
     assert_eq!(status, 200, "{text}");
     let reply: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&reply["NodeNames"], reply["FailedNodes"].as_object().unwrap().len()), (&json!([]), 1));
+    let (status, text) = post(&mut wire, "/extender/filter", args(&empty(NAMES)));
+    let reply: Value = serde_json::from_str(&text).unwrap();
+    assert!(status == 200 && reply["Error"].as_str().unwrap().contains("bytes of decoded"), "{status} {text}");
     arena.goes_on();
 }
 
