@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::labels::{Labels, value_of};
-use super::selector::{LabelRequirement, Test};
+use super::selector::{LabelRequirement, Test, is_in};
 
 /// Requirements that must all hold, one entry per key.
 #[derive(Debug)]
@@ -97,11 +97,6 @@ impl<'a> KeyTest<'a> {
             }
         }
     }
-}
-
-/// Whether a sorted list has a value.
-pub(super) fn is_in(sorted: &[Arc<str>], value: &Arc<str>) -> bool {
-    sorted.binary_search(value).is_ok()
 }
 
 #[cfg(test)]

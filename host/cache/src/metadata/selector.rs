@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use super::label_test::is_in;
 use super::labels::{Labels, value_of};
 use nodesift_object::affinity::PodAffinityTerm;
 use nodesift_object::selector::{LabelSelector, Operator};
@@ -189,4 +188,9 @@ fn requirements(selector: &LabelSelector) -> Option<Vec<LabelRequirement>> {
     requirements.sort_unstable();
     requirements.dedup();
     Some(requirements)
+}
+
+/// Whether a sorted list has a value.
+pub(super) fn is_in(sorted: &[Arc<str>], value: &Arc<str>) -> bool {
+    sorted.binary_search(value).is_ok()
 }
