@@ -10,8 +10,8 @@ use std::thread::{self, ScopedJoinHandle};
 
 use sha2::{Digest, Sha256};
 
-use crate::document::Problem;
 use crate::file::{self, FileError};
+use crate::problem::Problem;
 use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
 use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{ActivePolicy, ActivePredicate};

@@ -4,10 +4,9 @@
 //! or of the wrong type is a [`Problem`] and is left out, so that [`spec`](crate::spec) can report it together with everything
 //! else that is wrong. Only text that is not YAML ends at its first problem. Start at [`read`].
 
-use std::fmt;
-
 use serde_json::Value;
 
+use crate::problem::Problem;
 pub use crate::tree::At;
 use crate::tree::{self, Reader, Tree};
 
@@ -80,31 +79,6 @@ pub struct Limits {
     pub memory: Option<At<Value>>,
     /// A duration such as `5ms`.
     pub time_per_call: Option<At<Value>>,
-}
-
-/// Something wrong in a document, with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Line, from 1; 0 where the place is unknown.
-    pub line: u64,
-    /// Column, from 1; 0 where the place is unknown.
-    pub column: u64,
-    /// Path of the field, such as `spec.predicates[0].name`; empty for the whole document.
-    pub field: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.line > 0 {
-            write!(f, "{}:{}: ", self.line, self.column)?;
-        }
-        if !self.field.is_empty() {
-            write!(f, "{}: ", self.field)?;
-        }
-        f.write_str(&self.reason)
-    }
 }
 
 /// Parses a document in YAML or JSON. Returns it with the problems of its fields; what has one is absent.

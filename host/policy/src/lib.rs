@@ -11,6 +11,7 @@
 //! - [`document`] parses YAML or JSON and knows where each value stands, by `tree`. It interprets nothing.
 //! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
+//! - [`problem`] is something wrong in a document, with its place.
 //! - `file` reads regular files of a bounded size, and nothing else.
 //! - [`limits`] holds every limit of a policy document.
 //!
@@ -20,6 +21,7 @@ mod activate;
 pub mod document;
 mod file;
 pub mod limits;
+pub mod problem;
 pub mod spec;
 mod tree;
 

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::{DuplicateKeyPolicy, MessageFormatter, Spanned, UserMessageFormatter};
 
-use crate::document::Problem;
+use crate::problem::Problem;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

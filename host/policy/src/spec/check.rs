@@ -12,8 +12,9 @@ use serde_json::{Map, Value};
 
 use super::annotation_key;
 use super::policy::{API_VERSION, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
-use crate::document::{At, Document, Limits, Module, Predicate, Problem, Texts};
+use crate::document::{At, Document, Limits, Module, Predicate, Texts};
 use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
+use crate::problem::Problem;
 use nodesift_engine::{OnError, Phases};
 use nodesift_object::Quantity;
 

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::check;
 use super::policy::Policy;
-use crate::document::{self, Problem};
+use crate::document;
 use crate::file::{self, FileError};
 use crate::limits::POLICY_FILE_BYTES;
+use crate::problem::Problem;
 
 /// Why a policy cannot be read.
 #[derive(Debug, thiserror::Error)]
