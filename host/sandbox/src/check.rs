@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use crate::codes::Codes;
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{REASON_BYTES, VERDICT_FAILURES};
+use crate::text::escape_controls;
 use crate::verdict::{Code, Failure, RowVerdict, Verdict};
 use crate::wire::{self, Status};
 
@@ -98,15 +99,6 @@ fn checked_failure(failure: wire::Failure, most_reasons: usize) -> Result<Failur
         Status::Error => Code::Error,
     };
     Ok(Failure { code, reasons: reasons.into() })
-}
-
-/// Escapes control characters in a guest's text, so that it can neither move the cursor of a terminal nor forge a log line.
-pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    Cow::Owned(text.chars().map(escape).collect())
 }
 
 fn malformed<T>(detail: String) -> Result<T, Fault> {

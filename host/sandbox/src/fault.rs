@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::instance::shorten;
+use crate::text::shorten;
 
 /// The kind of a fault. Its name is the same in answers, logs, metrics and statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -9,11 +9,12 @@ use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use super::deadline::Deadline;
 use super::memory::MemoryBudget;
 use super::slots::Slot;
+use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::{self, Descriptor};
 use super::{Facts, check};
 use crate::fault::{Fault, FaultKind};
-use crate::limits::{FAULT_DETAIL_BYTES, GUEST_HANDLES, OUTPUT_BYTES};
+use crate::limits::{GUEST_HANDLES, OUTPUT_BYTES};
 
 /// The host state of an instance: facts, deadline and memory budget of the running call.
 pub(super) struct Frame {
@@ -206,14 +207,4 @@ fn as_configure(fault: Fault) -> Fault {
         FaultKind::MalformedVerdict => Fault { kind: FaultKind::Configure, ..fault },
         _ => fault,
     }
-}
-
-/// One line of at most [`FAULT_DETAIL_BYTES`] bytes (plus an ellipsis), with control characters escaped.
-pub(crate) fn shorten(text: &str) -> String {
-    let mut text = check::escape_controls(text).into_owned();
-    if text.len() > FAULT_DETAIL_BYTES {
-        text.truncate(text.floor_char_boundary(FAULT_DETAIL_BYTES));
-        text.push('…');
-    }
-    text
 }

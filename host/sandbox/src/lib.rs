@@ -13,6 +13,7 @@
 //! check       the value that a guest returned → Verdict or Fault
 //! verdict · codes     the checked verdict
 //! fault       the closed list of failures
+//! text        texts of guests, escaped and shortened
 //! limits      every limit with its unit and reason
 //! ```
 //!
@@ -33,6 +34,7 @@ mod memory;
 mod module;
 mod runtime;
 mod slots;
+mod text;
 mod verdict;
 pub mod wire;
 

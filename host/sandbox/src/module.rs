@@ -10,9 +10,10 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::clock::Pulse;
-use super::instance::{CallTime, Exports, Frame, Instance, NewError, shorten};
+use super::instance::{CallTime, Exports, Frame, Instance, NewError};
 use super::interface::{Facts, Interface, PACKAGE, VERSION};
 use super::slots::{Slot, Slots};
+use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::Descriptor;
 use crate::fault::{Fault, FaultKind};
