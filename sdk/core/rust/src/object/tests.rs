@@ -1,3 +1,4 @@
+//! Objects as text and as messages, random ones and hostile ones, against the tree of messages.
 #![allow(clippy::unwrap_used, reason = "tests")]
 use prost::Message as _;
 use serde_json::{Value as Json, json};

@@ -8,7 +8,7 @@ use prost::DecodeError;
 use prost::bytes::{Buf, BufMut};
 use prost::encoding::{DecodeContext, WireType, bool, double, int32, message, skip_field, string};
 
-use super::JsonWriter;
+use super::json::JsonWriter;
 
 /// An entry of `Struct.fields`: a key and its value.
 #[derive(Debug)]
