@@ -9,7 +9,8 @@
 //! | `server` | the two requests that are sent, as a trait, and kube's client behind it |
 //! | `health` | which kinds fail at present and why, for log and readiness |
 //! | `failure` | why a request failed, by which the reflector decides how to retry |
-//! | `connection` | kubeconfig or service account → a client |
+//! | `connection` | the connection to a server, as it is opened |
+//! | `connector` | kubeconfig or service account → a client, again where files change |
 //! | `metrics` | counters of the reflectors |
 //!
 //! kube's own runtime is not used, because it does not give three guarantees that are needed: a server that lags never takes
@@ -17,6 +18,7 @@
 //! nothing. Start at [`follow`], then `reflector/`.
 
 pub mod connection;
+mod connector;
 pub mod decode;
 mod failure;
 mod health;

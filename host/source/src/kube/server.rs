@@ -14,7 +14,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use tokio::time::timeout;
 
-use super::connection::Connector;
+use super::connector::Connector;
 use super::failure::{Failure, plain};
 use crate::limits::{KUBE_REFUSAL_BYTES, LIST_PAGE_BYTES, LIST_PAGE_TIME};
 
