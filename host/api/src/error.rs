@@ -3,6 +3,7 @@
 //! Texts say what to do next and are bounded in length, because they may quote what a client sent. Not here: errors of
 //! listeners and of TLS files, which end the start of the process. Start at [`Error::status`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -10,7 +11,6 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::request_log::Refusal;
 use crate::{limits, paths};
 use nodesift_cache::{AssumeError, OverlayError};
 use nodesift_engine as engine;
@@ -333,6 +333,10 @@ impl IntoResponse for Error {
         response
     }
 }
+
+/// Why a request was refused, beside its response: an extension, for the log.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal(pub(crate) Arc<str>);
 
 /// The name of a code in the protobuf JSON mapping and in gRPC's documentation.
 pub(crate) fn code_name(code: tonic::Code) -> &'static str {

@@ -19,13 +19,13 @@ use crate::access::Access;
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::{Counted, Metrics};
 use crate::admission::scope::{RequestScope, StreamScope};
-use crate::protocols::grpc::{FILTER_STREAM, SERVICES};
+use crate::paths::{self, FILTER_STREAM};
 use crate::transport::body::{self, BodyLimit};
 use crate::transport::intake::Intake;
 use crate::transport::messages;
 use crate::transport::places::Peer;
 use crate::transport::unsent::Unsent;
-use crate::{Error, paths, request_log};
+use crate::{Error, request_log};
 
 /// Who may call, the limits on requests, and the counters.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
         return Error::ContentCoding { found }.into_response_for(grpc);
     }
     // tonic answers 200 with an error in headers that only gRPC clients read.
-    if !grpc && SERVICES.iter().any(|service| request.uri().path().starts_with(service)) {
+    if !grpc && paths::is_grpc(request.uri().path()) {
         return Error::NotGrpc.into_response_for(grpc);
     }
     let request = if is_probe(&request) {

@@ -2,7 +2,14 @@
 //!
 //! The handlers are in [`router`](crate::router). Start at [`PATHS`].
 
-use crate::protocols::grpc::{CALLS, SERVICES};
+/// The prefix of the paths of this API's calls over gRPC.
+pub(crate) const CALLS: &str = "/nodesift.v1.Nodesift/";
+
+/// The path of the call with a stream of requests.
+pub(crate) const FILTER_STREAM: &str = "/nodesift.v1.Nodesift/FilterStream";
+
+/// The prefixes of all paths that take gRPC only.
+const SERVICES: [&str; 3] = [CALLS, "/grpc.health.v1.Health/", "/grpc.reflection."];
 
 /// What a call does. A client needs the right to its class; see [`Rights`](crate::access::Rights).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 //! Lines at info are limited in number, because clients cause them; the next one says how many were left out. Start at
 //! [`Head::log`].
 
-use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -13,12 +12,8 @@ use axum::response::Response;
 use tonic::Code;
 
 use crate::access::Caller;
-use crate::error::code_name;
+use crate::error::{Refusal, code_name};
 use crate::limits;
-
-/// Why a request was refused, beside its response.
-#[derive(Debug, Clone)]
-pub(crate) struct Refusal(pub(crate) Arc<str>);
 
 /// What a log line says of a request.
 #[derive(Debug)]

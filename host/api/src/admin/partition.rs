@@ -2,12 +2,13 @@
 //! [`Partition::of`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::state::Dump;
+use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::metadata::requests::PODS;
-use nodesift_cache::{Column, Row};
+use nodesift_cache::{Column, Row, Snapshot};
 
 /// One partition.
 #[derive(Debug, Serialize)]
@@ -39,10 +40,9 @@ struct Capacity<'a> {
 }
 
 impl<'a> Partition<'a> {
-    /// The sums over all nodes of a dump.
-    pub(super) fn of(dump: &'a Dump) -> Self {
-        let snapshot = &*dump.state.snapshot;
-        let rows = || dump.nodes.iter().map(|(row, _)| *row);
+    /// The sums over all nodes of a snapshot, each with its pods.
+    pub(super) fn of(snapshot: &'a Snapshot, nodes: &'a [(Row, Vec<Arc<PodRecord>>)]) -> Self {
+        let rows = || nodes.iter().map(|(row, _)| *row);
         let total = |column: &Column<i64>| rows().fold(0, |sum: i64, row: Row| sum.saturating_add(at(column, row)));
         let resources = snapshot.resource_names().filter_map(|name| Some((&**name, snapshot.resource(name)?)));
         let mut capacity: Sums<'a> = resources.map(|(name, resource)| (name, total(&resource.allocatable))).collect();
@@ -51,7 +51,7 @@ impl<'a> Partition<'a> {
 
         let (mut used, mut foreign) = (Sums::new(), Sums::new());
         let (mut total_containers, mut foreign_pod_count) = (0, 0);
-        for pod in dump.nodes.iter().flat_map(|(_, pods)| pods) {
+        for pod in nodes.iter().flat_map(|(_, pods)| pods) {
             let is_foreign = pod.ownership.is_foreign();
             let (sums, count) =
                 if is_foreign { (&mut foreign, &mut foreign_pod_count) } else { (&mut used, &mut total_containers) };
@@ -71,7 +71,7 @@ impl<'a> Partition<'a> {
             name: "default",
             capacity: Capacity { capacity, used_capacity: used, utilization },
             foreign,
-            total_nodes: dump.nodes.len(),
+            total_nodes: nodes.len(),
             total_containers,
             foreign_pod_count,
         }

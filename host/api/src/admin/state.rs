@@ -118,10 +118,10 @@ impl Write for Chunks {
 }
 
 /// The content of a dump, sorted by name.
-pub(super) struct Dump {
-    pub(super) state: cache::State,
+struct Dump {
+    state: cache::State,
     /// Rows by name, each with its pods.
-    pub(super) nodes: Vec<(Row, Vec<Arc<PodRecord>>)>,
+    nodes: Vec<(Row, Vec<Arc<PodRecord>>)>,
     pending: Vec<Arc<PodRecord>>,
     orphans: Vec<Arc<PodRecord>>,
     /// Whether it has all nodes.
@@ -170,7 +170,7 @@ impl Serialize for Dump {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if self.is_whole {
-            map.serialize_entry("partitions", &[Partition::of(self)])?;
+            map.serialize_entry("partitions", &[Partition::of(&self.state.snapshot, &self.nodes)])?;
         }
         map.serialize_entry("nodes", &Lazy(|| self.nodes.iter().map(|(row, pods)| self.node(*row, pods))))?;
         let nominated = || self.pending.iter().filter(|pod| pod.nominated_node.is_some());

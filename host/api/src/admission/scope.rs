@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::deadline::Deadline;
-use super::version_waiters::VersionWaiters;
 use crate::error::at_most;
 use crate::transport::arrivals::{RequestRoom, taker};
 use crate::transport::budget::{ListenerClass, Taker};
@@ -52,20 +51,14 @@ impl RequestScope {
         self.room.cover(bytes)
     }
 
-    /// Moves the room to the requests that wait for a version. Each has so much there that their number is bounded too. Those
-    /// that wait longest give way.
+    /// Moves the room to the requests that wait for a version. Each has so much there that their number is bounded too.
     ///
     /// # Errors
     ///
-    /// [`Error::Overloaded`] where nobody waits, and there is no room all the same.
-    pub(crate) fn wait(&self, waiters: &VersionWaiters) -> Result<(), Error> {
-        loop {
-            let moved = self.room.move_to(&self.budgets.waiting);
-            match moved.and_then(|()| self.room.cover(limits::VERSION_WAITER_BYTES)) {
-                Err(_) if waiters.end_longest(self.class) => {}
-                outcome => return outcome,
-            }
-        }
+    /// [`Error::Overloaded`] where too many wait, or too much.
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        self.room.move_to(&self.budgets.waiting)?;
+        self.room.cover(limits::VERSION_WAITER_BYTES)
     }
 
     /// Another request of the same listener.

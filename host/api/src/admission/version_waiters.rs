@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use super::consistency::{MinimumVersions, Missing, Number};
+use super::deadline::Deadline;
 use super::scope::RequestScope;
 use crate::Error;
 use crate::transport::arrivals::RequestRoom;
@@ -48,12 +49,35 @@ impl VersionWaiters {
         Self { reader, registry: Arc::default() }
     }
 
-    /// Waits until a published snapshot shows the versions; false where none does by `until`.
+    /// Waits until a published snapshot shows the versions of a request; later ones do so too. Returns the deadline of what
+    /// follows: a wait that the client has asked for does not count. Where too many wait, who waits longest gives way.
     ///
     /// # Errors
     ///
-    /// [`Error::Overloaded`] where it gives way to one that needs its room.
-    pub(crate) async fn wait(
+    /// [`Error::NotSeen`] once the time for it has passed, [`Error::Overloaded`] where there is no room, or where it gives way.
+    pub(crate) async fn wait(&self, scope: &RequestScope, minimum: &MinimumVersions) -> Result<Deadline, Error> {
+        self.make_room(scope)?;
+        let start = Instant::now();
+        let (until, is_asked_for) = minimum.wait_ends(start, scope.deadline);
+        if !self.is_shown_by(scope, minimum, until).await? {
+            let waited = until.saturating_duration_since(start);
+            return Err(minimum.not_seen(&self.reader.snapshot(), waited));
+        }
+        Ok(if is_asked_for { scope.deadline.extended(start.elapsed()) } else { scope.deadline })
+    }
+
+    /// Moves the room of a request to where waiting ones are counted.
+    fn make_room(&self, scope: &RequestScope) -> Result<(), Error> {
+        loop {
+            match scope.wait() {
+                Err(_) if self.end_longest(scope.class) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Waits until a published snapshot shows the versions; false where none does by `until`.
+    async fn is_shown_by(
         &self,
         scope: &RequestScope,
         minimum: &MinimumVersions,
@@ -74,7 +98,7 @@ impl VersionWaiters {
 
     /// Takes the room of the request of a class that waits longest, and ends its wait: versions that are on their way come within
     /// milliseconds. False where none waits.
-    pub(crate) fn end_longest(&self, class: ListenerClass) -> bool {
+    fn end_longest(&self, class: ListenerClass) -> bool {
         let mut registry = self.registry.lock();
         let of_class = registry.waiters.iter().filter(|(_, waiter)| waiter.class == class);
         let Some(key) = of_class.map(|(key, _)| key).min_by_key(|(.., id)| *id).cloned() else { return false };
@@ -147,113 +171,4 @@ impl Drop for Entry<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use std::time::Duration;
-
-    use nodesift_proto::v1::Consistency;
-
-    use super::*;
-    use crate::limits;
-    use nodesift_cache::{self as cache, Writer, metadata};
-    use nodesift_object::Kind;
-
-    fn publish(writer: &mut Writer, version: &str) {
-        let json = format!(r#"{{"metadata":{{"name":"n-{version}","resourceVersion":"{version}"}}}}"#);
-        writer.apply_node(&metadata::node(&serde_json::from_str(&json).unwrap()));
-        writer.observe_version(Kind::Node, &Arc::from(version));
-        writer.publish();
-    }
-
-    fn minimum(generation: Option<u64>, nodes: &str) -> MinimumVersions {
-        let consistency = Consistency {
-            min_generation: generation,
-            min_nodes_resource_version: nodes.into(),
-            ..Consistency::default()
-        };
-        MinimumVersions::parse(Some(&consistency)).unwrap().unwrap()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_publication_wakes_those_whose_version_is_there_and_no_other() {
-        let (mut writer, reader) = cache::new();
-        let waiters = VersionWaiters::new(reader);
-        let until = Instant::now() + Duration::from_secs(3600);
-        let wait = |minimum: MinimumVersions| {
-            let waiters = waiters.clone();
-            tokio::spawn(async move { waiters.wait(&RequestScope::detached(), &minimum, until).await.unwrap() })
-        };
-        let (tenth, hundredth) = (wait(minimum(None, "10")), wait(minimum(None, "100")));
-        let both = wait(minimum(Some(1), "9"));
-        while waiters.registry.lock().waiters.len() < 3 {
-            tokio::task::yield_now().await;
-        }
-        let entered = waiters.registry.lock().next;
-        publish(&mut writer, "9");
-        assert!(both.await.unwrap());
-        publish(&mut writer, "11");
-        assert!(tenth.await.unwrap());
-        assert!(!hundredth.is_finished(), "11 is before 100");
-        assert_eq!(waiters.registry.lock().waiters.len(), 1);
-        assert_eq!(waiters.registry.lock().next, entered);
-        publish(&mut writer, "100");
-        assert!(hundredth.await.unwrap());
-        tokio::task::yield_now().await;
-        assert!(!waiters.registry.lock().is_watched, "nobody waits");
-        let scope = RequestScope::detached();
-        assert!(waiters.wait(&scope, &minimum(None, "99"), until).await.unwrap(), "shown already");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_one_that_waits_longest_gives_its_room_to_a_newcomer() {
-        let (mut writer, reader) = cache::new();
-        let waiters = VersionWaiters::new(reader);
-        let until = Instant::now() + Duration::from_secs(30);
-        let wait = |scope: &RequestScope, wanted: &'static str| {
-            let (waiters, scope) = (waiters.clone(), scope.clone());
-            tokio::spawn(async move { waiters.wait(&scope, &minimum(None, wanted), until).await })
-        };
-        let scope = RequestScope::detached();
-        let most = limits::WAITING_BYTES / limits::VERSION_WAITER_BYTES;
-        let hopeless: Vec<_> = std::iter::from_fn(|| {
-            let scope = scope.another();
-            scope.room.move_to(&scope.budgets.waiting).ok()?;
-            scope.room.cover(limits::VERSION_WAITER_BYTES).ok()?;
-            Some(wait(&scope, "1000000"))
-        })
-        .take(2 * most)
-        .collect();
-        assert!(hopeless.len() <= most, "{} requests wait", hopeless.len());
-        while waiters.registry.lock().waiters.len() < hopeless.len() {
-            tokio::task::yield_now().await;
-        }
-        let honest = scope.another();
-        honest.wait(&waiters).unwrap();
-        let honest = wait(&honest, "7");
-        let mut hopeless = hopeless.into_iter();
-        assert!(matches!(hopeless.next().unwrap().await.unwrap(), Err(Error::Overloaded)), "the first one gives way");
-        publish(&mut writer, "7");
-        assert!(honest.await.unwrap().unwrap());
-        assert!(hopeless.all(|waiting| !waiting.is_finished()));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_wait_ends_in_time_and_leaves_nothing_behind() {
-        let (mut writer, reader) = cache::new();
-        let waiters = VersionWaiters::new(reader);
-        let until = Instant::now() + Duration::from_secs(1);
-        assert!(!waiters.wait(&RequestScope::detached(), &minimum(Some(1_000), ""), until).await.unwrap());
-        assert_eq!(Instant::now(), until);
-        assert!(waiters.registry.lock().waiters.is_empty());
-        publish(&mut writer, "1");
-        // The task has ended with the publication, and another one starts.
-        let until = until + Duration::from_secs(1);
-        let waiting = tokio::spawn({
-            let waiters = waiters.clone();
-            async move { waiters.wait(&RequestScope::detached(), &minimum(None, "2"), until).await.unwrap() }
-        });
-        tokio::task::yield_now().await;
-        publish(&mut writer, "2");
-        assert!(waiting.await.unwrap());
-    }
-}
+mod tests;

@@ -164,8 +164,7 @@ async fn outside_slot<C: Call, E>(
     }
     let minimum = MinimumVersions::parse(C::consistency(&request))?;
     if let Some(minimum) = minimum.filter(|minimum| !minimum.are_met(&service.reader().snapshot())) {
-        scope.wait(service.version_waiters())?;
-        scope.deadline = minimum.wait(service.version_waiters(), service.reader(), scope).await?;
+        scope.deadline = service.version_waiters().wait(scope, &minimum).await?;
         scope.pend()?;
     }
     if !C::is_small(&request) {

@@ -1,3 +1,4 @@
+//! Documents in pieces: bounded, whole, and escaped where a name needs it.
 #![allow(clippy::unwrap_used)]
 use serde_json::{Value, json};
 

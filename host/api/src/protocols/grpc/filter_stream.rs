@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
 use tonic::Status;
 
-use super::{frame, message, scope_of};
+use super::{frame, message, scope_of, split};
 use crate::admission::scope::StreamScope;
 use crate::calls::driver::{self, Stage};
 use crate::calls::filter::Filter;
@@ -34,7 +34,7 @@ use crate::{Error, Service, limits};
 pub(super) async fn filter_stream(service: Service, max: usize, request: Request) -> Result<Response, Status> {
     let (unsent, scope) = (Unsent::of(&request), scope_of::<StreamScope>(&request)?);
     let place = service.enter_request_stream(&scope).await?;
-    let requests = frame::messages::<FilterStreamRequest>(request, max)?;
+    let requests = split::messages::<FilterStreamRequest>(request, max)?;
     let (drained, closing, dismissed) = (service.readiness().drained(), scope.peer.closing(), place.dismissed());
     let endless = scope.peer.endless();
     // One more is taken from the channel and waited for.

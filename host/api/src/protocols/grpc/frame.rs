@@ -13,7 +13,6 @@ use prost::Message;
 use tonic::{Code, Status, Streaming};
 use tonic_prost::ProstDecoder;
 
-use super::split::split;
 use crate::Error;
 use crate::transport::unsent::{self, Endless, Held, Unsent};
 
@@ -34,21 +33,8 @@ pub(super) fn finish(mut framed: Vec<u8>) -> Vec<u8> {
     framed
 }
 
-/// The messages of a request.
-///
-/// # Errors
-///
-/// UNIMPLEMENTED where they are compressed.
-pub(super) fn messages<Q: Message + Default + 'static>(
-    request: Request,
-    max: usize,
-) -> Result<impl Stream<Item = Result<Q, Status>> + Send, Status> {
-    check_encoding(&request)?;
-    Ok(split(request.into_body(), max))
-}
-
 /// Refuses compressed messages.
-fn check_encoding(request: &Request) -> Result<(), Error> {
+pub(super) fn check_encoding(request: &Request) -> Result<(), Error> {
     let encoding = request.headers().get(ENCODING);
     if let Some(found) = encoding.filter(|found| found.as_bytes() != b"identity") {
         let found = String::from_utf8_lossy(found.as_bytes()).into_owned();

@@ -32,17 +32,9 @@ use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
 use crate::calls::node_index_stream;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
+use crate::paths::{CALLS, FILTER_STREAM};
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
-
-/// The prefix of the paths of this API's calls.
-pub(crate) const CALLS: &str = "/nodesift.v1.Nodesift/";
-
-/// The prefixes of all paths that take gRPC only.
-pub(crate) const SERVICES: [&str; 3] = [CALLS, "/grpc.health.v1.Health/", "/grpc.reflection."];
-
-/// The path of the call with a stream of requests.
-pub(crate) const FILTER_STREAM: &str = "/nodesift.v1.Nodesift/FilterStream";
 
 /// The calls of `nodesift.v1`. A message larger than `max_message_bytes` is refused by its declared length.
 pub(crate) fn routes(max_message_bytes: usize) -> Router<Service> {

@@ -1,20 +1,34 @@
 //! A stream of requests split into its messages. tonic's own decoder keeps the buffer of the largest message for as long as the
 //! stream is open; here the memory of a message goes with it.
 //!
-//! Start at [`split`].
+//! Start at [`messages`].
 
 use axum::body::Body;
+use axum::extract::Request;
 use bytes::{Buf as _, Bytes, BytesMut};
 use futures_util::{Stream, stream};
 use http_body_util::BodyExt as _;
 use prost::Message;
 use tonic::Status;
 
-use super::frame::HEAD_BYTES;
+use super::frame::{HEAD_BYTES, check_encoding};
 use crate::{Error, limits};
 
+/// The messages of a request.
+///
+/// # Errors
+///
+/// UNIMPLEMENTED where they are compressed.
+pub(super) fn messages<Q: Message + Default + 'static>(
+    request: Request,
+    max: usize,
+) -> Result<impl Stream<Item = Result<Q, Status>> + Send, Status> {
+    check_encoding(&request)?;
+    Ok(split(request.into_body(), max))
+}
+
 /// The messages of a body, up to the first error. One that declares more than `max` bytes is refused by its head.
-pub(super) fn split<Q: Message + Default>(body: Body, max: usize) -> impl Stream<Item = Result<Q, Status>> + Send {
+fn split<Q: Message + Default>(body: Body, max: usize) -> impl Stream<Item = Result<Q, Status>> + Send {
     stream::try_unfold((body, BytesMut::new()), move |(mut body, mut buffer)| async move {
         loop {
             if let Some(message) = next(&mut buffer, max)? {

@@ -1,3 +1,4 @@
+//! Who leaves a place for whom, and who waits.
 #![allow(clippy::unwrap_used)]
 use tokio::time::sleep;
 

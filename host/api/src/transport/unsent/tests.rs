@@ -1,3 +1,4 @@
+//! Responses that are read, read slowly, and not read: what is held for them, and when they end.
 #![allow(clippy::unwrap_used)]
 use super::*;
 use axum::response::IntoResponse as _;
