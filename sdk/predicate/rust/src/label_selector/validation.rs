@@ -71,8 +71,11 @@ fn quote(text: &str) -> String {
 }
 
 /// Whether Go prints a character in quotes: letters, marks, numbers, punctuation, symbols and the space. These are the
-/// characters that Rust does not escape behind another one.
+/// characters that Rust does not escape behind another one, and the apostrophe, which Rust escapes for its own literals.
 fn is_printable(character: char) -> bool {
+    if character == '\'' {
+        return true;
+    }
     let mut behind_another = String::from("a");
     behind_another.push(character);
     behind_another.escape_debug().count() == 2
@@ -174,6 +177,6 @@ mod tests {
 
     #[test]
     fn texts_are_quoted_as_go_does() {
-        assert_eq!(quote("a\"\\\n\x01 ä\u{a0}"), "\"a\\\"\\\\\\n\\x01 ä\\u00a0\"");
+        assert_eq!(quote("a\"\\\n\x01 ä\u{a0}'"), "\"a\\\"\\\\\\n\\x01 ä\\u00a0'\"");
     }
 }
