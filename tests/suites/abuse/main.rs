@@ -7,6 +7,7 @@
 mod amplification;
 mod arena;
 mod bodies;
+mod deadlines;
 mod depth;
 mod extender;
 mod flood;

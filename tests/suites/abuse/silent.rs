@@ -12,11 +12,11 @@ use futures_util::stream::{self, StreamExt as _};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use nodesift_api::limits::{CONNECTIONS, CONSISTENCY_WAIT, REQUEST_STREAMS, REQUEST_TIME};
+use nodesift_api::limits::{CONNECTIONS, REQUEST_STREAMS, REQUEST_TIME};
 use nodesift_tests::http::Endpoint;
 use nodesift_tests::wire::{Answer, Wire};
 use nodesift_tests::{process, timeout};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::TcpStream;
 
 use crate::arena::{Arena, about, alone, beside_others, mib, node_names, pending_objects, pending_pods, percentile};
@@ -32,7 +32,7 @@ const EXTENDER_BYTES: usize = 300_000;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A request's head that announces a body.
-fn announcement(path: &str, bytes: usize) -> String {
+pub(crate) fn announcement(path: &str, bytes: usize) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {bytes}\r\n\r\n"
     )
@@ -131,7 +131,7 @@ fn be_silent(endpoint: &Endpoint, silent: Silent, is_over: &AtomicBool) -> usize
     begun
 }
 
-fn is_timeout(error: &std::io::Error) -> bool {
+pub(crate) fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
 }
 
@@ -507,77 +507,6 @@ fn small_bodies_on_many_streams_share_one_bound() {
     println!("{} of bodies: +{}", mib((CONNECTED * STREAMS * BODY) as u64), mib(grown));
     assert!(grown <= GROWTH, "+{}", mib(grown));
     runtime.shutdown_timeout(Duration::from_secs(5));
-    arena.goes_on();
-}
-
-#[test]
-fn a_request_ends_at_its_deadline_whatever_it_waits_for() {
-    let _beside = beside_others();
-    let (time, later) = (timeout::scaled(Duration::from_millis(600)), timeout::scaled(Duration::from_secs(1)));
-    let arena = Arena::new(&["--request-timeout", &format!("{}ms", time.as_millis())]);
-    let waited = |start: Instant| {
-        let waited = start.elapsed();
-        assert!(waited >= time * 9 / 10 && waited <= time + later, "{waited:?}");
-    };
-    // The body, whose time begins with the head.
-    for endpoint in arena.endpoints() {
-        let (mut wire, start) = (Wire::open(&endpoint).unwrap(), Instant::now());
-        let head = announcement("/v1/filter", 1000);
-        let (first, second) = head.split_at(20);
-        wire.send(first).unwrap();
-        wire.wait_at_most(time / 3).unwrap();
-        assert!(is_timeout(&wire.receive().unwrap_err()));
-        wire.send(second).unwrap();
-        wire.wait_at_most(time / 10).unwrap();
-        let answer = loop {
-            match wire.receive() {
-                Ok(came) => break came,
-                Err(error) if is_timeout(&error) => drop(wire.send(" ")),
-                Err(error) => panic!("{error}"),
-            }
-            assert!(start.elapsed() < time + later, "never answered");
-        };
-        assert!(answer.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&answer));
-        waited(start);
-    }
-    // The version.
-    let ask = |consistency: Value, more: Value, header: &str| {
-        let mut question = about(&pending_pods()[..1]);
-        question["consistency"] = consistency;
-        if !more.is_null() {
-            question["timeoutMs"] = more;
-        }
-        let question = question.to_string();
-        let head = announcement("/v1/filter", question.len()).replacen("\r\n", &format!("\r\n{header}"), 1);
-        let (mut wire, start) = (arena.wire(), Instant::now());
-        wire.send(format!("{head}{question}")).unwrap();
-        let answer = wire.answer().unwrap();
-        assert_eq!((answer.status, &answer.json()["error"]["code"]), (504, &json!("DEADLINE_EXCEEDED")));
-        start.elapsed()
-    };
-    let never = |wait: Value| json!({"minGeneration": "1000000000000", "deadlineMs": wait});
-    assert!(ask(never(Value::Null), Value::Null, "") >= CONSISTENCY_WAIT.min(time * 9 / 10));
-    // A wait that is asked for takes its own time, unless the client shortens the whole.
-    let long = 2 * time;
-    assert!(ask(never(json!(long.as_millis())), Value::Null, "") >= long);
-    for (field, header) in
-        [(json!(50), ""), (Value::Null, "grpc-timeout: 50m\r\n"), (Value::Null, "Request-Timeout: 0.05\r\n")]
-    {
-        let waited = ask(never(json!(30_000)), field, header);
-        assert!(waited >= Duration::from_millis(50) && waited <= time + later, "{waited:?}");
-    }
-    // The extender has headers too; one that is no time is refused by name.
-    let mut wire = arena.wire();
-    let call = json!({"Pod": pending_objects().swap_remove(0), "NodeNames": node_names()}).to_string();
-    let head = announcement("/extender/filter", call.len());
-    wire.send(format!("{}{call}", head.replacen("\r\n", "\r\nrequest-timeout: 0\r\n", 1))).unwrap();
-    let answer = wire.answer().unwrap();
-    let refused = answer.status == 408 || answer.json()["Error"].as_str().is_some_and(|error| !error.is_empty());
-    assert!(refused, "{}", answer.text());
-    let mut wire = arena.wire();
-    wire.send(format!("{}{call}", head.replacen("\r\n", "\r\ngrpc-timeout: soon\r\n", 1))).unwrap();
-    let answer = wire.answer().unwrap();
-    assert!(answer.status == 400 && answer.text().contains("grpc-timeout"), "{}", answer.text());
     arena.goes_on();
 }
 
