@@ -19,6 +19,12 @@ use serde_json::{Value, json};
 /// Time between two changes.
 const PAUSE: Duration = Duration::from_millis(60);
 
+/// Changes after which old versions are forgotten, and the versions that are kept: those that answers name, and those from which
+/// a watch goes on after a fault. What a server with the whole history does takes longer from minute to minute, on the processors
+/// that the sidecar runs on.
+const FORGET_EVERY: usize = 250;
+const VERSIONS_KEPT: Version = 4000;
+
 /// Initial pods that are bound, in percent.
 const BOUND_AT_FIRST: usize = 85;
 
@@ -150,6 +156,9 @@ impl Living {
             while !stop.load(Ordering::Relaxed) {
                 living.change(&mut rng);
                 changes += 1;
+                if changes % FORGET_EVERY == 0 {
+                    living.server.change(|store| store.truncate(store.version().saturating_sub(VERSIONS_KEPT)));
+                }
                 std::thread::park_timeout(PAUSE);
             }
             changes

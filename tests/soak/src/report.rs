@@ -56,17 +56,22 @@ impl Report {
         self.judged.samples.values().sum::<usize>() + self.judged.wrong
     }
 
+    /// The latencies in each part of the run.
+    fn parts(&self) -> impl Iterator<Item = Vec<Duration>> {
+        let part = self.time / PARTS;
+        (0..PARTS).map(move |number| {
+            let within = |at: &Duration| *at >= part * number && *at < part * (number + 1);
+            self.answered.latencies.iter().filter(|(at, _)| within(at)).map(|(_, latency)| *latency).collect()
+        })
+    }
+
     /// The 99th percentile of the latency in each part of the run.
     fn p99(&self) -> Vec<Duration> {
-        let part = self.time / PARTS;
-        let of = |number: u32| {
-            let within = |at: &Duration| *at >= part * number && *at < part * (number + 1);
-            let latencies = self.answered.latencies.iter().filter(|(at, _)| within(at));
-            let mut latencies: Vec<Duration> = latencies.map(|(_, latency)| *latency).collect();
+        let of = |mut latencies: Vec<Duration>| {
             latencies.sort_unstable();
             latencies.get(latencies.len() * 99 / 100).copied().unwrap_or_default()
         };
-        (0..PARTS).map(of).collect()
+        self.parts().map(of).collect()
     }
 
     fn slower(&self) -> (f64, Duration) {
@@ -133,7 +138,17 @@ impl fmt::Display for Report {
         let (ratio, _) = self.slower();
         let warning = if ratio > SLOWER_WARNING { ": WARNING, more than 1.2" } else { "" };
         writeln!(f, "p99 per tenth, filter by UID, ms: {}; last to first {ratio:.2}{warning}", p99.join(" "))?;
-        let Course { early, late, most, early_cached, late_cached, slope, most_files, most_threads } = self.vitals;
+        // The machine is shared with clients, API server and reference: what the sidecar itself takes tells whether it is slower.
+        let processor: Vec<String> =
+            self.vitals.processor.iter().map(|used| format!("{:.1}", used.as_secs_f64())).collect();
+        let answers: Vec<String> = self.parts().map(|latencies| latencies.len().to_string()).collect();
+        writeln!(
+            f,
+            "per tenth: {} s of the sidecar's processor time; {} answers by UID",
+            processor.join(" "),
+            answers.join(" ")
+        )?;
+        let Course { early, late, most, early_cached, late_cached, slope, most_files, most_threads, .. } = self.vitals;
         writeln!(
             f,
             "resident MiB: {} early, {} late, {} at most (cached verdicts: {} early, {} late), slope {:+.1} MiB/h after the warm-up",

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nodesift_tests::http::{self, Endpoint};
 use nodesift_tests::process;
 
-use crate::{patience, wait};
+use crate::{PARTS, patience, wait};
 
 /// Time between two measurements.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -28,6 +28,7 @@ struct Measured {
     cached: u64,
     files: usize,
     threads: u64,
+    processor: Duration,
 }
 
 /// Measurements of a process until it is told to stop.
@@ -36,7 +37,7 @@ pub(crate) struct Vitals {
 }
 
 /// What was measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Course {
     /// Resident bytes: the median of the first and of the last third after the warm-up, and the most.
     pub(crate) early: u64,
@@ -49,6 +50,8 @@ pub(crate) struct Course {
     pub(crate) slope: f64,
     pub(crate) most_files: usize,
     pub(crate) most_threads: u64,
+    /// Processor time in each part of the run.
+    pub(crate) processor: Vec<Duration>,
 }
 
 impl Vitals {
@@ -65,6 +68,7 @@ impl Vitals {
                     cached,
                     files: process::open_files(process),
                     threads: process::threads(process),
+                    processor: process::processor_time(process),
                 });
                 wait(PAUSE, &stop);
             }
@@ -93,6 +97,7 @@ impl Vitals {
             slope: slope(&after),
             most_files: measured.iter().map(|measured| measured.files).max().unwrap_or_default(),
             most_threads: measured.iter().map(|measured| measured.threads).max().unwrap_or_default(),
+            processor: processor(&measured),
         })
     }
 }
@@ -101,6 +106,13 @@ impl Vitals {
 fn cached_bytes(sidecar: &Endpoint) -> Option<u64> {
     let metrics = http::get(sidecar, "/metrics").ok().filter(|answer| answer.status == 200)?.body;
     metrics.lines().find_map(|line| line.strip_prefix("nodesift_verdicts_kept_bytes ")?.parse().ok())
+}
+
+/// Processor time in each part of the run.
+fn processor(measured: &[Measured]) -> Vec<Duration> {
+    let ends = (0..=PARTS as usize).map(|part| part * measured.len().saturating_sub(1) / PARTS as usize);
+    let used: Vec<Duration> = ends.filter_map(|end| Some(measured.get(end)?.processor)).collect();
+    used.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect()
 }
 
 /// Bytes per hour, by least squares.

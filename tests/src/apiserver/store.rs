@@ -229,6 +229,9 @@ impl Store {
 
     /// The objects of a kind at a version.
     pub fn at(&self, place: usize, version: Version) -> Objects {
+        if version >= self.version {
+            return self.of_place(place).clone();
+        }
         let mut objects = Objects::new();
         let until = self.history.iter().filter(|entry| entry.place == place && entry.version <= version);
         until.for_each(|entry| play(&mut objects, &entry.event));
