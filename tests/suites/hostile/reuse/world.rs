@@ -21,6 +21,23 @@ pub(super) const NODES: usize = 10;
 /// The annotation keys of the policy of every world.
 const ANNOTATION_KEYS: [&str; 1] = ["tier"];
 
+/// Compares the codes of a column, whose address is at 2072, with the one at 2068, and rejects the rows that have another.
+pub(super) fn gold_rows() -> String {
+    format!(
+        "(call $failure (i32.const 96) (i32.const 0) (i32.const 112) (i32.const 1))
+         (block $done (loop $row
+           (br_if $done (i32.ge_u (local.get $i) (local.get $rows)))
+           (i32.store16
+             (i32.add (i32.const {SCRATCH}) (i32.shl (local.get $i) (i32.const 1)))
+             (i32.ne
+               (i32.load (i32.add (i32.load (i32.const 2072)) (i32.shl (local.get $i) (i32.const 2))))
+               (i32.load (i32.const 2068))))
+           (local.set $i (i32.add (local.get $i) (i32.const 1)))
+           (br $row)))
+         (call $by_row (i32.const {SCRATCH}) (local.get $rows) (i32.const 96) (i32.const 1))"
+    )
+}
+
 /// A predicate that fits every node while there is no gold one, and gold ones alone where there is. It reads the tier from
 /// an interface of label or annotation columns. With more imports, and instructions to run first.
 pub(super) fn gold_of(interface: &str, imports: &str, first: &str) -> Guest {
@@ -36,17 +53,8 @@ pub(super) fn gold_of(interface: &str, imports: &str, first: &str) -> Guest {
              (call $code (i32.const 2048) (i32.const 4) (i32.const 2052) (i32.const 4) (i32.const 2064))
              (if (i32.eqz (i32.load8_u (i32.const 2064))) (then (return (call $fits_all))))
              (call $column (i32.const 2048) (i32.const 4) (i32.const 2072))
-             (call $failure (i32.const 96) (i32.const 0) (i32.const 112) (i32.const 1))
-             (block $done (loop $row
-               (br_if $done (i32.ge_u (local.get $i) (local.get $rows)))
-               (i32.store16
-                 (i32.add (i32.const {SCRATCH}) (i32.shl (local.get $i) (i32.const 1)))
-                 (i32.ne
-                   (i32.load (i32.add (i32.load (i32.const 2072)) (i32.shl (local.get $i) (i32.const 2))))
-                   (i32.load (i32.const 2068))))
-               (local.set $i (i32.add (local.get $i) (i32.const 1)))
-               (br $row)))
-             (call $by_row (i32.const {SCRATCH}) (local.get $rows) (i32.const 96) (i32.const 1))"
+             {}",
+            gold_rows()
         ))
 }
 
