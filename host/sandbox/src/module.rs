@@ -88,7 +88,7 @@ pub enum Lifetime {
 }
 
 /// The permissions, limits and arguments that a policy gives a module.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grants {
     /// The interfaces that it may import; `None` allows all.
     pub allow: Option<Vec<Interface>>,
@@ -193,6 +193,16 @@ impl Module {
         let mut instance = instance.map_err(instantiate)?;
         instance.configure(exports, &self.grants.args).map_err(|fault| ("configure", fault))?;
         Ok(instance)
+    }
+
+    /// What the policy gives it.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// Its compiled code.
+    pub(super) fn component(&self) -> &Component {
+        self.pre.component()
     }
 
     /// The interfaces of which the component imports at least one function. It can read nothing else.

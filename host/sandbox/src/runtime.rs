@@ -87,17 +87,37 @@ impl Runtime {
     ///
     /// One variant of [`LoadError`] per step that can fail.
     pub fn load(&self, bytes: &[u8], grants: Grants) -> Result<Module, LoadError> {
-        let (pooled, slots) = match grants.lifetime {
-            Lifetime::Reused => (&self.builtin, &self.builtin_slots),
-            Lifetime::PerCall => (&self.pooled, &self.slots),
-        };
-        let engine = if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { pooled };
+        let (engine, slots) = self.room(&grants);
         check_bytes(bytes)?;
         if let (Some(compiler), Lifetime::PerCall) = (&self.compiler, grants.lifetime) {
             let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
             compiler.run(bytes, self.cache_folder.as_deref())?;
         }
         Module::prepare(&compile(engine, bytes)?, grants, slots, self.clock.pulse())
+    }
+
+    /// The same component with other grants, by the code that is compiled already: linked, described and configured anew. `None`
+    /// where these grants need code for another engine, as they do beyond the memory of a slot.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::load`], but for the steps that end with compiled code.
+    pub fn load_again(&self, module: &Module, grants: Grants) -> Result<Option<Module>, LoadError> {
+        let (engine, slots) = self.room(&grants);
+        let component = module.component();
+        if !Engine::same(engine, component.engine()) {
+            return Ok(None);
+        }
+        Module::prepare(component, grants, slots, self.clock.pulse()).map(Some)
+    }
+
+    /// The engine and the pool for a module with these grants.
+    fn room(&self, grants: &Grants) -> (&Engine, &Arc<Slots>) {
+        let (pooled, slots) = match grants.lifetime {
+            Lifetime::Reused => (&self.builtin, &self.builtin_slots),
+            Lifetime::PerCall => (&self.pooled, &self.slots),
+        };
+        (if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { pooled }, slots)
     }
 
     /// The heartbeat of the epoch clock.
