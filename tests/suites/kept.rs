@@ -17,8 +17,7 @@ use std::time::Duration;
 use cap::Cap;
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader};
-use nodesift_engine::predicate_metrics::PredicateCounts;
-use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
+use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Origin, Phases};
 use nodesift_engine::{Depth, Engine, FaultReport, Metrics, Nodes, Phase, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::synthetic::Shape;
@@ -141,14 +140,16 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         name: Arc::from("Guest"),
         phases: Phases::ALL,
         on_error: OnError::Reject,
-        module,
-        counts: PredicateCounts::default(),
+        module: Arc::new(module),
+        digest: [0; 32],
+        counts: Arc::default(),
     };
     let policy = ActivePolicy {
         generation: 1,
         scheduler_names: Vec::new(),
         annotation_keys: Vec::new(),
         on_unsupported: OnError::Reject,
+        origin: Origin::default(),
         predicates: vec![predicate],
     };
     Engine::new(reader, policy, runtime).counting(Metrics::register(registry))

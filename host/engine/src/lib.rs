@@ -7,7 +7,7 @@
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
-//! scenarios   nominated pods, limits on nodes, overlays, preemption
+//! scenarios   nominated pods, limits on nodes, overlays, preemption, the trial of a policy
 //! ```
 //!
 //! Start with [`Engine::answer`]. Every query takes the same path, pod by pod: evaluate all rows, evaluate the nominated rows
@@ -27,10 +27,11 @@ mod scenarios;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use nodesift_cache::metadata::{self, PodFacts, PodRecord};
 use nodesift_cache::{OverlayError, Reader, Row, Snapshot};
 use nodesift_sandbox::{Pulse, Runtime};
+use parking_lot::Mutex;
 
 pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use evaluate::evaluator::StandIn;
@@ -39,10 +40,11 @@ pub use evaluate::rows_by_name::RowsByName;
 pub use facts::{Batch, Context};
 pub use metrics::Metrics;
 pub use nodesift_sandbox::Code;
-pub use policy::{ActivePolicy, ActivePredicate, OnError, Phase, Phases};
+pub use policy::{ActivePolicy, ActivePredicate, OnError, Origin, Phase, Phases, Refusal, Retired, StepFailure};
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::overlay::{OverlayPart, OverlaySpec};
 pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
+pub use scenarios::trial::{Trial, TrialFault};
 
 use evaluate::Stop;
 use evaluate::evaluation::Evaluation;
@@ -134,6 +136,9 @@ pub enum Reuse {
 pub struct Engine {
     cache: Reader,
     running: ArcSwap<Running>,
+    /// Locked while the policy is replaced.
+    replacing: Mutex<()>,
+    refusal: ArcSwapOption<Refusal>,
     reuse: Reuse,
     store_bytes: usize,
     metrics: Metrics,
@@ -172,6 +177,18 @@ struct Subject {
 }
 
 impl Subject {
+    /// A pod of the cache.
+    fn of_record(record: &PodRecord) -> Self {
+        Self {
+            name: [&*record.namespace, "/", &record.name].concat(),
+            pod: Arc::clone(&record.name),
+            uid: if record.object_uid().is_empty() { Arc::default() } else { Arc::clone(&record.uid) },
+            priority: record.priority,
+            node_name: record.node_name.clone(),
+            facts: record.whole_facts(),
+        }
+    }
+
     /// The facts about the pod and a batch of rows of a snapshot.
     fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
@@ -205,11 +222,13 @@ impl PodEvaluation {
 
 impl Engine {
     /// Creates an engine over a cache, with its first policy and the runtime that loaded it.
-    pub fn new(cache: Reader, policy: ActivePolicy, runtime: Runtime) -> Self {
+    pub fn new(cache: Reader, mut policy: ActivePolicy, runtime: Runtime) -> Self {
+        policy.origin.since = policy::replace::now();
         let metrics = Metrics::default();
         let store_bytes = REUSE_BYTES;
         let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), store_bytes, metrics.clone()));
-        Self { cache, running, reuse: Reuse::default(), store_bytes, metrics, runtime }
+        let (replacing, refusal) = (Mutex::default(), ArcSwapOption::empty());
+        Self { cache, running, replacing, refusal, reuse: Reuse::default(), store_bytes, metrics, runtime }
     }
 
     /// Sets whether verdicts are reused.
@@ -243,6 +262,11 @@ impl Engine {
     /// The active policy.
     pub fn policy(&self) -> Arc<ActivePolicy> {
         Arc::clone(&self.running.load().policy)
+    }
+
+    /// The sandbox, for loading the next policy.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     /// The heartbeat of the clock that limits the time of guests.
@@ -423,15 +447,7 @@ impl Engine {
                 facts: Arc::new(metadata::pod_with_annotations(pod, &policy.annotation_keys)),
             });
         }
-        let record = self.record(pod)?;
-        Ok(Subject {
-            name: [&*record.namespace, "/", &record.name].concat(),
-            pod: Arc::clone(&record.name),
-            uid: if record.object_uid().is_empty() { Arc::default() } else { Arc::clone(&record.uid) },
-            priority: record.priority,
-            node_name: record.node_name.clone(),
-            facts: record.whole_facts(),
-        })
+        Ok(Subject::of_record(&*self.record(pod)?))
     }
 }
 

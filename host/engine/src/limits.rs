@@ -1,5 +1,7 @@
 //! Every limit of the engine, with its unit and its reason.
 
+use std::time::Duration;
+
 /// Rows over which cluster-wide predicates are evaluated for nominated pods in one query. Each node with nominated pods takes
 /// one call over all rows per predicate, so this allows 4,000 such nodes out of 5,000, or 200 out of 100,000. Beyond it the
 /// query is refused, because an answer that ignores nominated pods would be wrong.
@@ -54,6 +56,24 @@ pub const STORAGE_STRIDE: usize = 64;
 
 /// Names of claims or resources that a fault about them lists; a pod may have hundreds.
 pub const UNSUPPORTED_NAMES: usize = 8;
+
+/// Nodes on which a policy is tried before it becomes active: more than the shapes of nodes that most clusters have, and so few
+/// that a call takes microseconds.
+pub const TRIAL_NODES: usize = 100;
+
+/// Pending pods for which a policy is tried, one of each template. They are what it will be asked about next; a queue can have
+/// thousands.
+pub const TRIAL_PENDING_PODS: usize = 200;
+
+/// Bound pods for which a policy is tried, one of each template.
+pub const TRIAL_BOUND_PODS: usize = 50;
+
+/// Time for a trial. Cluster-wide predicates look at every node: 250 pods take 5 s at 100,000 nodes. What has not been tried by
+/// then is not.
+pub const TRIAL_TIME: Duration = Duration::from_secs(10);
+
+/// Tries of a call of the trial that exceeds its time: a thread that is interrupted by others once is not interrupted thrice.
+pub const TRIAL_TRIES: u32 = 3;
 
 /// Unknown nodes that an answer names. Those of a query were removed since its core looked: a few at most. More are a mistake.
 pub const UNKNOWN_NODES: usize = 1_000;

@@ -1,14 +1,24 @@
-//! The active policy: every predicate loaded, linked and configured, in evaluation order.
+//! The active policy: every predicate loaded, linked and configured, in evaluation order; and how it is replaced.
+//!
+//! ```text
+//! replace   the swap of the active policy, with what is kept over it
+//! refusal   why a document did not become active
+//! ```
 //!
 //! Policy documents and their loading are in `host/policy`. Start at [`ActivePolicy`].
 
+mod refusal;
+pub(crate) mod replace;
+
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Facts, Module, Verdict};
 
 use crate::predicate_metrics::PredicateCounts;
+pub use refusal::{Refusal, StepFailure};
+pub use replace::Retired;
 
 /// A loaded policy.
 #[derive(Debug)]
@@ -23,9 +33,30 @@ pub struct ActivePolicy {
     pub annotation_keys: Vec<String>,
     /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
     pub on_unsupported: OnError,
+    /// The document that it was made of.
+    pub origin: Origin,
 }
 
-/// A loaded predicate.
+/// Where a policy comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The path of its file, or what messages call it where it has none.
+    pub source: String,
+    /// `metadata.name`; empty where the document has none.
+    pub name: String,
+    /// The document as written.
+    pub document: Arc<str>,
+    /// When it became active.
+    pub since: SystemTime,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self { source: String::new(), name: String::new(), document: Arc::default(), since: SystemTime::UNIX_EPOCH }
+    }
+}
+
+/// A loaded predicate. Module and counts are shared with the same predicate of the policy before, if that had it.
 #[derive(Debug)]
 pub struct ActivePredicate {
     /// The name in the policy.
@@ -34,10 +65,12 @@ pub struct ActivePredicate {
     pub phases: Phases,
     /// The failure policy.
     pub on_error: OnError,
+    /// The SHA-256 of the component.
+    pub digest: [u8; 32],
     /// The loaded wasm component.
-    pub module: Module,
+    pub module: Arc<Module>,
     /// Its calls so far.
-    pub counts: PredicateCounts,
+    pub counts: Arc<PredicateCounts>,
 }
 
 impl ActivePredicate {

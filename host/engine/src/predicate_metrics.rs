@@ -1,7 +1,7 @@
 //! Metrics of each predicate: its calls, their rows and time, and its faults by kind.
 //!
-//! Only the predicates of the active policy are exposed, so the policy bounds the label set. A reload starts them again at
-//! zero. Start at [`PredicateCounts::count`] and [`register`].
+//! Only the predicates of the active policy are exposed, so the policy bounds the label set. A reload keeps the counts of
+//! predicates that it does not change, and starts the others at zero. Start at [`PredicateCounts::count`] and [`register`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,6 +41,21 @@ impl Default for PredicateCounts {
 }
 
 impl PredicateCounts {
+    /// Calls so far, cached verdicts not included.
+    pub fn calls(&self) -> u64 {
+        self.calls.get()
+    }
+
+    /// Rows of all calls.
+    pub fn rows(&self) -> u64 {
+        self.rows.get()
+    }
+
+    /// Calls that ended in a fault, by the name of its kind.
+    pub fn faults(&self) -> BTreeMap<&'static str, u64> {
+        self.faults.lock().clone()
+    }
+
     /// Counts a call over `rows` rows.
     pub(crate) fn count(&self, rows: u32, time: Duration, fault: Option<FaultKind>) {
         self.calls.inc();

@@ -1,4 +1,4 @@
-//! Every limit of policy documents, with its unit and its reason.
+//! Every limit of policy documents and of their reload, with its unit and its reason.
 
 use std::time::Duration;
 
@@ -14,3 +14,37 @@ pub const ANNOTATION_KEYS_MAX: usize = 256;
 
 /// Processor time that a policy can grant one `filter` call. A scheduler core does not wait longer for an answer.
 pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
+
+/// Predicates of one policy. Every pod is evaluated by each; the built-in ones are 14, and each custom one has compiled code of
+/// megabytes.
+pub const PREDICATES_MAX: usize = 128;
+
+/// Time without a change after which files are read: those who write several files, or one in several parts, are done by then.
+pub const RELOAD_QUIET: Duration = Duration::from_millis(200);
+
+/// Time after which files are read although they go on changing, if nobody has one open for writing. Otherwise, one that
+/// changes all the time would never be read.
+pub const RELOAD_QUIET_MOST: Duration = Duration::from_secs(1);
+
+/// Time without a change that is waited for even then: two changes within one tick of the clock of a file system look alike.
+pub const RELOAD_QUIET_LEAST: Duration = Duration::from_millis(20);
+
+/// Time without a change after which a document is read that ends in the middle of a line: it may be the first part of a longer
+/// one, but many editors end a file so.
+pub const RELOAD_QUIET_UNENDED: Duration = Duration::from_secs(2);
+
+/// Time after its last change for which a file that is open for writing is waited for. A writer that stops in the middle for
+/// longer is taken for one whose closing was not noticed.
+pub const RELOAD_WRITER_MOST: Duration = Duration::from_secs(30);
+
+/// Interval at which the files are looked at without a notification: file systems of other machines send none.
+pub const RELOAD_LOOK: Duration = Duration::from_secs(10);
+
+/// Interval at which it is looked whether a policy that was replaced is still used by a request. It is freed then.
+pub const RELOAD_DRAIN_LOOK: Duration = Duration::from_millis(100);
+
+/// Failures of a refused policy that its status lists; the others are counted. An operator corrects the first few at a time.
+pub const REFUSAL_FAILURES: usize = 32;
+
+/// Bytes of the reason of one failure in a status. Errors of modules list the interfaces that there are, in about 1 KB.
+pub const REFUSAL_REASON_BYTES: usize = 4 << 10;

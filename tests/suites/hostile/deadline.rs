@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
-use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Candidate, Depth, Engine, Error, Nodes, OnError, Phase, Phases, PodRef, Preemption,
-    Query, Reuse,
+    ActivePolicy, ActivePredicate, Candidate, Depth, Engine, Error, Nodes, OnError, Origin, Phase, Phases, PodRef,
+    Preemption, Query, Reuse,
 };
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::FILTER_TIME_MIN;
@@ -48,8 +47,9 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         name: Arc::from(format!("Slow{number}")),
         phases: Phases::ALL,
         on_error,
-        module: runtime.load(&component, default_grants()).unwrap(),
-        counts: PredicateCounts::default(),
+        module: Arc::new(runtime.load(&component, default_grants()).unwrap()),
+        digest: [0; 32],
+        counts: Arc::default(),
     };
     let policy = ActivePolicy {
         generation: 1,
@@ -57,6 +57,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         predicates: (0..PREDICATES).map(predicate).collect(),
         annotation_keys: Vec::new(),
         on_unsupported: OnError::Reject,
+        origin: Origin::default(),
     };
     Engine::new(reader, policy, runtime)
 }

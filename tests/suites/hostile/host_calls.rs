@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use cpu_time::ThreadTime;
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Snapshot};
-use nodesift_engine::predicate_metrics::PredicateCounts;
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Batch, Context, Depth, Engine, Nodes, OnError, Phase, Phases, PodRef, Query, Reuse,
+    ActivePolicy, ActivePredicate, Batch, Context, Depth, Engine, Nodes, OnError, Origin, Phase, Phases, PodRef, Query,
+    Reuse,
 };
 use nodesift_object::{Node, Pod};
 use nodesift_sandbox::fault::FaultKind;
@@ -280,10 +280,11 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         name: Arc::from(format!("Caller{number}")),
         phases: Phases::ALL,
         on_error: OnError::Ignore,
-        counts: PredicateCounts::default(),
-        module: runtime
-            .load(&caller(&functions, &image(random), random.u32(..)).component(), default_grants())
-            .unwrap(),
+        digest: [0; 32],
+        counts: Arc::default(),
+        module: Arc::new(
+            runtime.load(&caller(&functions, &image(random), random.u32(..)).component(), default_grants()).unwrap(),
+        ),
     };
     let policy = ActivePolicy {
         generation: 1,
@@ -291,6 +292,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         predicates: (0..30).map(|number| predicate(number, &mut random)).collect(),
         annotation_keys: Vec::new(),
         on_unsupported: OnError::Reject,
+        origin: Origin::default(),
     };
     let engine = Engine::new(reader, policy, runtime).reusing(Reuse::Verified);
     for round in 0..ROUNDS {

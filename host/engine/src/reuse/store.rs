@@ -11,7 +11,7 @@ use nodesift_cache::Row;
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Interface, Verdict};
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cached::{CachedVerdict, Lineage, Validity};
 use super::recorder::Recorder;
@@ -27,14 +27,15 @@ use crate::policy::ActivePredicate;
 /// The cached verdicts of one policy.
 #[derive(Debug)]
 pub(crate) struct Store {
-    /// One tree per predicate of the policy.
-    trees: Vec<RwLock<Tree>>,
+    /// One tree per predicate of the policy. Those of unchanged predicates are shared with the store of the policy before.
+    trees: Vec<Arc<RwLock<Tree>>>,
     /// By the lineages of the verdicts that they combine.
     conjunctions: RwLock<FxHashMap<Box<[Lineage]>, Arc<CachedConjunction>>>,
-    /// Logical time: incremented at each use of an entry.
-    clock: AtomicU64,
-    /// The last assigned lineage.
-    lineages: AtomicU64,
+    /// Logical time: incremented at each use of an entry. The same for all stores that share trees.
+    clock: Arc<AtomicU64>,
+    /// The last assigned lineage. The same for all stores that share trees, so that no two verdicts of different predicates
+    /// have the same.
+    lineages: Arc<AtomicU64>,
     /// Estimated bytes of all entries, corrected by each eviction. Concurrent removals may make it negative for a moment.
     bytes: AtomicIsize,
     limit_bytes: usize,
@@ -59,14 +60,42 @@ impl Store {
     /// Creates an empty store for a policy of `predicates` predicates, bounded by `limit_bytes` bytes.
     pub(crate) fn new(predicates: usize, limit_bytes: usize, metrics: Metrics) -> Self {
         Self {
-            trees: (0..predicates).map(|_| RwLock::default()).collect(),
+            trees: (0..predicates).map(|_| Arc::default()).collect(),
             conjunctions: RwLock::default(),
-            clock: AtomicU64::new(0),
-            lineages: AtomicU64::new(0),
+            clock: Arc::default(),
+            lineages: Arc::default(),
             bytes: AtomicIsize::new(0),
             limit_bytes,
             metrics,
         }
+    }
+
+    /// The store of the next policy. `kept` has, for each of its predicates, the index of the same predicate in this one's
+    /// policy, if it is there: its cached verdicts are shared, and so are the conjunctions of such verdicts alone.
+    pub(crate) fn succeeded_by(&self, kept: &[Option<usize>]) -> Self {
+        let tree = |place: &Option<usize>| place.and_then(|place| self.trees.get(place)).map(Arc::clone);
+        let next = Self {
+            trees: kept.iter().map(|place| tree(place).unwrap_or_default()).collect(),
+            conjunctions: RwLock::default(),
+            clock: Arc::clone(&self.clock),
+            lineages: Arc::clone(&self.lineages),
+            bytes: AtomicIsize::new(0),
+            limit_bytes: self.limit_bytes,
+            metrics: self.metrics.clone(),
+        };
+        let mut lineages = FxHashSet::default();
+        for tree in &next.trees {
+            tree.read().for_each(&mut |slot: &Slot| {
+                lineages.extend(slot.verdicts().into_iter().flatten().map(|cached| cached.lineage()));
+            });
+        }
+        let conjunctions = self.conjunctions.read();
+        let is_kept = |key: &[Lineage]| key.iter().all(|lineage| lineages.contains(lineage));
+        let kept = conjunctions.iter().filter(|(key, _)| is_kept(key));
+        *next.conjunctions.write() = kept.map(|(key, cached)| (key.clone(), Arc::clone(cached))).collect();
+        drop(conjunctions);
+        next.recount();
+        next
     }
 
     /// The verdict of the predicate with index `place` in the policy over every row of the context, cached or evaluated.
@@ -281,6 +310,11 @@ impl Store {
             }
         }
         self.conjunctions.write().retain(|_, cached| cached.used.load(Ordering::Relaxed) >= oldest);
+        self.recount();
+    }
+
+    /// Sums up the bytes of all entries.
+    fn recount(&self) {
         let bytes: usize = self.uses().iter().map(|(_, size)| size).sum();
         self.bytes.store(bytes.cast_signed(), Ordering::Relaxed);
         self.metrics.kept_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));

@@ -5,6 +5,7 @@
 //! sample        a limit on feasible nodes: rows are evaluated until enough fit
 //! overlay       the cluster with hypothetical changes, as a separate snapshot
 //! preemption    how many victims must be removed until a pod fits; dry_run evaluates one node
+//! trial         a policy tried on a sample of the cluster before it becomes active
 //! ```
 
 mod dry_run;
@@ -13,3 +14,4 @@ pub(crate) mod overlay;
 mod partial_verdict;
 pub(crate) mod preemption;
 pub(crate) mod sample;
+pub(crate) mod trial;

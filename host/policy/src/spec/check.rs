@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::annotation_key;
 use super::policy::{API_VERSION, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
 use crate::document::{At, Document, Limits, Module, Predicate, Texts};
-use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
+use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX, PREDICATES_MAX};
 use crate::problem::Problem;
 use nodesift_engine::{OnError, Phases};
 use nodesift_object::Quantity;
@@ -84,6 +84,10 @@ impl Checker<'_> {
             }
         }
         match &spec.value.predicates {
+            Some(predicates) if predicates.value.len() > PREDICATES_MAX => {
+                let reason = format!("{} predicates; at most {PREDICATES_MAX} are allowed", predicates.value.len());
+                self.refuse(predicates, "spec.predicates", reason);
+            }
             Some(predicates) if !predicates.value.is_empty() => {
                 policy.predicates = self.predicates(&predicates.value);
             }

@@ -18,7 +18,8 @@ mod read;
 mod select;
 
 pub use policy::{API_VERSION, DEFAULT_SCHEDULER, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
-pub use read::PolicyError;
+pub(crate) use read::locate;
+pub use read::{PolicyError, PolicyText};
 pub use select::SelectError;
 
 #[cfg(test)]

@@ -20,6 +20,14 @@ pub enum PolicyError {
         /// Why not.
         source: FileError,
     },
+    /// A folder that does not hold exactly one document.
+    #[error("{}: {}", .path.display(), folder_problem(.found))]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The names of the documents in it.
+        found: Vec<String>,
+    },
     /// The file is larger than [`POLICY_FILE_BYTES`].
     #[error("{}: more than {} KiB: not a policy", .path.display(), POLICY_FILE_BYTES >> 10)]
     TooLarge {
@@ -48,21 +56,80 @@ fn listed(name: &str, problems: &[Problem]) -> String {
     problems.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-impl Policy {
-    /// Reads a policy's file. `builtins` are the names of the built-in predicates.
+fn folder_problem(found: &[String]) -> String {
+    match found {
+        [] => "this folder has no policy: its file must end in .yaml".to_owned(),
+        found => format!("this folder has several policies, and one is expected: {}", found.join(", ")),
+    }
+}
+
+/// The text of a policy's file, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyText {
+    /// The file. Where a folder was named, the one in it.
+    pub path: PathBuf,
+    /// Its content.
+    pub text: String,
+}
+
+impl PolicyText {
+    /// Reads a policy's file, or the only file in a folder whose name ends in `.yaml`. Hidden files do not count: a ConfigMap's
+    /// folder has some.
     ///
     /// # Errors
     ///
-    /// [`PolicyError::Read`] and [`PolicyError::TooLarge`] for the file, [`PolicyError::Invalid`] for its content.
-    pub fn read_file(path: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
-        let read = |source| PolicyError::Read { path: path.to_owned(), source };
-        let bytes = match file::read(path, POLICY_FILE_BYTES) {
-            Err(FileError::TooLarge { .. }) => return Err(PolicyError::TooLarge { path: path.to_owned() }),
+    /// All of [`PolicyError`] but [`PolicyError::Invalid`].
+    pub fn read(path: &Path) -> Result<Self, PolicyError> {
+        let path = locate(path)?;
+        let read = |source| PolicyError::Read { path: path.clone(), source };
+        let bytes = match file::read(&path, POLICY_FILE_BYTES) {
+            Err(FileError::TooLarge { .. }) => return Err(PolicyError::TooLarge { path }),
             outcome => outcome.map_err(read)?,
         };
         let not_text = |error| read(FileError::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)));
         let text = String::from_utf8(bytes).map_err(not_text)?;
-        Self::read(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new("")), builtins)
+        Ok(Self { path, text })
+    }
+
+    /// The policy.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError::Invalid`] with everything that is wrong.
+    pub fn policy(&self, builtins: &[&str]) -> Result<Policy, PolicyError> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        Policy::read(&self.text, &self.path.display().to_string(), folder, builtins)
+    }
+}
+
+/// The policy's file: the path itself, or the document in the folder.
+pub(crate) fn locate(path: &Path) -> Result<PathBuf, PolicyError> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let read = |error: std::io::Error| PolicyError::Read { path: path.to_owned(), source: FileError::Io(error) };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(read)? {
+        let name = entry.map_err(read)?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".yaml") && !name.starts_with('.') {
+            found.push(name);
+        }
+    }
+    found.sort_unstable();
+    match found.as_slice() {
+        [name] => Ok(path.join(name)),
+        _ => Err(PolicyError::Folder { path: path.to_owned(), found }),
+    }
+}
+
+impl Policy {
+    /// Reads a policy's file, or the one in a folder. `builtins` are the names of the built-in predicates.
+    ///
+    /// # Errors
+    ///
+    /// As [`PolicyText::read`] and [`PolicyText::policy`].
+    pub fn read_file(path: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
+        PolicyText::read(path)?.policy(builtins)
     }
 
     /// Reads a policy's text. Messages call the document `name`; relative paths of modules are joined to `folder`.

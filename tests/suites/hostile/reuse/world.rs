@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_engine::predicate_metrics::PredicateCounts;
-use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
+use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Origin, Phases};
 use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Query, Reuse, RowsByName};
 use nodesift_sandbox::Runtime;
 use nodesift_tests::guest::{Guest, SCRATCH};
@@ -150,8 +149,9 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         name: Arc::from("Guest"),
         phases: Phases::ALL,
         on_error: OnError::Reject,
-        module,
-        counts: PredicateCounts::default(),
+        module: Arc::new(module),
+        digest: [0; 32],
+        counts: Arc::default(),
     };
     let policy = ActivePolicy {
         generation: 1,
@@ -159,6 +159,7 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         predicates: vec![predicate],
         annotation_keys: annotation_keys(),
         on_unsupported: OnError::Reject,
+        origin: Origin::default(),
     };
     Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))
 }

@@ -21,7 +21,7 @@ use crate::calls::filter::Filter;
 use crate::exposition::Exposition;
 use crate::{BodyLimit, Readiness, Settings, router};
 use nodesift_cache::{self as cache, OverlayError, SharedWriter, metadata};
-use nodesift_engine::{self as engine, ActivePolicy, OnError};
+use nodesift_engine::{self as engine, ActivePolicy, OnError, Origin};
 use nodesift_sandbox::Runtime;
 
 /// A service whose policy has no predicates, over one node and one pending pod.
@@ -38,6 +38,7 @@ fn service() -> (Service, SharedWriter) {
         scheduler_names: schedulers,
         annotation_keys: Vec::new(),
         on_unsupported: OnError::Reject,
+        origin: Origin::default(),
         predicates: Vec::new(),
     };
     let engine = Arc::new(Engine::new(reader, policy, Runtime::start(None).unwrap()));

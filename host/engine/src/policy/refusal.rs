@@ -1,0 +1,42 @@
+//! Why a document did not become the active policy. The engine keeps the last one for those who ask. Start at [`Refusal`].
+
+use std::fmt;
+use std::time::SystemTime;
+
+/// A policy that was refused; the active one stayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The generation that stayed active.
+    pub generation: u64,
+    /// When it was noted.
+    pub at: SystemTime,
+    /// The document's file.
+    pub source: String,
+    /// What failed: at least one step, in the order of the document.
+    pub failures: Vec<StepFailure>,
+    /// Failures beyond those listed.
+    pub unlisted: usize,
+}
+
+/// A step of a reload that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepFailure {
+    /// `read`, `document`, `verify`, `compile`, `link`, `instantiate`, `describe`, `configure`, `follow`, `trial` or `internal`.
+    pub step: &'static str,
+    /// The predicate; none where the step concerns the document as a whole.
+    pub predicate: Option<String>,
+    /// What is wrong, in one or more lines.
+    pub reason: String,
+}
+
+impl fmt::Display for Refusal {
+    /// The first failure, and how many more there are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.failures.first() else { return f.write_str("refused") };
+        write!(f, "{}: {}", first.step, first.reason)?;
+        match self.failures.len() + self.unlisted - 1 {
+            0 => Ok(()),
+            others => write!(f, " (and {others} more)"),
+        }
+    }
+}

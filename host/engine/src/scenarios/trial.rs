@@ -1,0 +1,147 @@
+//! The trial of a policy: its new predicates are called about a sample of the cluster before it becomes active. A module that
+//! passes all other checks may still fault on the facts of this cluster.
+//!
+//! Verdicts are dropped. Start at [`Engine::try_policy`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use nodesift_cache::metadata::{PodFacts, PodRecord};
+use nodesift_cache::{Row, Snapshot};
+use nodesift_sandbox::fault::{Fault, FaultKind};
+use rustc_hash::FxHashSet;
+
+use crate::facts::{Batch, Context};
+use crate::limits::{TRIAL_BOUND_PODS, TRIAL_NODES, TRIAL_PENDING_PODS, TRIAL_TIME, TRIAL_TRIES};
+use crate::policy::{ActivePolicy, ActivePredicate};
+use crate::{Engine, Subject};
+
+/// What was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Trial {
+    /// Pods of the sample.
+    pub pods: usize,
+    /// Nodes of the sample.
+    pub nodes: usize,
+    /// Calls that ended with a verdict.
+    pub calls: usize,
+    /// Whether [`TRIAL_TIME`] ended it before the end of the sample.
+    pub is_cut: bool,
+}
+
+/// A call of the trial that ended in a fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("predicate {predicate}: pod {pod}: {fault}")]
+pub struct TrialFault {
+    /// The predicate.
+    pub predicate: Arc<str>,
+    /// `namespace/name`.
+    pub pod: String,
+    /// What happened.
+    pub fault: Fault,
+}
+
+impl Engine {
+    /// Calls every predicate of a policy that the active one does not have, about nodes and pods of the newest snapshot: pending
+    /// pods and bound ones, no two of which read alike.
+    ///
+    /// # Errors
+    ///
+    /// The first fault that is the predicate's own.
+    pub fn try_policy(&self, policy: &ActivePolicy) -> Result<Trial, TrialFault> {
+        let active = self.policy();
+        let is_new = |predicate: &&ActivePredicate| {
+            active.predicates.iter().all(|known| !Arc::ptr_eq(&known.module, &predicate.module))
+        };
+        let predicates: Vec<&ActivePredicate> = policy.predicates.iter().filter(is_new).collect();
+        self.try_predicates(&predicates)
+    }
+
+    /// As [`Self::try_policy`], of all predicates of the active policy.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::try_policy`].
+    pub fn try_active_policy(&self) -> Result<Trial, TrialFault> {
+        self.try_predicates(&self.policy().predicates.iter().collect::<Vec<_>>())
+    }
+
+    fn try_predicates(&self, predicates: &[&ActivePredicate]) -> Result<Trial, TrialFault> {
+        let snapshot = self.snapshot();
+        let rows = rows(&snapshot);
+        let mut trial = Trial { nodes: rows.len(), ..Trial::default() };
+        if predicates.is_empty() || rows.is_empty() {
+            return Ok(trial);
+        }
+        let until = Instant::now() + TRIAL_TIME;
+        for pod in self.sampled_pods() {
+            let subject = Subject::of_record(&pod);
+            let context = Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).until(Some(until)));
+            trial.pods += 1;
+            for predicate in predicates {
+                match call(predicate, &context) {
+                    Ok(()) => trial.calls += 1,
+                    Err(fault) if fault.kind == FaultKind::RequestDeadline => {
+                        return Ok(Trial { is_cut: true, ..trial });
+                    }
+                    // It was not called: that says nothing about it.
+                    Err(fault) if matches!(fault.kind, FaultKind::Overloaded | FaultKind::ClockStopped) => {}
+                    Err(fault) => {
+                        let (predicate, pod) = (Arc::clone(&predicate.name), subject.name);
+                        return Err(TrialFault { predicate, pod, fault });
+                    }
+                }
+            }
+        }
+        Ok(trial)
+    }
+
+    /// Pods of different templates: up to [`TRIAL_PENDING_PODS`] pending ones, and [`TRIAL_BOUND_PODS`] others.
+    fn sampled_pods(&self) -> Vec<Arc<PodRecord>> {
+        // Equal facts are one object.
+        let mut seen: FxHashSet<*const PodFacts> = FxHashSet::default();
+        let mut pods = Vec::new();
+        let mut take = |candidates: Vec<Arc<PodRecord>>, most: usize| {
+            let end = pods.len() + most;
+            for pod in candidates {
+                if pods.len() < end && seen.insert(Arc::as_ptr(&pod.facts)) {
+                    pods.push(pod);
+                }
+            }
+        };
+        take(self.pending_pods(), TRIAL_PENDING_PODS);
+        let mut bound = self.cache.pods().all();
+        bound.retain(|pod| pod.node_name.is_some());
+        bound.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
+        take(bound, TRIAL_BOUND_PODS);
+        pods
+    }
+}
+
+/// Rows at equal distances, at most [`TRIAL_NODES`], by the names of their nodes.
+fn rows(snapshot: &Snapshot) -> Arc<[Row]> {
+    let by_name = snapshot.rows_by_name();
+    let step = by_name.len().div_ceil(TRIAL_NODES).max(1);
+    by_name.iter().step_by(step).copied().collect()
+}
+
+/// One call, repeated where it ran out of time: a machine that is busy can take the processor from a thread.
+fn call(predicate: &ActivePredicate, context: &Arc<Context>) -> Result<(), Fault> {
+    let whole;
+    let context = match predicate.module.is_cluster_wide() {
+        true => {
+            whole = Arc::new(context.over(Batch::All));
+            &whole
+        }
+        false => context,
+    };
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match predicate.module.filter(Arc::clone(context) as _, context.rows(), context.deadline()) {
+            Ok(_) => return Ok(()),
+            Err(fault) if fault.kind == FaultKind::Deadline && tries < TRIAL_TRIES => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+}

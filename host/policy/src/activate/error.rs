@@ -1,0 +1,156 @@
+//! Why a policy cannot become active. Start at [`ActivateErrors`].
+
+use std::error::Error;
+use std::fmt;
+
+use crate::file::FileError;
+use crate::spec::{Place, Policy, PredicateSpec};
+use nodesift_sandbox::{Interface, LoadError, PACKAGE, VERSION};
+
+/// Why a policy cannot become active: the error of every predicate that has one, at least one, in policy order.
+#[derive(Debug)]
+pub struct ActivateErrors {
+    pub(super) first: Box<Located>,
+    pub(super) others: Vec<Located>,
+}
+
+impl ActivateErrors {
+    /// The error of one predicate.
+    pub(crate) fn of(policy: &Policy, spec: &PredicateSpec, error: ActivateError) -> Self {
+        let first = Located { document: policy.document.clone(), place: Some(spec.place.clone()), error };
+        Self { first: Box::new(first), others: Vec::new() }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &ActivateError> {
+        std::iter::once(&*self.first).chain(&self.others).map(|located| &located.error)
+    }
+}
+
+impl fmt::Display for ActivateErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.first)?;
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
+    }
+}
+
+impl Error for ActivateErrors {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.first.error.source()
+    }
+}
+
+/// An error, and where the entry of its predicate is.
+#[derive(Debug)]
+pub(super) struct Located {
+    pub(super) document: String,
+    /// `None` where it is no predicate's error.
+    pub(super) place: Option<Place>,
+    pub(super) error: ActivateError,
+}
+
+impl fmt::Display for Located {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Place { line, column, field }) = &self.place {
+            write!(f, "{}:{line}:{column}: {field}: ", self.document)?;
+        }
+        write!(f, "{}", self.error)
+    }
+}
+
+/// Why a predicate cannot become active.
+#[derive(Debug, thiserror::Error)]
+pub enum ActivateError {
+    /// The policy names a built-in that does not exist.
+    #[error("predicate {name}: there is no built-in of this name; there are {}. Give `module.path` for one of your own", .known.join(", "))]
+    UnknownBuiltin {
+        /// The name in the policy.
+        name: String,
+        /// The names of the built-ins.
+        known: Vec<&'static str>,
+    },
+    /// The module's file cannot be read.
+    #[error("predicate {name}: module {path}: {source}")]
+    Read {
+        /// The predicate.
+        name: String,
+        /// The module's path.
+        path: String,
+        /// Why not.
+        source: FileError,
+    },
+    /// The file's SHA-256 is not the one in the policy. The file's own is not told: the policy may name any file that this
+    /// process can read.
+    #[error(
+        "predicate {name}: module {path} does not have the digest in the policy, {expected}: compare it with `sha256sum`"
+    )]
+    Digest {
+        /// The predicate.
+        name: String,
+        /// The module's path.
+        path: String,
+        /// The digest in the policy.
+        expected: String,
+    },
+    /// The file has other content than when its digest was taken.
+    #[error("predicate {name}: module {path} has changed while the policy was loaded")]
+    Changed {
+        /// The predicate.
+        name: String,
+        /// The module's path.
+        path: String,
+    },
+    /// `allow` names an interface that does not exist.
+    #[error("predicate {name}: allow: {interface:?} is no interface of {PACKAGE} {VERSION}; there are {}", Interface::ALL.map(Interface::name).join(", "))]
+    UnknownInterface {
+        /// The predicate.
+        name: String,
+        /// The name in the policy, or several.
+        interface: String,
+    },
+    /// A thread that loads modules panicked: a defect of this program.
+    #[error("loading the policy panicked; please report this")]
+    Panicked,
+    /// The sandbox refuses the module.
+    #[error("predicate {name}: {source}")]
+    Load {
+        /// The predicate.
+        name: String,
+        /// What the sandbox reports.
+        source: LoadError,
+    },
+}
+
+impl ActivateError {
+    /// The predicate that it is about; none where it is no predicate's error.
+    pub fn predicate(&self) -> Option<&str> {
+        match self {
+            Self::UnknownBuiltin { name, .. }
+            | Self::Read { name, .. }
+            | Self::Digest { name, .. }
+            | Self::Changed { name, .. }
+            | Self::UnknownInterface { name, .. }
+            | Self::Load { name, .. } => Some(name),
+            Self::Panicked => None,
+        }
+    }
+
+    /// The step that failed, as [`StepFailure`](nodesift_engine::StepFailure) names it.
+    pub fn step(&self) -> &'static str {
+        match self {
+            Self::UnknownBuiltin { .. } | Self::UnknownInterface { .. } => "document",
+            Self::Read { .. } | Self::Changed { .. } => "read",
+            Self::Digest { .. } => "verify",
+            Self::Panicked => "internal",
+            Self::Load { source, .. } => match source {
+                LoadError::Size { .. }
+                | LoadError::NotAComponent(_)
+                | LoadError::Compile(_)
+                | LoadError::CompileTime(_)
+                | LoadError::CompileMemory { .. } => "compile",
+                LoadError::UnknownImports(_) | LoadError::ForbiddenImports(_) | LoadError::Contract(_) => "link",
+                LoadError::Step { step, .. } | LoadError::SlowStart { step, .. } => step,
+            },
+        }
+    }
+}

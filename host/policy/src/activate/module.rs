@@ -1,0 +1,66 @@
+//! The modules of a policy: their bytes and digests. Start at [`Module::of`].
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use sha2::{Digest as _, Sha256};
+
+use super::error::ActivateError;
+use crate::file;
+use crate::spec::{ModuleSource, PredicateSpec};
+use nodesift_sandbox::Lifetime;
+use nodesift_sandbox::limits::COMPONENT_BYTES;
+
+/// A SHA-256.
+pub(crate) type Digest = [u8; 32];
+
+/// The digests of the built-ins, in the order of the bundle.
+static BUILTINS: LazyLock<Vec<Digest>> =
+    LazyLock::new(|| nodesift_bundle::BUILTINS.iter().map(|builtin| Sha256::digest(builtin.bytes).into()).collect());
+
+/// A component, not compiled.
+pub(crate) struct Module {
+    pub(crate) bytes: Cow<'static, [u8]>,
+    pub(crate) digest: Digest,
+}
+
+impl Module {
+    /// Reads the module of a predicate, and compares its digest with the one in the policy.
+    pub(crate) fn of(spec: &PredicateSpec) -> Result<Self, ActivateError> {
+        let ModuleSource::Path { path, digest: expected } = &spec.module else { return builtin(spec) };
+        let shown = || path.display().to_string();
+        let read = |source| ActivateError::Read { name: spec.name.clone(), path: shown(), source };
+        let bytes = file::read(path, COMPONENT_BYTES as u64).map_err(read)?;
+        let digest: Digest = Sha256::digest(&bytes).into();
+        match expected {
+            Some(expected) if *expected != digest => {
+                let expected = format!("sha256:{}", hex(expected));
+                Err(ActivateError::Digest { name: spec.name.clone(), path: shown(), expected })
+            }
+            _ => Ok(Self { bytes: Cow::Owned(bytes), digest }),
+        }
+    }
+}
+
+fn builtin(spec: &PredicateSpec) -> Result<Module, ActivateError> {
+    let mut builtins = nodesift_bundle::BUILTINS.iter().zip(&*BUILTINS);
+    let (builtin, digest) =
+        builtins.find(|(builtin, _)| builtin.name == spec.name).ok_or_else(|| ActivateError::UnknownBuiltin {
+            name: spec.name.clone(),
+            known: nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect(),
+        })?;
+    Ok(Module { bytes: Cow::Borrowed(builtin.bytes), digest: *digest })
+}
+
+/// For how long an instance lives. Instances of built-ins serve many calls. A custom module gets a new instance for every call,
+/// so that no state of one pod can reach the next.
+pub(crate) fn lifetime(spec: &PredicateSpec) -> Lifetime {
+    match spec.module {
+        ModuleSource::Builtin => Lifetime::Reused,
+        ModuleSource::Path { .. } => Lifetime::PerCall,
+    }
+}
+
+fn hex(digest: &Digest) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
