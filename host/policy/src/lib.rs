@@ -12,8 +12,9 @@
 //! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
 //! - [`problem`] is something wrong in a document, with its place.
+//! - [`reload`] follows the files of a policy and makes what they hold the active policy of a running engine.
 //! - `file` reads regular files of a bounded size, and nothing else.
-//! - [`limits`] holds every limit of a policy document.
+//! - [`limits`] holds every limit of a policy document and of its reload.
 //!
 //! Evaluating the active policy is the engine's part. Start at [`Policy::read_file`].
 
@@ -22,9 +23,10 @@ pub mod document;
 mod file;
 pub mod limits;
 pub mod problem;
+pub mod reload;
 pub mod spec;
 mod tree;
 
 pub use activate::{ActivateError, ActivateErrors, activate, activate_with, with_module_errors};
 pub use file::FileError;
-pub use spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec, SelectError, SpecLimits};
+pub use spec::{ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec, SelectError, SpecLimits};

@@ -1,0 +1,141 @@
+//! One reload: the files are read and verified, their predicates loaded and tried, and the policy made active.
+//!
+//! Files are read first, and their state is compared before and after: what is compiled is what was there at one moment. Start
+//! at [`Reading::of`], then [`Reading::activate`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::stamp::{Files, Stamp};
+use crate::activate::{ActivateErrors, Activated, Activation, Digest, Made, Module, sound_part};
+use crate::spec::{Policy, PolicyError, PolicyText};
+use nodesift_engine::{ActivePolicy, Engine, Retired, Trial, TrialFault};
+
+/// Decides whether this process can serve a policy: what the files and the cluster have to hold for it.
+pub type Accept = dyn Fn(&ActivePolicy, &ActivePolicy) -> Result<(), Unacceptable> + Send;
+
+/// Why this process cannot serve a policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unacceptable {
+    /// The predicate; none where it is the policy as a whole.
+    pub predicate: Option<String>,
+    /// What is not there.
+    pub reason: String,
+}
+
+/// Why a reload has not made its policy active.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AttemptError {
+    /// The document cannot be read, or is invalid; with the errors of the modules of its other predicates.
+    #[error("{0}")]
+    Document(PolicyError, Option<ActivateErrors>),
+    /// Modules cannot be read or loaded.
+    #[error("{0}")]
+    Modules(ActivateErrors),
+    /// This process cannot serve the policy.
+    #[error(transparent)]
+    Follow(Unacceptable),
+    /// A predicate faults on the cluster.
+    #[error(transparent)]
+    Trial(TrialFault),
+    /// A defect of this program.
+    #[error("the reload panicked; please report this")]
+    Panicked,
+}
+
+/// What the files hold.
+pub(super) struct Reading {
+    /// The document and the modules that it names.
+    pub(super) files: Files,
+    /// Their state.
+    pub(super) stamp: Stamp,
+    /// The document's file.
+    pub(super) source: String,
+    text: Result<PolicyText, PolicyError>,
+    policy: Option<Result<Policy, PolicyError>>,
+    digests: Option<Result<Vec<Digest>, ActivateErrors>>,
+}
+
+/// A policy that has become active.
+pub(super) struct Active {
+    pub(super) retired: Retired,
+    pub(super) made: Made,
+    pub(super) trial: Trial,
+}
+
+impl Reading {
+    /// Reads the document, and the digests of the modules that it names. `None` where files change meanwhile.
+    pub(super) fn of(files: &Files, builtins: &[&str]) -> Option<Self> {
+        let before = Files::new(&files.root).stamp();
+        let text = PolicyText::read(&files.root);
+        let policy = text.as_ref().ok().map(|text| text.policy(builtins));
+        let files = match &policy {
+            Some(Ok(policy)) => files.of(policy),
+            Some(Err(PolicyError::Invalid { rest, .. })) => files.of(rest),
+            // What the document before named is followed further.
+            _ => files.clone(),
+        };
+        let stamp = files.stamp();
+        let digests = match &policy {
+            Some(Ok(policy)) => Some(digests(policy)),
+            _ => None,
+        };
+        if Files::new(&files.root).stamp() != before || files.stamp() != stamp {
+            return None;
+        }
+        let source = text.as_ref().map_or(&files.root, |text| &text.path).display().to_string();
+        Some(Self { files, stamp, source, text, policy, digests })
+    }
+
+    /// Whether the document ends in the middle of a line, and means something all the same.
+    pub(super) fn is_unended(&self) -> bool {
+        let text = self.text.as_ref().map_or("", |text| text.text.trim_end_matches([' ', '\t']));
+        matches!(self.policy, Some(Ok(_))) && !text.ends_with(['\n', '}', ']'])
+    }
+
+    /// Whether this is the active policy.
+    pub(super) fn is(&self, active: &ActivePolicy) -> bool {
+        let is_same_text = self.text.as_ref().is_ok_and(|text| *text.text == *active.origin.document);
+        let loaded = active.predicates.iter().map(|predicate| &predicate.digest);
+        is_same_text && matches!(&self.digests, Some(Ok(digests)) if digests.iter().eq(loaded))
+    }
+
+    /// Loads the policy, tries it, and makes it active.
+    pub(super) fn activate(self, engine: &Engine, accept: &Accept) -> Result<Active, AttemptError> {
+        let active = engine.policy();
+        let activation =
+            Activation { runtime: engine.runtime(), active: Some(&active), digests: &[], workers: 1, loaded: &|| {} };
+        let text = self.text.map_err(|error| AttemptError::Document(error, None))?;
+        let policy = match self.policy {
+            Some(Ok(policy)) => policy,
+            Some(Err(error)) => {
+                let PolicyError::Invalid { problems, rest, .. } = &error else {
+                    return Err(AttemptError::Document(error, None));
+                };
+                let modules = activation.activate(&sound_part(problems, rest)).err();
+                return Err(AttemptError::Document(error, modules));
+            }
+            None => return Err(AttemptError::Panicked),
+        };
+        // Errors of reading are reported with those of loading, of all predicates at once.
+        let digests = self.digests.and_then(Result::ok).unwrap_or_default();
+        let activation = Activation { digests: &digests, ..activation };
+        let Activated { policy: mut next, made } = activation.activate(&policy).map_err(AttemptError::Modules)?;
+        next.origin.document = Arc::from(text.text);
+        accept(&active, &next).map_err(AttemptError::Follow)?;
+        let trial = engine.try_policy(&next).map_err(AttemptError::Trial)?;
+        Ok(Active { retired: engine.replace_policy(next), made, trial })
+    }
+}
+
+/// The digests of all modules; each is read, and no two are in memory at once.
+fn digests(policy: &Policy) -> Result<Vec<Digest>, ActivateErrors> {
+    let digest = |spec| Module::of(spec).map(|module| module.digest);
+    policy.predicates.iter().map(|spec| digest(spec).map_err(|error| ActivateErrors::of(policy, spec, error))).collect()
+}
+
+/// For log lines.
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

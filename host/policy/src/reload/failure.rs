@@ -1,0 +1,54 @@
+//! Errors of all steps of a reload, as the engine reports them. Start at [`refusal`].
+
+use std::time::SystemTime;
+
+use super::attempt::AttemptError;
+use crate::activate::{ActivateErrors, is_inside};
+use crate::limits::{REFUSAL_FAILURES, REFUSAL_REASON_BYTES};
+use crate::spec::{Policy, PolicyError};
+use nodesift_engine::{Refusal, StepFailure, TrialFault};
+
+/// What the engine notes about a reload of this file that failed, and left this generation active.
+pub(super) fn refusal(generation: u64, source: String, error: &AttemptError) -> Refusal {
+    let mut failures = match error {
+        AttemptError::Document(error, modules) => {
+            let mut failures = of_document(error);
+            failures.extend(modules.iter().flat_map(of_modules));
+            failures
+        }
+        AttemptError::Modules(errors) => of_modules(errors),
+        AttemptError::Follow(error) => vec![failure("follow", error.predicate.clone(), error.reason.clone())],
+        AttemptError::Trial(fault) => vec![of_trial(fault)],
+        AttemptError::Panicked => vec![failure("internal", None, error.to_string())],
+    };
+    let unlisted = failures.len().saturating_sub(REFUSAL_FAILURES);
+    failures.truncate(REFUSAL_FAILURES);
+    Refusal { generation, at: SystemTime::UNIX_EPOCH, source, failures, unlisted }
+}
+
+fn of_document(error: &PolicyError) -> Vec<StepFailure> {
+    let PolicyError::Invalid { problems, rest, .. } = error else {
+        return vec![failure("read", None, error.to_string())];
+    };
+    let of = |field: &str, policy: &Policy| {
+        policy.predicates.iter().find(|spec| is_inside(field, &spec.place)).map(|spec| spec.name.clone())
+    };
+    let problems = problems.iter();
+    problems.map(|problem| failure("document", of(&problem.field, rest), problem.to_string())).collect()
+}
+
+fn of_modules(errors: &ActivateErrors) -> Vec<StepFailure> {
+    errors.all().map(|error| failure(error.step(), error.predicate().map(str::to_owned), error.to_string())).collect()
+}
+
+fn of_trial(fault: &TrialFault) -> StepFailure {
+    failure("trial", Some(fault.predicate.to_string()), fault.to_string())
+}
+
+fn failure(step: &'static str, predicate: Option<String>, mut reason: String) -> StepFailure {
+    if reason.len() > REFUSAL_REASON_BYTES {
+        reason.truncate(reason.floor_char_boundary(REFUSAL_REASON_BYTES));
+        reason.push('…');
+    }
+    StepFailure { step, predicate, reason }
+}

@@ -1,0 +1,25 @@
+//! Reload: the files of a policy are followed, and what they hold becomes the active policy of a running engine, or is refused.
+//!
+//! ```text
+//! follow    the thread: waits for a change that is whole, makes an attempt, notes its result
+//! notice    notifications of the system about the files, and which are open for writing
+//! stamp     which files there are, and in which state
+//! settle    when a change is whole: a state machine without I/O
+//! attempt   one reload: read, verify, compile, link, configure, follow, trial, swap
+//! failure   errors of all steps as the engine reports them
+//! metrics   generation, reloads by result, time of the last
+//! ```
+//!
+//! Nothing here runs on a thread of a request. A step that fails leaves the active policy in its place. Start at [`start`].
+
+mod attempt;
+mod failure;
+mod follow;
+mod metrics;
+mod notice;
+mod settle;
+mod stamp;
+
+pub use attempt::{Accept, Unacceptable};
+pub use follow::{Follow, Following, start};
+pub use metrics::Metrics;

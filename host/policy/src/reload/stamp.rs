@@ -1,0 +1,120 @@
+//! The state of a policy's files, without their content. Start at [`Files::stamp`].
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::spec::{ModuleSource, Policy, locate};
+
+/// The files of a policy: its document, and the modules that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Files {
+    /// The document's file or folder, as the operator names it.
+    pub(super) root: PathBuf,
+    /// By path, as the document names them.
+    pub(super) modules: BTreeSet<PathBuf>,
+}
+
+/// The state of all files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp(Vec<Option<FileStamp>>, Option<PathBuf>);
+
+/// The state of one file. Times that a reader changes are not in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileStamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    mode: u32,
+    owner: (u32, u32),
+}
+
+impl Files {
+    pub(super) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), modules: BTreeSet::new() }
+    }
+
+    /// The same document with the modules of this policy.
+    pub(super) fn of(&self, policy: &Policy) -> Self {
+        let path = |source: &ModuleSource| match source {
+            ModuleSource::Path { path, .. } => Some(path.clone()),
+            ModuleSource::Builtin => None,
+        };
+        let modules = policy.predicates.iter().filter_map(|predicate| path(&predicate.module)).collect();
+        Self { root: self.root.clone(), modules }
+    }
+
+    /// Their state now. A file that cannot be looked at has none.
+    pub(super) fn stamp(&self) -> Stamp {
+        let document = locate(&self.root).ok();
+        let paths = document.iter().chain(&self.modules);
+        Stamp(paths.map(|path| stamp(path)).collect(), document.clone())
+    }
+
+    /// All paths of the files: as they are named, and where symbolic links lead. What happens to one of them changes the policy.
+    pub(super) fn paths(&self) -> BTreeSet<PathBuf> {
+        let document = locate(&self.root).ok();
+        let named: Vec<&PathBuf> = std::iter::once(&self.root).chain(&document).chain(&self.modules).collect();
+        let real = named.iter().filter_map(|path| fs::canonicalize(path).ok());
+        named.iter().map(|path| (*path).clone()).chain(real).collect()
+    }
+
+    /// The folders in which something has to happen before the state changes.
+    pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
+        let folder = |path: &PathBuf| match path.is_dir() {
+            true => Some(path.clone()),
+            false => path
+                .parent()
+                .map(|parent| if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() }),
+        };
+        self.paths().iter().filter_map(folder).collect()
+    }
+}
+
+fn stamp(path: &Path) -> Option<FileStamp> {
+    let found = fs::metadata(path).ok()?;
+    Some(FileStamp {
+        device: found.dev(),
+        inode: found.ino(),
+        size: found.size(),
+        modified: (found.mtime(), found.mtime_nsec()),
+        mode: found.mode(),
+        owner: (found.uid(), found.gid()),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_changes_with_content_mode_and_the_target_of_a_link_and_not_by_reading() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["a", "b"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join("policy.yaml"), name).unwrap();
+        }
+        let link = |target: &str| {
+            std::os::unix::fs::symlink(target, at("new")).unwrap();
+            fs::rename(at("new"), at("..data")).unwrap();
+        };
+        link("a");
+        let files = Files::new(&at("..data"));
+        let first = files.stamp();
+        fs::read(at("a/policy.yaml")).unwrap();
+        assert_eq!(files.stamp(), first);
+        link("b");
+        let second = files.stamp();
+        assert_ne!(second, first);
+        fs::write(at("b/policy.yaml"), "longer").unwrap();
+        let third = files.stamp();
+        assert_ne!(third, second);
+        fs::remove_file(at("b/policy.yaml")).unwrap();
+        assert_ne!(files.stamp(), third);
+        assert!(files.paths().contains(&fs::canonicalize(at("b")).unwrap()));
+    }
+}
