@@ -20,7 +20,7 @@ pub(crate) enum Class {
     Read,
     /// Changes what the cache counts: `Assume` and `Forget`.
     Decide,
-    /// What operators use: dumps and events.
+    /// What operators use: dumps, events and the policy.
     Operate,
 }
 
@@ -42,7 +42,7 @@ const fn get(path: &'static str, class: Class) -> Path {
 }
 
 /// Every path but those of gRPC.
-pub(crate) const PATHS: [Path; 15] = [
+pub(crate) const PATHS: [Path; 16] = [
     post("/v1/filter", Class::Read),
     post("/v1/explain", Class::Read),
     post("/v1/assume", Class::Decide),
@@ -52,6 +52,7 @@ pub(crate) const PATHS: [Path; 15] = [
     post("/v1/preemptionpredicates", Class::Read),
     get("/v1/state", Class::Operate),
     get("/v1/events", Class::Operate),
+    get("/v1/policy", Class::Operate),
     post("/extender/filter", Class::Read),
     post("/extender/preempt", Class::Read),
     get("/livez", Class::Probe),
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_path_that_nobody_has_listed_is_not_open_to_all() {
-        for path in ["", "/", "/v1/assume/", "/v1/%61ssume", "/v1/policy", "/nodesift.v1.Nodesift/", "/livez/x"] {
+        for path in ["", "/", "/v1/assume/", "/v1/%61ssume", "/v1/policies", "/nodesift.v1.Nodesift/", "/livez/x"] {
             assert_eq!(class_of(path), Class::Operate, "{path}");
         }
     }

@@ -11,7 +11,7 @@ use axum::{Extension, Router};
 
 use crate::access::Access;
 use crate::admin::exposition::Exposition;
-use crate::admin::{events, metrics, state, version};
+use crate::admin::{events, metrics, policy, state, version};
 use crate::admission::metrics::Metrics;
 use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
@@ -41,6 +41,7 @@ pub fn router(service: Service, access: Access, body_limit: BodyLimit, expositio
         .route("/v1/preemptionpredicates", post(json::call::<PreemptionPredicates>))
         .route("/v1/state", get(state::state))
         .route("/v1/events", get(events::events))
+        .route("/v1/policy", get(policy::policy))
         .route("/extender/filter", post(extender::filter::filter))
         .route("/extender/preempt", post(extender::preempt::preempt))
         // Probes, named in `middleware` too.

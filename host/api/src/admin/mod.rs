@@ -5,6 +5,7 @@
 //! partition   the totals in it
 //! events      GET /v1/events: allocations as they change, as JSON lines
 //! metrics     GET /metrics, over `exposition`
+//! policy      GET /v1/policy: the active policy, and the last one that was refused
 //! version     GET /version: version, contract and policy
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
 //! ```
@@ -15,5 +16,6 @@ pub(crate) mod events;
 pub mod exposition;
 pub(crate) mod metrics;
 mod partition;
+pub(crate) mod policy;
 pub(crate) mod state;
 pub(crate) mod version;

@@ -141,6 +141,7 @@ fn call(path: &str) -> &'static str {
         "/extender/preempt" => "ExtenderPreempt",
         "/v1/state" => "State",
         "/v1/events" => "Events",
+        "/v1/policy" => "Policy",
         "/metrics" => "Metrics",
         "/livez" => "Livez",
         "/readyz" => "Readyz",

@@ -1,0 +1,137 @@
+//! `GET /v1/policy`: the active policy as applied, its predicates with their counts, and the last document that was refused.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use serde::Serialize;
+
+use crate::Service;
+use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases, Refusal, StepFailure};
+
+/// Answers `GET /v1/policy`, ready or not.
+pub(crate) async fn policy(State(service): State<Service>) -> impl IntoResponse {
+    let policy = service.engine().policy();
+    let refusal = service.engine().refusal(&policy);
+    Json(Status::of(&policy, refusal.as_deref())).into_response()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status<'a> {
+    generation: String,
+    /// When it became active, in RFC 3339.
+    since: String,
+    source: &'a str,
+    name: &'a str,
+    scheduler_names: &'a [String],
+    annotation_keys: &'a [String],
+    predicates: Vec<Predicate<'a>>,
+    /// As written; empty where the predicates were named on the command line.
+    document: &'a str,
+    /// The last document that was refused while this policy was active.
+    last_failure: Option<Failure<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Predicate<'a> {
+    name: &'a str,
+    digest: String,
+    phases: Vec<&'static str>,
+    on_error: &'static str,
+    /// Since the predicate was loaded with these arguments and limits.
+    calls: u64,
+    rows: u64,
+    /// By kind.
+    faults: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Failure<'a> {
+    time: String,
+    source: &'a str,
+    /// Those of the first of `failures`.
+    step: &'static str,
+    predicate: Option<&'a str>,
+    reason: &'a str,
+    failures: Vec<Step<'a>>,
+    /// Failures beyond those listed.
+    unlisted: usize,
+}
+
+#[derive(Serialize)]
+struct Step<'a> {
+    step: &'static str,
+    predicate: Option<&'a str>,
+    reason: &'a str,
+}
+
+impl<'a> Status<'a> {
+    fn of(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>) -> Self {
+        Self {
+            generation: policy.generation.to_string(),
+            since: text(policy.origin.since),
+            source: &policy.origin.source,
+            name: &policy.origin.name,
+            scheduler_names: &policy.scheduler_names,
+            annotation_keys: &policy.annotation_keys,
+            predicates: policy.predicates.iter().map(Predicate::of).collect(),
+            document: &policy.origin.document,
+            last_failure: refusal.map(Failure::of),
+        }
+    }
+}
+
+impl<'a> Predicate<'a> {
+    fn of(predicate: &'a ActivePredicate) -> Self {
+        let digits: String = predicate.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            name: &predicate.name,
+            digest: format!("sha256:{digits}"),
+            phases: phases(predicate.phases),
+            on_error: match predicate.on_error {
+                OnError::Reject => "Reject",
+                OnError::Ignore => "Ignore",
+            },
+            calls: predicate.counts.calls(),
+            rows: predicate.counts.rows(),
+            faults: predicate.counts.faults(),
+        }
+    }
+}
+
+fn phases(phases: Phases) -> Vec<&'static str> {
+    let named = [("allocate", phases.allocate), ("reserve", phases.reserve)];
+    named.into_iter().filter(|(_, runs)| *runs).map(|(name, _)| name).collect()
+}
+
+impl<'a> Failure<'a> {
+    fn of(refusal: &'a Refusal) -> Self {
+        let first = refusal.failures.first();
+        let step = |failure: &'a StepFailure| Step {
+            step: failure.step,
+            predicate: failure.predicate.as_deref(),
+            reason: &failure.reason,
+        };
+        Self {
+            time: text(refusal.at),
+            source: &refusal.source,
+            step: first.map_or("", |failure| failure.step),
+            predicate: first.and_then(|failure| failure.predicate.as_deref()),
+            reason: first.map_or("", |failure| &failure.reason),
+            failures: refusal.failures.iter().map(step).collect(),
+            unlisted: refusal.unlisted,
+        }
+    }
+}
+
+/// A time in RFC 3339, in milliseconds.
+fn text(time: SystemTime) -> String {
+    let mut time = prost_types::Timestamp::from(time);
+    time.nanos -= time.nanos % 1_000_000;
+    time.to_string()
+}
