@@ -61,6 +61,9 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Ask a running sidecar whether it is ready: exits with 0 if it is, for probes
     Health(HealthArgs),
+    /// Check a policy, or show that of a running sidecar
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Generate synthetic clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -82,6 +85,35 @@ pub(crate) struct CompileArgs {
 /// The two forms of `filter` and `explain`.
 fn usage(command: &str) -> String {
     format!("nodesift {command} [OPTIONS] --cluster <FILE>...\n       nodesift {command} [OPTIONS] --server <URL>")
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Show the active policy of a running sidecar, and why the last document was refused
+    Status(PolicyStatusArgs),
+    /// Check a policy as a reload would, and report everything that is wrong with it
+    Check(PolicyCheckArgs),
+}
+
+/// Options of `policy status`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyStatusArgs {
+    /// The sidecar: unix:PATH or http://HOST:PORT [default: the Unix socket, as for serve]
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
+
+/// Options of `policy check`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyCheckArgs {
+    /// Policy file, or a folder with one
+    #[arg(value_name = "FILE")]
+    pub(crate) policy: PathBuf,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -145,7 +177,8 @@ impl KubeArgs {
 #[derive(Debug, Default, clap::Args)]
 #[group(multiple = false)]
 pub struct PolicyArgs {
-    /// Policy file [default: kube-scheduler's default predicates, in its order]
+    /// Policy file, or a folder with one; serve follows its changes [default: kube-scheduler's default predicates, in its
+    /// order]
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
     /// Run only these built-in predicates, in this order

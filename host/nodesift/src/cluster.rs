@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::terminal;
 use nodesift_cache::{self as cache, Reader, SharedWriter};
 use nodesift_engine::Engine;
-use nodesift_policy::Policy;
+use nodesift_policy::{Policy, PolicyText};
 use nodesift_sandbox::{CompilerProgram, Runtime};
 use nodesift_source::change::Compiler;
 use nodesift_source::{Loader, Summary, files};
@@ -30,7 +30,7 @@ pub(crate) enum Origin<'a> {
     Files(&'a [PathBuf]),
     /// The built-in sample cluster.
     Sample,
-    /// An API server that is followed later. The cache starts empty.
+    /// None, or an API server that is followed later. The cache starts empty.
     Live,
 }
 
@@ -81,31 +81,34 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
 /// If the policy is invalid, a module does not compile, or the sandbox does not start.
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
     let runtime = Runtime::start(compiled_modules_folder().as_deref())?.compiling_apart(compiler());
-    let policy = policy_of(policy, &runtime).map_err(Failure::Policy)?;
+    let (policy, document) = policy_of(policy, &runtime).map_err(Failure::Policy)?;
     // Nothing is compiled that an earlier start has compiled; otherwise it takes seconds.
     let progress = Mutex::new(Progress::new(policy.predicates.len(), "predicates compiled"));
     let active = nodesift_policy::activate_with(&policy, FIRST_GENERATION, &runtime, &|| progress.lock().advance(1));
-    let active = active.map_err(|error| Failure::Policy(error.into()))?;
+    let mut active = active.map_err(|error| Failure::Policy(error.into()))?;
+    active.origin.document = document.into();
     Ok(Engine::new(reader, active, runtime))
 }
 
 /// Generation of the policy that a process starts with.
 const FIRST_GENERATION: u64 = 1;
 
-/// The policy of the command line.
-fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<Policy> {
+/// The policy of the command line, and its document; empty where the predicates are named.
+fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<(Policy, String)> {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     if let Some(file) = &args.policy {
-        let policy = Policy::read_file(file, &builtins);
-        return Ok(policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime))?);
+        let text = PolicyText::read(file)?;
+        let policy = text.policy(&builtins);
+        let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime))?;
+        return Ok((policy, text.text));
     }
     let read = |text, name| Policy::read(text, name, Path::new(""), &builtins);
     let mut policy = read(nodesift_bundle::DEFAULT_POLICY, "the default policy")?;
     if args.predicates.is_empty() {
-        return Ok(policy);
+        return Ok((policy, nodesift_bundle::DEFAULT_POLICY.to_owned()));
     }
     policy.predicates.extend(read(nodesift_bundle::OPTIONAL_POLICY, "the optional predicates")?.predicates);
-    Ok(policy.select(&args.predicates)?)
+    Ok((policy.select(&args.predicates)?, String::new()))
 }
 
 /// The cache of compiled modules, in the user's cache folder. Without such a folder modules are compiled at every start.

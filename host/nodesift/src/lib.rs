@@ -1,14 +1,16 @@
-//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `bench` and `cluster synth`.
+//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `bench`, `policy` and `cluster synth`.
 //!
 //! ```text
 //! commands
 //!   serve     the sidecar, from its checks to the end of its drain
 //!   ask       filter and explain: by the engine in this process, or by a running sidecar
 //!   health    the probes of a running sidecar, as an exec probe
+//!   policy    a policy checked as a reload would, and the policy of a running sidecar
 //!   bench     what `nodesift bench` runs and prints
 //!   synth     synthetic clusters as files
 //! shared by commands
 //!   cluster   cluster files and a policy → an engine
+//!   client    one request to a running sidecar
 //!   measure   what is measured and how, for `bench` and for the benchmarks of the workspace
 //!   report    answers → table, JSON, JSON lines, YAML
 //!   args      commands and options, with their help
@@ -24,12 +26,14 @@
 mod args;
 mod ask;
 mod bench;
+mod client;
 pub mod cluster;
 mod exit;
 mod health;
 mod limits;
 mod log;
 pub mod measure;
+mod policy;
 mod progress;
 mod report;
 mod serve;
@@ -43,7 +47,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, ClusterCommand, Command, CompileArgs};
+use args::{Args, ClusterCommand, Command, CompileArgs, PolicyCommand};
 
 /// Runs the command that the arguments name. The first argument is the name of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -66,6 +70,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(explain) => ask::explain(&explain),
         Command::Bench(bench) => bench::run(&bench),
         Command::Health(health) => health::run(&health),
+        Command::Policy(PolicyCommand::Check(check)) => policy::check(&check),
+        Command::Policy(PolicyCommand::Status(status)) => policy::status(&status),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return compile_module(&compile),
     };

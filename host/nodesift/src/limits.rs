@@ -33,6 +33,11 @@ pub(crate) const HEALTH: Duration = Duration::from_millis(900);
 /// Bytes of the answer of a probe that `health` reads: a line that names what has stopped or is waited for.
 pub(crate) const HEALTH_BYTES: usize = 64 << 10;
 
+/// Bytes of the answer of `/v1/policy` that `policy status` reads: a document of
+/// [`POLICY_FILE_BYTES`](nodesift_policy::limits::POLICY_FILE_BYTES) with its line breaks escaped, and what is told about its
+/// predicates.
+pub(crate) const POLICY_STATUS_BYTES: usize = 8 << 20;
+
 /// Interval at which the watchdog looks at every heartbeat. It counts looks and not time, so that a process which was stopped
 /// as a whole is not taken for one with a stuck thread.
 pub(crate) const WATCHDOG_LOOK: Duration = Duration::from_millis(10);

@@ -3,6 +3,7 @@
 //! ```text
 //! checks      what is checked before anything is bound
 //! live        follows a live cluster; what readiness waits for
+//! reload      follows the policy's files
 //! watchdog    heartbeats of threads; liveness
 //! banner      the startup text on stdout, and in the log
 //! failpoints  what tests stop or break; not in release builds
@@ -16,6 +17,7 @@ mod checks;
 #[cfg(debug_assertions)]
 mod failpoints;
 mod live;
+mod reload;
 mod watchdog;
 
 use std::net::SocketAddr;
@@ -152,6 +154,10 @@ async fn serve(
         Some(connection) => live::follow(connection, &engine, &feed, &readiness, (&freshness, &health), &mut registry),
         None => live::nothing(),
     };
+    let watched = connection.is_some().then(|| kinds.iter().copied().collect());
+    let policy = args.policy.policy.as_deref();
+    let reloading = reload::follow(policy, &engine, watched, &readiness, &mut registry);
+    let _reloading = reloading.context("cannot start threads")?;
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
     tokio::spawn(self_check(audit)?);
     let pods = freshness.clone();

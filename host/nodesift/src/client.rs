@@ -1,0 +1,122 @@
+//! One GET request to a running sidecar, for commands that print what it says. Start at [`get`].
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use http::{Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::runtime::Builder;
+use tokio::time::timeout;
+
+use crate::exit::Failure;
+
+/// Where the sidecar listens.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    Socket(PathBuf),
+    Tcp(String),
+}
+
+impl Endpoint {
+    /// A listener without TLS, from the value `http://HOST:PORT` of an option.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] if it has another form.
+    pub(crate) fn of_url(option: &str, url: &str) -> Result<Self, Failure> {
+        authority(option, url).map(Self::Tcp)
+    }
+}
+
+/// Asks, and returns status and body: at most `bytes`, within `time`.
+///
+/// # Errors
+///
+/// [`Failure::Unavailable`] if there is no whole answer in time.
+pub(crate) fn get(
+    endpoint: &Endpoint,
+    path: &str,
+    time: Duration,
+    bytes: usize,
+) -> anyhow::Result<(StatusCode, String)> {
+    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
+    let answer = runtime.block_on(async { timeout(time, ask(endpoint, path, bytes)).await });
+    // A lookup of a name that does not end is not waited for.
+    runtime.shutdown_background();
+    match answer {
+        Ok(answer) => Ok(answer.map_err(|error| unavailable(endpoint, path, error))?),
+        Err(_) => Err(unavailable(endpoint, path, anyhow!("no answer within {} ms", time.as_millis())).into()),
+    }
+}
+
+/// The failure of a request, with the address that was asked.
+pub(crate) fn unavailable(endpoint: &Endpoint, path: &str, error: anyhow::Error) -> Failure {
+    let name = match endpoint {
+        Endpoint::Socket(path) => format!("unix:{}", path.display()),
+        Endpoint::Tcp(authority) => format!("http://{authority}"),
+    };
+    Failure::Unavailable(error.context(format!("{name}{path}")))
+}
+
+/// Host and port of `http://HOST:PORT`.
+fn authority(option: &str, url: &str) -> Result<String, Failure> {
+    let usage = || {
+        let text = format!(
+            "{option} {url:?}: expected http://HOST:PORT; a listener with TLS is asked over --socket, or has \
+                            another with --probe-listen beside it"
+        );
+        Failure::Usage(text)
+    };
+    let parsed: Uri = url.parse().map_err(|_| usage())?;
+    let has_port = parsed.port().is_some();
+    match parsed.authority() {
+        Some(authority) if parsed.scheme_str() == Some("http") && has_port && matches!(parsed.path(), "" | "/") => {
+            Ok(authority.to_string())
+        }
+        _ => Err(usage()),
+    }
+}
+
+async fn ask(endpoint: &Endpoint, path: &str, bytes: usize) -> anyhow::Result<(StatusCode, String)> {
+    match endpoint {
+        Endpoint::Socket(socket) => exchange(UnixStream::connect(socket).await?, "localhost", path, bytes).await,
+        Endpoint::Tcp(authority) => {
+            // Names are looked up on another thread, within the timeout.
+            exchange(TcpStream::connect(authority.as_str()).await?, authority, path, bytes).await
+        }
+    }
+}
+
+async fn exchange<I>(io: I, host: &str, path: &str, bytes: usize) -> anyhow::Result<(StatusCode, String)>
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = http1::handshake(TokioIo::new(io)).await?;
+    // Its errors reach the request too.
+    tokio::spawn(connection);
+    let request = Request::get(path).header(header::HOST, host).body(Empty::<Bytes>::new())?;
+    let response = sender.send_request(request).await?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), bytes).collect().await.map_err(|error| anyhow!(error))?;
+    Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_plain_http_with_a_port_and_no_path() {
+        assert_eq!(authority("--url", "http://127.0.0.1:8080").ok().as_deref(), Some("127.0.0.1:8080"));
+        assert_eq!(authority("--url", "http://[::1]:8080/").ok().as_deref(), Some("[::1]:8080"));
+        for url in ["", "127.0.0.1:1", "https://a:1", "http://a", "http://a:1/readyz", "unix:/s.sock"] {
+            assert!(matches!(authority("--url", url), Err(Failure::Usage(_))), "{url}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `nodesift policy`: a policy checked before a sidecar gets it, and the status of the one that a sidecar has.
+//!
+//! Start at [`check`] and [`status`].
+
+mod status;
+
+use crate::args::{PolicyArgs, PolicyCheckArgs};
+use crate::cluster::{self, Origin};
+use crate::exit::Failure;
+use crate::terminal::{self, counted};
+use nodesift_engine::Trial;
+pub(crate) use status::status;
+
+/// `nodesift policy check`: everything that a reload does but the swap. The trial needs a cluster.
+///
+/// # Errors
+///
+/// [`Failure::Policy`] with everything that is wrong with the policy, [`Failure::Data`] if the cluster's objects are invalid.
+pub(crate) fn check(args: &PolicyCheckArgs) -> anyhow::Result<()> {
+    let policy = PolicyArgs { policy: Some(args.policy.clone()), ..PolicyArgs::default() };
+    let files = args.cluster.cluster.as_slice();
+    let origin = if files.is_empty() { Origin::Live } else { Origin::Files(files) };
+    let opened = cluster::open(&origin, &policy)?;
+    cluster::note_summary(&opened.summary);
+    let trial = opened.engine.try_active_policy();
+    let trial =
+        trial.map_err(|error| Failure::Policy(anyhow::Error::new(error).context("the trial on the cluster")))?;
+    let active = opened.engine.policy();
+    let tried = match files {
+        [] => "not tried on a cluster: give one with --cluster FILE".to_owned(),
+        _ => tried(trial),
+    };
+    let predicates = counted(active.predicates.len(), "predicate");
+    terminal::print(&terminal::escaped(&format!("{}: valid, {predicates}; {tried}\n", active.origin.source)))
+}
+
+fn tried(trial: Trial) -> String {
+    let Trial { pods, nodes, calls, is_cut } = trial;
+    let cut = if is_cut { "; the time for a trial ended it" } else { "" };
+    let (pods, nodes, calls) = (counted(pods, "pod"), counted(nodes, "node"), counted(calls, "call"));
+    format!("tried with {pods} on {nodes}: {calls} without a fault{cut}")
+}

@@ -1,0 +1,71 @@
+//! The policy's files are followed while serving; and which policies a running process cannot change to. Start at [`follow`].
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use nodesift_api::Readiness;
+use nodesift_engine::{ActivePolicy, Engine};
+use nodesift_object::Kind;
+use nodesift_policy::reload::{self, Follow, Following, Metrics, Unacceptable};
+use nodesift_source::kube::kinds::{self, Resource};
+use prometheus_client::registry::Registry;
+
+/// Follows the policy's file or folder, if there is one. `watched` are the kinds that are watched; none where the cluster does
+/// not come from a watch, and all kinds are there.
+///
+/// # Errors
+///
+/// Where the system starts no thread.
+pub(super) fn follow(
+    path: Option<&Path>,
+    engine: &Arc<Engine>,
+    watched: Option<BTreeSet<Kind>>,
+    readiness: &Readiness,
+    registry: &mut Registry,
+) -> std::io::Result<Option<Following>> {
+    let metrics = Metrics::register(engine, registry);
+    let Some(path) = path else { return Ok(None) };
+    let refusing = Arc::downgrade(engine);
+    readiness.remark(move || {
+        let engine = refusing.upgrade()?;
+        let policy = engine.policy();
+        let refusal = engine.refusal(&policy)?;
+        let first = refusal.failures.first()?;
+        let of = first.predicate.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+        let generation = policy.generation;
+        Some(format!("policy refused at step {}{of}: generation {generation} stays active", first.step))
+    });
+    let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| accept(watched.as_ref(), active, next));
+    let follow = Follow { engine: Arc::clone(engine), path: path.to_owned(), accept, metrics };
+    reload::start(follow).map(Some)
+}
+
+/// Objects are compiled when they are read, by the scheduler names and annotation keys of the policy of that time, and only
+/// kinds that its predicates import are read.
+fn accept(watched: Option<&BTreeSet<Kind>>, active: &ActivePolicy, next: &ActivePolicy) -> Result<(), Unacceptable> {
+    const RESTART: &str = "this takes a restart";
+    let whole = |reason: String| Unacceptable { predicate: None, reason };
+    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+    if sorted(&active.scheduler_names) != sorted(&next.scheduler_names) {
+        let (before, after) = (active.scheduler_names.join(", "), next.scheduler_names.join(", "));
+        let reason = "and with it which pods are foreign";
+        return Err(whole(format!("spec.schedulerNames changes from [{before}] to [{after}], {reason}: {RESTART}")));
+    }
+    if active.annotation_keys != next.annotation_keys {
+        let (before, after) = (active.annotation_keys.join(", "), next.annotation_keys.join(", "));
+        let reason = "and other annotations have been dropped";
+        return Err(whole(format!("spec.facts.annotations changes from [{before}] to [{after}], {reason}: {RESTART}")));
+    }
+    let Some(watched) = watched else { return Ok(()) };
+    for predicate in &next.predicates {
+        let needed = kinds::needed(predicate.module.imports().iter().copied());
+        let missing: Vec<&str> = needed.difference(watched).map(|kind| Resource::of(*kind).plural).collect();
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            let reason = format!("predicate {} reads {missing}, which are not watched: {RESTART}", predicate.name);
+            return Err(Unacceptable { predicate: Some(predicate.name.to_string()), reason });
+        }
+    }
+    Ok(())
+}
