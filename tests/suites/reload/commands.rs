@@ -1,0 +1,92 @@
+//! `nodesift policy check` and `nodesift policy status`.
+
+use nodesift_tests::guest::Guest;
+use nodesift_tests::{data, sidecar};
+use serde_json::Value;
+
+use crate::running::{Folder, Reloading, beside_others, command, policy};
+
+const USAGE: i32 = 64;
+const DATA: i32 = 65;
+const NO_INPUT: i32 = 66;
+const UNAVAILABLE: i32 = 69;
+
+fn check(folder: &Folder, arguments: &[&str]) -> sidecar::Output {
+    let policy = folder.path("policy.yaml");
+    sidecar::run(command().args(["policy", "check"]).arg(policy).args(arguments))
+}
+
+#[test]
+fn a_good_policy_is_valid_and_with_a_cluster_it_is_tried() {
+    let _beside = beside_others();
+    let folder = Folder::new();
+    folder.put("policy.yaml", policy(&["name: NodeName", "name: NodeResourcesFit"]));
+    let output = check(&folder, &[]);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    assert!(output.stdout.contains("valid, 2 predicates; not tried"), "{}", output.stdout);
+    let cluster = data::sample_cluster();
+    let output = check(&folder, &["--cluster", cluster.to_str().unwrap()]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(output.stdout.contains("valid") && output.stdout.contains("100 nodes"), "{}", output.stdout);
+    // The folder is as good as the file.
+    let output = sidecar::run(command().args(["policy", "check"]).arg(folder.path("")));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once_and_the_exit_code_says_where() {
+    let _beside = beside_others();
+    let folder = Folder::new();
+    folder.put(
+        "policy.yaml",
+        policy(&[
+            "{name: NodePorts, pases: [allocate]}",
+            "{name: Own, module: {path: none.wasm}}",
+            "{name: NodeResourcesFit, args: {ignoredResource: [a]}}",
+        ]),
+    );
+    let output = check(&folder, &[]);
+    assert_eq!(output.code, Some(USAGE), "{}", output.stderr);
+    for named in ["policy.yaml:7:", "pases", "none.wasm", "ignoredResource"] {
+        assert!(output.stderr.contains(named), "{named:?} is not in {}", output.stderr);
+    }
+    // A module that faults on the cluster, and only there.
+    folder.put("own.wasm", Guest::healthy().filter("unreachable").component());
+    folder.put("policy.yaml", policy(&["{name: Own, module: {path: own.wasm}}"]));
+    assert_eq!(check(&folder, &[]).code, Some(0));
+    let cluster = data::sample_cluster();
+    let output = check(&folder, &["--cluster", cluster.to_str().unwrap()]);
+    assert_eq!(output.code, Some(USAGE), "{}", output.stderr);
+    assert!(output.stderr.contains("Own") && output.stderr.contains("Trap"), "{}", output.stderr);
+    // Files that are not what they should be.
+    folder.put("cluster.json", "{");
+    let cluster = folder.path("cluster.json");
+    assert_eq!(check(&folder, &["--cluster", cluster.to_str().unwrap()]).code, Some(DATA));
+    assert_eq!(check(&Folder::new(), &[]).code, Some(NO_INPUT));
+    let empty = Folder::new();
+    let output = sidecar::run(command().args(["policy", "check"]).arg(empty.path("")));
+    assert_eq!(output.code, Some(USAGE), "{}", output.stderr);
+    assert!(output.stderr.contains(".yaml"), "{}", output.stderr);
+}
+
+#[test]
+fn the_status_of_a_running_sidecar_is_printed_for_people_and_for_programs() {
+    let _beside = beside_others();
+    let reloading = Reloading::start(&policy(&["name: NodeName", "name: NodeResourcesFit"]));
+    let server = format!("unix:{}", reloading.sidecar.socket.display());
+    let status =
+        |arguments: &[&str]| sidecar::run(command().args(["policy", "status", "--server", &server]).args(arguments));
+    reloading.put(&policy(&["name: NodeNmae"]));
+    reloading.refuses("an unknown built-in", std::time::Instant::now());
+    let text = status(&[]);
+    assert_eq!(text.code, Some(0), "{}", text.stderr);
+    for named in ["generation 1", "NodeResourcesFit", "default-scheduler", "last refused", "NodeNmae", "document"] {
+        assert!(text.stdout.contains(named), "{named:?} is not in {}", text.stdout);
+    }
+    let json: Value = serde_json::from_str(&status(&["-o", "json"]).stdout).unwrap();
+    assert_eq!(json["generation"], "1");
+    assert_eq!(json["lastFailure"]["step"], "document");
+    assert!(status(&["-o", "yaml"]).stdout.contains("lastFailure:"));
+    let gone = sidecar::run(command().args(["policy", "status", "--server", "unix:/nowhere/s.sock"]));
+    assert_eq!(gone.code, Some(UNAVAILABLE), "{}", gone.stderr);
+}

@@ -1,0 +1,13 @@
+//! The policy of a running sidecar is replaced: whole, or not at all.
+//!
+//! The names are those of the reliability plan.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+mod broken;
+mod commands;
+mod flap;
+mod kept;
+mod order;
+mod running;
+mod torn;
