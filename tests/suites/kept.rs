@@ -143,6 +143,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         module: Arc::new(module),
         digest: [0; 32],
         counts: Arc::default(),
+        breaker: Arc::default(),
     };
     let policy = ActivePolicy {
         generation: 1,

@@ -3,7 +3,8 @@
 //! ```text
 //! query       pods, nodes, phase, depth         answer      feasible rows, failures, faults
 //! policy      the predicates that run           metrics     counters and gauges    limits    every limit
-//! predicate_metrics   calls, rows, time and faults of each predicate
+//! breaker     quarantine of a predicate that keeps failing
+//! predicate_metrics   calls, rows, time, reuse and faults of each predicate    latency    their times
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
@@ -14,8 +15,10 @@
 //! again, cut by limit.
 
 mod answer;
+mod breaker;
 mod evaluate;
 mod facts;
+mod latency;
 pub mod limits;
 mod metrics;
 mod policy;
@@ -34,13 +37,17 @@ use nodesift_sandbox::{Pulse, Runtime};
 use parking_lot::Mutex;
 
 pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
+pub use breaker::{Breaker, Quarantine};
 pub use evaluate::evaluator::StandIn;
 pub use evaluate::row_set::RowSet;
 pub use evaluate::rows_by_name::RowsByName;
 pub use facts::{Batch, Context};
 pub use metrics::Metrics;
 pub use nodesift_sandbox::Code;
-pub use policy::{ActivePolicy, ActivePredicate, OnError, Origin, Phase, Phases, Refusal, Retired, StepFailure};
+pub use policy::{
+    ActivePolicy, ActivePredicate, LastReload, OnError, Origin, Phase, Phases, Refusal, ReloadOutcome, Retired,
+    StepFailure,
+};
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::overlay::{OverlayPart, OverlaySpec};
 pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
@@ -139,6 +146,7 @@ pub struct Engine {
     /// Locked while the policy is replaced.
     replacing: Mutex<()>,
     refusal: ArcSwapOption<Refusal>,
+    last_reload: ArcSwapOption<LastReload>,
     reuse: Reuse,
     store_bytes: usize,
     metrics: Metrics,
@@ -227,8 +235,9 @@ impl Engine {
         let metrics = Metrics::default();
         let store_bytes = REUSE_BYTES;
         let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), store_bytes, metrics.clone()));
-        let (replacing, refusal) = (Mutex::default(), ArcSwapOption::empty());
-        Self { cache, running, replacing, refusal, reuse: Reuse::default(), store_bytes, metrics, runtime }
+        let (refusal, last_reload) = (ArcSwapOption::empty(), ArcSwapOption::empty());
+        let (replacing, reuse) = (Mutex::default(), Reuse::default());
+        Self { cache, running, replacing, refusal, last_reload, reuse, store_bytes, metrics, runtime }
     }
 
     /// Sets whether verdicts are reused.

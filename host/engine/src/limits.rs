@@ -75,5 +75,21 @@ pub const TRIAL_TIME: Duration = Duration::from_secs(10);
 /// Tries of a call of the trial that exceeds its time: a thread that is interrupted by others once is not interrupted thrice.
 pub const TRIAL_TRIES: u32 = 3;
 
+/// Faults of a predicate within [`QUARANTINE_WINDOW`] that open its breaker: one that fails on a pod now and then goes on for the
+/// others, one that fails always costs five calls.
+pub const QUARANTINE_FAULTS: usize = 5;
+
+/// Time within which these faults happen.
+pub const QUARANTINE_WINDOW: Duration = Duration::from_secs(10);
+
+/// Time from the opening of a breaker to the first retry, and from one good retry to the next.
+pub const QUARANTINE_RETRY_FIRST: Duration = Duration::from_secs(1);
+
+/// Longest time between two retries. Each failed one doubles it: a call that ends by its deadline takes a core for as long.
+pub const QUARANTINE_RETRY_MOST: Duration = Duration::from_secs(30);
+
+/// Good retries in a row that close a breaker.
+pub const QUARANTINE_GOOD_CALLS: u32 = 3;
+
 /// Unknown nodes that an answer names. Those of a query were removed since its core looked: a few at most. More are a mistake.
 pub const UNKNOWN_NODES: usize = 1_000;

@@ -1,12 +1,14 @@
 //! The active policy: every predicate loaded, linked and configured, in evaluation order; and how it is replaced.
 //!
 //! ```text
-//! replace   the swap of the active policy, with what is kept over it
-//! refusal   why a document did not become active
+//! replace       the swap of the active policy, with what is kept over it
+//! refusal       why a document did not become active
+//! last_reload   how the last reload ended
 //! ```
 //!
 //! Policy documents and their loading are in `host/policy`. Start at [`ActivePolicy`].
 
+mod last_reload;
 mod refusal;
 pub(crate) mod replace;
 
@@ -16,7 +18,10 @@ use std::time::{Instant, SystemTime};
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Facts, Module, Verdict};
 
+use crate::breaker::{Breaker, Change};
+use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW};
 use crate::predicate_metrics::PredicateCounts;
+pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
 
@@ -56,7 +61,7 @@ impl Default for Origin {
     }
 }
 
-/// A loaded predicate. Module and counts are shared with the same predicate of the policy before, if that had it.
+/// A loaded predicate. Module, counts and breaker are shared with the same predicate of the policy before, if that had it.
 #[derive(Debug)]
 pub struct ActivePredicate {
     /// The name in the policy.
@@ -71,18 +76,37 @@ pub struct ActivePredicate {
     pub module: Arc<Module>,
     /// Its calls so far.
     pub counts: Arc<PredicateCounts>,
+    /// Whether it is called at all.
+    pub breaker: Arc<Breaker>,
 }
 
 impl ActivePredicate {
-    /// Calls the module until the deadline of the request, and counts and times the call.
+    /// Calls the module until the deadline of the request, unless it is in quarantine, and counts and times the call.
     ///
     /// # Errors
     ///
-    /// The fault of the call.
+    /// The fault of the call, or [`FaultKind::Quarantined`](nodesift_sandbox::fault::FaultKind::Quarantined).
     pub(crate) fn filter(&self, facts: Arc<dyn Facts>, rows: u32, until: Option<Instant>) -> Result<Verdict, Fault> {
+        let admitted = self.breaker.admit().inspect_err(|fault| self.counts.refuse(fault.kind))?;
         let started = Instant::now();
         let outcome = self.module.filter(facts, rows, until);
-        self.counts.count(rows, started.elapsed(), outcome.as_ref().err().map(|fault| fault.kind));
+        let fault = outcome.as_ref().err();
+        self.counts.count(rows, started.elapsed(), fault.map(|fault| fault.kind));
+        match admitted.end(fault) {
+            Change::None => {}
+            Change::Opened => tracing::warn!(
+                predicate = &*self.name,
+                faults = QUARANTINE_FAULTS,
+                within_s = QUARANTINE_WINDOW.as_secs(),
+                fault = fault.map(tracing::field::display),
+                "predicate quarantined: its failure policy answers without calling it"
+            ),
+            Change::Closed => tracing::info!(
+                predicate = &*self.name,
+                good_calls = QUARANTINE_GOOD_CALLS,
+                "predicate called again: its quarantine has ended"
+            ),
+        }
         outcome
     }
 }

@@ -1,4 +1,4 @@
-//! Metrics of each predicate: its calls, their rows and time, and its faults by kind.
+//! Metrics of each predicate: its calls, their rows and time, its faults by kind, how its verdicts were obtained, and its breaker.
 //!
 //! Only the predicates of the active policy are exposed, so the policy bounds the label set. A reload keeps the counts of
 //! predicates that it does not change, and starts the others at zero. Start at [`PredicateCounts::count`] and [`register`].
@@ -14,30 +14,34 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::latency::Latency;
 use crate::{ActivePolicy, ActivePredicate, Engine};
 
-/// The calls of one predicate.
-#[derive(Debug)]
+/// The calls of one predicate, and its verdicts.
+#[derive(Debug, Default)]
 pub struct PredicateCounts {
     calls: Counter,
     rows: Counter,
-    time: Histogram,
+    time: Latency,
     faults: Mutex<BTreeMap<&'static str, u64>>,
+    /// As in the metrics of the engine.
+    pub(crate) kept: Counter,
+    pub(crate) patched: Counter,
+    pub(crate) evaluated: Counter,
 }
 
-impl Default for PredicateCounts {
-    fn default() -> Self {
-        Self {
-            calls: Counter::default(),
-            rows: Counter::default(),
-            // From 4 µs to 262 ms: a built-in takes some ten microseconds, the default budget of a call is 100 ms.
-            time: Histogram::new(exponential_buckets(4e-6, 4.0, 9)),
-            faults: Mutex::default(),
-        }
-    }
+/// How the verdicts of a predicate were obtained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdicts {
+    /// Cached and valid.
+    pub kept: u64,
+    /// Cached, with stale rows evaluated again.
+    pub patched: u64,
+    /// Evaluated for every row.
+    pub evaluated: u64,
 }
 
 impl PredicateCounts {
@@ -51,7 +55,17 @@ impl PredicateCounts {
         self.rows.get()
     }
 
-    /// Calls that ended in a fault, by the name of its kind.
+    /// The time that this share of the calls that ran did not exceed, up to a quarter too long. `None` where none ran.
+    pub fn time(&self, share: f64) -> Option<Duration> {
+        self.time.quantile(share)
+    }
+
+    /// How its verdicts were obtained so far.
+    pub fn verdicts(&self) -> Verdicts {
+        Verdicts { kept: self.kept.get(), patched: self.patched.get(), evaluated: self.evaluated.get() }
+    }
+
+    /// Calls that ended in a fault or were not made, by the name of its kind.
     pub fn faults(&self) -> BTreeMap<&'static str, u64> {
         self.faults.lock().clone()
     }
@@ -61,12 +75,17 @@ impl PredicateCounts {
         self.calls.inc();
         self.rows.inc_by(u64::from(rows));
         if let Some(kind) = fault {
-            *self.faults.lock().entry(kind.name()).or_default() += 1;
+            self.refuse(kind);
         }
         // A call that was refused did not run.
-        if !matches!(fault, Some(FaultKind::Quarantined | FaultKind::Overloaded | FaultKind::RequestDeadline)) {
-            self.time.observe(time.as_secs_f64());
+        if !matches!(fault, Some(FaultKind::Overloaded | FaultKind::RequestDeadline)) {
+            self.time.observe(time);
         }
+    }
+
+    /// Counts a fault, which may be that of a call that is not made.
+    pub(crate) fn refuse(&self, kind: FaultKind) {
+        *self.faults.lock().entry(kind.name()).or_default() += 1;
     }
 }
 
@@ -96,7 +115,24 @@ fn encode(policy: &ActivePolicy, encoder: &mut DescriptorEncoder<'_>) -> fmt::Re
     let unit = Some(&Unit::Seconds);
     let metric = encoder.encode_descriptor("nodesift_predicate_duration", help, unit, MetricType::Histogram)?;
     each(policy, metric, |predicate, metric| predicate.counts.time.encode(metric))?;
-    let help = "Calls of a predicate that ended in a fault, by its kind";
+    let help = "Verdicts of a predicate about one pod, by source, as in nodesift_verdicts";
+    let mut metric = encoder.encode_descriptor("nodesift_predicate_verdicts", help, None, MetricType::Counter)?;
+    for predicate in &policy.predicates {
+        let Verdicts { kept, patched, evaluated } = predicate.counts.verdicts();
+        for (from, count) in [("kept", kept), ("patched", patched), ("evaluated", evaluated)] {
+            let labels = [("predicate", &*predicate.name), ("from", from)];
+            ConstCounter::new(count).encode(metric.encode_family(&labels)?)?;
+        }
+    }
+    let help = "1 while a predicate is in quarantine: its failure policy answers without calling it";
+    let metric = encoder.encode_descriptor("nodesift_predicate_quarantined", help, None, MetricType::Gauge)?;
+    each(policy, metric, |predicate, metric| {
+        ConstGauge::new(i64::from(predicate.breaker.quarantine().is_some())).encode(metric)
+    })?;
+    let help = "How often a predicate was put in quarantine";
+    let metric = encoder.encode_descriptor("nodesift_predicate_quarantines", help, None, MetricType::Counter)?;
+    each(policy, metric, |predicate, metric| ConstCounter::new(predicate.breaker.opened()).encode(metric))?;
+    let help = "Calls of a predicate that ended in a fault or were not made, by its kind";
     let mut metric = encoder.encode_descriptor("nodesift_predicate_faults", help, None, MetricType::Counter)?;
     for predicate in &policy.predicates {
         for (kind, count) in &*predicate.counts.faults.lock() {

@@ -188,26 +188,28 @@ impl Activation<'_> {
         }
         let digest = module.digest;
         let known = self.active.iter().flat_map(|active| &active.predicates).filter(|known| known.digest == digest);
-        let predicate = |module, counts| ActivePredicate {
+        let predicate = |module, (counts, breaker)| ActivePredicate {
             name: Arc::from(spec.name.as_str()),
             phases: spec.phases,
             on_error: spec.on_error,
             digest,
             module,
             counts,
+            breaker,
         };
         let mut same = known.clone().filter(|known| *known.name == *spec.name && *known.module.grants() == grants);
         if let Some(same) = same.next() {
-            return Ok((predicate(Arc::clone(&same.module), Arc::clone(&same.counts)), From::Kept));
+            let state = (Arc::clone(&same.counts), Arc::clone(&same.breaker));
+            return Ok((predicate(Arc::clone(&same.module), state), From::Kept));
         }
         let refused = |source| ActivateError::Load { name: spec.name.clone(), source };
         for known in known {
             if let Some(module) = self.runtime.load_again(&known.module, grants.clone()).map_err(refused)? {
-                return Ok((predicate(Arc::new(module), Arc::default()), From::Relinked));
+                return Ok((predicate(Arc::new(module), Default::default()), From::Relinked));
             }
         }
         let module = self.runtime.load(&module.bytes, grants).map_err(refused)?;
-        Ok((predicate(Arc::new(module), Arc::default()), From::Compiled))
+        Ok((predicate(Arc::new(module), Default::default()), From::Compiled))
     }
 }
 

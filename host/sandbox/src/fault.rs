@@ -38,6 +38,23 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// Whether the predicate itself has failed. The other kinds are those of calls that were not made, or were ended for a reason
+    /// that is not the predicate's.
+    pub fn is_of_predicate(self) -> bool {
+        match self {
+            Self::Deadline
+            | Self::Memory
+            | Self::StackOverflow
+            | Self::Trap
+            | Self::OutputTooLarge
+            | Self::MalformedVerdict
+            | Self::Configure => true,
+            Self::Quarantined | Self::Overloaded | Self::RequestDeadline | Self::Unsupported | Self::ClockStopped => {
+                false
+            }
+        }
+    }
+
     /// The name in answers, logs, metrics and statuses.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Candidate, Depth, Engine, Error, Nodes, OnError, Origin, Phase, Phases, PodRef,
-    Preemption, Query, Reuse,
+    ActivePolicy, ActivePredicate, Breaker, Candidate, Depth, Engine, Error, Nodes, OnError, Origin, Phase, Phases,
+    PodRef, Preemption, Query, Reuse,
 };
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::FILTER_TIME_MIN;
@@ -50,6 +50,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         module: Arc::new(runtime.load(&component, default_grants()).unwrap()),
         digest: [0; 32],
         counts: Arc::default(),
+        breaker: Arc::new(Breaker::that_never_opens()),
     };
     let policy = ActivePolicy {
         generation: 1,

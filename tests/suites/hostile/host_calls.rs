@@ -8,8 +8,8 @@ use cpu_time::ThreadTime;
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Snapshot};
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Batch, Context, Depth, Engine, Nodes, OnError, Origin, Phase, Phases, PodRef, Query,
-    Reuse,
+    ActivePolicy, ActivePredicate, Batch, Breaker, Context, Depth, Engine, Nodes, OnError, Origin, Phase, Phases,
+    PodRef, Query, Reuse,
 };
 use nodesift_object::{Node, Pod};
 use nodesift_sandbox::fault::FaultKind;
@@ -282,6 +282,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         on_error: OnError::Ignore,
         digest: [0; 32],
         counts: Arc::default(),
+        breaker: Arc::new(Breaker::that_never_opens()),
         module: Arc::new(
             runtime.load(&caller(&functions, &image(random), random.u32(..)).component(), default_grants()).unwrap(),
         ),

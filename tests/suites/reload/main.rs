@@ -1,6 +1,6 @@
 //! The policy of a running sidecar is replaced: whole, or not at all.
 //!
-//! The names are those of the reliability plan.
+//! The names, H-02 and H-23 are those of the reliability plan.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
@@ -8,6 +8,8 @@ mod broken;
 mod commands;
 mod flap;
 mod kept;
+mod load;
 mod order;
+mod quarantine;
 mod running;
 mod torn;

@@ -1,7 +1,7 @@
 //! `GET /v1/policy`: the active policy as applied, its predicates with their counts, and the last document that was refused.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::Json;
 use axum::extract::State;
@@ -9,13 +9,14 @@ use axum::response::IntoResponse;
 use serde::Serialize;
 
 use crate::Service;
-use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases, Refusal, StepFailure};
+use nodesift_engine::{ActivePolicy, ActivePredicate, LastReload, OnError, Phases, Quarantine, Refusal, StepFailure};
 
 /// Answers `GET /v1/policy`, ready or not.
 pub(crate) async fn policy(State(service): State<Service>) -> impl IntoResponse {
     let policy = service.engine().policy();
     let refusal = service.engine().refusal(&policy);
-    Json(Status::of(&policy, refusal.as_deref())).into_response()
+    let last_reload = service.engine().last_reload();
+    Json(Status::of(&policy, refusal.as_deref(), last_reload.as_deref())).into_response()
 }
 
 #[derive(Serialize)]
@@ -31,6 +32,8 @@ struct Status<'a> {
     predicates: Vec<Predicate<'a>>,
     /// As written; empty where the predicates were named on the command line.
     document: &'a str,
+    /// None since the start of the process.
+    last_reload: Option<Reload>,
     /// The last document that was refused while this policy was active.
     last_failure: Option<Failure<'a>>,
 }
@@ -47,6 +50,59 @@ struct Predicate<'a> {
     rows: u64,
     /// By kind.
     faults: BTreeMap<&'static str, u64>,
+    /// Of one call that ran; null where none did.
+    latency: Option<Latency>,
+    verdicts: Verdicts,
+    breaker: Breaker,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Latency {
+    /// In microseconds, up to a quarter too long.
+    p50_us: u64,
+    p99_us: u64,
+}
+
+/// About one pod each, by how they were obtained.
+#[derive(Serialize)]
+struct Verdicts {
+    kept: u64,
+    patched: u64,
+    evaluated: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Breaker {
+    /// `closed`, or `open` while the predicate is in quarantine.
+    state: &'static str,
+    /// How often it has opened.
+    opened: u64,
+    #[serde(flatten)]
+    quarantine: Option<Open>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Open {
+    since: String,
+    last_fault: String,
+    retry_in_ms: u64,
+    /// Retries without a fault, in a row.
+    good_calls: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reload {
+    time: String,
+    /// `active`, `refused` or `rolledBack`.
+    result: &'static str,
+    /// From the reading of the files on.
+    took_ms: u64,
+    /// The exchange of the policies alone, in microseconds.
+    swap_us: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -71,7 +127,7 @@ struct Step<'a> {
 }
 
 impl<'a> Status<'a> {
-    fn of(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>) -> Self {
+    fn of(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>, last_reload: Option<&LastReload>) -> Self {
         Self {
             generation: policy.generation.to_string(),
             since: text(policy.origin.since),
@@ -81,6 +137,7 @@ impl<'a> Status<'a> {
             annotation_keys: &policy.annotation_keys,
             predicates: policy.predicates.iter().map(Predicate::of).collect(),
             document: &policy.origin.document,
+            last_reload: last_reload.map(Reload::of),
             last_failure: refusal.map(Failure::of),
         }
     }
@@ -100,8 +157,56 @@ impl<'a> Predicate<'a> {
             calls: predicate.counts.calls(),
             rows: predicate.counts.rows(),
             faults: predicate.counts.faults(),
+            latency: Latency::of(predicate),
+            verdicts: Verdicts::of(predicate),
+            breaker: Breaker::of(predicate),
         }
     }
+}
+
+impl Latency {
+    fn of(predicate: &ActivePredicate) -> Option<Self> {
+        let time = |share| predicate.counts.time(share).map(microseconds);
+        Some(Self { p50_us: time(0.5)?, p99_us: time(0.99)? })
+    }
+}
+
+impl Verdicts {
+    fn of(predicate: &ActivePredicate) -> Self {
+        let nodesift_engine::predicate_metrics::Verdicts { kept, patched, evaluated } = predicate.counts.verdicts();
+        Self { kept, patched, evaluated }
+    }
+}
+
+impl Breaker {
+    fn of(predicate: &ActivePredicate) -> Self {
+        let quarantine = predicate.breaker.quarantine();
+        Self {
+            state: if quarantine.is_some() { "open" } else { "closed" },
+            opened: predicate.breaker.opened(),
+            quarantine: quarantine.map(|Quarantine { since, last_fault, retry_in, good_calls }| Open {
+                since: text(since),
+                last_fault: last_fault.to_string(),
+                retry_in_ms: microseconds(retry_in) / 1_000,
+                good_calls,
+            }),
+        }
+    }
+}
+
+impl Reload {
+    fn of(last: &LastReload) -> Self {
+        Self {
+            time: text(last.at),
+            result: last.outcome.name(),
+            took_ms: microseconds(last.took) / 1_000,
+            swap_us: last.swap.map(microseconds),
+        }
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn phases(phases: Phases) -> Vec<&'static str> {

@@ -115,6 +115,7 @@ impl<'a> Evaluator<'a> {
         }
         let conjunction = store.cached_conjunction(&lineages, &verdicts, context.snapshot().node_count())?;
         store.count_hits(verdicts.len());
+        self.predicates().for_each(|(_, predicate)| _ = predicate.counts.kept.inc());
         Some(Evaluation::new(conjunction, Vec::new()))
     }
 

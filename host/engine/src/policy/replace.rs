@@ -4,25 +4,33 @@
 //! the same object in both policies keeps its cached verdicts. Start at [`Engine::replace_policy`].
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
-use super::{ActivePolicy, Refusal};
+use super::{ActivePolicy, LastReload, Refusal, ReloadOutcome};
 use crate::{Engine, Running};
 
 /// A policy that has been replaced, with what only it has used. Whoever holds this can drop it where that delays no request.
 #[derive(Debug)]
 #[must_use = "dropped here, a policy may be freed by the last request that uses it"]
-pub struct Retired(Arc<Running>);
+pub struct Retired {
+    running: Arc<Running>,
+    swap: Duration,
+}
 
 impl Retired {
     /// Whether no request uses it any more.
     pub fn is_drained(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
+        Arc::strong_count(&self.running) == 1
     }
 
     /// Its generation.
     pub fn generation(&self) -> u64 {
-        self.0.policy.generation
+        self.running.policy.generation
+    }
+
+    /// How long the exchange of the two policies took.
+    pub fn swap(&self) -> Duration {
+        self.swap
     }
 }
 
@@ -52,8 +60,9 @@ impl Engine {
         let kept: Vec<Option<usize>> = (0..policy.predicates.len()).map(is_kept).collect();
         let store = before.store.succeeded_by(&kept);
         let next = Arc::new(Running { policy: Arc::new(policy), store });
-        let before = self.running.swap(next);
-        Retired(before)
+        let started = Instant::now();
+        let running = self.running.swap(next);
+        Retired { running, swap: started.elapsed() }
     }
 
     /// Notes that a document did not become active. Returns the time that it notes.
@@ -62,6 +71,16 @@ impl Engine {
         let at = refusal.at;
         self.refusal.store(Some(Arc::new(refusal)));
         at
+    }
+
+    /// Notes how a reload ended that took so long.
+    pub fn note_reload(&self, outcome: ReloadOutcome, took: Duration, swap: Option<Duration>) {
+        self.last_reload.store(Some(Arc::new(LastReload { at: now(), outcome, took, swap })));
+    }
+
+    /// The last reload; none since the start.
+    pub fn last_reload(&self) -> Option<Arc<LastReload>> {
+        self.last_reload.load_full()
     }
 
     /// The last refusal while this policy was active.

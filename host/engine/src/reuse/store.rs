@@ -223,6 +223,7 @@ impl Store {
             match cached.validity(context, predicate.module.is_cluster_wide()) {
                 Validity::Valid => {
                     self.metrics.kept.inc();
+                    predicate.counts.kept.inc();
                     return Lookup::Valid(cached);
                 }
                 Validity::StaleRows(rows) => {
@@ -230,6 +231,7 @@ impl Store {
                         let patched = Arc::new(patched);
                         self.insert(&slot, &patched);
                         self.metrics.patched.inc();
+                        predicate.counts.patched.inc();
                         return Lookup::Valid(patched);
                     }
                     lineage = Some(cached.lineage());
@@ -251,6 +253,7 @@ impl Store {
         let recorder = Arc::new(Recorder::new(Arc::clone(context), !predicate.module.is_cluster_wide()));
         let verdict = predicate.filter(Arc::clone(&recorder) as _, context.rows(), context.deadline())?;
         self.metrics.evaluated.inc();
+        predicate.counts.evaluated.inc();
         let (trace, at) = (recorder.take(), context.snapshot().generation());
         let is_cut = trace.is_cut || may_be_cut(&verdict);
         let lineage = match lineage {

@@ -59,24 +59,45 @@ fn rendered(status: &Value) -> String {
     // Writing to a String cannot fail.
     let _infallible = writeln!(
         out,
-        "policy generation {generation}, active since {since}, from {source}; own schedulers: {schedulers}\n"
+        "policy generation {generation}, active since {since}, from {source}; own schedulers: {schedulers}"
     );
-    let mut rows =
-        table(Paint::for_stdout(), &["PREDICATE", "DIGEST", "PHASES", "ON ERROR", "CALLS", "FAULTS"], &[4, 5]);
+    let reload = &status["lastReload"];
+    if reload.is_object() {
+        let (time, result, took) = (text(&reload["time"]), text(&reload["result"]), text(&reload["tookMs"]));
+        let _infallible = writeln!(out, "last reload at {time}: {result}, after {took} ms");
+    }
+    out.push('\n');
+    let columns = ["PREDICATE", "DIGEST", "PHASES", "ON ERROR", "CALLS", "P50", "P99", "REUSED", "FAULTS", "BREAKER"];
+    let mut rows = table(Paint::for_stdout(), &columns, &[4, 5, 6, 7, 8]);
+    let mut quarantined = String::new();
     for predicate in items(&status["predicates"]) {
         let digest = text(&predicate["digest"]);
         let digest = digest.strip_prefix("sha256:").unwrap_or(&digest);
         let faults = predicate["faults"].as_object().into_iter().flatten();
+        let breaker = &predicate["breaker"];
+        if breaker["state"] == "open" {
+            let (name, since, fault) = (text(&predicate["name"]), text(&breaker["since"]), text(&breaker["lastFault"]));
+            let retry_s = breaker["retryInMs"].as_u64().unwrap_or(0).div_ceil(1_000);
+            let _infallible = write!(
+                quarantined,
+                "\n\n{name} is in quarantine since {since}; its last fault: {fault}\n  its failure policy answers; next call in {retry_s} s"
+            );
+        }
         rows.add_row([
             text(&predicate["name"]),
             digest.chars().take(DIGEST_DIGITS).collect(),
             list(&predicate["phases"]),
             text(&predicate["onError"]),
             text(&predicate["calls"]),
+            time(&predicate["latency"]["p50Us"]),
+            time(&predicate["latency"]["p99Us"]),
+            reused(&predicate["verdicts"]),
             faults.filter_map(|(_, count)| count.as_u64()).sum::<u64>().to_string(),
+            text(&breaker["state"]),
         ]);
     }
     out.push_str(&render(&rows));
+    out.push_str(&quarantined);
     let failure = &status["lastFailure"];
     if failure.is_object() {
         let (time, source) = (text(&failure["time"]), text(&failure["source"]));
@@ -96,6 +117,25 @@ fn rendered(status: &Value) -> String {
     out
 }
 
+/// A time in microseconds as people read it; `-` where there is none.
+fn time(microseconds: &Value) -> String {
+    match microseconds.as_u64() {
+        None => "-".to_owned(),
+        Some(time @ ..10_000) => format!("{time} µs"),
+        Some(time) => format!("{} ms", time / 1_000),
+    }
+}
+
+/// The share of verdicts that were cached, patched ones included.
+fn reused(verdicts: &Value) -> String {
+    let of = |name: &str| verdicts[name].as_u64().unwrap_or(0);
+    let reused = of("kept").saturating_add(of("patched"));
+    match reused.saturating_add(of("evaluated")) {
+        0 => "-".to_owned(),
+        all => format!("{} %", reused.saturating_mul(100) / all),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -107,17 +147,39 @@ mod tests {
         let status = json!({
             "generation": "3", "since": "2026-01-02T03:04:05Z", "source": "/p.yaml", "schedulerNames": ["a", "b"],
             "predicates": [{"name": "NodeName", "digest": "sha256:0123456789abcdef", "phases": ["allocate"],
-                            "onError": "Reject", "calls": 7, "faults": {"Trap": 2, "Deadline": 1}}],
+                            "onError": "Reject", "calls": 7, "faults": {"Trap": 2, "Deadline": 1},
+                            "latency": {"p50Us": 12, "p99Us": 12_345}, "verdicts": {"kept": 6, "patched": 1, "evaluated": 2},
+                            "breaker": {"state": "open", "since": "2026-01-02T03:04:07Z", "lastFault": "Trap: unreachable",
+                                        "retryInMs": 1_001, "goodCalls": 0, "opened": 1}},
+                           {"name": "NodePorts", "digest": "sha256:0", "phases": [], "onError": "Reject", "calls": 0,
+                            "faults": {}, "latency": null, "verdicts": {"kept": 0, "patched": 0, "evaluated": 0},
+                            "breaker": {"state": "closed", "opened": 0}}],
+            "lastReload": {"time": "2026-01-02T03:04:05Z", "result": "active", "tookMs": 45, "swapUs": 3},
             "lastFailure": {"time": "2026-01-02T03:04:06Z", "source": "/p.yaml", "unlisted": 1,
                             "failures": [{"step": "trial", "predicate": "Own", "reason": "it trapped"}]},
         });
         let text = rendered(&status);
-        for expected in
-            ["generation 3", "a, b", "0123456789ab ", "2026-01-02T03:04:06Z", "trial of Own: it trapped", "1 more"]
-        {
+        for expected in [
+            "generation 3",
+            "a, b",
+            "0123456789ab ",
+            "2026-01-02T03:04:06Z",
+            "trial of Own: it trapped",
+            "1 more",
+            "active, after 45 ms",
+            "NodeName is in quarantine",
+            "Trap: unreachable",
+            "next call in 2 s",
+        ] {
             assert!(text.contains(expected), "{expected:?} is not in {text}");
         }
-        assert!(text.lines().any(|line| line.contains("NodeName") && line.trim_end().ends_with('3')), "{text}");
+        let line = |name: &str| -> Vec<&str> {
+            let line = text.lines().find(|line| line.contains(name)).unwrap_or_default();
+            line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
+        };
+        let end = |name: &str| line(name).split_off(line(name).len().saturating_sub(6));
+        assert_eq!(end("NodeName"), ["7", "12 µs", "12 ms", "77 %", "3", "open"], "{text}");
+        assert_eq!(end("NodePorts"), ["0", "-", "-", "-", "0", "closed"], "{text}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::notice::{Notice, Watches};
 use super::settle::{Next, Settle};
 use super::stamp::{Files, Stamp};
 use crate::limits::{RELOAD_DRAIN_LOOK, RELOAD_LOOK};
-use nodesift_engine::{Engine, Refusal, Retired};
+use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired};
 
 /// What is followed, and for whom.
 pub struct Follow {
@@ -137,6 +137,7 @@ impl Follower {
         match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
             Ok(Active { retired, made, trial }) => {
                 let active = engine.policy();
+                engine.note_reload(ReloadOutcome::Active, started.elapsed(), Some(retired.swap()));
                 self.follow.metrics.active(made, active.origin.since);
                 tracing::info!(
                     policy_generation = active.generation,
@@ -147,11 +148,15 @@ impl Follower {
                     tried_pods = trial.pods,
                     tried_nodes = trial.nodes,
                     ms = milliseconds(started.elapsed()),
+                    swap_us = u64::try_from(retired.swap().as_micros()).unwrap_or(u64::MAX),
                     "policy reloaded"
                 );
                 self.retired.push(retired);
             }
-            Err(error) => self.refuse(refusal(engine.policy().generation, source, &error)),
+            Err(error) => {
+                self.refuse(refusal(engine.policy().generation, source, &error));
+                self.follow.engine.note_reload(ReloadOutcome::Refused, started.elapsed(), None);
+            }
         }
     }
 

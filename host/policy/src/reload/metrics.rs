@@ -21,6 +21,7 @@ use crate::activate::Made;
 pub struct Metrics {
     reloads: Family<ByResult, Counter>,
     last: Gauge<f64, AtomicU64>,
+    is_last_good: Gauge,
     predicates: Family<ByOrigin, Counter>,
 }
 
@@ -39,7 +40,9 @@ const REFUSED: ByResult = ByResult { result: "refused" };
 
 impl Default for Metrics {
     fn default() -> Self {
-        let metrics = Self { reloads: Family::default(), last: Gauge::default(), predicates: Family::default() };
+        let (reloads, last, is_last_good) = (Family::default(), Gauge::default(), Gauge::default());
+        let metrics = Self { reloads, last, is_last_good, predicates: Family::default() };
+        metrics.is_last_good.set(1);
         // Shown as 0 from the beginning.
         for result in [ACTIVE, REFUSED] {
             drop(metrics.reloads.get_or_create(&result));
@@ -58,6 +61,8 @@ impl Metrics {
         registry.register("nodesift_policy_reloads", help, metrics.reloads.clone());
         let help = "Time of the last reload, whatever its result, since 1970; 0 where there was none";
         registry.register_with_unit("nodesift_policy_last_reload_timestamp", help, Unit::Seconds, metrics.last.clone());
+        let help = "1 if the last reload made its policy active, or there was none; 0 if it was refused";
+        registry.register("nodesift_policy_last_reload_successful", help, metrics.is_last_good.clone());
         let help = "Predicates of policies that became active by a reload, by where they come from: kept (unchanged), relinked \
                     (compiled code used again) or compiled";
         registry.register("nodesift_policy_predicates", help, metrics.predicates.clone());
@@ -66,12 +71,14 @@ impl Metrics {
 
     pub(super) fn active(&self, made: Made, at: SystemTime) {
         self.reloads.get_or_create(&ACTIVE).inc();
+        self.is_last_good.set(1);
         self.count(made);
         self.note(at);
     }
 
     pub(super) fn refused(&self, at: SystemTime) {
         self.reloads.get_or_create(&REFUSED).inc();
+        self.is_last_good.set(0);
         self.note(at);
     }
 

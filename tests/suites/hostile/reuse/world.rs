@@ -152,6 +152,7 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         module: Arc::new(module),
         digest: [0; 32],
         counts: Arc::default(),
+        breaker: Arc::default(),
     };
     let policy = ActivePolicy {
         generation: 1,

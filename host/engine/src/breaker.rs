@@ -1,0 +1,372 @@
+//! The breaker of a predicate: one that keeps failing is not called for a while (quarantine), and its failure policy answers.
+//!
+//! ```text
+//! closed ── QUARANTINE_FAULTS faults within QUARANTINE_WINDOW ──► open: no call, the fault is `Quarantined`
+//!   ▲                                                              │ after 1 s, 2 s, … 30 s: one call, a retry
+//!   └───────── QUARANTINE_GOOD_CALLS good retries in a row ────────┘ a fault doubles the wait, a good one resets it
+//! ```
+//!
+//! Only faults of the predicate itself count ([`FaultKind::is_of_predicate`]). A cached verdict needs no call, so it is used
+//! however the breaker stands. A reload that replaces the predicate gives it a new breaker. `State` is the state machine, which
+//! is told the time; start at [`Breaker::admit`].
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use nodesift_sandbox::fault::{Fault, FaultKind};
+use parking_lot::Mutex;
+
+use crate::limits::{
+    QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST, QUARANTINE_WINDOW,
+};
+use crate::policy::replace::now as wall_clock;
+
+/// The breaker of one predicate.
+#[derive(Debug, Default)]
+pub struct Breaker {
+    /// Whether `state` is open: calls of a sound predicate take no lock.
+    is_open: AtomicBool,
+    state: Mutex<State>,
+    opened: AtomicU64,
+    never_opens: bool,
+}
+
+/// An open breaker.
+#[derive(Debug, Clone)]
+pub struct Quarantine {
+    /// When it opened.
+    pub since: SystemTime,
+    /// The last fault of the predicate: its kind and detail.
+    pub last_fault: Arc<str>,
+    /// Time until the next call; zero where the next query makes it, or one runs.
+    pub retry_in: Duration,
+    /// Good retries in a row.
+    pub good_calls: u32,
+}
+
+/// What a call did to the breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It is as before.
+    None,
+    /// It has opened.
+    Opened,
+    /// It has closed.
+    Closed,
+}
+
+/// A call that may be made. Dropped without [`Admitted::end`], it says nothing about the predicate.
+#[derive(Debug)]
+pub(crate) struct Admitted<'a> {
+    breaker: &'a Breaker,
+    is_retry: bool,
+}
+
+impl Breaker {
+    /// One that never opens: for tests that call faulty predicates again and again.
+    pub fn that_never_opens() -> Self {
+        Self { never_opens: true, ..Self::default() }
+    }
+
+    /// Admits a call, or reports the fault `Quarantined`.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::Quarantined`] while the breaker is open and no retry is due.
+    pub(crate) fn admit(&self) -> Result<Admitted<'_>, Fault> {
+        if !self.is_open.load(Ordering::Relaxed) {
+            return Ok(Admitted { breaker: self, is_retry: false });
+        }
+        match self.state.lock().admit(Instant::now()) {
+            Admission::Call => Ok(Admitted { breaker: self, is_retry: false }),
+            Admission::Retry => Ok(Admitted { breaker: self, is_retry: true }),
+            Admission::Refused(last_fault) => {
+                let detail =
+                    format!("not called for now, because it has failed too often; its last fault: {last_fault}");
+                Err(Fault::new(FaultKind::Quarantined, &detail))
+            }
+        }
+    }
+
+    /// How often it has opened.
+    pub fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// The quarantine of the predicate, if there is one.
+    pub fn quarantine(&self) -> Option<Quarantine> {
+        self.is_open.load(Ordering::Relaxed).then(|| self.state.lock().quarantine(Instant::now())).flatten()
+    }
+}
+
+impl Admitted<'_> {
+    /// The call has ended, with this fault if any.
+    pub(crate) fn end(mut self, fault: Option<&Fault>) -> Change {
+        let outcome = match fault {
+            None => Outcome::Good,
+            Some(fault) if fault.kind.is_of_predicate() => Outcome::Fault(fault),
+            Some(_) => Outcome::Nothing,
+        };
+        let is_none = matches!((&outcome, self.is_retry), (Outcome::Good | Outcome::Nothing, false));
+        if is_none || self.breaker.never_opens {
+            return Change::None;
+        }
+        let (breaker, is_retry) = (self.breaker, self.is_retry);
+        // The lock orders the flag as the states.
+        let mut state = breaker.state.lock();
+        let change = state.end(Instant::now(), is_retry, &outcome);
+        match change {
+            Change::Opened => {
+                breaker.opened.fetch_add(1, Ordering::Relaxed);
+                breaker.is_open.store(true, Ordering::Relaxed);
+            }
+            Change::Closed => breaker.is_open.store(false, Ordering::Relaxed),
+            Change::None => {}
+        }
+        // The state knows that the retry has ended.
+        self.is_retry = false;
+        change
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if self.is_retry {
+            self.breaker.state.lock().end(Instant::now(), true, &Outcome::Nothing);
+        }
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Closed {
+        /// The times of the last faults, at most [`QUARANTINE_FAULTS`].
+        faults: VecDeque<Instant>,
+    },
+    Open(Open),
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self::Closed { faults: VecDeque::new() }
+    }
+}
+
+#[derive(Debug)]
+struct Open {
+    since: SystemTime,
+    last_fault: Arc<str>,
+    /// Between the last retry and the next.
+    wait: Duration,
+    next: Instant,
+    /// A retry runs.
+    is_retrying: bool,
+    good_calls: u32,
+}
+
+#[derive(Debug)]
+enum Admission {
+    Call,
+    Retry,
+    /// With the last fault.
+    Refused(Arc<str>),
+}
+
+#[derive(Debug)]
+enum Outcome<'a> {
+    Good,
+    Fault(&'a Fault),
+    /// The call says nothing about the predicate: it was not made, or was ended for another reason.
+    Nothing,
+}
+
+impl State {
+    fn admit(&mut self, now: Instant) -> Admission {
+        let Self::Open(open) = self else { return Admission::Call };
+        if open.is_retrying || now < open.next {
+            return Admission::Refused(Arc::clone(&open.last_fault));
+        }
+        open.is_retrying = true;
+        // From its beginning on: a retry that ends at once is not followed by another.
+        open.next = now + open.wait;
+        Admission::Retry
+    }
+
+    fn end(&mut self, now: Instant, is_retry: bool, outcome: &Outcome<'_>) -> Change {
+        match self {
+            Self::Closed { faults } => {
+                let Outcome::Fault(fault) = outcome else { return Change::None };
+                faults.retain(|at| now.saturating_duration_since(*at) < QUARANTINE_WINDOW);
+                faults.push_back(now);
+                if faults.len() < QUARANTINE_FAULTS {
+                    return Change::None;
+                }
+                *self = Self::Open(Open {
+                    since: wall_clock(),
+                    last_fault: fault.to_string().into(),
+                    wait: QUARANTINE_RETRY_FIRST,
+                    next: now + QUARANTINE_RETRY_FIRST,
+                    is_retrying: false,
+                    good_calls: 0,
+                });
+                Change::Opened
+            }
+            // Calls that had begun before it opened.
+            Self::Open(_) if !is_retry => Change::None,
+            Self::Open(open) => {
+                open.is_retrying = false;
+                match outcome {
+                    Outcome::Nothing => {}
+                    Outcome::Fault(fault) => {
+                        open.last_fault = fault.to_string().into();
+                        open.good_calls = 0;
+                        open.wait = (open.wait * 2).min(QUARANTINE_RETRY_MOST);
+                        open.next = now + open.wait;
+                    }
+                    Outcome::Good => {
+                        open.good_calls += 1;
+                        open.wait = QUARANTINE_RETRY_FIRST;
+                        open.next = open.next.min(now + open.wait);
+                        if open.good_calls >= QUARANTINE_GOOD_CALLS {
+                            *self = Self::default();
+                            return Change::Closed;
+                        }
+                    }
+                }
+                Change::None
+            }
+        }
+    }
+
+    fn quarantine(&self, now: Instant) -> Option<Quarantine> {
+        let Self::Open(open) = self else { return None };
+        Some(Quarantine {
+            since: open.since,
+            last_fault: Arc::clone(&open.last_fault),
+            retry_in: open.next.saturating_duration_since(now),
+            good_calls: open.good_calls,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn trap() -> Fault {
+        Fault::new(FaultKind::Trap, "unreachable")
+    }
+
+    /// Faults until it opens, which happens now.
+    fn opened(state: &mut State, now: Instant) {
+        let fault = trap();
+        let changes: Vec<Change> =
+            (0..QUARANTINE_FAULTS).map(|_| state.end(now, false, &Outcome::Fault(&fault))).collect();
+        assert_eq!(changes.iter().filter(|change| **change == Change::Opened).count(), 1);
+        assert_eq!(changes.last(), Some(&Change::Opened));
+    }
+
+    fn is_refused(state: &mut State, now: Instant) -> bool {
+        matches!(state.admit(now), Admission::Refused(_))
+    }
+
+    #[test]
+    fn five_faults_within_ten_seconds_open_it_and_slower_ones_never_do() {
+        let (mut state, start) = (State::default(), Instant::now());
+        let fault = trap();
+        let interval = QUARANTINE_WINDOW / (u32::try_from(QUARANTINE_FAULTS).unwrap_or(1) - 1);
+        for number in 0..100 {
+            let now = start + interval * number;
+            assert!(matches!(state.admit(now), Admission::Call));
+            assert_eq!(state.end(now, false, &Outcome::Fault(&fault)), Change::None, "fault {number}");
+        }
+        let now = start + interval * 100 + QUARANTINE_WINDOW;
+        opened(&mut state, now);
+        assert!(is_refused(&mut state, now));
+    }
+
+    #[test]
+    fn an_open_one_is_retried_with_one_call_after_growing_waits() {
+        let (mut state, start) = (State::default(), Instant::now());
+        opened(&mut state, start);
+        let (mut now, fault) = (start, trap());
+        for wait in [1, 2, 4, 8, 16, 30, 30, 30] {
+            assert!(is_refused(&mut state, now + SECOND * wait - Duration::from_millis(1)), "before {wait} s");
+            now += SECOND * wait;
+            assert!(matches!(state.admit(now), Admission::Retry), "after {wait} s");
+            assert!(is_refused(&mut state, now + SECOND * 100), "one call at a time");
+            assert_eq!(state.end(now, true, &Outcome::Fault(&fault)), Change::None);
+        }
+    }
+
+    #[test]
+    fn three_good_retries_close_it_and_a_fault_between_them_starts_anew() {
+        let (mut state, start) = (State::default(), Instant::now());
+        opened(&mut state, start);
+        let (mut now, fault) = (start, trap());
+        let mut retry = |state: &mut State, wait: u32, outcome: &Outcome<'_>| {
+            now += SECOND * wait;
+            assert!(matches!(state.admit(now), Admission::Retry), "after {wait} s");
+            (state.end(now, true, outcome), state.quarantine(now).map(|open| open.good_calls))
+        };
+        assert_eq!(retry(&mut state, 1, &Outcome::Fault(&fault)), (Change::None, Some(0)));
+        assert_eq!(retry(&mut state, 2, &Outcome::Good), (Change::None, Some(1)));
+        assert_eq!(retry(&mut state, 1, &Outcome::Good), (Change::None, Some(2)));
+        assert_eq!(retry(&mut state, 1, &Outcome::Nothing), (Change::None, Some(2)));
+        assert_eq!(retry(&mut state, 1, &Outcome::Fault(&fault)), (Change::None, Some(0)));
+        for good in 1..QUARANTINE_GOOD_CALLS {
+            assert_eq!(retry(&mut state, if good == 1 { 2 } else { 1 }, &Outcome::Good), (Change::None, Some(good)));
+        }
+        assert_eq!(retry(&mut state, 1, &Outcome::Good), (Change::Closed, None));
+        // As many faults as at the first time.
+        opened(&mut state, now);
+    }
+
+    #[test]
+    fn calls_that_had_begun_before_it_opened_change_nothing() {
+        let (mut state, start) = (State::default(), Instant::now());
+        opened(&mut state, start);
+        let fault = trap();
+        for outcome in [Outcome::Good, Outcome::Nothing, Outcome::Fault(&fault)] {
+            assert_eq!(state.end(start, false, &outcome), Change::None);
+        }
+        let open = state.quarantine(start);
+        assert_eq!(open.map(|open| (open.retry_in, open.good_calls)), Some((QUARANTINE_RETRY_FIRST, 0)));
+    }
+
+    #[test]
+    fn only_faults_of_the_predicate_count_and_a_retry_that_is_dropped_blocks_no_other() {
+        let breaker = Breaker::default();
+        let end = |fault: Option<&Fault>| breaker.admit().map(|call| call.end(fault)).ok();
+        for kind in [FaultKind::Overloaded, FaultKind::RequestDeadline, FaultKind::ClockStopped] {
+            for _ in 0..2 * QUARANTINE_FAULTS {
+                assert_eq!(end(Some(&Fault::new(kind, ""))), Some(Change::None));
+            }
+        }
+        assert!(breaker.quarantine().is_none());
+        for number in 1..=QUARANTINE_FAULTS {
+            let opens = if number == QUARANTINE_FAULTS { Change::Opened } else { Change::None };
+            assert_eq!(end(Some(&trap())), Some(opens));
+        }
+        assert_eq!(breaker.opened(), 1);
+        let refused =
+            breaker.admit().map(drop).map_err(|fault| (fault.kind, fault.detail.contains("Trap: unreachable")));
+        assert_eq!(refused, Err((FaultKind::Quarantined, true)));
+        // Its time has come, and the call ends in a panic.
+        let is_due = || match &mut *breaker.state.lock() {
+            State::Open(open) => open.next = Instant::now(),
+            State::Closed { .. } => {}
+        };
+        is_due();
+        let retry = breaker.admit();
+        is_due();
+        assert!(retry.is_ok() && breaker.admit().is_err());
+        drop(retry);
+        is_due();
+        assert!(breaker.admit().is_ok());
+    }
+}

@@ -1,0 +1,38 @@
+//! The last reload, for those who ask. Start at [`LastReload`].
+
+use std::time::{Duration, SystemTime};
+
+/// A reload that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastReload {
+    /// When it ended.
+    pub at: SystemTime,
+    /// How.
+    pub outcome: ReloadOutcome,
+    /// From the reading of the files to the end, without the time that was waited for the files to be quiet.
+    pub took: Duration,
+    /// The part of it in which the active policy was exchanged for the next.
+    pub swap: Option<Duration>,
+}
+
+/// How a reload has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReloadOutcome {
+    /// The policy of the files is active.
+    Active,
+    /// The policy before stayed.
+    Refused,
+    /// The policy before is active again.
+    RolledBack,
+}
+
+impl ReloadOutcome {
+    /// The name in statuses and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Refused => "refused",
+            Self::RolledBack => "rolledBack",
+        }
+    }
+}

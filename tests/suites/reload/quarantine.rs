@@ -1,0 +1,359 @@
+//! Quarantine: a predicate that keeps failing is not called, its failure policy answers, and it comes back (H-02, H-23, R-07).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nodesift_engine::limits::{QUARANTINE_FAULTS, QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST};
+use nodesift_tests::guest::Guest;
+use nodesift_tests::http::{Client, ask};
+use nodesift_tests::{sidecar, timeout};
+use serde_json::{Value, json};
+
+use crate::load::{Sample, ask_until, length, p99, ratio};
+use crate::running::{Folder, Reloading, alone, beside_others, command, generation, policy};
+
+const TRAP: &str = "(unreachable)";
+const LOOP: &str = "(loop $forever (br $forever)) (unreachable)";
+
+/// A guest that does this for pods with the label `bad`, and rejects odd rows for all others. It reads the label `n` as well, so
+/// that pods with another one share no verdict.
+fn failing(how: &str) -> Guest {
+    Guest::healthy()
+        .imports(r#"(import "nodesift:predicate/pod-labels@0.1.1" "label" (func $label (param i32 i32 i32)))"#)
+        .definitions(r#"(data (i32.const 2048) "nbad")"#)
+        .filter(format!(
+            "(call $label (i32.const 2048) (i32.const 1) (i32.const 2064))
+             (call $label (i32.const 2049) (i32.const 3) (i32.const 2064))
+             (if (i32.load8_u (i32.const 2064)) (then {how}))
+             (call $reject_odd (local.get $rows) (i32.const 4096))"
+        ))
+}
+
+fn serving(how: &str, own: &str) -> Reloading {
+    let folder = Folder::new();
+    folder.put("own.wasm", failing(how).component());
+    Reloading::with(folder, &with(own))
+}
+
+fn with(own: &str) -> String {
+    policy(&["name: NodeName", &format!("{{name: Own, module: {{path: own.wasm}}, {own}}}")])
+}
+
+/// A request about a pod that only this number tells from others.
+fn about(number: usize, is_bad: bool) -> Value {
+    let mut labels = json!({"n": number.to_string()});
+    if is_bad {
+        labels["bad"] = json!("yes");
+    }
+    json!({"pods": [{"object": {"metadata": {"name": "p", "namespace": "default", "labels": labels}}}]})
+}
+
+fn asked(reloading: &Reloading, number: usize, is_bad: bool) -> Value {
+    ask(&reloading.sidecar.unix(), "/v1/filter", &about(number, is_bad))["pods"][0].clone()
+}
+
+/// The fault of the answer, if any.
+fn fault(answer: &Value) -> Option<&str> {
+    answer["faults"][0]["fault"].as_str()
+}
+
+fn feasible(answer: &Value) -> usize {
+    answer["feasible"].as_array().map_or(0, Vec::len)
+}
+
+fn own(status: &Value) -> &Value {
+    &status["predicates"][1]
+}
+
+fn is_open(status: &Value) -> bool {
+    own(status)["breaker"]["state"] == "open"
+}
+
+/// Asks about bad pods until the breaker is open. Returns how many calls have failed.
+fn open(reloading: &Reloading, first: usize) -> usize {
+    let mut faults = 0;
+    while fault(&asked(reloading, first + faults, true)) != Some("Quarantined") {
+        faults += 1;
+        assert!(faults <= 100, "it never opens: {}", reloading.status());
+    }
+    faults
+}
+
+/// H-23.
+#[test]
+fn h23_the_fifth_fault_opens_the_breaker_and_every_place_that_shows_it_says_so() {
+    let _beside = beside_others();
+    for (on_error, effect) in [("Reject", "Rejected"), ("Ignore", "Ignored")] {
+        let reloading = serving(TRAP, &format!("onError: {on_error}"));
+        let good = asked(&reloading, 0, false);
+        assert_eq!(fault(&good), None, "{good}");
+        let nodes = feasible(&asked(&reloading, 0, false)) * 2;
+        for number in 0..QUARANTINE_FAULTS {
+            assert_eq!(fault(&asked(&reloading, number, true)), Some("Trap"), "fault {number}");
+            assert_eq!(is_open(&reloading.status()), number + 1 == QUARANTINE_FAULTS, "after fault {number}");
+        }
+        // A pod that nothing is known about.
+        let answer = asked(&reloading, 1, false);
+        assert_eq!(fault(&answer), Some("Quarantined"), "{answer}");
+        assert_eq!(answer["faults"][0]["effect"], effect);
+        assert!(answer["faults"][0]["detail"].as_str().unwrap().contains("Trap"), "{answer}");
+        match on_error {
+            "Reject" => {
+                assert_eq!(feasible(&answer), 0, "{answer}");
+                let reason = answer["failures"][0]["reasons"][0].as_str();
+                assert_eq!(reason, Some("predicate \"Own\" failed: Quarantined"), "{answer}");
+            }
+            _ => assert!(feasible(&answer) >= nodes - 1, "{answer}"),
+        }
+        // What is known of another is as good as before.
+        assert_eq!(asked(&reloading, 0, false), good);
+        let status = reloading.status();
+        let breaker = &own(&status)["breaker"];
+        assert_eq!(breaker["opened"], 1);
+        assert!(breaker["lastFault"].as_str().unwrap().starts_with("Trap"), "{breaker}");
+        assert!(breaker["retryInMs"].as_u64().unwrap() <= 1_000, "{breaker}");
+        assert_eq!(own(&status)["faults"]["Trap"], QUARANTINE_FAULTS);
+        assert!(own(&status)["faults"]["Quarantined"].as_u64().unwrap() >= 1, "{status}");
+        assert_eq!(reloading.metric("nodesift_predicate_quarantined{predicate=\"Own\"}"), 1.0);
+        assert_eq!(reloading.metric("nodesift_predicate_quarantined{predicate=\"NodeName\"}"), 0.0);
+        assert_eq!(reloading.metric("nodesift_predicate_quarantines_total{predicate=\"Own\"}"), 1.0);
+        let printed = sidecar::run(
+            command()
+                .args(["policy", "status", "--server"])
+                .arg(format!("unix:{}", reloading.sidecar.socket.display())),
+        );
+        assert!(printed.stdout.contains("Own is in quarantine"), "{}", printed.stdout);
+        assert!(reloading.sidecar.output().contains("predicate quarantined"), "{}", reloading.sidecar.output());
+    }
+}
+
+/// H-23. `NODESIFT_SECONDS=60` runs it at length.
+#[test]
+fn h23_under_load_it_is_called_at_most_once_a_second_with_growing_waits_and_a_good_reload_ends_that() {
+    const CLIENTS: usize = 4;
+    /// Between two looks at the status.
+    const LOOK: Duration = Duration::from_millis(20);
+    let time = length(Duration::from_secs(8));
+    let _alone = alone();
+    let reloading = serving(TRAP, "onError: Ignore");
+    let ends = AtomicBool::new(false);
+    let (looks, answers) = thread::scope(|scope| {
+        let load = |client: usize| {
+            let mut connection = Client::connect(&reloading.sidecar.unix()).unwrap();
+            let mut answers = 0;
+            while !ends.load(Ordering::Relaxed) {
+                let body = about(client * 1_000_000 + answers, true).to_string();
+                let answer = connection.post("/v1/filter", body.as_bytes()).expect("an answer");
+                assert_eq!(answer.status, 200, "{}", answer.body);
+                let answer = answer.json();
+                let fault = fault(&answer["pods"][0]);
+                assert!(matches!(fault, Some("Trap" | "Quarantined")), "{answer}");
+                answers += 1;
+            }
+            answers
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || load(client))).collect();
+        let (start, mut looks) = (Instant::now(), Vec::new());
+        while start.elapsed() < time {
+            let status = reloading.status();
+            looks.push((Instant::now(), own(&status)["calls"].as_u64().unwrap(), is_open(&status)));
+            thread::park_timeout(LOOK);
+        }
+        ends.store(true, Ordering::Relaxed);
+        (looks, clients.into_iter().map(|client| client.join().unwrap()).sum::<usize>())
+    });
+    let (opened, ..) = *looks.iter().find(|(_, _, is_open)| *is_open).expect("it opens");
+    assert!(looks.iter().all(|(at, _, is_open)| *at < opened || *is_open), "it closes though every call fails");
+    // Calls that had begun when the fifth fault came end after it.
+    let at_first = looks.iter().rfind(|(at, ..)| *at < opened + QUARANTINE_RETRY_FIRST / 2).unwrap().1;
+    println!("{answers} answers; open after {at_first} calls of {CLIENTS} clients");
+    let most = (QUARANTINE_FAULTS + CLIENTS - 1) as u64;
+    assert!((QUARANTINE_FAULTS as u64..=most).contains(&at_first), "{at_first} calls");
+    let (mut wait, mut last, mut calls) = (QUARANTINE_RETRY_FIRST, opened, at_first);
+    for (at, now, _) in &looks {
+        if *now > calls {
+            assert_eq!(*now, calls + 1, "more than one call at a time");
+            let waited = *at - last;
+            println!("retry after {waited:?}");
+            // A call is seen up to one look, with its request, after it was made.
+            let noise = LOOK * 2 + timeout::scaled(Duration::from_millis(100));
+            assert!(waited + noise >= wait && waited <= wait + noise, "{waited:?}, expected {wait:?}");
+            (last, calls, wait) = (*at, *now, (wait * 2).min(QUARANTINE_RETRY_MOST));
+        }
+    }
+    assert!(calls >= at_first + 2, "it was retried {} times", calls - at_first);
+    // A module that is mended.
+    let since = Instant::now();
+    reloading.folder.put("own.wasm", Guest::healthy().component());
+    let found = timeout::until(|| fault(&asked(&reloading, 0, true)).is_none().then(|| since.elapsed()));
+    let recovered = found.unwrap_or_else(|| panic!("{}", reloading.status()));
+    println!("answers again {recovered:?} after the module was written");
+    assert!(recovered <= timeout::scaled(Duration::from_secs(1)), "{recovered:?}");
+    assert!(!is_open(&reloading.status()));
+}
+
+#[test]
+fn three_good_calls_end_a_quarantine_and_nothing_that_the_failure_policy_said_is_kept() {
+    const PODS: usize = 40;
+    const TIMES: usize = 2;
+    let _beside = beside_others();
+    let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("NODESIFT_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    for on_error in ["Reject", "Ignore"] {
+        let reloading = serving(TRAP, &format!("onError: {on_error}"));
+        // What the guest says of every pod that is not bad.
+        let good = asked(&reloading, PODS, false);
+        let all = asked(&serving(TRAP, "onError: Ignore"), 0, true);
+        assert_eq!((fault(&good), fault(&all)), (None, Some("Trap")));
+        let mut known = [false; PODS];
+        // Checks one answer. Returns whether the failure policy gave it.
+        let mut check = |number: usize, is_bad: bool| {
+            let answer = asked(&reloading, number, is_bad);
+            let Some(fault) = fault(&answer) else {
+                assert!(!is_bad, "a verdict about a pod that it always fails on: {answer}");
+                assert_eq!(answer, good, "pod {number}");
+                known[number] = true;
+                return false;
+            };
+            assert!(fault == "Quarantined" || is_bad && fault == "Trap", "{answer}");
+            assert!(is_bad || !known[number], "the verdict about pod {number} is cached: {answer}");
+            let expected = if on_error == "Ignore" { feasible(&all) } else { 0 };
+            assert_eq!(feasible(&answer), expected, "{answer}");
+            true
+        };
+        let mut by_policy = 0;
+        for round in 0..TIMES {
+            let opened = |status: &Value| own(status)["breaker"]["opened"].as_u64().unwrap();
+            while opened(&reloading.status()) <= round as u64 {
+                by_policy += usize::from(check(random.usize(..PODS / 2), random.u8(..3) > 0));
+            }
+            // Good pods only, new ones among them: three retries end the quarantine.
+            let fresh = PODS / 2 + round * PODS / 4;
+            let since = Instant::now();
+            let mut next = 0;
+            timeout::until(|| {
+                by_policy += usize::from(check(fresh + next % (PODS / 4), false));
+                by_policy += usize::from(check(random.usize(..PODS / 2), false));
+                next += 1;
+                (!is_open(&reloading.status())).then_some(())
+            })
+            .unwrap_or_else(|| panic!("it stays open: {}", reloading.status()));
+            println!("{on_error}: closed after {:?}", since.elapsed());
+            // Retries are a second apart, and were not all for one pod.
+            assert!(since.elapsed() + Duration::from_millis(500) >= QUARANTINE_RETRY_FIRST * 2);
+        }
+        println!("{on_error}: {by_policy} answers of the failure policy");
+        assert!(by_policy > 0);
+        // All that it said is forgotten.
+        for number in 0..PODS {
+            assert!(!check(number, false), "pod {number}");
+        }
+    }
+}
+
+/// H-02. Healthy clients ask for the phase `allocate`; a predicate of the phase `reserve` never ends for the pods of another
+/// client. In the control it does end, and that client asks just as much.
+#[test]
+fn h02_a_predicate_that_never_ends_hardly_delays_healthy_clients_and_after_it_is_quarantined_not_at_all() {
+    const CLIENTS: usize = 8;
+    const ROUNDS: usize = 30;
+    const WINDOW: Duration = Duration::from_millis(300);
+    let _alone = alone();
+    let hog = |round: usize| with(&format!("phases: [reserve], args: {{round: {round}}}"));
+    let folder = Folder::new();
+    folder.put("own.wasm", failing(LOOP).component());
+    let reloading = Reloading::with(folder, &hog(0));
+    let unix = reloading.sidecar.unix();
+    let ends = AtomicBool::new(false);
+    let reserve = |number: usize, is_bad: bool| {
+        let mut request = about(number, is_bad);
+        request["phase"] = json!("PHASE_RESERVE");
+        request.to_string()
+    };
+    let healthy = json!({"pending": true, "pageSize": 1});
+    // By round: control, before the breaker opens, and after.
+    let mut windows: Vec<[(Instant, Instant); 3]> = Vec::new();
+    let samples = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| scope.spawn(|| ask_until(&unix, "/v1/filter", &healthy, || ends.load(Ordering::Relaxed))))
+            .collect();
+        let mut client = Client::connect(&unix).unwrap();
+        let mut fault_of = |number: usize, is_bad: bool| -> Option<String> {
+            let answer = client.post("/v1/filter", reserve(number, is_bad).as_bytes()).expect("an answer");
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            fault(&answer.json()["pods"][0]).map(str::to_owned)
+        };
+        for round in 0..ROUNDS {
+            if round > 0 {
+                // A predicate with other arguments has a new breaker.
+                let before = reloading.generation();
+                reloading.put(&hog(round));
+                reloading.when("the next round", |status| generation(status) > before);
+            }
+            let control = Instant::now();
+            while control.elapsed() < WINDOW {
+                assert_eq!(fault_of(0, false), None);
+            }
+            let before = Instant::now();
+            let mut faults = 0;
+            let after = loop {
+                match fault_of(0, true).as_deref() {
+                    Some("Deadline") => faults += 1,
+                    Some("Quarantined") => break Instant::now(),
+                    other => panic!("{other:?}"),
+                }
+            };
+            assert_eq!(faults, QUARANTINE_FAULTS, "faults until it opens");
+            while after.elapsed() < WINDOW {
+                assert_eq!(fault_of(0, true).as_deref(), Some("Quarantined"));
+            }
+            windows.push([(control, before), (before, after), (after, Instant::now())]);
+        }
+        ends.store(true, Ordering::Relaxed);
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<Sample>>()
+    });
+    let within = |place: usize, rounds: &dyn Fn(usize) -> bool| -> Vec<Sample> {
+        let chosen: Vec<_> =
+            windows.iter().enumerate().filter(|(at, _)| rounds(*at)).map(|(_, all)| all[place]).collect();
+        let is_in = |sample: &&Sample| chosen.iter().any(|(from, to)| (*from..*to).contains(&sample.began));
+        samples.iter().filter(is_in).copied().collect()
+    };
+    let [control, before, after] = [0, 1, 2].map(|place| within(place, &|_| true));
+    // How much two halves of the control differ says what a ratio means on this machine.
+    let halves = [0, 1].map(|half| p99(&within(0, &|round| round % 2 == half)));
+    let noise = ratio(halves[0], halves[1]).max(ratio(halves[1], halves[0]));
+    let [slow, then] = [&before, &after].map(|samples| ratio(p99(samples), p99(&control)));
+    println!(
+        "p99 of {} requests: control {:?}, before the breaker opens {:?} ({slow:.2} times, {} requests), after {:?} ({then:.2} times, {} \
+         requests); two halves of the control differ by {noise:.2}",
+        samples.len(),
+        p99(&control),
+        p99(&before),
+        before.len(),
+        p99(&after),
+        after.len()
+    );
+    assert!(before.len() >= 500 && after.len() >= 500, "too few requests to judge");
+    assert!(slow <= 3.0 * noise, "{slow:.2} times the control before the breaker opens");
+    assert!(then <= 1.2 * noise, "{then:.2} times the control after it opened");
+}
+
+#[test]
+fn a_reload_that_does_not_change_the_predicate_does_not_end_its_quarantine() {
+    let _beside = beside_others();
+    let reloading = serving(TRAP, "onError: Reject");
+    assert_eq!(open(&reloading, 0), QUARANTINE_FAULTS);
+    let other = with("onError: Ignore").replace("name: NodeName", "name: NodePorts");
+    reloading.put(&other);
+    let status = reloading.becomes(&other);
+    assert!(is_open(&status), "{status}");
+    assert_eq!(fault(&asked(&reloading, 0, false)), Some("Quarantined"));
+    let changed = with("onError: Ignore, args: {a: 1}");
+    reloading.put(&changed);
+    let status = reloading.becomes(&changed);
+    assert!(!is_open(&status), "{status}");
+    assert_eq!(fault(&asked(&reloading, 0, false)), None);
+}
