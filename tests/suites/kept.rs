@@ -150,6 +150,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         scheduler_names: Vec::new(),
         annotation_keys: Vec::new(),
         on_unsupported: OnError::Reject,
+        rollback_on_quarantine: false,
         origin: Origin::default(),
         predicates: vec![predicate],
     };

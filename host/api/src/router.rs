@@ -2,6 +2,8 @@
 //!
 //! Start at [`router`].
 
+use std::time::Duration;
+
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::from_fn_with_state;
@@ -18,7 +20,7 @@ use crate::calls::filter::Filter;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
 use crate::middleware::{Middleware, apply, is_grpc};
 use crate::protocols::{extender, grpc, health, json, reflection};
-use crate::{BodyLimit, Error, Service, limits};
+use crate::{BodyLimit, Error, Readiness, Service, Staleness, limits};
 
 /// Everything that is served.
 pub fn router(service: Service, access: Access, body_limit: BodyLimit, exposition: Exposition) -> Router {
@@ -68,6 +70,23 @@ pub fn probes(service: Service, exposition: Exposition) -> Router {
         .layer(Extension(exposition))
         .fallback(|| async { (StatusCode::NOT_FOUND, "this listener has GET /livez, GET /readyz and GET /metrics\n") })
         .with_state(service)
+        .layer(from_fn_with_state(middleware, apply))
+}
+
+/// What a process serves that cannot do more yet: it is live, and refuses everything else for what readiness waits for.
+pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposition) -> Router {
+    let middleware =
+        Middleware::new(Access::open(), BodyLimit(limits::PROBE_BODY_BYTES), request_time, Metrics::default());
+    let (live, ready) = (readiness.clone(), readiness.clone());
+    Router::new()
+        .route("/livez", get(async move || live.liveness().await))
+        .route("/readyz", get(async move || ready.readiness(&Staleness::default()).await))
+        .route("/metrics", get(metrics::metrics))
+        .layer(Extension(exposition))
+        .fallback(async move |request: Request| match readiness.check() {
+            Err(error) => error.into_response_for(is_grpc(request.headers())),
+            Ok(()) => unknown_path(request).await,
+        })
         .layer(from_fn_with_state(middleware, apply))
 }
 

@@ -26,7 +26,7 @@ pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
 
 /// A loaded policy.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ActivePolicy {
     /// Number of this policy in the process; each reload increments it.
     pub generation: u64,
@@ -38,6 +38,8 @@ pub struct ActivePolicy {
     pub annotation_keys: Vec<String>,
     /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
     pub on_unsupported: OnError,
+    /// Whether the policy before becomes active again once a predicate is put in quarantine that it does not have.
+    pub rollback_on_quarantine: bool,
     /// The document that it was made of.
     pub origin: Origin,
 }
@@ -53,16 +55,19 @@ pub struct Origin {
     pub document: Arc<str>,
     /// When it became active.
     pub since: SystemTime,
+    /// It is the last good policy of an earlier process, because the one that is named is broken.
+    pub is_remembered: bool,
 }
 
 impl Default for Origin {
     fn default() -> Self {
-        Self { source: String::new(), name: String::new(), document: Arc::default(), since: SystemTime::UNIX_EPOCH }
+        let (source, name) = (String::new(), String::new());
+        Self { source, name, document: Arc::default(), since: SystemTime::UNIX_EPOCH, is_remembered: false }
     }
 }
 
 /// A loaded predicate. Module, counts and breaker are shared with the same predicate of the policy before, if that had it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ActivePredicate {
     /// The name in the policy.
     pub name: Arc<str>,

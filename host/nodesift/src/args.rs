@@ -202,6 +202,10 @@ pub(crate) struct ServeArgs {
     pub(crate) sample: bool,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// Folder that remembers the last good policy, with its modules: a start with a broken policy serves that one. With none,
+    /// it is live and waits for the policy to be mended. A folder that cannot be written is warned of once
+    #[arg(long, value_name = "FOLDER", requires = "policy", env = "NODESIFT_STATE_FOLDER", help_heading = "Policy")]
+    pub(crate) state_folder: Option<PathBuf>,
     /// Unix socket; the right to write to its file is the right to make every call [default: nodesift.sock in
     /// $XDG_RUNTIME_DIR, else in /run/nodesift]
     #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET", help_heading = "Listeners")]

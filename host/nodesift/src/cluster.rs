@@ -15,6 +15,7 @@ use crate::progress::Progress;
 use crate::terminal;
 use nodesift_cache::{self as cache, Reader, SharedWriter};
 use nodesift_engine::Engine;
+use nodesift_policy::remembered::{RecallError, Remembered, StateFolder};
 use nodesift_policy::{Policy, PolicyText};
 use nodesift_sandbox::{CompilerProgram, Runtime};
 use nodesift_source::change::Compiler;
@@ -50,9 +51,28 @@ pub(crate) struct Opened {
 ///
 /// [`Failure::Policy`] if the policy is invalid, [`Failure::Data`] if the objects are.
 pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<Opened> {
+    open_with(origin, |reader| engine(reader, policy))
+}
+
+/// The same with the last good policy of an earlier process.
+///
+/// # Errors
+///
+/// As for [`open`].
+pub(crate) fn open_remembered(origin: &Origin<'_>, remembered: Remembered) -> anyhow::Result<Opened> {
+    let Remembered { policy, document } = remembered;
+    open_with(origin, |reader| activated(reader, start_sandbox()?, &policy, document, true))
+}
+
+/// Why no policy that was remembered is used, or the policy.
+pub(crate) fn remembered(folder: &Path) -> Result<Option<Remembered>, RecallError> {
+    StateFolder::new(folder).recall(&builtins())
+}
+
+fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<Engine>) -> anyhow::Result<Opened> {
     // The policy first: it is small, and its scheduler names decide which pods are foreign.
     let (mut writer, reader) = cache::new();
-    let engine = engine(reader, policy)?;
+    let engine = engine(reader)?;
     let policy = engine.policy();
     let compiler = Compiler::new(&policy.scheduler_names).with_annotations(&policy.annotation_keys);
     let (mut loader, mut objects) = (Loader::new(&compiler, &mut writer), 0_usize);
@@ -80,13 +100,29 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
 ///
 /// If the policy is invalid, a module does not compile, or the sandbox does not start.
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
-    let runtime = Runtime::start(compiled_modules_folder().as_deref())?.compiling_apart(compiler());
+    let runtime = start_sandbox()?;
     let (policy, document) = policy_of(policy, &runtime).map_err(Failure::Policy)?;
+    activated(reader, runtime, &policy, document, false)
+}
+
+fn start_sandbox() -> anyhow::Result<Runtime> {
+    Ok(Runtime::start(compiled_modules_folder().as_deref())?.compiling_apart(compiler()))
+}
+
+/// An engine over a cache with this policy.
+fn activated(
+    reader: Reader,
+    runtime: Runtime,
+    policy: &Policy,
+    document: String,
+    is_remembered: bool,
+) -> anyhow::Result<Engine> {
     // Nothing is compiled that an earlier start has compiled; otherwise it takes seconds.
     let progress = Mutex::new(Progress::new(policy.predicates.len(), "predicates compiled"));
-    let active = nodesift_policy::activate_with(&policy, FIRST_GENERATION, &runtime, &|| progress.lock().advance(1));
+    let active = nodesift_policy::activate_with(policy, FIRST_GENERATION, &runtime, &|| progress.lock().advance(1));
     let mut active = active.map_err(|error| Failure::Policy(error.into()))?;
     active.origin.document = document.into();
+    active.origin.is_remembered = is_remembered;
     Ok(Engine::new(reader, active, runtime))
 }
 
@@ -95,7 +131,7 @@ const FIRST_GENERATION: u64 = 1;
 
 /// The policy of the command line, and its document; empty where the predicates are named.
 fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<(Policy, String)> {
-    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    let builtins = builtins();
     if let Some(file) = &args.policy {
         let text = PolicyText::read(file)?;
         let policy = text.policy(&builtins);
@@ -109,6 +145,11 @@ fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<(Policy, St
     }
     policy.predicates.extend(read(nodesift_bundle::OPTIONAL_POLICY, "the optional predicates")?.predicates);
     Ok((policy.select(&args.predicates)?, String::new()))
+}
+
+/// The names of the built-in predicates.
+fn builtins() -> Vec<&'static str> {
+    nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect()
 }
 
 /// The cache of compiled modules, in the user's cache folder. Without such a folder modules are compiled at every start.

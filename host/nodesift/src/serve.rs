@@ -4,6 +4,7 @@
 //! checks      what is checked before anything is bound
 //! live        follows a live cluster; what readiness waits for
 //! reload      follows the policy's files
+//! waiting     live and not ready, where there is no policy yet
 //! watchdog    heartbeats of threads; liveness
 //! banner      the startup text on stdout, and in the log
 //! failpoints  what tests stop or break; not in release builds
@@ -18,6 +19,7 @@ mod checks;
 mod failpoints;
 mod live;
 mod reload;
+mod waiting;
 mod watchdog;
 
 use std::net::SocketAddr;
@@ -61,7 +63,13 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let runtime = Runtime::new().context("cannot start threads")?;
     // From the beginning: its default action would end the process. The other signals still end one that is not serving yet.
     let hangups = runtime.block_on(async { signal(SignalKind::hangup()) }).context("cannot listen for signals")?;
-    let Checked { tls, socket, connection, opened } = checks::check(args, &runtime)?;
+    let checked = match (checks::check(args, &runtime), &args.state_folder, &args.policy.policy) {
+        (Err(error), Some(_), Some(policy)) if waiting::is_about_policy(&error) => {
+            waiting::until_checked(args, &runtime, policy, &error)?
+        }
+        (outcome, ..) => outcome?,
+    };
+    let Checked { tls, socket, connection, opened } = checked;
     cluster::note_summary(&opened.summary);
 
     let outcome = runtime.block_on(serve(args, hangups, tls, &socket, opened, connection));
@@ -155,8 +163,8 @@ async fn serve(
         None => live::nothing(),
     };
     let watched = connection.is_some().then(|| kinds.iter().copied().collect());
-    let policy = args.policy.policy.as_deref();
-    let reloading = reload::follow(policy, &engine, watched, &readiness, &mut registry);
+    let files = reload::Files { policy: args.policy.policy.as_deref(), state: args.state_folder.as_deref() };
+    let reloading = reload::follow(&files, &engine, watched, &readiness, &mut registry);
     let _reloading = reloading.context("cannot start threads")?;
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
     tokio::spawn(self_check(audit)?);

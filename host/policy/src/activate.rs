@@ -19,7 +19,7 @@ use crate::problem::Problem;
 use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
 use error::Located;
 pub use error::{ActivateError, ActivateErrors};
-pub(crate) use module::{Digest, Module};
+pub(crate) use module::{Digest, Module, hex};
 use nodesift_engine::{ActivePolicy, ActivePredicate, Origin};
 use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES};
 use nodesift_sandbox::{Grants, Interface, Runtime};
@@ -173,6 +173,7 @@ impl Activation<'_> {
             predicates,
             annotation_keys: policy.annotation_keys.clone(),
             on_unsupported: policy.on_unsupported,
+            rollback_on_quarantine: policy.rollback_on_quarantine,
             origin,
         };
         Ok(Activated { policy, made })

@@ -35,6 +35,8 @@ pub struct Spec {
     /// What becomes of the nodes for a pod that asks for what no predicate evaluates, such as resource claims: `Reject` or
     /// `Ignore`.
     pub on_unsupported: Option<At<String>>,
+    /// Whether a predicate that is put in quarantine brings the policy before back.
+    pub rollback_on_quarantine: Option<At<bool>>,
 }
 
 /// A list of texts. An item that is no text is `None`, so that the others keep their index.
@@ -118,7 +120,11 @@ fn document(reader: &mut Reader, tree: &At<Tree>) -> Option<Document> {
 }
 
 fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
-    let fields = reader.fields(map, "spec", &["schedulerNames", "predicates", "facts", "onUnsupported"])?;
+    let fields = reader.fields(
+        map,
+        "spec",
+        &["schedulerNames", "predicates", "facts", "onUnsupported", "rollbackOnQuarantine"],
+    )?;
     let (facts, path) = fields.get("facts");
     let facts = facts.and_then(|map| reader.fields(map, &path, &["annotations"]));
     let predicates = reader.list(fields.get("predicates"));
@@ -130,6 +136,7 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
         }),
         annotations: facts.and_then(|facts| reader.texts(facts.get("annotations"))),
         on_unsupported: reader.text(fields.get("onUnsupported")),
+        rollback_on_quarantine: reader.flag(fields.get("rollbackOnQuarantine")),
     })
 }
 

@@ -13,6 +13,7 @@
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
 //! - [`problem`] is something wrong in a document, with its place.
 //! - [`reload`] follows the files of a policy and makes what they hold the active policy of a running engine.
+//! - [`remembered`] keeps the last good policy over restarts.
 //! - `file` reads regular files of a bounded size, and nothing else.
 //! - [`limits`] holds every limit of a policy document and of its reload.
 //!
@@ -24,6 +25,7 @@ mod file;
 pub mod limits;
 pub mod problem;
 pub mod reload;
+pub mod remembered;
 pub mod spec;
 mod tree;
 

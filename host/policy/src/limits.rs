@@ -43,6 +43,21 @@ pub const RELOAD_LOOK: Duration = Duration::from_secs(10);
 /// Interval at which it is looked whether a policy that was replaced is still used by a request. It is freed then.
 pub const RELOAD_DRAIN_LOOK: Duration = Duration::from_millis(100);
 
+/// Time after which files that could not be read are read again, though nothing has changed: a file system of another machine
+/// may be away for a while.
+pub const RELOAD_RETRY: Duration = Duration::from_secs(10);
+
+/// Interval at which it is looked whether a predicate is in quarantine, where that brings the policy before back.
+pub const ROLLBACK_LOOK: Duration = Duration::from_millis(100);
+
+/// Time for which a policy has to be active to be gone back to: as long as a predicate needs at least to be put in quarantine by one
+/// fault every two seconds.
+pub const ROLLBACK_PROOF: Duration = Duration::from_secs(10);
+
+/// Bytes of the file that remembers a policy: its document, in which JSON may double some characters, and the digests of its
+/// modules.
+pub const REMEMBERED_BYTES: u64 = 3 * POLICY_FILE_BYTES;
+
 /// Failures of a refused policy that its status lists; the others are counted. An operator corrects the first few at a time.
 pub const REFUSAL_FAILURES: usize = 32;
 

@@ -208,6 +208,15 @@ impl Reader {
         }
     }
 
+    /// True or false.
+    pub(crate) fn flag(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<bool>> {
+        let value = value?;
+        match value.value {
+            Tree::Bool(flag) => Some(value.with(flag)),
+            _ => self.expected("true or false", value, &path),
+        }
+    }
+
     /// The items of a list, each with its path.
     pub(crate) fn list<'t>(&mut self, (value, path): (Option<&'t At<Tree>>, String)) -> Option<At<Vec<Item<'t>>>> {
         let value = value?;

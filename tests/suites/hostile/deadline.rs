@@ -58,6 +58,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         predicates: (0..PREDICATES).map(predicate).collect(),
         annotation_keys: Vec::new(),
         on_unsupported: OnError::Reject,
+        rollback_on_quarantine: false,
         origin: Origin::default(),
     };
     Engine::new(reader, policy, runtime)

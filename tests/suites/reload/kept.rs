@@ -98,3 +98,26 @@ fn cached_verdicts_of_unchanged_predicates_are_used_after_a_reload_and_those_of_
     assert_eq!(answer(), before);
     assert_eq!(of(&calls(&reloading.status()), "NodeAffinity"), of(&warm, "NodeAffinity"));
 }
+
+#[test]
+fn metrics_name_the_predicates_of_the_active_policy_and_no_others() {
+    /// Series of one predicate: counts, a histogram, and a counter for each kind of fault.
+    const SERIES_EACH: usize = 40;
+    let _beside = beside_others();
+    let folder = Folder::new();
+    folder.put("own.wasm", Guest::healthy().component());
+    let document =
+        |number: usize| policy(&["name: NodeName", &format!("{{name: Own{number}, module: {{path: own.wasm}}}}")]);
+    let reloading = Reloading::with(folder, &document(0));
+    for number in 1..6 {
+        reloading.put(&document(number));
+        reloading.becomes(&document(number));
+        ask(&reloading.sidecar.unix(), "/v1/filter", &json!({"pending": true}));
+        let text = nodesift_tests::http::get(&reloading.sidecar.unix(), "/metrics").unwrap().body;
+        let named = text.lines().filter_map(|line| line.split_once("predicate=\"")?.1.split_once('"'));
+        let named: Vec<&str> = named.map(|(name, _)| name).collect();
+        let names: std::collections::BTreeSet<&str> = named.iter().copied().collect();
+        assert_eq!(names, ["NodeName", &format!("Own{number}")].into(), "{text}");
+        assert!(named.len() <= 2 * SERIES_EACH, "{} series", named.len());
+    }
+}

@@ -11,5 +11,6 @@ mod kept;
 mod load;
 mod order;
 mod quarantine;
+mod remembered;
 mod running;
 mod torn;

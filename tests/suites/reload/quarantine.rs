@@ -73,7 +73,7 @@ fn is_open(status: &Value) -> bool {
 /// Asks about bad pods until the breaker is open. Returns how many calls have failed.
 fn open(reloading: &Reloading, first: usize) -> usize {
     let mut faults = 0;
-    while fault(&asked(reloading, first + faults, true)) != Some("Quarantined") {
+    while fault(&asked(reloading, first + faults, true)) == Some("Trap") {
         faults += 1;
         assert!(faults <= 100, "it never opens: {}", reloading.status());
     }
@@ -356,4 +356,116 @@ fn a_reload_that_does_not_change_the_predicate_does_not_end_its_quarantine() {
     let status = reloading.becomes(&changed);
     assert!(!is_open(&status), "{status}");
     assert_eq!(fault(&asked(&reloading, 0, false)), None);
+}
+
+///
+#[test]
+fn r07_a_module_that_goes_bad_in_service_is_rolled_back_within_a_second_if_the_policy_says_so() {
+    let _beside = beside_others();
+    let state = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
+    folder.put("own.wasm", failing(TRAP).component());
+    let rolling = |predicates: &[&str]| policy(predicates).replace("spec:", "spec:\n  rollbackOnQuarantine: true");
+    let good = rolling(&["name: NodeName", "name: NodePorts"]);
+    let bad = rolling(&["name: NodeName", "{name: Own, module: {path: own.wasm}}"]);
+    folder.put("policy.yaml", &good);
+    let path = folder.path("policy.yaml");
+    let arguments = ["--policy", path.to_str().unwrap(), "--state-folder", state.path().to_str().unwrap()];
+    let reloading = Reloading { sidecar: sidecar::Sidecar::start(command(), &arguments), folder };
+    let expected = asked(&reloading, 0, true);
+    let remembered = |document: &str| {
+        let read = || serde_json::from_slice::<Value>(&std::fs::read(state.path().join("policy.json")).ok()?).ok();
+        timeout::until(|| read().filter(|found| found["document"] == document)).expect("it is remembered");
+    };
+    remembered(&good);
+    reloading.put(&bad);
+    reloading.becomes(&bad);
+    remembered(&bad);
+    // Pods that it does not fail on.
+    for number in 0..20 {
+        assert_eq!(fault(&asked(&reloading, number, false)), None);
+    }
+    let mut faults = 0;
+    let since = timeout::until(|| match fault(&asked(&reloading, 0, true)) {
+        Some("Trap") => {
+            faults += 1;
+            None
+        }
+        _ => Some(Instant::now()),
+    })
+    .expect("it is put in quarantine");
+    assert_eq!(faults, QUARANTINE_FAULTS);
+    let answer = timeout::until(|| Some(asked(&reloading, 0, true)).filter(|answer| fault(answer).is_none()));
+    let took = since.elapsed();
+    println!("rolled back {took:?} after the fifth fault");
+    assert!(took <= timeout::scaled(Duration::from_secs(1)), "{took:?}");
+    assert_eq!(answer.unwrap(), expected);
+    let status = reloading.status();
+    assert_eq!((generation(&status), &status["document"]), (3, &json!(good)));
+    assert_eq!(status["lastReload"]["result"], "rolledBack", "{status}");
+    let failure = &status["lastFailure"];
+    assert_eq!((&failure["step"], &failure["predicate"]), (&json!("quarantine"), &json!("Own")), "{failure}");
+    assert!(failure["reason"].as_str().unwrap().contains("Trap"), "{failure}");
+    let counted = || reloading.metric("nodesift_policy_reloads_total{result=\"rolledBack\"}") == 1.0;
+    assert!(timeout::until(|| counted().then_some(())).is_some());
+    assert_eq!(reloading.metric("nodesift_policy_last_reload_successful"), 0.0);
+    remembered(&good);
+    assert!(reloading.sidecar.output().contains("policy rolled back"), "{}", reloading.sidecar.output());
+    // The file still has the bad one, which is not tried again until it changes.
+    let mended = bad.replace("own.wasm", "mended.wasm");
+    reloading.folder.put("mended.wasm", Guest::healthy().component());
+    reloading.put(&mended);
+    assert_eq!(generation(&reloading.becomes(&mended)), 4);
+    assert_eq!(fault(&asked(&reloading, 0, true)), None);
+}
+
+///
+#[test]
+fn r07_without_the_option_and_for_a_predicate_that_the_policy_before_has_too_nothing_is_rolled_back() {
+    let _beside = beside_others();
+    let rolling = |policy: String| policy.replace("spec:", "spec:\n  rollbackOnQuarantine: true");
+    // The bad predicate comes without the option; then a policy with the option changes another one.
+    let reloading = Reloading::start(&policy(&["name: NodePorts"]));
+    reloading.folder.put("own.wasm", failing(TRAP).component());
+    reloading.put(&with("onError: Reject"));
+    reloading.becomes(&with("onError: Reject"));
+    assert_eq!(open(&reloading, 0), QUARANTINE_FAULTS);
+    let other = rolling(with("onError: Reject").replace("name: NodeName", "name: NodePorts"));
+    reloading.put(&other);
+    let status = reloading.becomes(&other);
+    assert!(is_open(&status) && generation(&status) == 3, "{status}");
+    // A retry, and with it some looks for what is to be rolled back.
+    let retried = timeout::until(|| (fault(&asked(&reloading, 0, true)) == Some("Trap")).then_some(()));
+    assert!(retried.is_some());
+    assert_eq!(reloading.generation(), 3);
+    assert_eq!(reloading.metric("nodesift_policy_reloads_total{result=\"rolledBack\"}"), 0.0);
+}
+
+///
+#[test]
+fn r07_a_policy_that_was_active_for_a_moment_is_not_gone_back_to() {
+    let _beside = beside_others();
+    let state = tempfile::tempdir().unwrap();
+    let rolling = |predicates: &[&str]| policy(predicates).replace("spec:", "spec:\n  rollbackOnQuarantine: true");
+    let bad = "{name: Own, module: {path: own.wasm}}";
+    let documents =
+        [rolling(&["name: NodeName"]), rolling(&["name: NodeName", bad]), rolling(&["name: NodePorts", bad])];
+    let folder = Folder::new();
+    folder.put("own.wasm", failing(TRAP).component());
+    folder.put("policy.yaml", &documents[0]);
+    let path = folder.path("policy.yaml");
+    let arguments = ["--policy", path.to_str().unwrap(), "--state-folder", state.path().to_str().unwrap()];
+    let reloading = Reloading { sidecar: sidecar::Sidecar::start(command(), &arguments), folder };
+    for document in &documents[1..] {
+        reloading.put(document);
+        reloading.becomes(document);
+    }
+    open(&reloading, 0);
+    let status = reloading.becomes(&documents[0]);
+    assert_eq!(generation(&status), 4, "{status}");
+    let remembered = || {
+        let found: Value = serde_json::from_slice(&std::fs::read(state.path().join("policy.json")).ok()?).ok()?;
+        (found["document"] == documents[0]).then_some(())
+    };
+    timeout::until(remembered).expect("it is remembered");
 }

@@ -27,6 +27,10 @@ struct Status<'a> {
     since: String,
     source: &'a str,
     name: &'a str,
+    /// It is the last good one of an earlier process, because the one that is named is broken.
+    remembered: bool,
+    /// Whether a predicate in quarantine brings the policy before back.
+    rollback_on_quarantine: bool,
     scheduler_names: &'a [String],
     annotation_keys: &'a [String],
     predicates: Vec<Predicate<'a>>,
@@ -96,6 +100,8 @@ struct Open {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Reload {
+    /// The generation that was active then.
+    generation: String,
     time: String,
     /// `active`, `refused` or `rolledBack`.
     result: &'static str,
@@ -133,6 +139,8 @@ impl<'a> Status<'a> {
             since: text(policy.origin.since),
             source: &policy.origin.source,
             name: &policy.origin.name,
+            remembered: policy.origin.is_remembered,
+            rollback_on_quarantine: policy.rollback_on_quarantine,
             scheduler_names: &policy.scheduler_names,
             annotation_keys: &policy.annotation_keys,
             predicates: policy.predicates.iter().map(Predicate::of).collect(),
@@ -197,6 +205,7 @@ impl Breaker {
 impl Reload {
     fn of(last: &LastReload) -> Self {
         Self {
+            generation: last.generation.to_string(),
             time: text(last.at),
             result: last.outcome.name(),
             took_ms: microseconds(last.took) / 1_000,

@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -33,6 +34,7 @@ pub struct Server {
     stop: CancellationToken,
     /// One per listener.
     connections: Vec<Places>,
+    accepting: Vec<JoinHandle<()>>,
 }
 
 /// How a drain ended.
@@ -47,7 +49,7 @@ pub enum Drained {
 impl Server {
     /// A server without listeners.
     pub fn new(router: Router, readiness: Readiness) -> Self {
-        Self { router, readiness, stop: CancellationToken::new(), connections: Vec::new() }
+        Self { router, readiness, stop: CancellationToken::new(), connections: Vec::new(), accepting: Vec::new() }
     }
 
     /// Starts to serve a Unix socket. Needs a tokio runtime.
@@ -72,15 +74,21 @@ impl Server {
             tokio::spawn(tls.follow(self.stop.clone()));
         }
         let unsent = UnsentBudget::new(BudgetMetrics::default());
-        tokio::spawn(accept(listener, class, tls, router, connections, unsent, self.stop.clone()));
+        let accepting = accept(listener, class, tls, router, connections, unsent, self.stop.clone());
+        self.accepting.push(tokio::spawn(accepting));
     }
 
-    /// Ends readiness, stops accepting, and waits for running requests, for [`limits::DRAIN_GRACE`] at most.
+    /// Ends readiness, stops accepting, and waits for running requests, for [`limits::DRAIN_GRACE`] at most. The addresses are free
+    /// then.
     pub async fn drain(self) -> Drained {
         self.readiness.drain();
         sleep(limits::DRAIN_NOTICE).await;
         self.stop.cancel();
         let end = Instant::now() + limits::DRAIN_GRACE;
+        for accepting in self.accepting {
+            // A task that panicked has left its address as well.
+            let _ended = timeout_at(end, accepting).await;
+        }
         let mut drained = Drained::Whole;
         for connections in &self.connections {
             if timeout_at(end, connections.all_free(limits::CONNECTIONS)).await.is_err() {

@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 /// A reload that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastReload {
+    /// The generation that was active then.
+    pub generation: u64,
     /// When it ended.
     pub at: SystemTime,
     /// How.

@@ -21,7 +21,8 @@ pub struct Refusal {
 /// A step of a reload that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepFailure {
-    /// `read`, `document`, `verify`, `compile`, `link`, `instantiate`, `describe`, `configure`, `follow`, `trial` or `internal`.
+    /// `read`, `document`, `verify`, `compile`, `link`, `instantiate`, `describe`, `configure`, `follow`, `trial`,
+    /// `quarantine` or `internal`.
     pub step: &'static str,
     /// The predicate; none where the step concerns the document as a whole.
     pub predicate: Option<String>,

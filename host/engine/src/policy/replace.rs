@@ -75,7 +75,8 @@ impl Engine {
 
     /// Notes how a reload ended that took so long.
     pub fn note_reload(&self, outcome: ReloadOutcome, took: Duration, swap: Option<Duration>) {
-        self.last_reload.store(Some(Arc::new(LastReload { at: now(), outcome, took, swap })));
+        let generation = self.policy().generation;
+        self.last_reload.store(Some(Arc::new(LastReload { generation, at: now(), outcome, took, swap })));
     }
 
     /// The last reload; none since the start.

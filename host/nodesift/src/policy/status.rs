@@ -61,6 +61,9 @@ fn rendered(status: &Value) -> String {
         out,
         "policy generation {generation}, active since {since}, from {source}; own schedulers: {schedulers}"
     );
+    if status["remembered"] == true {
+        out.push_str("it is the last good policy, remembered, because the one that is named is broken\n");
+    }
     let reload = &status["lastReload"];
     if reload.is_object() {
         let (time, result, took) = (text(&reload["time"]), text(&reload["result"]), text(&reload["tookMs"]));

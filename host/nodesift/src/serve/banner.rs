@@ -99,7 +99,7 @@ impl Banner {
 }
 
 /// One line per listener.
-fn listening(tcp: Option<&String>, socket: &Path, probes: Option<String>) -> Vec<String> {
+pub(super) fn listening(tcp: Option<&String>, socket: &Path, probes: Option<String>) -> Vec<String> {
     let tcp = tcp.map(|url| format!("listening on {url}"));
     let unix = format!("listening on unix:{}", socket.display());
     let probes = probes.map(|address| format!("listening on http://{address} for probes and metrics alone"));

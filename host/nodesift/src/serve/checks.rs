@@ -10,10 +10,11 @@ use nodesift_api::tls::{self, Tls};
 use nodesift_source::kube::connection::Connection;
 use tokio::runtime::Runtime;
 
-use super::live;
+use super::{live, waiting};
 use crate::args::ServeArgs;
 use crate::cluster::{self, Opened, Origin};
 use crate::exit::{self, Failure, collect};
+use crate::terminal;
 
 /// What has passed all checks.
 pub(super) struct Checked {
@@ -47,7 +48,8 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime) -> anyhow::Result<Check
     let tls = collect(&mut errors, tls);
     let connection = args.kube.origin().map(|origin| runtime.block_on(live::connect(&origin))).transpose();
     let connection = collect(&mut errors, connection);
-    let opened = collect(&mut errors, cluster::open(&origin, &args.policy));
+    let opened = cluster::open(&origin, &args.policy).or_else(|error| open_remembered(args, &origin, error));
+    let opened = collect(&mut errors, opened);
     match (tls, socket, connection, opened) {
         (Some(tls), Some(socket), Some(connection), Some(opened)) if errors.is_empty() => {
             Ok(Checked { tls, socket, connection, opened })
@@ -56,12 +58,33 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime) -> anyhow::Result<Check
     }
 }
 
+/// The cluster with the last good policy, where the one that is named is broken and another is remembered.
+fn open_remembered(args: &ServeArgs, origin: &Origin<'_>, error: anyhow::Error) -> anyhow::Result<Opened> {
+    let Some(folder) = args.state_folder.as_deref().filter(|_| waiting::is_about_policy(&error)) else {
+        return Err(error);
+    };
+    let opened = match cluster::remembered(folder) {
+        Ok(None) => return Err(error),
+        Ok(Some(remembered)) => cluster::open_remembered(origin, remembered),
+        Err(damaged) => Err(damaged.into()),
+    };
+    let reason = terminal::escaped(&exit::text(&error));
+    match &opened {
+        Ok(_) => tracing::warn!(reason, "the policy is broken: serving the last good one, which is remembered"),
+        Err(unusable) => {
+            let why = exit::text(unusable);
+            tracing::warn!(reason = %terminal::escaped(&why), "the policy that is remembered cannot be used");
+        }
+    }
+    opened.map_err(|_| error)
+}
+
 /// The error of `serve` without a cluster. A production start whose source was forgotten must not serve another cluster.
 const NO_SOURCE: &str = "no cluster given: use --kube, --kubeconfig FILE or --context NAME to watch one, --cluster FILE to \
                          read one from files, or --sample for the built-in sample";
 
 /// Off loopback, TLS and client certificates are required: what can be asked and assumed there is not for everybody.
-fn check_listen(args: &ServeArgs) -> Result<(), Failure> {
+pub(super) fn check_listen(args: &ServeArgs) -> Result<(), Failure> {
     if args.no_tcp || listen::check_loopback(args.listen).is_ok() {
         return Ok(());
     }

@@ -8,8 +8,17 @@ use nodesift_api::Readiness;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
 use nodesift_policy::reload::{self, Follow, Following, Metrics, Unacceptable};
+use nodesift_policy::remembered::StateFolder;
 use nodesift_source::kube::kinds::{self, Resource};
 use prometheus_client::registry::Registry;
+
+/// What is named on the command line.
+pub(super) struct Files<'a> {
+    /// The policy's file or folder.
+    pub(super) policy: Option<&'a Path>,
+    /// The folder that remembers the last good one.
+    pub(super) state: Option<&'a Path>,
+}
 
 /// Follows the policy's file or folder, if there is one. `watched` are the kinds that are watched; none where the cluster does
 /// not come from a watch, and all kinds are there.
@@ -18,14 +27,19 @@ use prometheus_client::registry::Registry;
 ///
 /// Where the system starts no thread.
 pub(super) fn follow(
-    path: Option<&Path>,
+    files: &Files<'_>,
     engine: &Arc<Engine>,
     watched: Option<BTreeSet<Kind>>,
     readiness: &Readiness,
     registry: &mut Registry,
 ) -> std::io::Result<Option<Following>> {
     let metrics = Metrics::register(engine, registry);
-    let Some(path) = path else { return Ok(None) };
+    let Some(path) = files.policy else { return Ok(None) };
+    let remembering = Arc::downgrade(engine);
+    readiness.remark(move || {
+        let is_remembered = remembering.upgrade()?.policy().origin.is_remembered;
+        is_remembered.then(|| "serving the last good policy, which was remembered".to_owned())
+    });
     let refusing = Arc::downgrade(engine);
     readiness.remark(move || {
         let engine = refusing.upgrade()?;
@@ -34,10 +48,17 @@ pub(super) fn follow(
         let first = refusal.failures.first()?;
         let of = first.predicate.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
         let generation = policy.generation;
-        Some(format!("policy refused at step {}{of}: generation {generation} stays active", first.step))
+        Some(match first.step {
+            "quarantine" => {
+                let predicate = first.predicate.as_deref().unwrap_or_default();
+                format!("policy rolled back, because {predicate} was in quarantine: generation {generation} is active")
+            }
+            step => format!("policy refused at step {step}{of}: generation {generation} stays active"),
+        })
     });
     let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| accept(watched.as_ref(), active, next));
-    let follow = Follow { engine: Arc::clone(engine), path: path.to_owned(), accept, metrics };
+    let state_folder = files.state.map(StateFolder::new);
+    let follow = Follow { engine: Arc::clone(engine), path: path.to_owned(), accept, metrics, state_folder };
     reload::start(follow).map(Some)
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn lifetime(spec: &PredicateSpec) -> Lifetime {
     }
 }
 
-fn hex(digest: &Digest) -> String {
+/// As hexadecimal digits.
+pub(crate) fn hex(digest: &Digest) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -59,6 +59,8 @@ pub(super) struct Reading {
 
 /// A policy that has become active.
 pub(super) struct Active {
+    /// As read.
+    pub(super) policy: Policy,
     pub(super) retired: Retired,
     pub(super) made: Made,
     pub(super) trial: Trial,
@@ -101,6 +103,11 @@ impl Reading {
         is_same_text && matches!(&self.digests, Some(Ok(digests)) if digests.iter().eq(loaded))
     }
 
+    /// The policy, where the document is valid.
+    pub(super) fn policy(&self) -> Option<&Policy> {
+        self.policy.as_ref()?.as_ref().ok()
+    }
+
     /// Loads the policy, tries it, and makes it active.
     pub(super) fn activate(self, engine: &Engine, accept: &Accept) -> Result<Active, AttemptError> {
         let active = engine.policy();
@@ -125,7 +132,7 @@ impl Reading {
         next.origin.document = Arc::from(text.text);
         accept(&active, &next).map_err(AttemptError::Follow)?;
         let trial = engine.try_policy(&next).map_err(AttemptError::Trial)?;
-        Ok(Active { retired: engine.replace_policy(next), made, trial })
+        Ok(Active { policy, retired: engine.replace_policy(next), made, trial })
     }
 }
 

@@ -11,10 +11,12 @@ use super::attempt::{Accept, Active, AttemptError, Reading, milliseconds};
 use super::failure::refusal;
 use super::metrics::Metrics;
 use super::notice::{Notice, Watches};
+use super::rollback::Predecessor;
 use super::settle::{Next, Settle};
 use super::stamp::{Files, Stamp};
-use crate::limits::{RELOAD_DRAIN_LOOK, RELOAD_LOOK};
-use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired};
+use crate::limits::{RELOAD_DRAIN_LOOK, RELOAD_LOOK, RELOAD_RETRY, ROLLBACK_LOOK};
+use crate::remembered::StateFolder;
+use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired, StepFailure};
 
 /// What is followed, and for whom.
 pub struct Follow {
@@ -26,6 +28,8 @@ pub struct Follow {
     pub accept: Box<Accept>,
     /// Where reloads are counted.
     pub metrics: Metrics,
+    /// Where the last good policy is remembered.
+    pub state_folder: Option<StateFolder>,
 }
 
 impl fmt::Debug for Follow {
@@ -67,12 +71,16 @@ struct Follower {
     files: Files,
     settle: Settle<Stamp>,
     builtins: Vec<&'static str>,
+    /// The policy before, where the active one may be rolled back to it.
+    predecessor: Option<Predecessor>,
+    /// What was wrong at the last attempt, if it was refused.
+    refused: Vec<StepFailure>,
     /// Replaced policies that requests may still use. They are freed here, which delays no request.
     retired: Vec<Retired>,
 }
 
 impl Follower {
-    fn new(follow: Follow, notice: Arc<Notice>) -> Self {
+    fn new(mut follow: Follow, notice: Arc<Notice>) -> Self {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let mut watches = Watches::new(&notice);
         let mut files = Files::new(&follow.path);
@@ -81,11 +89,15 @@ impl Follower {
         let reading = Reading::of(&files, &builtins);
         let current = reading.filter(|reading| reading.is(&follow.engine.policy()));
         let settle = Settle::new(current.map(|reading| {
+            if let (Some(folder), Some(policy)) = (&mut follow.state_folder, reading.policy()) {
+                folder.remember(policy, &follow.engine.policy(), false);
+            }
             files = reading.files;
             reading.stamp
         }));
         watches.follow(&files);
-        Self { follow, notice, watches, files, settle, builtins, retired: Vec::new() }
+        let (predecessor, refused, retired) = (None, Vec::new(), Vec::new());
+        Self { follow, notice, watches, files, settle, builtins, predecessor, refused, retired }
     }
 
     fn run(mut self) {
@@ -105,6 +117,7 @@ impl Follower {
                     now
                 }
             };
+            self.roll_back();
             self.retired.retain(|retired| {
                 let is_drained = retired.is_drained();
                 if is_drained {
@@ -113,6 +126,7 @@ impl Follower {
                 !is_drained
             });
             let wake = if self.retired.is_empty() { wake } else { wake.min(now + RELOAD_DRAIN_LOOK) };
+            let wake = if self.predecessor.is_none() { wake } else { wake.min(now + ROLLBACK_LOOK) };
             if !self.notice.wait(wake) {
                 return;
             }
@@ -132,11 +146,16 @@ impl Follower {
         self.files = reading.files.clone();
         self.watches.follow(&self.files);
         self.settle.attempted(reading.stamp.clone());
-        let (engine, source) = (&self.follow.engine, reading.source.clone());
-        let attempt = || reading.activate(engine, &*self.follow.accept);
+        let (engine, source) = (Arc::clone(&self.follow.engine), reading.source.clone());
+        let before = engine.policy();
+        let attempt = || reading.activate(&engine, &*self.follow.accept);
         match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
-            Ok(Active { retired, made, trial }) => {
+            Ok(Active { policy, retired, made, trial }) => {
                 let active = engine.policy();
+                self.refused.clear();
+                let known = self.predecessor.take();
+                self.predecessor = Predecessor::of(known, Arc::clone(&before), &active);
+                let is_before = self.predecessor.as_ref().is_some_and(|predecessor| predecessor.is(&before));
                 engine.note_reload(ReloadOutcome::Active, started.elapsed(), Some(retired.swap()));
                 self.follow.metrics.active(made, active.origin.since);
                 tracing::info!(
@@ -152,15 +171,55 @@ impl Follower {
                     "policy reloaded"
                 );
                 self.retired.push(retired);
+                if let Some(folder) = &mut self.follow.state_folder {
+                    folder.remember(&policy, &active, is_before);
+                }
             }
             Err(error) => {
-                self.refuse(refusal(engine.policy().generation, source, &error));
-                self.follow.engine.note_reload(ReloadOutcome::Refused, started.elapsed(), None);
+                let refusal = refusal(before.generation, source, &error);
+                if refusal.failures.iter().any(|failure| failure.step == "read") {
+                    self.settle.retry(Instant::now() + RELOAD_RETRY);
+                }
+                let is_known = std::mem::replace(&mut self.refused, refusal.failures.clone()) == refusal.failures;
+                self.refuse(refusal, is_known);
+                engine.note_reload(ReloadOutcome::Refused, started.elapsed(), None);
             }
         }
     }
 
-    fn refuse(&self, refusal: Refusal) {
+    /// Goes back to the policy before, if the active one has brought a predicate that is in quarantine now.
+    fn roll_back(&mut self) {
+        let Some(rollback) = self.predecessor.as_ref().and_then(|before| before.rollback(&self.follow.engine.policy()))
+        else {
+            return;
+        };
+        self.predecessor = None;
+        let (engine, started) = (&self.follow.engine, Instant::now());
+        let retired = engine.replace_policy(rollback.policy);
+        let generation = engine.policy().generation;
+        tracing::warn!(
+            policy_generation = generation,
+            from_generation = retired.generation(),
+            predicate = rollback.refusal.failures.first().and_then(|failure| failure.predicate.as_deref()),
+            reason = %rollback.refusal,
+            "policy rolled back: the one before is active again"
+        );
+        let at = engine.note_refusal(Refusal { generation, ..rollback.refusal });
+        engine.note_reload(ReloadOutcome::RolledBack, started.elapsed(), Some(retired.swap()));
+        self.follow.metrics.rolled_back(at);
+        self.retired.push(retired);
+        if let Some(folder) = &mut self.follow.state_folder {
+            folder.roll_back();
+        }
+    }
+
+    /// Notes a refusal. One that is known from the attempt before is not logged again.
+    fn refuse(&self, refusal: Refusal, is_known: bool) {
+        if is_known {
+            tracing::debug!(reason = %refusal, "policy refused for the same reason as before");
+            self.follow.metrics.refused(self.follow.engine.note_refusal(refusal));
+            return;
+        }
         let first = refusal.failures.first();
         tracing::warn!(
             policy_generation = refusal.generation,

@@ -37,6 +37,7 @@ struct ByOrigin {
 
 const ACTIVE: ByResult = ByResult { result: "active" };
 const REFUSED: ByResult = ByResult { result: "refused" };
+const ROLLED_BACK: ByResult = ByResult { result: "rolledBack" };
 
 impl Default for Metrics {
     fn default() -> Self {
@@ -44,7 +45,7 @@ impl Default for Metrics {
         let metrics = Self { reloads, last, is_last_good, predicates: Family::default() };
         metrics.is_last_good.set(1);
         // Shown as 0 from the beginning.
-        for result in [ACTIVE, REFUSED] {
+        for result in [ACTIVE, REFUSED, ROLLED_BACK] {
             drop(metrics.reloads.get_or_create(&result));
         }
         metrics.count(Made::default());
@@ -57,11 +58,11 @@ impl Metrics {
     pub fn register(engine: &Arc<Engine>, registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register_collector(Box::new(Generation(Arc::downgrade(engine))));
-        let help = "Reloads of the policy, by result: active, or refused, which leaves the policy before active";
+        let help = "Reloads of the policy, by result: active, refused, which leaves the policy before active, or rolledBack to it";
         registry.register("nodesift_policy_reloads", help, metrics.reloads.clone());
         let help = "Time of the last reload, whatever its result, since 1970; 0 where there was none";
         registry.register_with_unit("nodesift_policy_last_reload_timestamp", help, Unit::Seconds, metrics.last.clone());
-        let help = "1 if the last reload made its policy active, or there was none; 0 if it was refused";
+        let help = "1 if the last reload made its policy active, or there was none; 0 if it was refused or rolled back";
         registry.register("nodesift_policy_last_reload_successful", help, metrics.is_last_good.clone());
         let help = "Predicates of policies that became active by a reload, by where they come from: kept (unchanged), relinked \
                     (compiled code used again) or compiled";
@@ -82,6 +83,12 @@ impl Metrics {
         self.note(at);
     }
 
+    pub(super) fn rolled_back(&self, at: SystemTime) {
+        self.reloads.get_or_create(&ROLLED_BACK).inc();
+        self.is_last_good.set(0);
+        self.note(at);
+    }
+
     fn count(&self, made: Made) {
         for (from, count) in [("kept", made.kept), ("relinked", made.relinked), ("compiled", made.compiled)] {
             self.predicates.get_or_create(&ByOrigin { from }).inc_by(u64::try_from(count).unwrap_or(u64::MAX));
@@ -93,14 +100,18 @@ impl Metrics {
     }
 }
 
-/// The generation of the active policy.
+/// The generation of the active policy, and whether it was remembered.
 #[derive(Debug)]
 struct Generation(std::sync::Weak<Engine>);
 
 impl Collector for Generation {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Some(engine) = self.0.upgrade() else { return Ok(()) };
-        let generation = ConstGauge::new(i64::try_from(engine.policy().generation).unwrap_or(i64::MAX));
+        let active = engine.policy();
+        let remembered = ConstGauge::new(i64::from(active.origin.is_remembered));
+        let help = "1 while the active policy is the last good one of an earlier process, because the one that is named is broken";
+        remembered.encode(encoder.encode_descriptor("nodesift_policy_remembered", help, None, MetricType::Gauge)?)?;
+        let generation = ConstGauge::new(i64::try_from(active.generation).unwrap_or(i64::MAX));
         let help = "Generation of the active policy: 1 at the start, and one more with each that becomes active";
         generation.encode(encoder.encode_descriptor("nodesift_policy_generation", help, None, MetricType::Gauge)?)
     }

@@ -5,6 +5,8 @@
 //! notice    notifications of the system about the files, and which are open for writing
 //! stamp     which files there are, and in which state
 //! settle    when a change is whole: a state machine without I/O
+//! changes   the same wait, for a process that has no policy yet
+//! rollback  back to the policy before, once a new predicate is put in quarantine
 //! attempt   one reload: read, verify, compile, link, configure, follow, trial, swap
 //! failure   errors of all steps as the engine reports them
 //! metrics   generation, reloads by result, time of the last
@@ -13,13 +15,16 @@
 //! Nothing here runs on a thread of a request. A step that fails leaves the active policy in its place. Start at [`start`].
 
 mod attempt;
+mod changes;
 mod failure;
 mod follow;
 mod metrics;
 mod notice;
+mod rollback;
 mod settle;
 mod stamp;
 
 pub use attempt::{Accept, Unacceptable};
+pub use changes::Changes;
 pub use follow::{Follow, Following, start};
 pub use metrics::Metrics;

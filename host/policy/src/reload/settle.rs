@@ -23,6 +23,8 @@ pub(super) enum Next {
 pub(super) struct Settle<S> {
     /// The state at the last attempt.
     attempted: Option<S>,
+    /// When to read them again in the same state.
+    retry: Option<Instant>,
     pending: Option<Pending<S>>,
 }
 
@@ -40,14 +42,18 @@ struct Pending<S> {
 impl<S: PartialEq> Settle<S> {
     /// Nothing is pending; files in the state of `attempted` need not be read.
     pub(super) fn new(attempted: Option<S>) -> Self {
-        Self { attempted, pending: None }
+        Self { attempted, retry: None, pending: None }
     }
 
     /// Tells what was seen: the state of the files, and whether one of them is open for writing.
     pub(super) fn look(&mut self, now: Instant, state: S, is_open: bool) -> Next {
         if self.attempted.as_ref() == Some(&state) {
             self.pending = None;
-            return Next::Rest;
+            return match self.retry {
+                None => Next::Rest,
+                Some(at) if now < at => Next::Look(at),
+                Some(_) => Next::Read,
+            };
         }
         let pending = match self.pending.take() {
             Some(pending) if pending.state == state => pending,
@@ -70,7 +76,13 @@ impl<S: PartialEq> Settle<S> {
     /// The files were read in this state, whatever became of it.
     pub(super) fn attempted(&mut self, state: S) {
         self.attempted = Some(state);
+        self.retry = None;
         self.pending = None;
+    }
+
+    /// The files could not be read: at this time they are read again, even in the same state.
+    pub(super) fn retry(&mut self, at: Instant) {
+        self.retry = Some(at);
     }
 
     /// The files changed while they were read.
@@ -78,6 +90,7 @@ impl<S: PartialEq> Settle<S> {
         if let Some(pending) = &mut self.pending {
             pending.last = now;
         }
+        self.retry = self.retry.map(|at| at.max(now + RELOAD_QUIET));
     }
 
     /// The document ends in the middle of a line: more of it may follow. Returns whether that was waited for already.
@@ -107,6 +120,23 @@ mod tests {
         assert_eq!(settle.look(later + QUIET, 3, false), Next::Read);
         settle.attempted(3);
         assert_eq!(settle.look(later + QUIET * 2, 3, false), Next::Rest);
+    }
+
+    #[test]
+    fn files_that_could_not_be_read_are_read_again_later_and_only_once() {
+        let start = Instant::now();
+        let mut settle = Settle::new(Some(1));
+        let at = start + QUIET * 50;
+        settle.retry(at);
+        assert_eq!(settle.look(start, 1, false), Next::Look(at));
+        assert_eq!(settle.look(at, 1, false), Next::Read);
+        settle.torn(at);
+        assert_eq!(settle.look(at, 1, false), Next::Look(at + QUIET));
+        // A change is read before that.
+        assert_eq!(settle.look(start, 2, false), Next::Look(start + QUIET));
+        assert_eq!(settle.look(start + QUIET, 2, false), Next::Read);
+        settle.attempted(2);
+        assert_eq!(settle.look(at + QUIET * 2, 2, false), Next::Rest);
     }
 
     #[test]

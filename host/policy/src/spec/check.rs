@@ -103,6 +103,7 @@ impl Checker<'_> {
         if let Some(on_unsupported) = &spec.value.on_unsupported {
             policy.on_unsupported = self.choice(on_unsupported, "spec.onUnsupported", &ON_ERROR);
         }
+        policy.rollback_on_quarantine = spec.value.rollback_on_quarantine.as_ref().is_some_and(|flag| flag.value);
         policy
     }
 
@@ -276,7 +277,8 @@ fn values(texts: &Texts) -> Vec<String> {
     readable(&texts.value).map(|(_, text)| text.value.clone()).collect()
 }
 
-fn read_digest(text: &str) -> Option<[u8; 32]> {
+/// The digest that a text names.
+pub(crate) fn read_digest(text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64)?;
     let nibbles: Vec<u8> = digits.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
     let bytes: Vec<u8> = nibbles.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect();

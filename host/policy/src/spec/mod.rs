@@ -17,6 +17,7 @@ mod policy;
 mod read;
 mod select;
 
+pub(crate) use check::read_digest;
 pub use policy::{API_VERSION, DEFAULT_SCHEDULER, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
 pub(crate) use read::locate;
 pub use read::{PolicyError, PolicyText};

@@ -31,6 +31,8 @@ pub struct Policy {
     pub annotation_keys: Vec<String>,
     /// `spec.onUnsupported`: what becomes of the nodes for a pod that asks for what no predicate evaluates.
     pub on_unsupported: OnError,
+    /// `spec.rollbackOnQuarantine`: whether a predicate that is put in quarantine brings the policy before back.
+    pub rollback_on_quarantine: bool,
 }
 
 /// One predicate of a policy.

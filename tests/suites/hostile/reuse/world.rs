@@ -160,6 +160,7 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         predicates: vec![predicate],
         annotation_keys: annotation_keys(),
         on_unsupported: OnError::Reject,
+        rollback_on_quarantine: false,
         origin: Origin::default(),
     };
     Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))

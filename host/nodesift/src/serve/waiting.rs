@@ -1,0 +1,117 @@
+//! A start without a policy: the one that is named is broken, and none is remembered. The process is live and not ready, says why,
+//! and begins to serve once the policy is mended. Start at [`until_checked`].
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use prometheus_client::registry::Registry;
+use tokio::runtime::Runtime;
+
+use super::checks::{self, Checked, check_listen};
+use super::{Listeners, banner, socket_path};
+use crate::args::ServeArgs;
+use crate::exit::{self, Failure};
+use crate::terminal;
+use nodesift_api::exposition::{self, Exposition};
+use nodesift_api::server::Server;
+use nodesift_api::tls::Tls;
+use nodesift_api::{Latch, Readiness, router};
+use nodesift_policy::reload::Changes;
+
+/// Whether nothing but the policy is wrong.
+pub(super) fn is_about_policy(error: &anyhow::Error) -> bool {
+    matches!(error.chain().find_map(|cause| cause.downcast_ref()), Some(Failure::Policy(_)))
+}
+
+/// Waits for a policy that is valid. `error` says what is wrong with the one that is there. Signals end the process, as before
+/// any other start.
+///
+/// # Errors
+///
+/// If an address cannot be bound, or anything else than the policy turns out to be wrong.
+pub(super) fn until_checked(
+    args: &ServeArgs,
+    runtime: &Runtime,
+    policy: &Path,
+    error: &anyhow::Error,
+) -> anyhow::Result<Checked> {
+    let mut changes = Changes::of(policy);
+    let waiting = runtime.block_on(Waiting::start(args, error))?;
+    loop {
+        // At first once more: it may have been mended before anybody looked for changes.
+        match checks::check(args, runtime) {
+            Ok(checked) => {
+                runtime.block_on(waiting.end());
+                tracing::info!("the policy is valid");
+                return Ok(checked);
+            }
+            Err(error) if is_about_policy(&error) => waiting.say(&error),
+            Err(error) => return Err(error),
+        }
+        changes.wait();
+    }
+}
+
+/// The listeners of a process that has no policy.
+struct Waiting {
+    server: Server,
+    why: Arc<Mutex<String>>,
+    // Dropped with this: readiness begins anew with the real start.
+    _latch: Latch,
+    _socket_file: nodesift_api::listen::SocketFile,
+}
+
+impl Waiting {
+    async fn start(args: &ServeArgs, error: &anyhow::Error) -> anyhow::Result<Self> {
+        check_listen(args)?;
+        let tls = args.tls.files().map(Tls::open).transpose().map_err(|error| Failure::Files(error.into()))?;
+        let socket = socket_path(args.socket.as_ref())?;
+        let Listeners { unix, socket_file, tcp, probes } = Listeners::bind(args, &socket).await?;
+        let readiness = Readiness::default();
+        let latch = readiness.wait_for("a valid policy");
+        let why = Arc::new(Mutex::new(exit::text(error)));
+        let said = Arc::clone(&why);
+        readiness.remark(move || Some(said.lock().unwrap_or_else(PoisonError::into_inner).replace('\n', "; ")));
+        let mut registry = Registry::default();
+        exposition::build(&mut registry);
+        exposition::process(&mut registry);
+        let router = router::waiting(readiness.clone(), args.request_timeout, Exposition::new(registry));
+        let mut server = Server::new(router.clone(), readiness);
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let address = tcp.as_ref().map(|tcp| tcp.local_addr()).transpose().context("cannot read the bound address")?;
+        let probed =
+            probes.as_ref().map(|probes| probes.local_addr()).transpose().context("cannot read the bound address")?;
+        let tcp_url = address.map(|address| format!("{scheme}://{address}"));
+        for line in banner::listening(tcp_url.as_ref(), socket_file.path(), probed.map(|address| address.to_string())) {
+            tracing::info!("{line}");
+        }
+        server.listen_unix(unix);
+        if let Some(tcp) = tcp {
+            server.listen_tcp(tcp, tls);
+        }
+        if let Some(probes) = probes {
+            server.listen_probes(probes, router);
+        }
+        tracing::warn!(
+            reason = %terminal::escaped(&exit::text(error)),
+            "no valid policy, and none is remembered: not ready until it is mended"
+        );
+        Ok(Self { server, why, _latch: latch, _socket_file: socket_file })
+    }
+
+    /// Says what is wrong now.
+    fn say(&self, error: &anyhow::Error) {
+        let text = exit::text(error);
+        let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        if *why != text {
+            tracing::warn!(reason = %terminal::escaped(&text), "the policy is still not valid");
+            *why = text;
+        }
+    }
+
+    /// Leaves the addresses to the real start.
+    async fn end(self) {
+        self.server.drain().await;
+    }
+}

@@ -1,0 +1,67 @@
+//! Back to the policy before, once the active one has brought a predicate that is put in quarantine. Start at
+//! [`Predecessor::rollback`].
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use crate::limits::ROLLBACK_PROOF;
+use nodesift_engine::{ActivePolicy, ActivePredicate, Quarantine, Refusal, StepFailure};
+
+/// The policy before the active one, which may be rolled back to it. Its modules stay loaded meanwhile.
+#[derive(Debug)]
+pub(super) struct Predecessor {
+    before: Arc<ActivePolicy>,
+    /// The generation of its successor, and since when that is active.
+    successor: u64,
+    since: Instant,
+}
+
+/// A policy to go back to, and why.
+#[derive(Debug)]
+pub(super) struct Rollback {
+    pub(super) policy: ActivePolicy,
+    pub(super) refusal: Refusal,
+}
+
+impl Predecessor {
+    /// The policy before, if the active one wants to be rolled back. `known` is that of the policy before: it is kept where that
+    /// was active for too short a time to show whether its predicates fail.
+    pub(super) fn of(known: Option<Self>, before: Arc<ActivePolicy>, active: &ActivePolicy) -> Option<Self> {
+        if !active.rollback_on_quarantine {
+            return None;
+        }
+        let unproven =
+            known.filter(|known| known.successor == before.generation && known.since.elapsed() < ROLLBACK_PROOF);
+        let before = unproven.map_or(before, |known| known.before);
+        Some(Self { before, successor: active.generation, since: Instant::now() })
+    }
+
+    /// Whether this is the policy to go back to.
+    pub(super) fn is(&self, policy: &Arc<ActivePolicy>) -> bool {
+        Arc::ptr_eq(&self.before, policy)
+    }
+
+    /// What to go back to, if a predicate of the active policy is in quarantine that the policy before does not have. One that
+    /// both have would be no better there.
+    pub(super) fn rollback(&self, active: &ActivePolicy) -> Option<Rollback> {
+        if active.generation != self.successor {
+            return None;
+        }
+        let is_new = |predicate: &&ActivePredicate| {
+            self.before.predicates.iter().all(|known| !Arc::ptr_eq(&known.module, &predicate.module))
+        };
+        let mut quarantined = active.predicates.iter().filter(is_new).filter_map(|predicate| {
+            let Quarantine { last_fault, .. } = predicate.breaker.quarantine()?;
+            let reason = format!(
+                "generation {} was rolled back: predicate {} failed too often; its last fault: {last_fault}",
+                active.generation, predicate.name
+            );
+            Some(StepFailure { step: "quarantine", predicate: Some(predicate.name.to_string()), reason })
+        });
+        let failures = vec![quarantined.next()?];
+        let source = active.origin.source.clone();
+        let refusal =
+            Refusal { generation: 0, at: SystemTime::UNIX_EPOCH, source, failures, unlisted: quarantined.count() };
+        Some(Rollback { policy: (*self.before).clone(), refusal })
+    }
+}

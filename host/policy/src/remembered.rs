@@ -1,0 +1,258 @@
+//! The last good policy, remembered over restarts: its document and the bytes of its modules, in a folder of its own.
+//!
+//! ```text
+//! policy.json      the document, where it came from, and the digest of each module
+//! previous.json    the same of the policy before, where the active one may be rolled back to it
+//! modules/<SHA-256>.wasm
+//! ```
+//!
+//! Each file is written beside and renamed, modules first: whatever happens meanwhile, `policy.json` names what is there. All of
+//! it is compared with its digests when it is read. Start at [`StateFolder::remember`] and [`StateFolder::recall`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::activate::{ActivateError, Digest, Module, hex};
+use crate::file::{self, FileError};
+use crate::limits::REMEMBERED_BYTES;
+use crate::spec::{ModuleSource, Policy, PolicyError, read_digest};
+use nodesift_engine::ActivePolicy;
+use nodesift_sandbox::limits::COMPONENT_BYTES;
+
+const ACTIVE: &str = "policy.json";
+const PREVIOUS: &str = "previous.json";
+const MODULES: &str = "modules";
+
+/// Why a policy is not remembered.
+#[derive(Debug, thiserror::Error)]
+pub enum RememberError {
+    /// A file or folder cannot be written.
+    #[error("{}: {source}", .path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A module cannot be read again.
+    #[error("{0}")]
+    Module(ActivateError),
+    /// A module's file has another content than when the policy became active.
+    #[error("the module of predicate {name} has changed since the policy became active")]
+    Changed {
+        /// The predicate.
+        name: String,
+    },
+}
+
+/// Why a remembered policy cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecallError {
+    /// A file cannot be read.
+    #[error("{}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: FileError,
+    },
+    /// A file does not hold what was written.
+    #[error("{}: {reason}", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// This version of the program does not accept the document.
+    #[error("{0}")]
+    Document(#[from] PolicyError),
+}
+
+/// The folder in which the last good policy is remembered.
+#[derive(Debug)]
+pub struct StateFolder {
+    path: PathBuf,
+    /// The last attempt has failed, which has been told.
+    is_failing: bool,
+}
+
+/// A policy as it was remembered. Its modules are those of the folder, with their digests.
+#[derive(Debug)]
+pub struct Remembered {
+    /// The policy.
+    pub policy: Policy,
+    /// The document as written.
+    pub document: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Manifest {
+    /// Where the document came from.
+    source: String,
+    document: String,
+    document_digest: String,
+    /// By the name of the predicate. Built-ins are those of the program.
+    modules: BTreeMap<String, String>,
+}
+
+impl StateFolder {
+    /// A folder, which is made when something is remembered.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), is_failing: false }
+    }
+
+    /// Remembers a policy that is active. Where `may_go_back` is true, the one that was remembered last is kept beside it for
+    /// [`Self::roll_back`]. A folder that cannot be written is told once: the sidecar goes on without.
+    pub fn remember(&mut self, policy: &Policy, active: &ActivePolicy, may_go_back: bool) {
+        let outcome = self.write(policy, active, may_go_back);
+        self.tell(outcome);
+    }
+
+    /// Remembers the policy that was kept beside the one that was remembered last.
+    pub fn roll_back(&mut self) {
+        let outcome = rename(&self.path.join(PREVIOUS), &self.path.join(ACTIVE)).and_then(|()| self.clean());
+        self.tell(outcome);
+    }
+
+    fn tell(&mut self, outcome: Result<(), RememberError>) {
+        match outcome {
+            Ok(()) => self.is_failing = false,
+            Err(error) if self.is_failing => tracing::debug!(%error, "the policy is not remembered"),
+            Err(error) => {
+                self.is_failing = true;
+                let folder = self.path.display();
+                tracing::warn!(%folder, %error, "the policy is not remembered: a start with a broken one would not be ready");
+            }
+        }
+    }
+
+    fn write(&self, policy: &Policy, active: &ActivePolicy, may_go_back: bool) -> Result<(), RememberError> {
+        let modules = self.path.join(MODULES);
+        let make = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
+        make(&modules).map_err(|source| RememberError::Write { path: modules.clone(), source })?;
+        let mut digests = BTreeMap::new();
+        for (spec, predicate) in policy.predicates.iter().zip(&active.predicates) {
+            if matches!(spec.module, ModuleSource::Builtin) {
+                continue;
+            }
+            let path = self.module(&predicate.digest);
+            if !is_whole(&path, &predicate.digest) {
+                let module = Module::of(spec).map_err(RememberError::Module)?;
+                if module.digest != predicate.digest {
+                    return Err(RememberError::Changed { name: spec.name.clone() });
+                }
+                write(&path, &module.bytes)?;
+            }
+            digests.insert(spec.name.clone(), digest_text(&predicate.digest));
+        }
+        let document = active.origin.document.to_string();
+        let document_digest = digest_text(&Sha256::digest(&document).into());
+        let manifest = Manifest { source: active.origin.source.clone(), document, document_digest, modules: digests };
+        let path = self.path.join(ACTIVE);
+        let text = serde_json::to_vec_pretty(&manifest);
+        let text = text.map_err(|error| RememberError::Write { path: path.clone(), source: error.into() })?;
+        match fs::read(&path) {
+            Ok(known) if known == text => return self.clean(),
+            Ok(known) if may_go_back => write(&self.path.join(PREVIOUS), &known)?,
+            _ => {}
+        }
+        write(&path, &text)?;
+        self.clean()
+    }
+
+    /// Removes modules that neither policy names.
+    fn clean(&self) -> Result<(), RememberError> {
+        let named = |name: &str| manifest(&self.path.join(name)).ok().flatten().map(|manifest| manifest.modules);
+        let wanted: BTreeSet<String> =
+            [ACTIVE, PREVIOUS].iter().filter_map(|name| named(name)).flatten().map(|(_, digest)| digest).collect();
+        let folder = self.path.join(MODULES);
+        let failed = |source| RememberError::Write { path: folder.clone(), source };
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let digest = path.file_stem().map(|stem| format!("sha256:{}", stem.to_string_lossy()));
+            if digest.is_none_or(|digest| !wanted.contains(&digest)) {
+                fs::remove_file(&path).map_err(|source| RememberError::Write { path, source })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The policy that was remembered last; none where there is none. `builtins` are the names of the built-in predicates.
+    ///
+    /// # Errors
+    ///
+    /// Where a file cannot be read or does not have its digest, or the document is not accepted.
+    pub fn recall(&self, builtins: &[&str]) -> Result<Option<Remembered>, RecallError> {
+        let path = self.path.join(ACTIVE);
+        let Some(manifest) = manifest(&path)? else { return Ok(None) };
+        let Manifest { source, document, document_digest, modules } = manifest;
+        if document_digest != digest_text(&Sha256::digest(&document).into()) {
+            return Err(RecallError::Damaged { path, reason: "the document does not have its digest".to_owned() });
+        }
+        let mut policy = Policy::read(&document, &source, Path::new(""), builtins)?;
+        for spec in policy.predicates.iter_mut().filter(|spec| spec.module != ModuleSource::Builtin) {
+            let digest = modules.get(&spec.name).and_then(|digest| read_digest(digest));
+            let Some(digest) = digest else {
+                let reason = format!("no module of predicate {}", spec.name);
+                return Err(RecallError::Damaged { path, reason });
+            };
+            // Its digest is compared when it is loaded.
+            spec.module = ModuleSource::Path { path: self.module(&digest), digest: Some(digest) };
+        }
+        Ok(Some(Remembered { policy, document }))
+    }
+
+    fn module(&self, digest: &Digest) -> PathBuf {
+        self.path.join(MODULES).join(format!("{}.wasm", hex(digest)))
+    }
+}
+
+fn manifest(path: &Path) -> Result<Option<Manifest>, RecallError> {
+    let bytes = match file::read(path, REMEMBERED_BYTES) {
+        Err(FileError::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        outcome => outcome.map_err(|source| RecallError::Read { path: path.to_owned(), source })?,
+    };
+    let damaged = |error: serde_json::Error| RecallError::Damaged { path: path.to_owned(), reason: error.to_string() };
+    serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+}
+
+/// Whether a module is there with its content.
+fn is_whole(path: &Path, digest: &Digest) -> bool {
+    file::read(path, COMPONENT_BYTES as u64).is_ok_and(|bytes| *digest == *Sha256::digest(&bytes))
+}
+
+fn digest_text(digest: &Digest) -> String {
+    format!("sha256:{}", hex(digest))
+}
+
+/// Writes a file beside, and gives it its name once the disk has it.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), RememberError> {
+    let beside = path.with_extension("new");
+    let written = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    let failed = |source| RememberError::Write { path: beside.clone(), source };
+    written().map_err(|error| {
+        // What was written of it takes room on a disk that may be full. Fails where it could not be made.
+        let _gone = fs::remove_file(&beside);
+        failed(error)
+    })?;
+    rename(&beside, path)
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), RememberError> {
+    let failed = |source| RememberError::Write { path: to.to_owned(), source };
+    fs::rename(from, to).map_err(failed)?;
+    let folder = to.parent().unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
