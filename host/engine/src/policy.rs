@@ -16,8 +16,10 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use nodesift_sandbox::fault::Fault;
-use nodesift_sandbox::{Facts, Module, Verdict};
+use nodesift_sandbox::limits::LOG_LINE_BYTES;
+use nodesift_sandbox::{Facts, Level, Line, Module, Verdict, printable};
 
+use crate::Context;
 use crate::breaker::{Breaker, Change};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW};
 use crate::predicate_metrics::PredicateCounts;
@@ -86,15 +88,17 @@ pub struct ActivePredicate {
 }
 
 impl ActivePredicate {
-    /// Calls the module until the deadline of the request, unless it is in quarantine, and counts and times the call.
+    /// Calls the module about a context until the deadline of the request, unless it is in quarantine, and counts and times the
+    /// call. `facts` are those of the context, or a recorder of them.
     ///
     /// # Errors
     ///
     /// The fault of the call, or [`FaultKind::Quarantined`](nodesift_sandbox::fault::FaultKind::Quarantined).
-    pub(crate) fn filter(&self, facts: Arc<dyn Facts>, rows: u32, until: Option<Instant>) -> Result<Verdict, Fault> {
+    pub(crate) fn filter(&self, facts: Arc<dyn Facts>, context: &Context) -> Result<Verdict, Fault> {
         let admitted = self.breaker.admit().inspect_err(|fault| self.counts.refuse(fault.kind))?;
         let started = Instant::now();
-        let outcome = self.module.filter(facts, rows, until);
+        let (rows, mut lines) = (context.rows(), Vec::new());
+        let outcome = self.module.filter_logging(facts, rows, context.deadline(), &mut lines);
         let fault = outcome.as_ref().err();
         self.counts.count(rows, started.elapsed(), fault.map(|fault| fault.kind));
         match admitted.end(fault) {
@@ -112,9 +116,24 @@ impl ActivePredicate {
                 "predicate called again: its quarantine has ended"
             ),
         }
+        lines.iter().for_each(|line| self.log(line, context));
         outcome
     }
+
+    /// Writes a line of the guest. Names can be those of a request, which may hold anything.
+    fn log(&self, Line { level, text }: &Line, context: &Context) {
+        let (predicate, pod) = (printable(&self.name, LOG_LINE_BYTES), printable(&context.pod_key(), LOG_LINE_BYTES));
+        match level {
+            Level::Debug => tracing::debug!(target: GUEST_LOG, "{predicate}: pod {pod}: {text}"),
+            Level::Info => tracing::info!(target: GUEST_LOG, "{predicate}: pod {pod}: {text}"),
+            Level::Warn => tracing::warn!(target: GUEST_LOG, "{predicate}: pod {pod}: {text}"),
+            Level::Error => tracing::error!(target: GUEST_LOG, "{predicate}: pod {pod}: {text}"),
+        }
+    }
 }
+
+/// Where the lines of guests are logged; a log filter can name it.
+const GUEST_LOG: &str = "nodesift::predicate";
 
 /// Failure policy: the verdict used in place of that of a predicate whose call fails, or of one that there is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

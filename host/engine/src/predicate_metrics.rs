@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use nodesift_sandbox::Interface;
 use nodesift_sandbox::fault::FaultKind;
 use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
@@ -121,6 +122,15 @@ fn encode(policy: &ActivePolicy, encoder: &mut DescriptorEncoder<'_>) -> fmt::Re
         let Verdicts { kept, patched, evaluated } = predicate.counts.verdicts();
         for (from, count) in [("kept", kept), ("patched", patched), ("evaluated", evaluated)] {
             let labels = [("predicate", &*predicate.name), ("from", from)];
+            ConstCounter::new(count).encode(metric.encode_family(&labels)?)?;
+        }
+    }
+    let help = "Lines that a predicate wrote to the log, and lines that were dropped because they were too many";
+    let mut metric = encoder.encode_descriptor("nodesift_predicate_log_lines", help, None, MetricType::Counter)?;
+    for predicate in policy.predicates.iter().filter(|predicate| predicate.module.imports().contains(&Interface::Log)) {
+        let (written, dropped) = predicate.module.log_counts();
+        for (fate, count) in [("written", written), ("dropped", dropped)] {
+            let labels = [("predicate", &*predicate.name), ("fate", fate)];
             ConstCounter::new(count).encode(metric.encode_family(&labels)?)?;
         }
     }

@@ -7,6 +7,7 @@ use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 
 use super::deadline::Deadline;
+use super::log::{Line, LineBudget};
 use super::memory::MemoryBudget;
 use super::slots::Slot;
 use super::text::shorten;
@@ -16,14 +17,28 @@ use super::{Facts, check};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{GUEST_HANDLES, OUTPUT_BYTES};
 
-/// The host state of an instance: facts, deadline and memory budget of the running call.
+/// The host state of an instance: facts, deadline, memory budget and lines of the running call.
 pub(super) struct Frame {
     facts: Option<Arc<dyn Facts>>,
     deadline: Deadline,
     memory: MemoryBudget,
+    /// The lines of the running call.
+    lines: Vec<Line>,
+    /// None where nobody wants them: they are neither kept nor counted.
+    line_budget: Option<Arc<LineBudget>>,
 }
 
 impl Frame {
+    /// Whether the guest may write one more line.
+    pub(super) fn admits_line(&self) -> bool {
+        self.line_budget.as_ref().is_some_and(|budget| budget.admits())
+    }
+
+    /// Adds a line of the guest.
+    pub(super) fn write(&mut self, line: Line) {
+        self.lines.push(line);
+    }
+
     /// The deadline of the running call.
     pub(super) fn deadline(&mut self) -> &mut Deadline {
         &mut self.deadline
@@ -97,10 +112,14 @@ impl Instance {
         memory_bytes: usize,
         slots: [Slot; 2],
         time: CallTime,
+        line_budget: Option<&Arc<LineBudget>>,
     ) -> Result<Self, NewError> {
         let deadline = Deadline::new(time.budget, time.until);
         let memory = MemoryBudget::new(memory_bytes);
-        let mut store = Store::new(pre.engine(), Frame { facts: None, deadline, memory });
+        let mut store = Store::new(
+            pre.engine(),
+            Frame { facts: None, deadline, memory, lines: Vec::new(), line_budget: line_budget.cloned() },
+        );
         store.limiter(|frame| &mut frame.memory);
         store.set_hostcall_fuel(OUTPUT_BYTES);
         store.set_max_component_handles(GUEST_HANDLES);
@@ -118,10 +137,17 @@ impl Instance {
         Ok(Self { store, instance, filter, _slots: slots })
     }
 
-    /// Begins a call: its deadline holds for everything until the next one begins.
-    pub(super) fn begin(&mut self, time: CallTime) {
-        self.store.data_mut().deadline = Deadline::new(time.budget, time.until);
+    /// Begins a call: its deadline, and who wants its lines, hold for everything until the next one begins.
+    pub(super) fn begin(&mut self, time: CallTime, line_budget: Option<&Arc<LineBudget>>) {
+        let frame = self.store.data_mut();
+        frame.deadline = Deadline::new(time.budget, time.until);
+        frame.line_budget = line_budget.cloned();
         self.store.set_epoch_deadline(Deadline::first_look());
+    }
+
+    /// The lines that the guest has written since they were last taken.
+    pub(super) fn take_lines(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.store.data_mut().lines)
     }
 
     /// Checks that `describe` and `configure` have the contract's types; [`Self::new`] checks `filter`.

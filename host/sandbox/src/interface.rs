@@ -1,6 +1,6 @@
 //! The fact interfaces of the contract: one table from which the trait [`Facts`], the closed list [`Interface`] and the
-//! linker follow. A component is linked to the interfaces that it imports and its policy allows, and to nothing else: there
-//! is no WASI, no clock, no randomness, no file and no socket.
+//! linker follow, but for `log`, which is no fact. A component is linked to the interfaces that it imports and its policy allows,
+//! and to nothing else: there is no WASI, no clock, no randomness, no file and no socket.
 //!
 //! To add a function, add its line to the table at the end of this file: its name in the contract, its method, and
 //!
@@ -19,11 +19,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use wasmtime::component::{Linker, WasmStr};
+use wasmtime::component::{Linker, LinkerInstance, WasmStr};
 use wasmtime::{StoreContextMut, Trap};
 
 use crate::deadline::{HostWork, Meter};
 use crate::instance::Frame;
+use crate::limits::LOG_LINE_BYTES;
+use crate::log::{Level, Line, printable};
 use crate::wire::{
     AffinityTerm, Attachment, Claim, DiskKind, DiskUser, ExactSizes, LabelSelector, Obstacle, PodSelector, PodVolume,
     Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
@@ -132,6 +134,21 @@ macro_rules! link {
     };
 }
 
+/// Links `log.write`.
+fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
+    instance.func_wrap("write", |mut store: StoreContextMut<'_, Frame>, (level, text): (Level, WasmStr)| {
+        // First: a text that is dropped is not even read.
+        if store.data().admits_line() {
+            let text = match text.to_str(&store) {
+                Ok(text) => printable(&text, LOG_LINE_BYTES),
+                Err(_) => "a line that is not text".to_owned(),
+            };
+            store.data_mut().write(Line { level, text });
+        }
+        Ok(())
+    })
+}
+
 /// Makes [`Interface`], [`Facts`] and the linker from the table.
 macro_rules! interfaces {
     ($(
@@ -172,6 +189,9 @@ macro_rules! interfaces {
                     $(Self::$interface => {
                         $(link!(instance, $function, $timing $([$kept])?, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);)*
                     })*
+                }
+                if self == Self::Log {
+                    link_log(&mut instance)?;
                 }
                 Ok(())
             }
@@ -333,5 +353,8 @@ interfaces! {
         "driver-reports-capacity" => timed driver_reports_capacity(driver: text) -> bool;
         "capacities" => timed capacities(class_name: text; meter) -> Arc<[StorageCapacity]>, or trap;
         "migrated" => timed migrated(plugin: text) -> Arc<[u8]>;
+    }
+    /// Lines for operators. No fact: nothing is read, so there is no function of [`Facts`]; `link_log` links it.
+    Log = "log", pods_on_nodes: false {
     }
 }

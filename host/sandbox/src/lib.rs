@@ -8,7 +8,8 @@
 //! instance    one instance with its own store; wasmtime errors → Fault
 //!   slots                         how many instances exist at once
 //!   deadline · clock · memory     the limits of a call
-//! interface   the fact interfaces that a guest can import, and nothing else
+//! interface   the fact interfaces that a guest can import, and nothing else but `log`
+//! log         lines that guests write for operators
 //! wire        types of the contract at the component boundary
 //! check       the value that a guest returned → Verdict or Fault
 //! verdict · codes     the checked verdict
@@ -30,6 +31,7 @@ pub mod fault;
 mod instance;
 mod interface;
 pub mod limits;
+mod log;
 mod memory;
 mod module;
 mod runtime;
@@ -46,6 +48,7 @@ pub use codes::Codes;
 pub use compile::{CompileApartError, CompilerProgram, compile_apart};
 pub use deadline::Meter;
 pub use interface::{Facts, Interface, Kept, NoValue, PACKAGE, VERSION};
+pub use log::{Level, Line, printable};
 pub use module::{Grants, Lifetime, LoadError, Module};
 pub use runtime::{Runtime, StartError};
 pub use verdict::{Code, Failure, RowVerdict, Verdict};

@@ -105,5 +105,14 @@ pub const OUTPUT_BYTES: usize = 1 << 20;
 /// Bytes of a fault's detail.
 pub const FAULT_DETAIL_BYTES: usize = 512;
 
+/// Lines that one predicate may write to the log within [`LOG_PERIOD`]: as many as people read. Further ones are dropped.
+pub const LOG_LINES: u32 = 10;
+
+/// The time within which these lines are counted.
+pub const LOG_PERIOD: Duration = Duration::from_secs(1);
+
+/// Bytes of one such line, escaped; a longer one is cut.
+pub const LOG_LINE_BYTES: usize = 1024;
+
 /// Rows per chunk of a verdict's codes. A verdict that differs from another in one row copies one chunk of 2 KiB.
 pub const VERDICT_CHUNK_ROWS: usize = 1024;

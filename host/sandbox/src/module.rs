@@ -12,6 +12,7 @@ use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 use super::clock::Pulse;
 use super::instance::{CallTime, Exports, Frame, Instance, NewError};
 use super::interface::{Facts, Interface, PACKAGE, VERSION};
+use super::log::{Line, LineBudget};
 use super::slots::{Slot, Slots};
 use super::text::shorten;
 use super::verdict::Verdict;
@@ -112,6 +113,7 @@ pub struct Module {
     imports: Vec<Interface>,
     descriptor: Descriptor,
     clock: Arc<Pulse>,
+    line_budget: Arc<LineBudget>,
     idle: Mutex<Vec<Instance>>,
     /// This module's own, and those of the pool that it shares with others.
     slots: [Arc<Slots>; 2],
@@ -149,17 +151,19 @@ impl Module {
         let slots = [Slots::new(own), Arc::clone(pool)];
         let time = CallTime::from(INSTANTIATE_TIME);
         let taken = take(&slots, None).map_err(step("instantiate"))?;
-        let mut instance =
-            Instance::new(&pre, &exports, grants.memory_bytes, taken, time).map_err(|error| match error {
-                NewError::Contract(text) => LoadError::Contract(text),
-                NewError::Fault(fault) => step("instantiate")(fault),
-            })?;
+        // There is nobody to tell about a pod yet, so nobody wants its lines.
+        let instance = Instance::new(&pre, &exports, grants.memory_bytes, taken, time, None);
+        let mut instance = instance.map_err(|error| match error {
+            NewError::Contract(text) => LoadError::Contract(text),
+            NewError::Fault(fault) => step("instantiate")(fault),
+        })?;
         instance.check_types(&exports).map_err(LoadError::Contract)?;
-        instance.begin(time);
+        instance.begin(time, None);
         let descriptor = instance.describe(&exports).map_err(step("describe"))?;
-        instance.begin(time);
+        instance.begin(time, None);
         instance.configure(&exports, &grants.args).map_err(step("configure"))?;
-        let module = Self { pre, exports, grants, imports, descriptor, clock, idle: Mutex::default(), slots };
+        let (line_budget, idle) = (Arc::default(), Mutex::default());
+        let module = Self { pre, exports, grants, imports, descriptor, clock, line_budget, idle, slots };
         match module.grants.lifetime {
             Lifetime::Reused => module.put_back(instance),
             Lifetime::PerCall => {
@@ -173,23 +177,27 @@ impl Module {
     /// Checks that a new instance is ready within the time of the least call: otherwise every call would fault.
     fn check_start(&self) -> Result<(), LoadError> {
         let budget = self.time_per_call(0);
-        self.configured(CallTime::from(budget)).map(drop).map_err(|(step, fault)| match fault.kind {
+        self.configured(CallTime::from(budget), None).map(drop).map_err(|(step, fault)| match fault.kind {
             FaultKind::Deadline => LoadError::SlowStart { step, budget },
             _ => LoadError::Step { step, fault },
         })
     }
 
     /// Begins a call with a new instance, which is configured. An error has the step that failed.
-    fn configured(&self, time: CallTime) -> Result<Instance, (&'static str, Fault)> {
+    fn configured(
+        &self,
+        time: CallTime,
+        line_budget: Option<&Arc<LineBudget>>,
+    ) -> Result<Instance, (&'static str, Fault)> {
         let instantiate = |fault| ("instantiate", fault);
         let taken = take(&self.slots, time.until).map_err(instantiate)?;
         let (pre, exports) = (&self.pre, &self.exports);
-        let instance =
-            Instance::new(pre, exports, self.grants.memory_bytes, taken, time).map_err(|error| match error {
-                // Cannot happen: loading has checked the types.
-                NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
-                NewError::Fault(fault) => fault,
-            });
+        let instance = Instance::new(pre, exports, self.grants.memory_bytes, taken, time, line_budget);
+        let instance = instance.map_err(|error| match error {
+            // Cannot happen: loading has checked the types.
+            NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
+            NewError::Fault(fault) => fault,
+        });
         let mut instance = instance.map_err(instantiate)?;
         instance.configure(exports, &self.grants.args).map_err(|fault| ("configure", fault))?;
         Ok(instance)
@@ -215,6 +223,11 @@ impl Module {
         self.imports.iter().any(|interface| interface.is_cluster_wide())
     }
 
+    /// Lines that its instances have written to the log, and lines that were dropped because they were too many.
+    pub fn log_counts(&self) -> (u64, u64) {
+        self.line_budget.counts()
+    }
+
     /// The result of the predicate's `describe`.
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
@@ -222,13 +235,38 @@ impl Module {
 
     /// Evaluates one pod against a batch of `rows` rows. The verdict has one code per row of the batch. The call ends when its
     /// own budget is used up, which also covers a new instance and its `configure`, and in any case at `until`, when the request
-    /// ends for which it is made.
+    /// ends for which it is made. Lines that the guest writes are neither kept nor counted.
     ///
     /// # Errors
     ///
     /// The fault of the call: a limit was exceeded, the guest trapped, or its result contradicts the contract. The instance is
     /// then dropped. [`FaultKind::RequestDeadline`] where `until` has passed.
     pub fn filter(&self, facts: Arc<dyn Facts>, rows: u32, until: Option<Instant>) -> Result<Verdict, Fault> {
+        self.call(facts, rows, until, None)
+    }
+
+    /// As [`Self::filter`], and adds the lines that the guest writes, whether or not it has a verdict in the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::filter`].
+    pub fn filter_logging(
+        &self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        until: Option<Instant>,
+        lines: &mut Vec<Line>,
+    ) -> Result<Verdict, Fault> {
+        self.call(facts, rows, until, Some(lines))
+    }
+
+    fn call(
+        &self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        until: Option<Instant>,
+        lines: Option<&mut Vec<Line>>,
+    ) -> Result<Verdict, Fault> {
         if until.is_some_and(|until| Instant::now() >= until) {
             let detail = "the request's deadline passed before the call".to_owned();
             return Err(Fault { kind: FaultKind::RequestDeadline, detail });
@@ -238,17 +276,22 @@ impl Module {
             return Err(Fault { kind: FaultKind::ClockStopped, detail });
         }
         let time = CallTime { budget: self.time_per_call(rows), until };
+        let line_budget = lines.is_some().then_some(&self.line_budget);
         let mut instance = match self.take_idle() {
             Some(mut instance) => {
-                instance.begin(time);
+                instance.begin(time, line_budget);
                 instance
             }
-            None => self.configured(time).map_err(|(step, fault)| {
+            None => self.configured(time, line_budget).map_err(|(step, fault)| {
                 let detail = shorten(&format!("{step}: {}", fault.detail));
                 Fault { detail, ..fault }
             })?,
         };
-        let verdict = instance.filter(facts, rows, self.grants.reasons)?;
+        let verdict = instance.filter(facts, rows, self.grants.reasons);
+        if let Some(lines) = lines {
+            lines.append(&mut instance.take_lines());
+        }
+        let verdict = verdict?;
         if self.grants.lifetime == Lifetime::Reused {
             self.put_back(instance);
         }

@@ -10,6 +10,7 @@ mod host_calls;
 mod host_time;
 mod isolation;
 mod load;
+mod log;
 mod memory;
 mod output;
 mod policy;

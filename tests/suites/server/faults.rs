@@ -48,6 +48,35 @@ fn a_fault_is_named_and_counts_as_its_policy_says() {
 }
 
 #[test]
+fn a_line_of_a_guest_is_in_the_log_behind_the_names_of_predicate_and_pod_and_forges_nothing() {
+    let guest = Guest::healthy()
+        .imports(r#"(import "nodesift:predicate/log@0.1.1" "write" (func $write (param i32 i32 i32)))"#)
+        .definitions(r#"(data (i32.const 2048) "hello\0aERROR forged")"#)
+        .filter(
+            "(call $write (i32.const 2) (i32.const 2048) (i32.const 18))
+             (call $reject_odd (local.get $rows) (i32.const 4096))",
+        );
+    let (sidecar, _folder) = serving(&guest, "Reject");
+    let pod = |name: &str| json!({"pods": [{"object": {"metadata": {"name": name, "namespace": "ns"}}}]});
+    let first = ask(&sidecar.unix(), "/v1/filter", &pod("p\nERROR forged"))["pods"][0].clone();
+    let expected = r"WARN nodesift::predicate: Own: pod ns/p\nERROR forged: hello\nERROR forged";
+    let seen = || sidecar.output().contains(expected).then_some(());
+    nodesift_tests::timeout::until(seen).unwrap_or_else(|| panic!("{}", sidecar.output()));
+    assert!(!sidecar.output().lines().any(|line| line.starts_with("ERROR")), "{}", sidecar.output());
+    // A cached verdict is the same, and writes nothing.
+    let again = ask(&sidecar.unix(), "/v1/filter", &pod("q"))["pods"][0].clone();
+    assert_eq!(again["feasible"], first["feasible"]);
+    assert_eq!(again["failures"], first["failures"]);
+    let metrics = nodesift_tests::http::get(&sidecar.unix(), "/metrics").unwrap().body;
+    for line in [
+        r#"nodesift_predicate_log_lines_total{predicate="Own",fate="written"} 1"#,
+        r#"nodesift_predicate_log_lines_total{predicate="Own",fate="dropped"} 0"#,
+    ] {
+        assert!(metrics.lines().any(|known| known == line), "{line} is not in {metrics}");
+    }
+}
+
+#[test]
 fn in_the_extenders_dialect_a_fault_never_rules_preemption_out() {
     // A guest that traps in `filter`.
     let guest = Guest::healthy().filter("(unreachable)");

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::Service;
 use nodesift_engine::{ActivePolicy, ActivePredicate, LastReload, OnError, Phases, Quarantine, Refusal, StepFailure};
+use nodesift_sandbox::Interface;
 
 /// Answers `GET /v1/policy`, ready or not.
 pub(crate) async fn policy(State(service): State<Service>) -> impl IntoResponse {
@@ -58,6 +59,16 @@ struct Predicate<'a> {
     latency: Option<Latency>,
     verdicts: Verdicts,
     breaker: Breaker,
+    /// Null where it does not import `log`.
+    log: Option<Log>,
+}
+
+/// Lines that it wrote.
+#[derive(Serialize)]
+struct Log {
+    written: u64,
+    /// Too many within a second.
+    dropped: u64,
 }
 
 #[derive(Serialize)]
@@ -168,7 +179,15 @@ impl<'a> Predicate<'a> {
             latency: Latency::of(predicate),
             verdicts: Verdicts::of(predicate),
             breaker: Breaker::of(predicate),
+            log: Log::of(predicate),
         }
+    }
+}
+
+impl Log {
+    fn of(predicate: &ActivePredicate) -> Option<Self> {
+        let (written, dropped) = predicate.module.log_counts();
+        predicate.module.imports().contains(&Interface::Log).then_some(Self { written, dropped })
     }
 }
 

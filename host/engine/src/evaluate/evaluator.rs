@@ -191,8 +191,7 @@ pub(crate) fn call(
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
 ) -> Result<PredicateVerdict, Fault> {
-    let filter =
-        |context: &Arc<Context>| predicate.filter(Arc::clone(context) as _, context.rows(), context.deadline());
+    let filter = |context: &Arc<Context>| predicate.filter(Arc::clone(context) as _, context);
     let Batch::Rows(rows) = context.batch() else {
         return Ok(of_predicate(predicate, filter(context)?, Scope::AllRows));
     };

@@ -54,6 +54,11 @@ impl Context {
         self.deadline
     }
 
+    /// `namespace/name` of the pod.
+    pub(crate) fn pod_key(&self) -> String {
+        [&*self.pod.namespace, "/", &*self.owner.0].concat()
+    }
+
     /// How many rows the batch has.
     pub fn rows(&self) -> u32 {
         let rows = match &self.batch {

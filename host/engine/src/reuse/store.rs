@@ -251,7 +251,7 @@ impl Store {
         lineage: Option<Lineage>,
     ) -> Result<Arc<CachedVerdict>, Fault> {
         let recorder = Arc::new(Recorder::new(Arc::clone(context), !predicate.module.is_cluster_wide()));
-        let verdict = predicate.filter(Arc::clone(&recorder) as _, context.rows(), context.deadline())?;
+        let verdict = predicate.filter(Arc::clone(&recorder) as _, context)?;
         self.metrics.evaluated.inc();
         predicate.counts.evaluated.inc();
         let (trace, at) = (recorder.take(), context.snapshot().generation());
@@ -371,6 +371,6 @@ fn patch(
     let rows: Arc<[Row]> = rows.into();
     let again = Arc::new(context.over(Batch::Rows(Arc::clone(&rows))));
     let recorder = Arc::new(Recorder::new(Arc::clone(&again), true));
-    let verdict = predicate.filter(Arc::clone(&recorder) as _, again.rows(), again.deadline()).ok()?;
+    let verdict = predicate.filter(Arc::clone(&recorder) as _, &again).ok()?;
     cached.patched(Some((verdict, recorder.take())), &rows, node_count, at)
 }

@@ -327,7 +327,7 @@ impl<'a> PreemptionDryRun<'a> {
 
     fn call(&mut self, at: usize, context: &Arc<Context>) -> CallResult {
         let predicate = self.predicates.get(at)?.predicate;
-        match predicate.filter(Arc::clone(context) as _, context.rows(), self.deadline) {
+        match predicate.filter(Arc::clone(context) as _, context) {
             Ok(verdict) => Some(verdict),
             Err(fault) => on_fault(&mut self.faults, predicate, fault),
         }

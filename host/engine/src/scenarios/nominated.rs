@@ -133,7 +133,7 @@ pub(crate) fn evaluate_again(
                     let own = std::slice::from_ref(nominated_row);
                     let context = cluster.get_or_insert_with(|| Arc::new(with_pods(context, own, Batch::All)));
                     budget.take(context.rows() as usize)?;
-                    match predicate.filter(Arc::clone(context) as _, context.rows(), context.deadline()) {
+                    match predicate.filter(Arc::clone(context) as _, context) {
                         Ok(verdict) => verdict.failure_at(nominated_row.row.index()).cloned(),
                         Err(fault) => {
                             let verdict = evaluation.fail(predicate, fault, nominated.len())?;
@@ -188,7 +188,7 @@ fn methods(
         }
         let rows = || Batch::Rows(nominated.iter().map(|nominated| nominated.row).collect());
         let context = together.get_or_insert_with(|| Arc::new(with_pods(context, nominated, rows())));
-        Ok(Method::AllRows(match predicate.filter(Arc::clone(context) as _, context.rows(), context.deadline()) {
+        Ok(Method::AllRows(match predicate.filter(Arc::clone(context) as _, context) {
             Ok(verdict) => verdict,
             Err(fault) => evaluation.fail(predicate, fault, nominated.len())?,
         }))

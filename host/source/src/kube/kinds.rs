@@ -58,7 +58,8 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeTaints
         | Interface::NodePorts
         | Interface::NodeFeatures
-        | Interface::ClusterVolumeUse => &[],
+        | Interface::ClusterVolumeUse
+        | Interface::Log => &[],
     }
 }
 

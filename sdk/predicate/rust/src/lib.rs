@@ -8,7 +8,7 @@
 //!   are the facts, [`kernels`] the loops over them, [`VerdictBuilder`] and [`Verdict::by_pattern`] make the verdict.
 //!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] implement the Kubernetes semantics of these.
 //!
-//! [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from
+//! [`log`] writes lines for operators. [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from
 //! [`native`]. This crate knows nothing of the host.
 //!
 //! ```
@@ -52,6 +52,7 @@ pub mod columns;
 mod facts;
 pub mod kernels;
 pub mod label_selector;
+pub mod log;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod node_selector;

@@ -379,7 +379,9 @@ fn functions() -> BTreeSet<String> {
         if let Some(name) = line.strip_prefix("interface ") {
             interface = name.trim_end_matches(" {");
         }
-        if let Some((name, _)) = line.trim().split_once(": func(").filter(|_| interface != "predicate") {
+        if let Some((name, _)) =
+            line.trim().split_once(": func(").filter(|_| !["predicate", "log"].contains(&interface))
+        {
             functions.insert(format!("{interface}.{name}"));
         }
     }

@@ -45,6 +45,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("cluster-pods", "Namespace".to_owned()),
         ("cluster-affinity", "Namespace".to_owned()),
         ("cluster-volume-use", String::new()),
+        ("log", String::new()),
         ("cluster-attachments", format!("{storage} VolumeAttachment")),
         ("cluster-storage", format!("{storage} CSIDriver CSIStorageCapacity")),
     ];

@@ -2,17 +2,20 @@
 //!
 //! [`Cluster`] is the fixture for unit tests, a small cluster of plain values: start there. `cluster`, `node`, `pod` and
 //! `storage` hold its values and builders, `batch` and `selection` present them as facts, `evaluate` runs predicates.
-//! [`with_facts`] runs a predicate against any other implementation of [`Facts`], the fact functions of the contract.
+//! [`take_lines`] gives the lines that a predicate has written. [`with_facts`] runs a predicate against any other implementation of [`Facts`], the fact functions of the contract.
 
 mod batch;
 mod cluster;
 mod evaluate;
+mod lines;
 mod node;
 mod pod;
 mod selection;
 mod storage;
 
 pub use cluster::Cluster;
+pub(crate) use lines::keep_line;
+pub use lines::take_lines;
 pub use node::Node;
 pub use pod::Pod;
 pub use storage::{Storage, claim, class, stored_volume};
