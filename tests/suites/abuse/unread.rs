@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use nodesift_api::limits::{MESSAGE_BYTES, STREAMS};
 use nodesift_proto::v1;
 use nodesift_tests::process;
@@ -155,6 +156,49 @@ fn answers_that_repeat_their_requests_count_until_they_are_read() {
     });
     println!("{answered} of {REQUESTS} requests of 3 MiB were answered");
     assert_bounded(&arena, idle, "unread answers that repeat their requests");
+    arena.goes_on();
+}
+
+#[test]
+fn policies_that_nobody_reads_take_bounded_memory() {
+    const CONNECTIONS: usize = 2;
+    const REQUESTS: usize = 100;
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("policy.yaml");
+    let document = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: long}\nspec:\n  predicates:\n  - name: NodeName\n";
+    // In JSON each of these characters takes two bytes.
+    let comment = format!("#{}\n", "\"".repeat(100));
+    std::fs::write(&file, comment.repeat(10_000) + document).unwrap();
+    let arena = Arena::new(&["--policy", file.to_str().unwrap()]);
+    let id = arena.sidecar.id();
+    let answer = arena.wire().get("/v1/policy").unwrap();
+    assert_eq!(answer.status, 200);
+    assert!(answer.body.len() > 2_000_000, "{} bytes", answer.body.len());
+    let idle = process::resident_bytes(id);
+    process::forget_peak(id);
+    let url = format!("http://{}", arena.sidecar.address);
+    let answered = grpc::block_on(async {
+        let asked = (0..CONNECTIONS).map(|_| async {
+            // A client that opens no window for answers.
+            let endpoint = tonic::transport::Endpoint::from_shared(url.clone()).unwrap().initial_stream_window_size(0);
+            let channel = endpoint.connect().await.unwrap();
+            let get = |_| {
+                let (mut channel, request) = (channel.clone(), Request::get("/v1/policy"));
+                async move {
+                    poll_fn(|cx| channel.poll_ready(cx)).await?;
+                    channel.call(request.body(tonic::body::Body::empty()).unwrap()).await
+                }
+            };
+            // Refused, or cut off, in the end.
+            let unread = join_all((0..REQUESTS).map(get)).await;
+            unread.iter().flatten().filter(|answer| answer.status() == 200).count()
+        });
+        join_all(asked).await.into_iter().sum::<usize>()
+    });
+    println!("{answered} of {} requests were answered", CONNECTIONS * REQUESTS);
+    assert!(answered > 0);
+    assert_bounded(&arena, idle, "unread policies");
     arena.goes_on();
 }
 

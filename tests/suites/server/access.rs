@@ -198,6 +198,8 @@ fn each_class_of_call_is_open_to_the_clients_of_its_list_and_to_nobody_else() {
             assert_eq!(refused, !may, "{who}, {flag}: {answer}");
             assert!(!refused || answer.contains(flag) && answer.contains("PERMISSION_DENIED"), "{who}: {answer}");
         }
+        let policy = authority.send(sidecar.address, "localhost", Some(&signed), &get("/v1/policy")).expect(who);
+        assert_eq!(policy.starts_with("HTTP/1.1 403 "), !may[2], "{who}: {policy}");
         // The same class over gRPC, which has its status in a header.
         let empty = "POST /nodesift.v1.Nodesift/Assume HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
                      content-type: application/grpc\r\ncontent-length: 5\r\n\r\n\0\0\0\0\0";

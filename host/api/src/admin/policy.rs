@@ -3,21 +3,33 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use axum::Json;
+use axum::Extension;
 use axum::extract::State;
-use axum::response::IntoResponse;
+use axum::response::Response;
 use serde::Serialize;
 
-use crate::Service;
+use crate::protocols::document::Encoded;
+use crate::protocols::json::codec;
+use crate::transport::unsent::{self, Unsent};
+use crate::{Error, Service};
 use nodesift_engine::{ActivePolicy, ActivePredicate, LastReload, OnError, Phases, Quarantine, Refusal, StepFailure};
 use nodesift_sandbox::Interface;
 
 /// Answers `GET /v1/policy`, ready or not.
-pub(crate) async fn policy(State(service): State<Service>) -> impl IntoResponse {
+///
+/// # Errors
+///
+/// [`Error::Unread`], [`Error::Overloaded`]: a document of a megabyte counts among the responses that clients have not read.
+pub(crate) async fn policy(
+    State(service): State<Service>,
+    unsent: Option<Extension<Unsent>>,
+) -> Result<Response, Error> {
+    let unsent = unsent.as_deref();
+    unsent::until_read(unsent).await?;
     let policy = service.engine().policy();
     let refusal = service.engine().refusal(&policy);
     let last_reload = service.engine().last_reload();
-    Json(Status::of(&policy, refusal.as_deref(), last_reload.as_deref())).into_response()
+    Encoded::of(codec::encode(&Status::of(&policy, refusal.as_deref(), last_reload.as_deref()))?).respond(unsent)
 }
 
 #[derive(Serialize)]

@@ -15,7 +15,7 @@
 //!
 //! Every call that is answered from a snapshot ends in [`driver::run`](crate::calls::driver::run). Start with [`json`].
 
-mod document;
+pub(crate) mod document;
 pub(crate) mod extender;
 pub(crate) mod grpc;
 pub(crate) mod health;
