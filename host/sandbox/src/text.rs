@@ -9,8 +9,12 @@ pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);
     }
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    Cow::Owned(text.chars().map(escape).collect())
+    // Without a text per character: a guest may return a mebibyte of them.
+    let mut escaped = String::with_capacity(text.len() + text.len() / 2);
+    for character in text.chars() {
+        if character.is_control() { escaped.extend(character.escape_default()) } else { escaped.push(character) }
+    }
+    Cow::Owned(escaped)
 }
 
 /// One line of at most [`FAULT_DETAIL_BYTES`] bytes (plus an ellipsis), with control characters escaped.
