@@ -57,6 +57,7 @@ use evaluate::Stop;
 use evaluate::evaluation::Evaluation;
 use evaluate::evaluator::Evaluator;
 use limits::{ANSWER_BYTES, NOMINATED_ROWS, REUSE_BYTES, UNKNOWN_NODES};
+use policy::replace::Handover;
 use reuse::Store;
 use scenarios::nominated::{self, NominatedRow, RowBudget};
 use scenarios::sample;
@@ -145,6 +146,8 @@ pub struct Engine {
     running: ArcSwap<Running>,
     /// Locked while the policy is replaced.
     replacing: Mutex<()>,
+    /// Policies that are not active, while snapshots belong to them.
+    handover: Handover,
     refusal: ArcSwapOption<Refusal>,
     last_reload: ArcSwapOption<LastReload>,
     reuse: Reuse,
@@ -159,12 +162,14 @@ pub struct Engine {
 struct Running {
     policy: Arc<ActivePolicy>,
     store: Store,
+    /// [`Snapshot::ownership`] of the snapshots that it decides about.
+    ownership: u64,
 }
 
 impl Running {
-    fn new(policy: Arc<ActivePolicy>, store_bytes: usize, metrics: Metrics) -> Self {
+    fn new(policy: Arc<ActivePolicy>, store_bytes: usize, metrics: Metrics, ownership: u64) -> Self {
         let store = Store::new(policy.predicates.len(), store_bytes, metrics);
-        Self { policy, store }
+        Self { policy, store, ownership }
     }
 }
 
@@ -234,10 +239,11 @@ impl Engine {
         policy.origin.since = policy::replace::now();
         let metrics = Metrics::default();
         let store_bytes = REUSE_BYTES;
-        let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), store_bytes, metrics.clone()));
+        let ownership = cache.snapshot().ownership();
+        let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), store_bytes, metrics.clone(), ownership));
         let (refusal, last_reload) = (ArcSwapOption::empty(), ArcSwapOption::empty());
-        let (replacing, reuse) = (Mutex::default(), Reuse::default());
-        Self { cache, running, replacing, refusal, last_reload, reuse, store_bytes, metrics, runtime }
+        let (replacing, handover, reuse) = (Mutex::default(), Handover::default(), Reuse::default());
+        Self { cache, running, replacing, handover, refusal, last_reload, reuse, store_bytes, metrics, runtime }
     }
 
     /// Sets whether verdicts are reused.
@@ -259,7 +265,8 @@ impl Engine {
     }
 
     fn with_empty_store(self) -> Self {
-        let running = Running::new(self.policy(), self.store_bytes, self.metrics.clone());
+        let ownership = self.running.load().ownership;
+        let running = Running::new(self.policy(), self.store_bytes, self.metrics.clone(), ownership);
         Self { running: ArcSwap::from_pointee(running), ..self }
     }
 
@@ -325,7 +332,7 @@ impl Engine {
     }
 
     fn answer_with_unknown(&self, unknown: Unknown, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
-        let running = self.running.load();
+        let running = self.running_on(snapshot);
         let (batch, unknown_nodes) = batch(snapshot, &query.nodes, unknown)?;
         // Cached verdicts are valid for generations of the cache. A snapshot with an overlay has the generation of its base but
         // different rows, so it neither uses the store nor fills it.
@@ -408,7 +415,7 @@ impl Engine {
         if self.reuse != Reuse::On || !every_row || query.depth != Depth::FirstFailure {
             return None;
         }
-        let running = self.running.load();
+        let running = self.running_on(snapshot);
         let evaluator = Evaluator::new(&running.policy, query.phase, Some(&running.store));
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod, &running.policy).ok()?;
@@ -431,7 +438,8 @@ impl Engine {
     ///
     /// [`Error::UnknownPod`] where a pod is not in the cache.
     pub fn answer_with(&self, stand_in: &StandIn<'_>, query: &Query) -> Result<Answer, Error> {
-        let (snapshot, running) = (self.snapshot(), self.running.load());
+        let snapshot = self.snapshot();
+        let running = self.running_on(&snapshot);
         let evaluator = Evaluator::new(&running.policy, query.phase, None);
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod, &running.policy)?;

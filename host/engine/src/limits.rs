@@ -82,6 +82,10 @@ pub const QUARANTINE_FAULTS: usize = 5;
 /// Time within which these faults happen.
 pub const QUARANTINE_WINDOW: Duration = Duration::from_secs(10);
 
+/// Time for which a policy is kept whose successor names other schedulers: a request may have taken its snapshot before, and wait
+/// for its turn.
+pub const RETIRED_LEAST: Duration = Duration::from_secs(30);
+
 /// Time from the opening of a breaker to the first retry, and from one good retry to the next.
 pub const QUARANTINE_RETRY_FIRST: Duration = Duration::from_secs(1);
 

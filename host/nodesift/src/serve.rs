@@ -164,7 +164,7 @@ async fn serve(
     };
     let watched = connection.is_some().then(|| kinds.iter().copied().collect());
     let files = reload::Files { policy: args.policy.policy.as_deref(), state: args.state_folder.as_deref() };
-    let reloading = reload::follow(&files, &engine, watched, &readiness, &mut registry);
+    let reloading = reload::follow(&files, (&engine, &writer), watched, &readiness, &mut registry);
     let _reloading = reloading.context("cannot start threads")?;
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
     tokio::spawn(self_check(audit)?);

@@ -80,11 +80,6 @@ fn each_kind_of_broken_policy_leaves_the_active_one_and_is_told_within_a_second(
         ("an empty file", String::new(), refused("document", None, &["empty"])),
         ("a thousand predicates", policy(&many), refused("document", None, &["1000", "128"])),
         (
-            "other schedulers",
-            good.replace("default-scheduler", "yunikorn"),
-            refused("follow", None, &["schedulerNames", "yunikorn", "restart"]),
-        ),
-        (
             "other annotations",
             format!("{good}  facts: {{annotations: [a]}}\n"),
             refused("follow", None, &["annotations", "restart"]),

@@ -13,4 +13,5 @@ mod order;
 mod quarantine;
 mod remembered;
 mod running;
+mod schedulers;
 mod torn;

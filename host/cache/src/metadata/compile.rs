@@ -47,6 +47,7 @@ pub fn pod_with_annotations(pod: &Pod, annotation_keys: &[String]) -> PodFacts {
     let spec = &pod.spec;
     PodFacts {
         namespace: Arc::from(pod.metadata.namespace.as_str()),
+        scheduler_name: Arc::from(scheduler_name(pod)),
         labels: labels(&pod.metadata.labels),
         annotations: selected(&pod.metadata.annotations, annotation_keys),
         node_selector: labels(&spec.node_selector),
@@ -155,9 +156,11 @@ fn ownership(pod: &Pod, own_schedulers: &[String]) -> Ownership {
     if pod.metadata.owner_references.iter().any(|owner| owner.kind == "Node") {
         return Ownership::ForeignStatic;
     }
-    let scheduler = Some(pod.spec.scheduler_name.as_str()).filter(|name| !name.is_empty());
-    let scheduler = scheduler.unwrap_or(DEFAULT_SCHEDULER);
-    if own_schedulers.iter().any(|own| own == scheduler) { Ownership::Own } else { Ownership::Foreign }
+    Ownership::of(scheduler_name(pod), own_schedulers)
+}
+
+fn scheduler_name(pod: &Pod) -> &str {
+    Some(pod.spec.scheduler_name.as_str()).filter(|name| !name.is_empty()).unwrap_or(DEFAULT_SCHEDULER)
 }
 
 /// The scheduler of a pod that names none; the API server fills it in.

@@ -112,6 +112,14 @@ impl PodRecord {
         size.0
     }
 
+    /// Its ownership under a policy with these schedulers. A static pod stays one.
+    pub(crate) fn ownership_by(&self, own_schedulers: &[String]) -> Ownership {
+        match self.ownership {
+            Ownership::ForeignStatic => Ownership::ForeignStatic,
+            Ownership::Own | Ownership::Foreign => Ownership::of(&self.facts.scheduler_name, own_schedulers),
+        }
+    }
+
     /// The same pod under another ownership.
     pub(crate) fn owned(&self, ownership: Ownership) -> Self {
         Self { ownership, ..self.clone() }
@@ -136,6 +144,11 @@ pub enum Ownership {
 }
 
 impl Ownership {
+    /// That of the pods of a scheduler. `own_schedulers` are the schedulers of the policy.
+    pub(crate) fn of(scheduler_name: &str, own_schedulers: &[String]) -> Self {
+        if own_schedulers.iter().any(|own| own == scheduler_name) { Self::Own } else { Self::Foreign }
+    }
+
     /// Whether another scheduler placed the pod.
     pub fn is_foreign(self) -> bool {
         self != Self::Own
@@ -147,6 +160,8 @@ impl Ownership {
 pub struct PodFacts {
     /// `metadata.namespace`.
     pub namespace: Arc<str>,
+    /// `spec.schedulerName`; `default-scheduler` where absent. No predicate reads it: it decides about [`Ownership`].
+    pub scheduler_name: Arc<str>,
     /// `metadata.labels`.
     pub labels: Labels,
     /// `metadata.annotations`, those that the policy lists.

@@ -106,6 +106,7 @@ impl Kept {
         }
         self.sweep_if_due();
         facts.namespace = self.texts.keep(facts.namespace);
+        facts.scheduler_name = self.texts.keep(facts.scheduler_name);
         facts.labels = self.labels(&facts.labels);
         facts.annotations = self.labels(&facts.annotations);
         facts.node_selector = self.labels(&facts.node_selector);

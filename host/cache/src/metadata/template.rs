@@ -96,7 +96,7 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
         init_containers,
         overhead,
         resources: Resources { requests },
-        scheduler_name: _,
+        scheduler_name,
         priority: _,
         host_network,
         host_users,
@@ -105,7 +105,7 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
     // Of a pinned pod its node's name is no part of the template.
     let node_affinity = node_affinity.as_ref().filter(|_| !is_pinned);
     (node_affinity, pod_affinity, pod_anti_affinity).hash(content);
-    (node_selector, tolerations, topology_spread_constraints).hash(content);
+    (scheduler_name, node_selector, tolerations, topology_spread_constraints).hash(content);
     (volumes, resource_claims, host_network, host_users).hash(content);
     write_all(containers, write_container, content);
     write_all(init_containers, write_container, content);

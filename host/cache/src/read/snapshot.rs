@@ -23,6 +23,7 @@ use nodesift_object::node::Taint;
 pub(crate) struct Publication {
     pub(crate) epoch: Epoch,
     pub(crate) generation: Generation,
+    pub(crate) ownership: u64,
     pub(crate) nodes: NodeTable,
     pub(crate) storage: StorageTable,
     pub(crate) workloads: Workloads,
@@ -39,6 +40,7 @@ impl Publication {
         Self {
             epoch,
             generation: Generation(0),
+            ownership: 0,
             nodes: NodeTable::default(),
             storage: StorageTable::default(),
             workloads: Workloads::default(),
@@ -93,6 +95,11 @@ impl Snapshot {
     /// The generation of the cache that this snapshot shows.
     pub fn generation(&self) -> Generation {
         self.published.generation
+    }
+
+    /// How often it was decided anew which pods are foreign. Snapshots with the same number have the same schedulers.
+    pub fn ownership(&self) -> u64 {
+        self.published.ownership
     }
 
     /// How many nodes there are; rows run from 0 to this.

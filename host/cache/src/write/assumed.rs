@@ -184,6 +184,16 @@ impl Assumed {
         Some(assumption)
     }
 
+    /// Decides about the pods as the watch shows them anew, by the schedulers of another policy.
+    pub(super) fn recount(&mut self, own_schedulers: &[String]) {
+        for shown in self.by_uid.values_mut().filter_map(|assumption| assumption.shown.as_mut()) {
+            let ownership = shown.ownership_by(own_schedulers);
+            if ownership != shown.ownership {
+                *shown = Arc::new(shown.owned(ownership));
+            }
+        }
+    }
+
     fn gauge(&self) {
         self.metrics.assumed.set(i64::try_from(self.by_uid.len()).unwrap_or(i64::MAX));
     }

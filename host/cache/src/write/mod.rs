@@ -9,6 +9,7 @@
 //! | `assumed` | pods that a core has placed before a watch event shows them bound |
 //! | `gone` | UIDs of pods that were deleted or have ended |
 //! | `allocations` | changes of pods on nodes as a stream |
+//! | `ownership` | which pods are foreign, under another policy |
 //! | `repair` | nodes recounted after drift or an interrupted change |
 //! | `held` | what is held of an object, compared with a source |
 //! | `metrics` | counters of assumptions |
@@ -24,6 +25,7 @@ mod held;
 mod metrics;
 mod nodes;
 mod objects;
+mod ownership;
 mod placement;
 mod repair;
 mod writer;

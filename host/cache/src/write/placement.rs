@@ -148,6 +148,7 @@ impl Writer {
 
     /// Adds a pod as it is to count, or replaces what counts of it.
     pub(super) fn put_pod(&mut self, pod: &Arc<PodRecord>) {
+        let pod: &Arc<PodRecord> = &self.ownership.of(pod);
         // Whatever it changes, the next snapshot is of this generation or a later one.
         let since = self.generation.next();
         let Displaced { earlier, unchanged, namesake } = self.pods.insert(pod, since);

@@ -14,6 +14,7 @@ use super::allocations::{AllocationChange, Allocations};
 use super::assumed::Assumed;
 use super::failpoint::step;
 use super::gone::Gone;
+use super::ownership::OwnSchedulers;
 use super::placement::Placement;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::sets::Sets;
@@ -57,6 +58,7 @@ pub struct Writer {
     pub(super) placement: Placement,
     pub(super) assumed: Assumed,
     pub(super) gone: Gone,
+    pub(super) ownership: OwnSchedulers,
     pub(super) allocations: Allocations,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
@@ -132,6 +134,7 @@ impl Writer {
             placement: Placement::default(),
             assumed: Assumed::default(),
             gone: Gone::default(),
+            ownership: OwnSchedulers::default(),
             allocations: Allocations::default(),
             changes: Arc::default(),
             nodes_resource_version: Arc::default(),
@@ -157,6 +160,7 @@ impl Writer {
         self.latest.store(Arc::new(Snapshot::new(Publication {
             epoch: self.epoch,
             generation: self.generation,
+            ownership: self.ownership.count(),
             nodes: self.nodes.clone(),
             storage: self.storage.clone(),
             workloads: self.workloads.clone(),

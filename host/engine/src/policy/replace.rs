@@ -1,13 +1,44 @@
 //! The swap of the active policy.
 //!
-//! A request takes the active policy once and keeps it to its end, so no answer has parts of two. A predicate whose module is
-//! the same object in both policies keeps its cached verdicts. Start at [`Engine::replace_policy`].
+//! A request takes the policy of its snapshot once and keeps it to its end, so no answer has parts of two. A predicate whose
+//! module is the same object in both policies keeps its cached verdicts. Start at [`Engine::replace_policy`].
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
+use arc_swap::{ArcSwapOption, Guard};
+use nodesift_cache::Snapshot;
+use parking_lot::Mutex;
+
 use super::{ActivePolicy, LastReload, Refusal, ReloadOutcome};
+use crate::limits::RETIRED_LEAST;
 use crate::{Engine, Running};
+
+/// Policies that are not active, and decide about snapshots in which other pods are foreign than in those of the active one.
+#[derive(Debug, Default)]
+pub(crate) struct Handover {
+    /// The next one: its first snapshot is published just before it becomes active.
+    next: ArcSwapOption<Running>,
+    /// Those before, for requests that have taken their snapshot before. [`Retired`] holds each.
+    before: Mutex<Vec<Weak<Running>>>,
+}
+
+impl Handover {
+    /// The one that decides about snapshots of this ownership.
+    fn of(&self, ownership: u64) -> Option<Arc<Running>> {
+        let decides = |running: &Arc<Running>| running.ownership == ownership;
+        let before = || self.before.lock().iter().rev().filter_map(Weak::upgrade).find(decides);
+        self.next.load_full().filter(decides).or_else(before)
+    }
+
+    /// Notes both sides of a replacement.
+    fn begin(&self, before: &Arc<Running>, next: &Arc<Running>) {
+        let mut known = self.before.lock();
+        known.retain(|running| running.strong_count() > 0);
+        known.push(Arc::downgrade(before));
+        self.next.store(Some(Arc::clone(next)));
+    }
+}
 
 /// A policy that has been replaced, with what only it has used. Whoever holds this can drop it where that delays no request.
 #[derive(Debug)]
@@ -15,12 +46,14 @@ use crate::{Engine, Running};
 pub struct Retired {
     running: Arc<Running>,
     swap: Duration,
+    /// Until then, requests may begin with it whose snapshots are older.
+    until: Option<Instant>,
 }
 
 impl Retired {
     /// Whether no request uses it any more.
     pub fn is_drained(&self) -> bool {
-        Arc::strong_count(&self.running) == 1
+        Arc::strong_count(&self.running) == 1 && self.until.is_none_or(|until| Instant::now() >= until)
     }
 
     /// Its generation.
@@ -42,8 +75,18 @@ pub(crate) fn now() -> SystemTime {
 
 impl Engine {
     /// Makes a policy active, as the next generation, whatever its number was. Requests that have begun end with the policy
-    /// before.
+    /// before. Its schedulers must be those of the policy before.
     pub fn replace_policy(&self, policy: ActivePolicy) -> Retired {
+        self.replace(policy, None)
+    }
+
+    /// As [`Self::replace_policy`], for a policy with other schedulers. `recount` decides anew which pods are foreign, once, and
+    /// publishes. The policy decides about the snapshots from that publication on, and the one before about those until then.
+    pub fn replace_policy_and_recount(&self, policy: ActivePolicy, recount: &mut dyn FnMut()) -> Retired {
+        self.replace(policy, Some(recount))
+    }
+
+    fn replace(&self, policy: ActivePolicy, recount: Option<&mut dyn FnMut()>) -> Retired {
         // One at a time, so that generations only rise and no cached verdict is lost.
         let _one_at_a_time = self.replacing.lock();
         let before = self.running.load_full();
@@ -59,10 +102,36 @@ impl Engine {
         };
         let kept: Vec<Option<usize>> = (0..policy.predicates.len()).map(is_kept).collect();
         let store = before.store.succeeded_by(&kept);
-        let next = Arc::new(Running { policy: Arc::new(policy), store });
+        let ownership = before.ownership + u64::from(recount.is_some());
+        let next = Arc::new(Running { policy: Arc::new(policy), store, ownership });
+        let until = recount.map(|recount| {
+            self.handover.begin(&before, &next);
+            recount();
+            Instant::now() + RETIRED_LEAST
+        });
+        drop(before);
         let started = Instant::now();
         let running = self.running.swap(next);
-        Retired { running, swap: started.elapsed() }
+        let swap = started.elapsed();
+        self.handover.next.store(None);
+        Retired { running, swap, until }
+    }
+
+    /// The policy that decides about a snapshot: the active one, except while pods change sides.
+    pub(crate) fn running_on(&self, snapshot: &Snapshot) -> Guard<Arc<Running>> {
+        loop {
+            let active = self.running.load();
+            if active.ownership == snapshot.ownership() {
+                return active;
+            }
+            if let Some(other) = self.handover.of(snapshot.ownership()) {
+                return Guard::from_inner(other);
+            }
+            // Replaced in between, or the snapshot is older than any policy that is left.
+            if self.running.load().ownership == active.ownership {
+                return active;
+            }
+        }
     }
 
     /// Notes that a document did not become active. Returns the time that it notes.
@@ -89,3 +158,6 @@ impl Engine {
         self.refusal.load_full().filter(|refusal| refusal.generation == active.generation)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -205,7 +205,7 @@ macro_rules! records {
 
 records! {
     PodFacts {
-        namespace, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
+        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
         affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
         volumes,
     }

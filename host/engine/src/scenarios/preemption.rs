@@ -83,7 +83,7 @@ impl Engine {
         if snapshot.overlaid_rows().is_some() {
             return Err(Error::PreemptionWithOverlay);
         }
-        let running = self.running.load();
+        let running = self.running_on(snapshot);
         let subject = self.subject(&query.pod, &running.policy)?;
         let nodes = query.candidates.iter().map(|candidate| self.node(snapshot, candidate));
         let nodes: Vec<Node> = nodes.collect::<Result<_, Error>>()?;

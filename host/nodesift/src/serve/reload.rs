@@ -1,10 +1,12 @@
-//! The policy's files are followed while serving; and which policies a running process cannot change to. Start at [`follow`].
+//! The policy's files are followed while serving: what a reload does beyond the engine, and which policies a running process
+//! cannot change to. Start at [`follow`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use nodesift_api::Readiness;
+use nodesift_cache::SharedWriter;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
 use nodesift_policy::reload::{self, Follow, Following, Metrics, Unacceptable};
@@ -28,7 +30,7 @@ pub(super) struct Files<'a> {
 /// Where the system starts no thread.
 pub(super) fn follow(
     files: &Files<'_>,
-    engine: &Arc<Engine>,
+    (engine, writer): (&Arc<Engine>, &SharedWriter),
     watched: Option<BTreeSet<Kind>>,
     readiness: &Readiness,
     registry: &mut Registry,
@@ -58,21 +60,22 @@ pub(super) fn follow(
     });
     let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| accept(watched.as_ref(), active, next));
     let state_folder = files.state.map(StateFolder::new);
-    let follow = Follow { engine: Arc::clone(engine), path: path.to_owned(), accept, metrics, state_folder };
+    let writer = Arc::clone(writer);
+    let recount = Box::new(move |own_schedulers: &[String]| {
+        let mut writer = writer.lock();
+        let changed = writer.recount_ownership(own_schedulers);
+        writer.publish();
+        tracing::info!(pods = changed, "pods of other schedulers are foreign now");
+    });
+    let engine = Arc::clone(engine);
+    let follow = Follow { engine, path: path.to_owned(), accept, recount, metrics, state_folder };
     reload::start(follow).map(Some)
 }
 
-/// Objects are compiled when they are read, by the scheduler names and annotation keys of the policy of that time, and only
-/// kinds that its predicates import are read.
+/// Objects are compiled when they are read, by the annotation keys of the policy of that time, and only kinds that its predicates import are read.
 fn accept(watched: Option<&BTreeSet<Kind>>, active: &ActivePolicy, next: &ActivePolicy) -> Result<(), Unacceptable> {
     const RESTART: &str = "this takes a restart";
     let whole = |reason: String| Unacceptable { predicate: None, reason };
-    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
-    if sorted(&active.scheduler_names) != sorted(&next.scheduler_names) {
-        let (before, after) = (active.scheduler_names.join(", "), next.scheduler_names.join(", "));
-        let reason = "and with it which pods are foreign";
-        return Err(whole(format!("spec.schedulerNames changes from [{before}] to [{after}], {reason}: {RESTART}")));
-    }
     if active.annotation_keys != next.annotation_keys {
         let (before, after) = (active.annotation_keys.join(", "), next.annotation_keys.join(", "));
         let reason = "and other annotations have been dropped";

@@ -3,6 +3,7 @@
 //! Files are read first, and their state is compared before and after: what is compiled is what was there at one moment. Start
 //! at [`Reading::of`], then [`Reading::activate`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ use nodesift_engine::{ActivePolicy, Engine, Retired, Trial, TrialFault};
 
 /// Decides whether this process can serve a policy: what the files and the cluster have to hold for it.
 pub type Accept = dyn Fn(&ActivePolicy, &ActivePolicy) -> Result<(), Unacceptable> + Send;
+
+/// Decides anew which pods are foreign, by these schedulers, and publishes.
+pub type Recount = dyn Fn(&[String]) + Send;
 
 /// Why this process cannot serve a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -109,7 +113,7 @@ impl Reading {
     }
 
     /// Loads the policy, tries it, and makes it active.
-    pub(super) fn activate(self, engine: &Engine, accept: &Accept) -> Result<Active, AttemptError> {
+    pub(super) fn activate(self, engine: &Engine, accept: &Accept, recount: &Recount) -> Result<Active, AttemptError> {
         let active = engine.policy();
         let activation =
             Activation { runtime: engine.runtime(), active: Some(&active), digests: &[], workers: 1, loaded: &|| {} };
@@ -132,8 +136,18 @@ impl Reading {
         next.origin.document = Arc::from(text.text);
         accept(&active, &next).map_err(AttemptError::Follow)?;
         let trial = engine.try_policy(&next).map_err(AttemptError::Trial)?;
-        Ok(Active { policy, retired: engine.replace_policy(next), made, trial })
+        Ok(Active { policy, retired: replace(engine, next, recount), made, trial })
     }
+}
+
+/// Makes a policy active. Where it names other schedulers than the active one, pods change sides with it.
+pub(super) fn replace(engine: &Engine, next: ActivePolicy, recount: &Recount) -> Retired {
+    let sorted = |policy: &ActivePolicy| policy.scheduler_names.iter().cloned().collect::<BTreeSet<_>>();
+    if sorted(&engine.policy()) == sorted(&next) {
+        return engine.replace_policy(next);
+    }
+    let names = next.scheduler_names.clone();
+    engine.replace_policy_and_recount(next, &mut || recount(&names))
 }
 
 /// The digests of all modules; each is read, and no two are in memory at once.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use super::attempt::{Accept, Active, AttemptError, Reading, milliseconds};
+use super::attempt::{self, Accept, Active, AttemptError, Reading, Recount, milliseconds};
 use super::failure::refusal;
 use super::metrics::Metrics;
 use super::notice::{Notice, Watches};
@@ -26,6 +26,8 @@ pub struct Follow {
     pub path: PathBuf,
     /// Given the active policy and the next one, says why this process cannot change from one to the other.
     pub accept: Box<Accept>,
+    /// Decides anew which pods are foreign, where another policy names other schedulers.
+    pub recount: Box<Recount>,
     /// Where reloads are counted.
     pub metrics: Metrics,
     /// Where the last good policy is remembered.
@@ -148,7 +150,7 @@ impl Follower {
         self.settle.attempted(reading.stamp.clone());
         let (engine, source) = (Arc::clone(&self.follow.engine), reading.source.clone());
         let before = engine.policy();
-        let attempt = || reading.activate(&engine, &*self.follow.accept);
+        let attempt = || reading.activate(&engine, &*self.follow.accept, &*self.follow.recount);
         match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
             Ok(Active { policy, retired, made, trial }) => {
                 let active = engine.policy();
@@ -195,7 +197,7 @@ impl Follower {
         };
         self.predecessor = None;
         let (engine, started) = (&self.follow.engine, Instant::now());
-        let retired = engine.replace_policy(rollback.policy);
+        let retired = attempt::replace(engine, rollback.policy, &*self.follow.recount);
         let generation = engine.policy().generation;
         tracing::warn!(
             policy_generation = generation,

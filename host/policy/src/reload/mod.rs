@@ -24,7 +24,7 @@ mod rollback;
 mod settle;
 mod stamp;
 
-pub use attempt::{Accept, Unacceptable};
+pub use attempt::{Accept, Recount, Unacceptable};
 pub use changes::Changes;
 pub use follow::{Follow, Following, start};
 pub use metrics::Metrics;

@@ -1,0 +1,80 @@
+//! Requests while the policy is replaced: each is answered by the policy of its snapshot.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use nodesift_cache as cache;
+use nodesift_sandbox::Runtime;
+
+use super::*;
+use crate::{Depth, Nodes, OnError, Origin, Phase, PodRef, Query};
+
+fn policy(scheduler: &str) -> ActivePolicy {
+    ActivePolicy {
+        generation: 1,
+        scheduler_names: vec![scheduler.to_owned()],
+        predicates: Vec::new(),
+        annotation_keys: Vec::new(),
+        on_unsupported: OnError::Reject,
+        rollback_on_quarantine: false,
+        origin: Origin::default(),
+    }
+}
+
+#[test]
+fn a_snapshot_is_answered_by_the_policy_that_decides_what_is_foreign_in_it() {
+    /// Policies, at least, and answers of each thread.
+    const REPLACED: u64 = 2_000;
+    const ANSWERS: u64 = 2_000;
+    let (mut writer, reader) = cache::new();
+    let engine = Engine::new(reader, policy("s0"), Runtime::start(None).unwrap());
+    let pod = serde_json::from_value(serde_json::json!({"metadata": {"name": "p"}})).unwrap();
+    let query = Query {
+        pods: vec![PodRef::Whole(Box::new(pod))],
+        nodes: Nodes::All,
+        phase: Phase::Allocate,
+        depth: Depth::FirstFailure,
+        deadline: None,
+    };
+    let (is_over, met) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 4]);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = met
+            .iter()
+            .map(|met| {
+                let (engine, is_over, query) = (&engine, &is_over, &query);
+                scope.spawn(move || {
+                    let mut random = fastrand::Rng::new();
+                    while !is_over.load(Ordering::Relaxed) {
+                        let snapshot = engine.snapshot();
+                        // Some requests wait between their snapshot and their turn.
+                        (0..random.u32(0..3)).for_each(|_| std::thread::yield_now());
+                        let answer = engine.answer_on(&snapshot, query).unwrap();
+                        // The first policy has generation 1, and each recount is a generation.
+                        assert_eq!(answer.policy_generation, snapshot.ownership() + 1);
+                        met.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        // Held as the reload's thread holds them.
+        let mut retired = Vec::new();
+        let is_enough = || met.iter().all(|met| met.load(Ordering::Relaxed) >= ANSWERS);
+        let is_one_over = || readers.iter().any(std::thread::ScopedJoinHandle::is_finished);
+        let mut number = 0;
+        while (number < REPLACED || !is_enough()) && !is_one_over() {
+            number += 1;
+            let name = format!("s{number}");
+            retired.push(engine.replace_policy_and_recount(policy(&name), &mut || {
+                writer.recount_ownership(std::slice::from_ref(&name));
+                writer.publish();
+                std::thread::yield_now();
+            }));
+            assert_eq!(engine.policy().generation, number + 1);
+            std::thread::yield_now();
+        }
+        is_over.store(true, Ordering::Relaxed);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        assert!(!retired[0].is_drained(), "a request may still hold an older snapshot");
+    });
+}
