@@ -4,12 +4,13 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop e2e mutants fuzz fuzz-smoke soak fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop e2e mutants fuzz fuzz-smoke soak flap fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
 ARGS ?=
-# Seconds that `make fuzz` runs each target (60), and `make soak` altogether (600); and the one target to run.
+# Seconds that `make fuzz` runs each target (60), `make soak` altogether (600), and `make flap` two policies in turn (60); and the one
+# target to run.
 TIME ?=
 TARGET ?=
 # Features of release builds. Builds of the dev profile go without jemalloc, because its C code builds for minutes.
@@ -74,6 +75,10 @@ fuzz-smoke: toolchain
 # Not part of CI, which has no quiet minutes.
 soak: build ## Run the sidecar under mixed load and faults for TIME=600 seconds
 	@exec $(CARGO) run --quiet --bin nodesift-soak -- $(addprefix --time ,$(TIME)) $(ARGS)
+
+# `make test` runs the same for some seconds.
+flap: build ## Replace the policy ten times a second under load for TIME=60 seconds, and time single reloads
+	@NODESIFT_SECONDS=$(or $(TIME),60) $(CARGO) test --workspace $(LOCKED) --test reload -- --nocapture --test-threads 1 flap:: $(ARGS)
 
 # The code whose mistakes are the hardest to see from outside.
 MUTATED := host/engine/src/reuse host/engine/src/evaluate/conjunction.rs host/cache/src/write host/source/src/feed

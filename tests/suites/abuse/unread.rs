@@ -166,7 +166,7 @@ fn policies_that_nobody_reads_take_bounded_memory() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("policy.yaml");
-    let document = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: long}\nspec:\n  predicates:\n  - name: NodeName\n";
+    let document = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: long}\nspec:\n  schedulerNames: [default-scheduler]\n  predicates:\n  - name: NodeName\n";
     // In JSON each of these characters takes two bytes.
     let comment = format!("#{}\n", "\"".repeat(100));
     std::fs::write(&file, comment.repeat(10_000) + document).unwrap();

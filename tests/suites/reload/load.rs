@@ -1,5 +1,6 @@
 //! Clients that ask all the time, what they saw, and percentiles of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nodesift_tests::http::{Client, Endpoint};
@@ -23,6 +24,20 @@ pub(crate) fn ask_until(endpoint: &Endpoint, path: &str, body: &Value, ends: imp
         samples.push(Sample { began, took: began.elapsed() });
     }
     samples
+}
+
+/// Ends clients when it is dropped, also where a test fails: the scope of their threads waits for all of them.
+pub(crate) struct Ending<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// By how much the p99 of two samples of the same load differ: what a ratio of two p99 means on this machine.
+pub(crate) fn noise(one: &[Sample], other: &[Sample]) -> f64 {
+    ratio(p99(one), p99(other)).max(ratio(p99(other), p99(one)))
 }
 
 /// The time that 99 of 100 did not exceed.

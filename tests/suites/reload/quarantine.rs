@@ -10,7 +10,7 @@ use nodesift_tests::http::{Client, ask};
 use nodesift_tests::{sidecar, timeout};
 use serde_json::{Value, json};
 
-use crate::load::{Sample, ask_until, length, p99, ratio};
+use crate::load::{Ending, Sample, ask_until, length, noise, p99, ratio};
 use crate::running::{Folder, Reloading, alone, beside_others, command, generation, policy};
 
 const TRAP: &str = "(unreachable)";
@@ -139,6 +139,7 @@ fn h23_under_load_it_is_called_at_most_once_a_second_with_growing_waits_and_a_go
     let reloading = serving(TRAP, "onError: Ignore");
     let ends = AtomicBool::new(false);
     let (looks, answers) = thread::scope(|scope| {
+        let ending = Ending(&ends);
         let load = |client: usize| {
             let mut connection = Client::connect(&reloading.sidecar.unix()).unwrap();
             let mut answers = 0;
@@ -160,7 +161,7 @@ fn h23_under_load_it_is_called_at_most_once_a_second_with_growing_waits_and_a_go
             looks.push((Instant::now(), own(&status)["calls"].as_u64().unwrap(), is_open(&status)));
             thread::park_timeout(LOOK);
         }
-        ends.store(true, Ordering::Relaxed);
+        drop(ending);
         (looks, clients.into_iter().map(|client| client.join().unwrap()).sum::<usize>())
     });
     let (opened, ..) = *looks.iter().find(|(_, _, is_open)| *is_open).expect("it opens");
@@ -277,6 +278,7 @@ fn h02_a_predicate_that_never_ends_hardly_delays_healthy_clients_and_after_it_is
     // By round: control, before the breaker opens, and after.
     let mut windows: Vec<[(Instant, Instant); 3]> = Vec::new();
     let samples = thread::scope(|scope| {
+        let ending = Ending(&ends);
         let clients: Vec<_> = (0..CLIENTS)
             .map(|_| scope.spawn(|| ask_until(&unix, "/v1/filter", &healthy, || ends.load(Ordering::Relaxed))))
             .collect();
@@ -312,7 +314,7 @@ fn h02_a_predicate_that_never_ends_hardly_delays_healthy_clients_and_after_it_is
             }
             windows.push([(control, before), (before, after), (after, Instant::now())]);
         }
-        ends.store(true, Ordering::Relaxed);
+        drop(ending);
         clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<Sample>>()
     });
     let within = |place: usize, rounds: &dyn Fn(usize) -> bool| -> Vec<Sample> {
@@ -323,8 +325,8 @@ fn h02_a_predicate_that_never_ends_hardly_delays_healthy_clients_and_after_it_is
     };
     let [control, before, after] = [0, 1, 2].map(|place| within(place, &|_| true));
     // How much two halves of the control differ says what a ratio means on this machine.
-    let halves = [0, 1].map(|half| p99(&within(0, &|round| round % 2 == half)));
-    let noise = ratio(halves[0], halves[1]).max(ratio(halves[1], halves[0]));
+    let [even, odd] = [0, 1].map(|half| within(0, &|round| round % 2 == half));
+    let noise = noise(&even, &odd);
     let [slow, then] = [&before, &after].map(|samples| ratio(p99(samples), p99(&control)));
     println!(
         "p99 of {} requests: control {:?}, before the breaker opens {:?} ({slow:.2} times, {} requests), after {:?} ({then:.2} times, {} \

@@ -82,9 +82,25 @@ impl Reloading {
         Self { folder, sidecar }
     }
 
+    /// As [`Self::start`], with one arena of the allocator: in the dev profile, which has that of the C library, each thread comes to
+    /// have one, and what these keep looks like memory that grows.
+    pub(crate) fn with_one_arena(policy: &str) -> Self {
+        let folder = Folder::new();
+        folder.put("policy.yaml", policy);
+        let mut command = command();
+        command.env("MALLOC_ARENA_MAX", "1");
+        let sidecar = Sidecar::start(command, &["--policy", folder.path("policy.yaml").to_str().unwrap()]);
+        Self { folder, sidecar }
+    }
+
     /// Replaces the policy in one step.
     pub(crate) fn put(&self, policy: &str) {
         self.folder.put("policy.yaml", policy);
+    }
+
+    /// What is in the policy's file.
+    pub(crate) fn document(&self) -> String {
+        fs::read_to_string(self.folder.path("policy.yaml")).unwrap()
     }
 
     /// What `GET /v1/policy` says.
