@@ -24,8 +24,7 @@ use nodesift_fixtures::synthetic::Shape;
 use nodesift_object::Pod;
 use nodesift_policy::Policy;
 use nodesift_sandbox::fault::FaultKind;
-use nodesift_sandbox::limits::FAILURE_REASONS;
-use nodesift_sandbox::{Grants, Lifetime, Runtime};
+use nodesift_sandbox::{Grants, Runtime};
 use nodesift_tests::guest::Guest;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -127,23 +126,18 @@ fn random_histories_stay_within_the_limit() {
 
 fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
     let runtime = Runtime::start(None).unwrap();
-    let grants = Grants {
-        allow: None,
-        args: "{}".to_owned(),
-        memory_bytes: 16 << 20,
-        time_per_call: Some(CALL_TIME),
-        lifetime: Lifetime::PerCall,
-        reasons: FAILURE_REASONS,
-    };
+    let grants = Grants { time_per_call: Some(CALL_TIME), ..Grants::default() };
     let module = runtime.load(&guest.component(), grants).unwrap();
     let predicate = ActivePredicate {
         name: Arc::from("Guest"),
         phases: Phases::ALL,
         on_error: OnError::Reject,
+        mode: nodesift_engine::Mode::Enforce,
         module: Arc::new(module),
         digest: [0; 32],
         counts: Arc::default(),
         breaker: Arc::default(),
+        is_beside: false,
     };
     let policy = ActivePolicy {
         generation: 1,

@@ -34,7 +34,7 @@ pub mod router;
 mod service;
 mod transport;
 
-pub use admin::exposition;
+pub use admin::{differences, exposition};
 pub use admission::metrics::Metrics;
 pub use admission::readiness::{Latch, Readiness, Stopped};
 pub use admission::staleness::{Age, Staleness};

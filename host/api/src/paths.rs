@@ -42,7 +42,7 @@ const fn get(path: &'static str, class: Class) -> Path {
 }
 
 /// Every path but those of gRPC.
-pub(crate) const PATHS: [Path; 16] = [
+pub(crate) const PATHS: [Path; 17] = [
     post("/v1/filter", Class::Read),
     post("/v1/explain", Class::Read),
     post("/v1/assume", Class::Decide),
@@ -53,6 +53,7 @@ pub(crate) const PATHS: [Path; 16] = [
     get("/v1/state", Class::Operate),
     get("/v1/events", Class::Operate),
     get("/v1/policy", Class::Operate),
+    get("/v1/policy/shadow", Class::Operate),
     post("/extender/filter", Class::Read),
     post("/extender/preempt", Class::Read),
     get("/livez", Class::Probe),

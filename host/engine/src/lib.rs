@@ -8,6 +8,7 @@
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
+//! shadow      policies that are evaluated beside the active one and decide nothing
 //! scenarios   nominated pods, limits on nodes, overlays, preemption, the trial of a policy
 //! ```
 //!
@@ -26,6 +27,7 @@ pub mod predicate_metrics;
 mod query;
 mod reuse;
 mod scenarios;
+pub mod shadow;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,6 +37,7 @@ use nodesift_cache::metadata::{self, PodFacts, PodRecord};
 use nodesift_cache::{OverlayError, Reader, Row, Snapshot};
 use nodesift_sandbox::{Pulse, Runtime};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use breaker::{Breaker, Quarantine};
@@ -45,13 +48,17 @@ pub use facts::{Batch, Context};
 pub use metrics::Metrics;
 pub use nodesift_sandbox::Code;
 pub use policy::{
-    ActivePolicy, ActivePredicate, LastReload, OnError, Origin, Phase, Phases, Refusal, ReloadOutcome, Retired,
+    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Origin, Phase, Phases, Refusal, ReloadOutcome, Retired,
     StepFailure,
 };
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::overlay::{OverlayPart, OverlaySpec};
 pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
 pub use scenarios::trial::{Trial, TrialFault};
+pub use shadow::{
+    Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,
+    RecordedDifference, Shadow,
+};
 
 use evaluate::Stop;
 use evaluate::evaluation::Evaluation;
@@ -150,6 +157,7 @@ pub struct Engine {
     handover: Handover,
     refusal: ArcSwapOption<Refusal>,
     last_reload: ArcSwapOption<LastReload>,
+    shadow: ArcSwapOption<Shadow>,
     reuse: Reuse,
     store_bytes: usize,
     metrics: Metrics,
@@ -241,9 +249,9 @@ impl Engine {
         let store_bytes = REUSE_BYTES;
         let ownership = cache.snapshot().ownership();
         let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), store_bytes, metrics.clone(), ownership));
-        let (refusal, last_reload) = (ArcSwapOption::empty(), ArcSwapOption::empty());
+        let (refusal, last_reload, shadow) = (ArcSwapOption::empty(), ArcSwapOption::empty(), ArcSwapOption::empty());
         let (replacing, handover, reuse) = (Mutex::default(), Handover::default(), Reuse::default());
-        Self { cache, running, replacing, handover, refusal, last_reload, reuse, store_bytes, metrics, runtime }
+        Self { cache, running, replacing, handover, refusal, last_reload, shadow, reuse, store_bytes, metrics, runtime }
     }
 
     /// Sets whether verdicts are reused.
@@ -290,6 +298,16 @@ impl Engine {
         self.runtime.pulse()
     }
 
+    /// Has answers by the active policy compared with those of others from now on; `None` ends that.
+    pub fn set_shadow(&self, shadow: Option<Arc<Shadow>>) {
+        self.shadow.store(shadow);
+    }
+
+    /// What answers are compared with.
+    pub fn shadow(&self) -> Option<Arc<Shadow>> {
+        self.shadow.load_full()
+    }
+
     /// Pods of the cache that are bound to no node, by namespace and name.
     pub fn pending_pods(&self) -> Vec<Arc<PodRecord>> {
         self.cache.pods().pending()
@@ -333,7 +351,21 @@ impl Engine {
 
     fn answer_with_unknown(&self, unknown: Unknown, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
         let running = self.running_on(snapshot);
+        let shadow = self.shadow.load();
+        self.answer_running(&running, shadow.as_deref(), unknown, snapshot, query)
+    }
+
+    /// Answers by a policy, and offers the answers to what is compared with it.
+    fn answer_running(
+        &self,
+        running: &Running,
+        shadow: Option<&Shadow>,
+        unknown: Unknown,
+        snapshot: &Arc<Snapshot>,
+        query: &Query,
+    ) -> Result<Answer, Error> {
         let (batch, unknown_nodes) = batch(snapshot, &query.nodes, unknown)?;
+        let shadow = shadow.filter(|shadow| shadow.compares(running.policy.generation, snapshot));
         // Cached verdicts are valid for generations of the cache. A snapshot with an overlay has the generation of its base but
         // different rows, so it neither uses the store nor fills it.
         let may_reuse = self.reuse != Reuse::Off && snapshot.overlaid_rows().is_none();
@@ -352,24 +384,41 @@ impl Engine {
                 }
                 subject => subject?,
             };
-            let context = Arc::new(subject.context(snapshot, batch.clone()).until(query.deadline));
-            let nominated = nominated::nominated_rows(snapshot, &batch, &subject);
-            let evaluated = match self.reuse {
-                Reuse::Verified => {
-                    self.evaluate_verified(evaluator, query, &subject, &context, &nominated, &mut budget)?
-                }
-                Reuse::On | Reuse::Off => evaluate_pod(evaluator, query, &context, &nominated, &mut budget)
-                    .map_err(|stop| stopped(stop, &subject))?,
-            };
-            let answer = evaluated.evaluation.into_answer(query.depth, subject.name, &evaluated.context);
+            let wanted = shadow.and_then(|shadow| Some((shadow, shadow.wants(&subject)?)));
+            let answer = self.answer_pod(evaluator, query, subject, snapshot, &batch, &mut budget)?;
+            if let Some((shadow, subject)) = wanted {
+                shadow.offer(subject, query.phase, snapshot, &answer);
+            }
             bytes += answer.heap_bytes();
             if bytes > ANSWER_BYTES {
                 return Err(Error::AnswerTooLarge { limit: ANSWER_BYTES });
             }
-            Ok(PodAnswer { next: evaluated.next, ..answer })
+            Ok(answer)
         });
         let pods = pods.collect::<Result<_, Error>>()?;
         Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods, unknown_nodes })
+    }
+
+    /// Answers about one pod.
+    fn answer_pod(
+        &self,
+        evaluator: Evaluator<'_>,
+        query: &Query,
+        subject: Subject,
+        snapshot: &Arc<Snapshot>,
+        batch: &Batch,
+        budget: &mut RowBudget,
+    ) -> Result<PodAnswer, Error> {
+        let context = Arc::new(subject.context(snapshot, batch.clone()).until(query.deadline));
+        let nominated = nominated::nominated_rows(snapshot, batch, &subject);
+        let evaluated = match self.reuse {
+            Reuse::Verified => self.evaluate_verified(evaluator, query, &subject, &context, &nominated, budget)?,
+            Reuse::On | Reuse::Off => {
+                evaluate_pod(evaluator, query, &context, &nominated, budget).map_err(|stop| stopped(stop, &subject))?
+            }
+        };
+        let answer = evaluated.evaluation.into_answer(query.depth, subject.name, &evaluated.context);
+        Ok(PodAnswer { next: evaluated.next, ..answer })
     }
 
     /// Evaluates with and without the store, and compares the results.
@@ -416,7 +465,11 @@ impl Engine {
             return None;
         }
         let running = self.running_on(snapshot);
+        let shadow = self.shadow.load();
+        let shadow = shadow.as_deref().filter(|shadow| shadow.compares(running.policy.generation, snapshot));
         let evaluator = Evaluator::new(&running.policy, query.phase, Some(&running.store));
+        // Offered at the end: a query with one pod that is not cached is answered again as a whole.
+        let mut wanted: SmallVec<[Option<Subject>; 1]> = SmallVec::new();
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod, &running.policy).ok()?;
             if !nominated::nominated_rows(snapshot, &Batch::All, &subject).is_empty() {
@@ -424,9 +477,19 @@ impl Engine {
             }
             let context = subject.context(snapshot, Batch::All);
             let evaluation = evaluator.cached(&context)?;
+            if let Some(shadow) = shadow {
+                wanted.push(shadow.wants(&subject));
+            }
             Some(evaluation.into_answer(query.depth, subject.name, &context))
         };
-        let pods = query.pods.iter().map(answer).collect::<Option<_>>()?;
+        let pods: Vec<PodAnswer> = query.pods.iter().map(answer).collect::<Option<_>>()?;
+        if let Some(shadow) = shadow {
+            for (subject, answer) in wanted.into_iter().zip(&pods) {
+                if let Some(subject) = subject {
+                    shadow.offer(subject, query.phase, snapshot, answer);
+                }
+            }
+        }
         let (snapshot, policy_generation) = (Arc::clone(snapshot), running.policy.generation);
         Some(Answer { snapshot, policy_generation, pods, unknown_nodes: Vec::new() })
     }

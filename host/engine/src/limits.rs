@@ -97,3 +97,29 @@ pub const QUARANTINE_GOOD_CALLS: u32 = 3;
 
 /// Unknown nodes that an answer names. Those of a query were removed since its core looked: a few at most. More are a mistake.
 pub const UNKNOWN_NODES: usize = 1_000;
+
+/// Answers that wait for the shadow's thread: about as many as one request of a core has pods. More are dropped: each keeps the
+/// snapshot that it was computed from.
+pub const SHADOW_WAITING: usize = 128;
+
+/// Bytes of the cached verdicts of one shadow policy: a quarter of those of the active one.
+pub const SHADOW_REUSE_BYTES: usize = 16 << 20;
+
+/// Wall-clock time for one answer of a shadow policy. Its thread has a low priority, and a tenth of a core.
+pub const SHADOW_TIME: Duration = Duration::from_secs(5);
+
+/// Differences of a shadow policy that are kept, the last ones. Each takes some hundred bytes.
+pub const SHADOW_DIFFERENCES: usize = 1_000;
+
+/// Bytes of these differences. Predicates choose their reasons, and a status repeats all differences: with those of two policies, and
+/// escaped, it still fits beside other responses into what clients may leave unread.
+pub const SHADOW_DIFFERENCE_BYTES: usize = 2 << 20;
+
+/// Predicates and reasons of one difference that are kept, of nodes lost and of nodes gained.
+pub const SHADOW_CHANGES: usize = 8;
+
+/// Names of nodes that are kept of each.
+pub const SHADOW_NODES: usize = 10;
+
+/// Bytes of the reasons that are kept of each.
+pub const SHADOW_REASON_BYTES: usize = 512;

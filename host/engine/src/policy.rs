@@ -77,6 +77,8 @@ pub struct ActivePredicate {
     pub phases: Phases,
     /// The failure policy.
     pub on_error: OnError,
+    /// Whether its verdicts count.
+    pub mode: Mode,
     /// The SHA-256 of the component.
     pub digest: [u8; 32],
     /// The loaded wasm component.
@@ -85,9 +87,17 @@ pub struct ActivePredicate {
     pub counts: Arc<PredicateCounts>,
     /// Whether it is called at all.
     pub breaker: Arc<Breaker>,
+    /// Whether it is of a policy that decides nothing. Then it is called whatever the breaker says, and nothing of its calls is
+    /// counted or logged.
+    pub is_beside: bool,
 }
 
 impl ActivePredicate {
+    /// Whether it takes part in answers about this phase.
+    pub(crate) fn decides(&self, phase: Phase) -> bool {
+        self.mode == Mode::Enforce && self.phases.contains(phase)
+    }
+
     /// Calls the module about a context until the deadline of the request, unless it is in quarantine, and counts and times the
     /// call. `facts` are those of the context, or a recorder of them.
     ///
@@ -95,6 +105,9 @@ impl ActivePredicate {
     ///
     /// The fault of the call, or [`FaultKind::Quarantined`](nodesift_sandbox::fault::FaultKind::Quarantined).
     pub(crate) fn filter(&self, facts: Arc<dyn Facts>, context: &Context) -> Result<Verdict, Fault> {
+        if self.is_beside {
+            return self.module.filter(facts, context.rows(), context.deadline());
+        }
         let admitted = self.breaker.admit().inspect_err(|fault| self.counts.refuse(fault.kind))?;
         let started = Instant::now();
         let (rows, mut lines) = (context.rows(), Vec::new());
@@ -143,6 +156,16 @@ pub enum OnError {
     Reject,
     /// Every node fits (fail open).
     Ignore,
+}
+
+/// Whether the verdicts of a predicate count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// They do.
+    #[default]
+    Enforce,
+    /// They do not; what they would change is counted.
+    Shadow,
 }
 
 /// The phase of scheduling for which a query is made. It selects the predicates that run.

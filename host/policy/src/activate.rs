@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! module   the bytes of a predicate's module, with the digest that the policy asks for
+//! oci      the module of an OCI artifact, in a folder with an OCI image layout
 //! error    why a predicate cannot become active
 //! ```
 //!
@@ -9,6 +10,7 @@
 
 mod error;
 mod module;
+mod oci;
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -19,17 +21,19 @@ use crate::problem::Problem;
 use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
 use error::Located;
 pub use error::{ActivateError, ActivateErrors};
-pub(crate) use module::{Digest, Module, hex};
+pub use module::ModuleFile;
+pub(crate) use module::{Digest, Module};
 use nodesift_engine::{ActivePolicy, ActivePredicate, Origin};
-use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES};
-use nodesift_sandbox::{Grants, Interface, Runtime};
+use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES};
+use nodesift_sandbox::{Grants, Runtime};
+pub use oci::OciError;
 
 /// Loads every predicate of a policy, on as many threads as there are cores. `generation` numbers the result.
 ///
 /// # Errors
 ///
-/// The error of every predicate whose module cannot be read, has another digest than the policy says, is allowed an interface
-/// that does not exist, or is refused by the sandbox.
+/// The error of every predicate whose module cannot be read, has another digest than the policy says, or is refused by the
+/// sandbox.
 pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<ActivePolicy, ActivateErrors> {
     activate_with(policy, generation, runtime, &|| {})
 }
@@ -48,6 +52,22 @@ pub fn activate_with(
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let activated = Activation { runtime, active: None, digests: &[], workers, loaded }.activate(policy)?;
     Ok(ActivePolicy { generation, ..activated.policy })
+}
+
+/// As [`activate_with`], with the modules of another policy where they are the same.
+///
+/// # Errors
+///
+/// As [`activate`].
+pub fn activate_beside(
+    policy: &Policy,
+    active: &ActivePolicy,
+    runtime: &Runtime,
+    loaded: &(dyn Fn() + Sync),
+) -> Result<ActivePolicy, ActivateErrors> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let activation = Activation { runtime, active: Some(active), digests: &[], workers, loaded };
+    activation.activate(policy).map(|activated| activated.policy)
 }
 
 /// Adds the errors of modules to those of an invalid document, so that all of them are reported at once. Modules of predicates
@@ -181,11 +201,9 @@ impl Activation<'_> {
 
     fn load(&self, spec: &PredicateSpec, expected: Option<&Digest>) -> Result<(ActivePredicate, From), ActivateError> {
         let module = Module::of(spec)?;
-        let grants = grants(spec)?;
-        if let (Some(expected), ModuleSource::Path { path, .. }) = (expected, &spec.module)
-            && *expected != module.digest
-        {
-            return Err(ActivateError::Changed { name: spec.name.clone(), path: path.display().to_string() });
+        let grants = grants(spec);
+        if expected.is_some_and(|expected| *expected != module.digest) {
+            return Err(ActivateError::Changed { name: spec.name.clone(), path: spec.module.to_string() });
         }
         let digest = module.digest;
         let known = self.active.iter().flat_map(|active| &active.predicates).filter(|known| known.digest == digest);
@@ -193,10 +211,12 @@ impl Activation<'_> {
             name: Arc::from(spec.name.as_str()),
             phases: spec.phases,
             on_error: spec.on_error,
+            mode: spec.mode,
             digest,
             module,
             counts,
             breaker,
+            is_beside: false,
         };
         let mut same = known.clone().filter(|known| *known.name == *spec.name && *known.module.grants() == grants);
         if let Some(same) = same.next() {
@@ -215,24 +235,18 @@ impl Activation<'_> {
 }
 
 /// What a policy grants a module.
-fn grants(spec: &PredicateSpec) -> Result<Grants, ActivateError> {
-    let allow = spec.allow.as_ref().map(|names| {
-        let unknown: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| Interface::from_name(name).is_none()).collect();
-        if !unknown.is_empty() {
-            return Err(ActivateError::UnknownInterface { name: spec.name.clone(), interface: unknown.join(", ") });
-        }
-        Ok(names.iter().filter_map(|name| Interface::from_name(name)).collect())
-    });
-    Ok(Grants {
-        allow: allow.transpose()?,
+fn grants(spec: &PredicateSpec) -> Grants {
+    Grants {
+        allow: spec.allow.as_ref().map(|allow| allow.iter().copied().collect()),
         args: spec.args.to_string(),
         memory_bytes: spec.limits.memory_bytes.unwrap_or(GUEST_MEMORY_BYTES),
+        output_bytes: spec.limits.output_bytes.unwrap_or(OUTPUT_BYTES),
+        log_lines: spec.limits.log_lines.unwrap_or(LOG_LINES),
         time_per_call: spec.limits.time_per_call,
         lifetime: module::lifetime(spec),
         reasons: match spec.module {
             ModuleSource::Builtin => BUILTIN_FAILURE_REASONS,
-            ModuleSource::Path { .. } => FAILURE_REASONS,
+            ModuleSource::Path { .. } | ModuleSource::Oci { .. } => FAILURE_REASONS,
         },
-    })
+    }
 }

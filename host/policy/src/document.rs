@@ -10,6 +10,17 @@ use crate::problem::Problem;
 pub use crate::tree::At;
 use crate::tree::{self, Reader, Tree};
 
+/// The fields of a document, and of each map in it. The JSON schema has the same.
+pub(crate) const DOCUMENT_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
+pub(crate) const METADATA_FIELDS: &[&str] = &["name", "labels", "annotations"];
+pub(crate) const SPEC_FIELDS: &[&str] =
+    &["schedulerNames", "predicates", "facts", "onUnsupported", "rollbackOnQuarantine"];
+pub(crate) const FACTS_FIELDS: &[&str] = &["annotations"];
+pub(crate) const PREDICATE_FIELDS: &[&str] =
+    &["name", "phases", "args", "module", "allow", "onError", "limits", "mode"];
+pub(crate) const MODULE_FIELDS: &[&str] = &["path", "oci", "layout", "digest"];
+pub(crate) const LIMITS_FIELDS: &[&str] = &["memory", "timePerCall", "output", "logLines"];
+
 /// A policy document. What is absent or cannot be read is `None`.
 #[derive(Debug)]
 pub struct Document {
@@ -59,7 +70,7 @@ pub struct Predicate {
     pub on_error: Option<At<String>>,
     /// The resources that one call may use.
     pub limits: Limits,
-    /// `Enforce`; `Shadow` is reserved.
+    /// `Enforce` or `Shadow`.
     pub mode: Option<At<String>>,
 }
 
@@ -68,8 +79,10 @@ pub struct Predicate {
 pub struct Module {
     /// The path of a component file.
     pub path: Option<At<String>>,
-    /// An image in a registry; not supported yet.
+    /// The reference of an OCI artifact.
     pub oci: Option<At<String>>,
+    /// The folder with the OCI image layout that holds the artifact.
+    pub layout: Option<At<String>>,
     /// `sha256:` and 64 hexadecimal digits.
     pub digest: Option<At<String>>,
 }
@@ -81,6 +94,10 @@ pub struct Limits {
     pub memory: Option<At<Value>>,
     /// A duration such as `5ms`.
     pub time_per_call: Option<At<Value>>,
+    /// A quantity of bytes: what one call may pass to the host.
+    pub output: Option<At<Value>>,
+    /// Lines in a second.
+    pub log_lines: Option<At<Value>>,
 }
 
 /// Parses a document in YAML or JSON. Returns it with the problems of its fields; what has one is absent.
@@ -103,14 +120,14 @@ pub fn read(text: &str) -> Result<(Document, Vec<Problem>), Problem> {
 }
 
 fn document(reader: &mut Reader, tree: &At<Tree>) -> Option<Document> {
-    let fields = reader.fields(tree, "", &["apiVersion", "kind", "metadata", "spec"])?;
+    let fields = reader.fields(tree, "", DOCUMENT_FIELDS)?;
     for name in ["apiVersion", "kind", "spec"] {
         if fields.get(name).0.is_none() {
             reader.refuse(tree, name, "missing");
         }
     }
     let (metadata, path) = fields.get("metadata");
-    let metadata = metadata.and_then(|map| reader.fields(map, &path, &["name", "labels", "annotations"]));
+    let metadata = metadata.and_then(|map| reader.fields(map, &path, METADATA_FIELDS));
     Some(Document {
         api_version: reader.text(fields.get("apiVersion")),
         kind: reader.text(fields.get("kind")),
@@ -120,13 +137,9 @@ fn document(reader: &mut Reader, tree: &At<Tree>) -> Option<Document> {
 }
 
 fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
-    let fields = reader.fields(
-        map,
-        "spec",
-        &["schedulerNames", "predicates", "facts", "onUnsupported", "rollbackOnQuarantine"],
-    )?;
+    let fields = reader.fields(map, "spec", SPEC_FIELDS)?;
     let (facts, path) = fields.get("facts");
-    let facts = facts.and_then(|map| reader.fields(map, &path, &["annotations"]));
+    let facts = facts.and_then(|map| reader.fields(map, &path, FACTS_FIELDS));
     let predicates = reader.list(fields.get("predicates"));
     Some(Spec {
         scheduler_names: reader.texts(fields.get("schedulerNames")),
@@ -141,8 +154,7 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
 }
 
 fn predicate(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Predicate> {
-    let known = ["name", "phases", "args", "module", "allow", "onError", "limits", "mode"];
-    let fields = reader.fields(map, path, &known)?;
+    let fields = reader.fields(map, path, PREDICATE_FIELDS)?;
     if fields.get("name").0.is_none() {
         reader.refuse(map, &fields.get("name").1, "missing");
     }
@@ -161,15 +173,21 @@ fn predicate(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Predicat
 }
 
 fn module(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Module> {
-    let fields = reader.fields(map, path, &["path", "oci", "digest"])?;
+    let fields = reader.fields(map, path, MODULE_FIELDS)?;
     Some(Module {
         path: reader.text(fields.get("path")),
         oci: reader.text(fields.get("oci")),
+        layout: reader.text(fields.get("layout")),
         digest: reader.text(fields.get("digest")),
     })
 }
 
 fn limits(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Limits> {
-    let fields = reader.fields(map, path, &["memory", "timePerCall"])?;
-    Some(Limits { memory: reader.value(fields.get("memory")), time_per_call: reader.value(fields.get("timePerCall")) })
+    let fields = reader.fields(map, path, LIMITS_FIELDS)?;
+    Some(Limits {
+        memory: reader.value(fields.get("memory")),
+        time_per_call: reader.value(fields.get("timePerCall")),
+        output: reader.value(fields.get("output")),
+        log_lines: reader.value(fields.get("logLines")),
+    })
 }

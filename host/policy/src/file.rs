@@ -8,6 +8,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+use crate::limits::POLICY_FILE_BYTES;
+
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -49,6 +51,16 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
         return Err(FileError::TooLarge { limit });
     }
     Ok(bytes)
+}
+
+/// The text of a document: a regular file of at most [`POLICY_FILE_BYTES`] in UTF-8.
+///
+/// # Errors
+///
+/// Why it cannot be read.
+pub fn read_text(path: &Path) -> Result<String, FileError> {
+    let bytes = read(path, POLICY_FILE_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| FileError::Io(std::io::Error::new(ErrorKind::InvalidData, error)))
 }
 
 #[cfg(test)]

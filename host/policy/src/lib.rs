@@ -12,8 +12,11 @@
 //! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
 //! - [`problem`] is something wrong in a document, with its place.
+//! - [`schema()`] is the JSON schema of documents, for editors.
 //! - [`reload`] follows the files of a policy and makes what they hold the active policy of a running engine.
 //! - [`remembered`] keeps the last good policy over restarts.
+//! - [`import()`] makes a policy of a configuration of kube-scheduler.
+//! - [`shadow`] evaluates predicates and policies beside the active one, which decide nothing.
 //! - `file` reads regular files of a bounded size, and nothing else.
 //! - [`limits`] holds every limit of a policy document and of its reload.
 //!
@@ -22,13 +25,21 @@
 mod activate;
 pub mod document;
 mod file;
+mod import;
 pub mod limits;
 pub mod problem;
 pub mod reload;
 pub mod remembered;
+mod schema;
+pub mod shadow;
 pub mod spec;
 mod tree;
 
-pub use activate::{ActivateError, ActivateErrors, activate, activate_with, with_module_errors};
-pub use file::FileError;
+pub use activate::{
+    ActivateError, ActivateErrors, ModuleFile, OciError, activate, activate_beside, activate_with, with_module_errors,
+};
+pub use file::{FileError, read_text};
+pub use import::{Imported, import};
+pub use problem::Problem;
+pub use schema::schema;
 pub use spec::{ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec, SelectError, SpecLimits};

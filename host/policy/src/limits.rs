@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-/// Bytes of linear memory that a policy can grant one instance: half of what a 32-bit guest can address.
-pub const GUEST_MEMORY_BYTES_MAX: usize = 2 << 30;
+/// Bytes of linear memory that a policy can grant one instance. Language runtimes need some tens of megabytes, and several
+/// evaluations run at once, each with an instance of its own.
+pub const GUEST_MEMORY_BYTES_MAX: usize = 256 << 20;
+
+/// Bytes of output that a policy must at least grant one call: a failure with its reason.
+pub const GUEST_OUTPUT_BYTES_MIN: usize = 1 << 10;
 
 /// Bytes of one policy document. Hundreds of predicates with their arguments take less than 100 KB.
 pub const POLICY_FILE_BYTES: u64 = 1 << 20;
@@ -18,6 +22,18 @@ pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
 /// Predicates of one policy. Every pod is evaluated by each; the built-in ones are 14, and each custom one has compiled code of
 /// megabytes.
 pub const PREDICATES_MAX: usize = 128;
+
+/// Lines in a second that a policy can grant a module. An operator who looks for something can read ten times the usual.
+pub const GUEST_LOG_LINES_MAX: u32 = 100;
+
+/// Bytes of the index of an OCI image layout, and of a manifest. An index of thousands of modules takes less than 1 MB.
+pub const OCI_DOCUMENT_BYTES: u64 = 4 << 20;
+
+/// Bytes of the file that marks a folder as an OCI image layout: a version.
+pub const OCI_MARK_BYTES: u64 = 4 << 10;
+
+/// References of an OCI image layout that a message names where the wanted one is not among them.
+pub const OCI_NAMED_REFERENCES: usize = 8;
 
 /// Time without a change after which files are read: those who write several files, or one in several parts, are done by then.
 pub const RELOAD_QUIET: Duration = Duration::from_millis(200);
@@ -63,3 +79,21 @@ pub const REFUSAL_FAILURES: usize = 32;
 
 /// Bytes of the reason of one failure in a status. Errors of modules list the interfaces that there are, in about 1 KB.
 pub const REFUSAL_REASON_BYTES: usize = 4 << 10;
+
+/// The part of a core that is spent on shadow predicates and policies: one in so many.
+pub const SHADOW_SHARE: u32 = 10;
+
+/// Processor time after which the shadow's thread pauses: less than a request takes, so that one that has to wait for a core
+/// waits no longer than for another request.
+pub const SHADOW_BURST: Duration = Duration::from_micros(200);
+
+/// By how much the priority of the shadow's thread is below that of requests.
+pub const SHADOW_NICE: i32 = 10;
+
+/// Interval at which the files of a shadow policy are looked at. A change that is the same at two looks is whole. Where there is
+/// no shadow, the thread looks as often whether a new active policy has one.
+pub const SHADOW_FILES_LOOK: Duration = Duration::from_secs(1);
+
+/// Interval at which the shadow's thread looks for a new active policy while nothing is asked: until then, answers are not
+/// compared.
+pub const SHADOW_LOOK: Duration = Duration::from_millis(100);

@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::activate::{ActivateError, Digest, Module, hex};
+use crate::activate::{ActivateError, Digest, Module};
 use crate::file::{self, FileError};
 use crate::limits::REMEMBERED_BYTES;
-use crate::spec::{ModuleSource, Policy, PolicyError, read_digest};
+use crate::spec::{ModuleSource, Policy, PolicyError, hex, read_digest};
 use nodesift_engine::ActivePolicy;
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 

@@ -151,7 +151,7 @@ impl<'t> Fields<'t> {
 }
 
 /// The path of a field of a map.
-fn below(path: &str, name: &str) -> String {
+pub(crate) fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 

@@ -137,6 +137,11 @@ impl Instance {
         Ok(Self { store, instance, filter, _slots: slots })
     }
 
+    /// The linear memory that it has now, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.store.data().memory.used_bytes()
+    }
+
     /// Begins a call: its deadline, and who wants its lines, hold for everything until the next one begins.
     pub(super) fn begin(&mut self, time: CallTime, line_budget: Option<&Arc<LineBudget>>) {
         let frame = self.store.data_mut();
@@ -186,14 +191,20 @@ impl Instance {
         }
     }
 
-    /// Calls `filter` for a batch of `rows` rows, as a part of the call that has begun. Of each failure at most `reasons`
-    /// reasons are kept.
-    pub(super) fn filter(&mut self, facts: Arc<dyn Facts>, rows: u32, reasons: usize) -> Result<Verdict, Fault> {
+    /// Calls `filter` for a batch of `rows` rows, as a part of the call that has begun. It may pass `output_bytes` to the host
+    /// beside the codes of the rows. Of each failure at most `reasons` reasons are kept.
+    pub(super) fn filter(
+        &mut self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        output_bytes: usize,
+        reasons: usize,
+    ) -> Result<Verdict, Fault> {
         let store = &mut self.store;
         store.data_mut().facts = Some(facts);
         // Reset: a refusal in an earlier call must not be reported as the cause of a failure in this one.
         store.data_mut().memory.take_refused();
-        store.set_hostcall_fuel(OUTPUT_BYTES + rows as usize * size_of::<u16>());
+        store.set_hostcall_fuel(output_bytes + rows as usize * size_of::<u16>());
         let returned = self.filter.call(&mut *store, (rows,));
         store.data_mut().facts = None;
         match returned {

@@ -152,7 +152,7 @@ fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
 /// Makes [`Interface`], [`Facts`] and the linker from the table.
 macro_rules! interfaces {
     ($(
-        $(#[$doc:meta])*
+        $(#[doc = $doc:literal])+
         $interface:ident = $name:literal, pods_on_nodes: $pods_on_nodes:literal {
             $($function:literal => $timing:ident $([$kept:ident])? $method:ident($($argument:ident: $kind:ident),* $(; $meter:ident)?)
                 -> $value:ty $(, $or:ident $trap:ident)?;)*
@@ -161,7 +161,7 @@ macro_rules! interfaces {
         /// A fact interface of the contract.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Interface {
-            $($(#[$doc])* $interface,)*
+            $($(#[doc = $doc])+ $interface,)*
         }
 
         impl Interface {
@@ -172,6 +172,13 @@ macro_rules! interfaces {
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$interface => $name,)*
+                }
+            }
+
+            /// What can be read through it, in a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$interface => concat!($($doc),+),)*
                 }
             }
 
@@ -275,14 +282,14 @@ interfaces! {
         "names" => shared[NodeNames] names() -> Arc<[Arc<str>]>;
         "row" => untimed row(name: text) -> Option<u32>;
     }
-    /// Node labels as dictionary-encoded columns.
+    /// Node labels by key: a code per node, and the texts behind the codes.
     NodeLabels = "node-labels", pods_on_nodes: false {
         "column" => timed label_column(key: text) -> Arc<[u32]>;
         "dictionary" => timed label_dictionary(key: text) -> Arc<[Arc<str>]>;
         "integers" => timed label_integers(key: text) -> Arc<[i64]>;
         "code" => timed label_code(key: text, value: text) -> Option<u32>;
     }
-    /// Node annotations that the policy lists, as dictionary-encoded columns.
+    /// Node annotations that the policy lists, by key: a code per node, and the texts behind the codes.
     NodeAnnotations = "node-annotations", pods_on_nodes: false {
         "column" => timed annotation_column(key: text) -> Arc<[u32]>;
         "dictionary" => timed annotation_dictionary(key: text) -> Arc<[Arc<str>]>;
@@ -354,7 +361,8 @@ interfaces! {
         "capacities" => timed capacities(class_name: text; meter) -> Arc<[StorageCapacity]>, or trap;
         "migrated" => timed migrated(plugin: text) -> Arc<[u8]>;
     }
-    /// Lines for operators. No fact: nothing is read, so there is no function of [`Facts`]; `link_log` links it.
+    // No fact, so there is no function of `Facts`; `link_log` links it.
+    /// Lines for operators, in the log; nothing can be read through it.
     Log = "log", pods_on_nodes: false {
     }
 }

@@ -5,6 +5,7 @@
 //! runtime     engines, pools of instances, the epoch clock; bytes → Module
 //!   compile · code_cache          bytes → compiled component, within limits; the folder of compiled code
 //! module      one loaded predicate: imports checked, linked, described, configured; idle instances
+//! inspect     what a component is, without a policy
 //! instance    one instance with its own store; wasmtime errors → Fault
 //!   slots                         how many instances exist at once
 //!   deadline · clock · memory     the limits of a call
@@ -28,6 +29,7 @@ mod codes;
 mod compile;
 mod deadline;
 pub mod fault;
+mod inspect;
 mod instance;
 mod interface;
 pub mod limits;
@@ -47,6 +49,7 @@ pub use clock::Pulse;
 pub use codes::Codes;
 pub use compile::{CompileApartError, CompilerProgram, compile_apart};
 pub use deadline::Meter;
+pub use inspect::Inspection;
 pub use interface::{Facts, Interface, Kept, NoValue, PACKAGE, VERSION};
 pub use log::{Level, Line, printable};
 pub use module::{Grants, Lifetime, LoadError, Module};

@@ -99,7 +99,7 @@ pub const BUILTIN_FAILURE_REASONS: usize = OUTPUT_BYTES;
 /// Bytes of one reason; a longer one is cut.
 pub const REASON_BYTES: usize = 1024;
 
-/// Bytes that a guest may pass to the host in one call, not counting the codes of the rows.
+/// Bytes that a guest may pass to the host in one call, not counting the codes of the rows. A policy can only lower it.
 pub const OUTPUT_BYTES: usize = 1 << 20;
 
 /// Bytes of a fault's detail.

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use wasmtime::component::{ComponentType, Lift};
 
-use crate::limits::{LOG_LINES, LOG_PERIOD};
+use crate::limits::LOG_PERIOD;
 use crate::text::escape_controls;
 
 /// How much a line matters.
@@ -41,8 +41,10 @@ pub struct Line {
 }
 
 /// How many lines the instances of one module may write, and how many they did.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LineBudget {
+    /// Lines in a period.
+    limit: u32,
     /// When the current period began, and the lines in it.
     period: Mutex<Option<(Instant, u32)>>,
     written: AtomicU64,
@@ -50,13 +52,18 @@ pub(super) struct LineBudget {
 }
 
 impl LineBudget {
+    /// For `limit` lines in each period.
+    pub(super) fn new(limit: u32) -> Self {
+        Self { limit, period: Mutex::default(), written: AtomicU64::new(0), dropped: AtomicU64::new(0) }
+    }
+
     /// Whether one more line may be written now. It is counted either way.
     pub(super) fn admits(&self) -> bool {
         let now = Instant::now();
         let mut period = self.period.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, lines) =
             period.filter(|(since, _)| now.saturating_duration_since(*since) < LOG_PERIOD).unwrap_or((now, 0));
-        let admits = lines < LOG_LINES;
+        let admits = lines < self.limit;
         *period = Some((since, lines.saturating_add(1)));
         drop(period);
         let count = if admits { &self.written } else { &self.dropped };
@@ -87,6 +94,7 @@ pub fn printable(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::LOG_LINES;
 
     #[test]
     fn a_line_is_one_line_within_its_limit_and_says_how_long_it_was() {
@@ -111,7 +119,7 @@ mod tests {
 
     #[test]
     fn lines_beyond_those_of_a_period_are_dropped_and_counted() {
-        let budget = LineBudget::default();
+        let budget = LineBudget::new(LOG_LINES);
         let admitted = (0..10 * LOG_LINES).filter(|_| budget.admits()).count();
         // A new period may begin meanwhile on a busy machine.
         assert!(admitted >= LOG_LINES as usize && admitted <= 2 * LOG_LINES as usize, "{admitted}");

@@ -19,6 +19,11 @@ impl MemoryBudget {
         Self { limit_bytes, used_bytes: 0, refused: false }
     }
 
+    /// The memory of the instance.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.used_bytes
+    }
+
     /// Whether growth was refused since the last call of this method.
     pub(super) fn take_refused(&mut self) -> bool {
         std::mem::take(&mut self.refused)

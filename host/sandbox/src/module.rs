@@ -10,6 +10,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::clock::Pulse;
+use super::inspect::Inspection;
 use super::instance::{CallTime, Exports, Frame, Instance, NewError};
 use super::interface::{Facts, Interface, PACKAGE, VERSION};
 use super::log::{Line, LineBudget};
@@ -19,8 +20,8 @@ use super::verdict::Verdict;
 use super::wire::Descriptor;
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{
-    BUILTIN_SLOTS, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, IDLE_INSTANCES, INSTANTIATE_TIME, MODULE_SLOTS,
-    SLOT_WAIT,
+    BUILTIN_SLOTS, FAILURE_REASONS, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, GUEST_MEMORY_BYTES, IDLE_INSTANCES,
+    INSTANTIATE_TIME, LOG_LINES, MODULE_SLOTS, OUTPUT_BYTES, SLOT_WAIT,
 };
 
 /// Why a component is not loaded.
@@ -97,12 +98,32 @@ pub struct Grants {
     pub args: String,
     /// Linear memory of one instance in bytes.
     pub memory_bytes: usize,
+    /// Bytes that one call may pass to the host, not counting the codes of the rows.
+    pub output_bytes: usize,
+    /// Lines that it may write to the log in each [`LOG_PERIOD`](crate::limits::LOG_PERIOD), all instances together.
+    pub log_lines: u32,
     /// Processor time budget of one `filter` call; `None` derives it from the number of rows.
     pub time_per_call: Option<Duration>,
     /// Whether instances are reused.
     pub lifetime: Lifetime,
     /// Reasons that are kept of one failure; the others are counted.
     pub reasons: usize,
+}
+
+impl Default for Grants {
+    /// What a custom module has without any settings.
+    fn default() -> Self {
+        Self {
+            allow: None,
+            args: "{}".to_owned(),
+            memory_bytes: GUEST_MEMORY_BYTES,
+            output_bytes: OUTPUT_BYTES,
+            log_lines: LOG_LINES,
+            time_per_call: None,
+            lifetime: Lifetime::PerCall,
+            reasons: FAILURE_REASONS,
+        }
+    }
 }
 
 /// A loaded predicate. It can be called from many threads at once.
@@ -128,41 +149,11 @@ impl Module {
         clock: &Arc<Pulse>,
     ) -> Result<Self, LoadError> {
         let clock = Arc::clone(clock);
-        let imports = imports_of(component)?;
-        if let Some(allow) = &grants.allow {
-            let forbidden: Vec<&str> =
-                imports.iter().filter(|import| !allow.contains(import)).map(|import| import.name()).collect();
-            if !forbidden.is_empty() {
-                return Err(LoadError::ForbiddenImports(forbidden));
-            }
-        }
-        let contract = |error: wasmtime::Error| LoadError::Contract(format!("{error:#}"));
-        let mut linker = Linker::new(component.engine());
-        for interface in &imports {
-            interface.link(&mut linker).map_err(contract)?;
-        }
-        let pre = linker.instantiate_pre(component).map_err(contract)?;
-        let exports = exports_of(component)?;
-        let step = |step| move |fault| LoadError::Step { step, fault };
-        let own = match grants.lifetime {
-            Lifetime::Reused => BUILTIN_SLOTS,
-            Lifetime::PerCall => MODULE_SLOTS,
-        };
-        let slots = [Slots::new(own), Arc::clone(pool)];
-        let time = CallTime::from(INSTANTIATE_TIME);
-        let taken = take(&slots, None).map_err(step("instantiate"))?;
-        // There is nobody to tell about a pod yet, so nobody wants its lines.
-        let instance = Instance::new(&pre, &exports, grants.memory_bytes, taken, time, None);
-        let mut instance = instance.map_err(|error| match error {
-            NewError::Contract(text) => LoadError::Contract(text),
-            NewError::Fault(fault) => step("instantiate")(fault),
-        })?;
-        instance.check_types(&exports).map_err(LoadError::Contract)?;
-        instance.begin(time, None);
-        let descriptor = instance.describe(&exports).map_err(step("describe"))?;
-        instance.begin(time, None);
-        instance.configure(&exports, &grants.args).map_err(step("configure"))?;
-        let (line_budget, idle) = (Arc::default(), Mutex::default());
+        let Described { pre, exports, imports, slots, mut instance, descriptor } =
+            Described::of(component, &grants, pool)?;
+        instance.begin(CallTime::from(INSTANTIATE_TIME), None);
+        instance.configure(&exports, &grants.args).map_err(|fault| LoadError::Step { step: "configure", fault })?;
+        let (line_budget, idle) = (Arc::new(LineBudget::new(grants.log_lines)), Mutex::default());
         let module = Self { pre, exports, grants, imports, descriptor, clock, line_budget, idle, slots };
         match module.grants.lifetime {
             Lifetime::Reused => module.put_back(instance),
@@ -172,6 +163,19 @@ impl Module {
             }
         }
         Ok(module)
+    }
+
+    /// What a compiled component is. Only its start functions and `describe` run.
+    pub(super) fn inspect(
+        component: &Component,
+        grants: &Grants,
+        pool: &Arc<Slots>,
+        features: Vec<&'static str>,
+    ) -> Result<Inspection, LoadError> {
+        let Described { imports, instance, descriptor, .. } = Described::of(component, grants, pool)?;
+        let Descriptor { name, version, summary } = descriptor;
+        let descriptor = Descriptor { name: shorten(&name), version: shorten(&version), summary: shorten(&summary) };
+        Ok(Inspection { descriptor, imports, memory_bytes: instance.memory_bytes(), features })
     }
 
     /// Checks that a new instance is ready within the time of the least call: otherwise every call would fault.
@@ -287,7 +291,7 @@ impl Module {
                 Fault { detail, ..fault }
             })?,
         };
-        let verdict = instance.filter(facts, rows, self.grants.reasons);
+        let verdict = instance.filter(facts, rows, self.grants.output_bytes, self.grants.reasons);
         if let Some(lines) = lines {
             lines.append(&mut instance.take_lines());
         }
@@ -313,6 +317,54 @@ impl Module {
     fn time_per_call(&self, rows: u32) -> Duration {
         let by_rows = || (FILTER_TIME_PER_10_000_ROWS * rows.div_ceil(10_000)).max(FILTER_TIME_MIN);
         self.grants.time_per_call.unwrap_or_else(by_rows)
+    }
+}
+
+/// A component that is linked, with its first instance, of which `describe` has been called.
+struct Described {
+    pre: InstancePre<Frame>,
+    exports: Exports,
+    imports: Vec<Interface>,
+    slots: [Arc<Slots>; 2],
+    instance: Instance,
+    descriptor: Descriptor,
+}
+
+impl Described {
+    fn of(component: &Component, grants: &Grants, pool: &Arc<Slots>) -> Result<Self, LoadError> {
+        let imports = imports_of(component)?;
+        if let Some(allow) = &grants.allow {
+            let forbidden: Vec<&str> =
+                imports.iter().filter(|import| !allow.contains(import)).map(|import| import.name()).collect();
+            if !forbidden.is_empty() {
+                return Err(LoadError::ForbiddenImports(forbidden));
+            }
+        }
+        let contract = |error: wasmtime::Error| LoadError::Contract(format!("{error:#}"));
+        let mut linker = Linker::new(component.engine());
+        for interface in &imports {
+            interface.link(&mut linker).map_err(contract)?;
+        }
+        let pre = linker.instantiate_pre(component).map_err(contract)?;
+        let exports = exports_of(component)?;
+        let step = |step| move |fault| LoadError::Step { step, fault };
+        let own = match grants.lifetime {
+            Lifetime::Reused => BUILTIN_SLOTS,
+            Lifetime::PerCall => MODULE_SLOTS,
+        };
+        let slots = [Slots::new(own), Arc::clone(pool)];
+        let time = CallTime::from(INSTANTIATE_TIME);
+        let taken = take(&slots, None).map_err(step("instantiate"))?;
+        // There is nobody to tell about a pod yet, so nobody wants its lines.
+        let instance = Instance::new(&pre, &exports, grants.memory_bytes, taken, time, None);
+        let mut instance = instance.map_err(|error| match error {
+            NewError::Contract(text) => LoadError::Contract(text),
+            NewError::Fault(fault) => step("instantiate")(fault),
+        })?;
+        instance.check_types(&exports).map_err(LoadError::Contract)?;
+        instance.begin(time, None);
+        let descriptor = instance.describe(&exports).map_err(step("describe"))?;
+        Ok(Self { pre, exports, imports, slots, instance, descriptor })
     }
 }
 

@@ -5,11 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use wasmtime::component::Component;
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::clock::{Clock, Pulse};
 use super::code_cache;
 use super::compile::{CompilerProgram, check_bytes, compile, config};
+use super::inspect::{self, Inspection};
 use super::module::{Grants, Lifetime, LoadError, Module};
 use super::slots::Slots;
 use crate::limits::{
@@ -87,13 +89,31 @@ impl Runtime {
     ///
     /// One variant of [`LoadError`] per step that can fail.
     pub fn load(&self, bytes: &[u8], grants: Grants) -> Result<Module, LoadError> {
-        let (engine, slots) = self.room(&grants);
+        let (component, slots) = self.compiled(bytes, &grants)?;
+        Module::prepare(&component, grants, slots, self.clock.pulse())
+    }
+
+    /// What a component is. It is compiled, linked and instantiated as by [`Self::load`], with at most `memory_bytes` of linear
+    /// memory, and its `describe` is called; nothing else of it runs.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::load`], but for `configure`.
+    pub fn inspect(&self, bytes: &[u8], memory_bytes: usize) -> Result<Inspection, LoadError> {
+        let grants = Grants { memory_bytes, ..Grants::default() };
+        let (component, slots) = self.compiled(bytes, &grants)?;
+        Module::inspect(&component, &grants, slots, inspect::features(bytes))
+    }
+
+    /// Compiles a component for the engine of these grants, whose slots follow.
+    fn compiled(&self, bytes: &[u8], grants: &Grants) -> Result<(Component, &Arc<Slots>), LoadError> {
+        let (engine, slots) = self.room(grants);
         check_bytes(bytes)?;
         if let (Some(compiler), Lifetime::PerCall) = (&self.compiler, grants.lifetime) {
             let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
             compiler.run(bytes, self.cache_folder.as_deref())?;
         }
-        Module::prepare(&compile(engine, bytes)?, grants, slots, self.clock.pulse())
+        Ok((compile(engine, bytes)?, slots))
     }
 
     /// The same component with other grants, by the code that is compiled already: linked, described and configured anew. `None`

@@ -19,7 +19,7 @@ use nodesift_cache::{self as cache, Snapshot};
 use nodesift_engine::{Batch, Context};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
-use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, GUEST_MEMORY_BYTES};
+use nodesift_sandbox::limits::BUILTIN_FAILURE_REASONS;
 use nodesift_sandbox::{Grants, Lifetime, Module, Runtime};
 use nodesift_sdk::native;
 
@@ -86,13 +86,11 @@ fn cluster(nodes: u32, pods_per_node: u32) -> Arc<Snapshot> {
 
 fn load(runtime: &Runtime, predicate: &str) -> Module {
     let grants = Grants {
-        allow: None,
-        args: "{}".to_owned(),
-        memory_bytes: GUEST_MEMORY_BYTES,
         // A large time budget: the machine's other work must not interrupt the benchmark.
         time_per_call: Some(Duration::from_secs(1)),
         lifetime: Lifetime::Reused,
         reasons: BUILTIN_FAILURE_REASONS,
+        ..Grants::default()
     };
     let builtin = nodesift_bundle::BUILTINS.iter().find(|builtin| builtin.name == predicate).unwrap();
     runtime.load(builtin.bytes, grants).unwrap()

@@ -9,7 +9,7 @@ use nodesift_cache::metadata;
 use nodesift_engine::{Batch, Context};
 use nodesift_object::{Node, Pod};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::limits::{FAILURE_REASONS, FILTER_TIME_MIN, GUEST_MEMORY_BYTES, STARVED_FACTOR};
+use nodesift_sandbox::limits::{FILTER_TIME_MIN, STARVED_FACTOR};
 use nodesift_sandbox::{
     Code, Codes, Facts, Failure, Grants, Lifetime, LoadError, Module, RowVerdict, Runtime, Verdict,
 };
@@ -41,14 +41,7 @@ static FACTS: LazyLock<Arc<dyn Facts>> = LazyLock::new(|| facts(ROWS));
 
 /// The grants of a policy without settings.
 pub(crate) fn default_grants() -> Grants {
-    Grants {
-        allow: None,
-        args: "{}".to_owned(),
-        memory_bytes: GUEST_MEMORY_BYTES,
-        time_per_call: None,
-        lifetime: Lifetime::PerCall,
-        reasons: FAILURE_REASONS,
-    }
+    Grants::default()
 }
 
 /// The same with a large time budget: where the attack is not about time, a machine that is busy for 10 ms must not change

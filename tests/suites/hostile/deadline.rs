@@ -47,10 +47,12 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         name: Arc::from(format!("Slow{number}")),
         phases: Phases::ALL,
         on_error,
+        mode: nodesift_engine::Mode::Enforce,
         module: Arc::new(runtime.load(&component, default_grants()).unwrap()),
         digest: [0; 32],
         counts: Arc::default(),
         breaker: Arc::new(Breaker::that_never_opens()),
+        is_beside: false,
     };
     let policy = ActivePolicy {
         generation: 1,

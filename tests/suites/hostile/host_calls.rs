@@ -280,9 +280,11 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         name: Arc::from(format!("Caller{number}")),
         phases: Phases::ALL,
         on_error: OnError::Ignore,
+        mode: nodesift_engine::Mode::Enforce,
         digest: [0; 32],
         counts: Arc::default(),
         breaker: Arc::new(Breaker::that_never_opens()),
+        is_beside: false,
         module: Arc::new(
             runtime.load(&caller(&functions, &image(random), random.u32(..)).component(), default_grants()).unwrap(),
         ),

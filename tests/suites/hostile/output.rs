@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use nodesift_sandbox::Verdict;
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{FAILURE_REASONS, FAULT_DETAIL_BYTES, OUTPUT_BYTES, REASON_BYTES, VERDICT_FAILURES};
+use nodesift_sandbox::{Grants, Verdict};
 use nodesift_tests::guest::{Guest, SCRATCH};
 
 use crate::arena::{call, facts, faults_with, grants, healthy_answers_are_right, load, odd_rows_rejected, refused_in};
@@ -140,6 +140,26 @@ fn h11_reasons_are_limited() {
     ] {
         faults_with(FaultKind::OutputTooLarge, &reasons(count, bytes));
     }
+}
+
+/// A policy lowers what one call may hand over. The codes of the rows do not count.
+#[test]
+fn h11_the_output_that_a_policy_grants_binds_and_the_codes_of_rows_are_free() {
+    const GRANTED: usize = 4 << 10;
+    let module = |guest: &Guest, output_bytes| load(&guest.component(), Grants { output_bytes, ..grants() });
+    let fault = call(&module(&reasons(8, REASON_BYTES), GRANTED)).expect_err("8 KiB of reasons");
+    assert_eq!(fault.kind, FaultKind::OutputTooLarge, "{fault}");
+    assert!(call(&module(&reasons(2, REASON_BYTES), GRANTED)).is_ok());
+    assert!(call(&module(&reasons(8, REASON_BYTES), 4 * GRANTED)).is_ok());
+    let rows = 100_000;
+    let verdict = module(
+        &Guest::healthy().filter(format!(
+            "(drop (memory.grow (i32.const 10))) (call $reject_odd (local.get $rows) (i32.const {SCRATCH}))"
+        )),
+        GRANTED,
+    )
+    .filter(facts(rows), rows, None);
+    assert!(verdict.is_ok(), "{verdict:?}");
 }
 
 #[test]

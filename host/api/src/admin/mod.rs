@@ -6,16 +6,19 @@
 //! events      GET /v1/events: allocations as they change, as JSON lines
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
+//! shadow      GET /v1/policy/shadow: what is evaluated beside it, over `differences`
 //! version     GET /version: version, contract and policy
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
 //! ```
 //!
 //! Start with [`state`].
 
+pub mod differences;
 pub(crate) mod events;
 pub mod exposition;
 pub(crate) mod metrics;
 mod partition;
 pub(crate) mod policy;
+pub(crate) mod shadow;
 pub(crate) mod state;
 pub(crate) mod version;

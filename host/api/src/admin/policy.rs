@@ -12,7 +12,9 @@ use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
-use nodesift_engine::{ActivePolicy, ActivePredicate, LastReload, OnError, Phases, Quarantine, Refusal, StepFailure};
+use nodesift_engine::{
+    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, Quarantine, Refusal, StepFailure,
+};
 use nodesift_sandbox::Interface;
 
 /// Answers `GET /v1/policy`, ready or not.
@@ -62,6 +64,8 @@ struct Predicate<'a> {
     digest: String,
     phases: Vec<&'static str>,
     on_error: &'static str,
+    /// Whether its verdicts count.
+    mode: &'static str,
     /// Since the predicate was loaded with these arguments and limits.
     calls: u64,
     rows: u64,
@@ -185,6 +189,10 @@ impl<'a> Predicate<'a> {
                 OnError::Reject => "Reject",
                 OnError::Ignore => "Ignore",
             },
+            mode: match predicate.mode {
+                Mode::Enforce => "Enforce",
+                Mode::Shadow => "Shadow",
+            },
             calls: predicate.counts.calls(),
             rows: predicate.counts.rows(),
             faults: predicate.counts.faults(),
@@ -275,7 +283,7 @@ impl<'a> Failure<'a> {
 }
 
 /// A time in RFC 3339, in milliseconds.
-fn text(time: SystemTime) -> String {
+pub(super) fn text(time: SystemTime) -> String {
     let mut time = prost_types::Timestamp::from(time);
     time.nanos -= time.nanos % 1_000_000;
     time.to_string()

@@ -142,6 +142,7 @@ fn call(path: &str) -> &'static str {
         "/v1/state" => "State",
         "/v1/events" => "Events",
         "/v1/policy" => "Policy",
+        "/v1/policy/shadow" => "PolicyShadow",
         "/metrics" => "Metrics",
         "/livez" => "Livez",
         "/readyz" => "Readyz",

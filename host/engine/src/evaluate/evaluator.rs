@@ -50,7 +50,7 @@ impl<'a> Evaluator<'a> {
     /// The predicates of the phase in policy order, each with its index in the policy.
     pub(crate) fn predicates(self) -> impl Iterator<Item = (usize, &'a ActivePredicate)> {
         let phase = self.phase;
-        self.policy.predicates.iter().enumerate().filter(move |(_, predicate)| predicate.phases.contains(phase))
+        self.policy.predicates.iter().enumerate().filter(move |(_, predicate)| predicate.decides(phase))
     }
 
     /// The failure policy for what no predicate evaluates.

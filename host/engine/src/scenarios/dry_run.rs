@@ -79,7 +79,7 @@ impl<'a> PreemptionDryRun<'a> {
     ) -> Self {
         let state = |(place, predicate)| PredicateState { place, predicate, unchanged: UnchangedVerdict::NotLookedUp };
         let all = policy.predicates.iter().enumerate();
-        let allocating = all.filter(|(_, predicate)| predicate.phases.contains(Phase::Allocate));
+        let allocating = all.filter(|(_, predicate)| predicate.decides(Phase::Allocate));
         let all_rows = Arc::new(subject.context(snapshot, Batch::All).until(deadline));
         let (predicates, snapshot) = (allocating.map(state).collect(), Arc::clone(snapshot));
         let unsupported = Unsupported::of(&all_rows).map(|unsupported| (unsupported, policy.on_unsupported));

@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::fmt;
 
+use super::oci::OciError;
 use crate::file::FileError;
 use crate::spec::{Place, Policy, PredicateSpec};
-use nodesift_sandbox::{Interface, LoadError, PACKAGE, VERSION};
+use nodesift_sandbox::LoadError;
 
 /// Why a policy cannot become active: the error of every predicate that has one, at least one, in policy order.
 #[derive(Debug)]
@@ -100,13 +101,15 @@ pub enum ActivateError {
         /// The module's path.
         path: String,
     },
-    /// `allow` names an interface that does not exist.
-    #[error("predicate {name}: allow: {interface:?} is no interface of {PACKAGE} {VERSION}; there are {}", Interface::ALL.map(Interface::name).join(", "))]
-    UnknownInterface {
+    /// The OCI artifact gives no component with the digest in the policy.
+    #[error("predicate {name}: module {module}: {source}")]
+    Oci {
         /// The predicate.
         name: String,
-        /// The name in the policy, or several.
-        interface: String,
+        /// The reference and the layout's folder.
+        module: String,
+        /// Why not.
+        source: OciError,
     },
     /// A thread that loads modules panicked: a defect of this program.
     #[error("loading the policy panicked; please report this")]
@@ -129,7 +132,7 @@ impl ActivateError {
             | Self::Read { name, .. }
             | Self::Digest { name, .. }
             | Self::Changed { name, .. }
-            | Self::UnknownInterface { name, .. }
+            | Self::Oci { name, .. }
             | Self::Load { name, .. } => Some(name),
             Self::Panicked => None,
         }
@@ -138,9 +141,10 @@ impl ActivateError {
     /// The step that failed, as [`StepFailure`](nodesift_engine::StepFailure) names it.
     pub fn step(&self) -> &'static str {
         match self {
-            Self::UnknownBuiltin { .. } | Self::UnknownInterface { .. } => "document",
+            Self::UnknownBuiltin { .. } => "document",
             Self::Read { .. } | Self::Changed { .. } => "read",
-            Self::Digest { .. } => "verify",
+            Self::Oci { source: OciError::Digest(_) | OciError::Corrupt(_), .. } | Self::Digest { .. } => "verify",
+            Self::Oci { .. } => "read",
             Self::Panicked => "internal",
             Self::Load { source, .. } => match source {
                 LoadError::Size { .. }

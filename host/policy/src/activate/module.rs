@@ -1,13 +1,15 @@
 //! The modules of a policy: their bytes and digests. Start at [`Module::of`].
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
 
 use super::error::ActivateError;
-use crate::file;
-use crate::spec::{ModuleSource, PredicateSpec};
+use super::oci;
+use crate::file::{self, FileError};
+use crate::spec::{ModuleSource, PredicateSpec, hex};
 use nodesift_sandbox::Lifetime;
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
@@ -18,6 +20,29 @@ pub(crate) type Digest = [u8; 32];
 static BUILTINS: LazyLock<Vec<Digest>> =
     LazyLock::new(|| nodesift_bundle::BUILTINS.iter().map(|builtin| Sha256::digest(builtin.bytes).into()).collect());
 
+/// The file of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleFile {
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+impl ModuleFile {
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be read; one that is larger than any component is not.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        file::read(path, COMPONENT_BYTES as u64).map(|bytes| Self { bytes })
+    }
+
+    /// Its SHA-256, as a policy writes it.
+    pub fn digest(&self) -> String {
+        format!("sha256:{}", hex(&Sha256::digest(&self.bytes).into()))
+    }
+}
+
 /// A component, not compiled.
 pub(crate) struct Module {
     pub(crate) bytes: Cow<'static, [u8]>,
@@ -27,7 +52,11 @@ pub(crate) struct Module {
 impl Module {
     /// Reads the module of a predicate, and compares its digest with the one in the policy.
     pub(crate) fn of(spec: &PredicateSpec) -> Result<Self, ActivateError> {
-        let ModuleSource::Path { path, digest: expected } = &spec.module else { return builtin(spec) };
+        let (path, expected) = match &spec.module {
+            ModuleSource::Builtin => return builtin(spec),
+            ModuleSource::Oci { layout, reference, digest } => return from_layout(spec, layout, reference, digest),
+            ModuleSource::Path { path, digest } => (path, digest),
+        };
         let shown = || path.display().to_string();
         let read = |source| ActivateError::Read { name: spec.name.clone(), path: shown(), source };
         let bytes = file::read(path, COMPONENT_BYTES as u64).map_err(read)?;
@@ -40,6 +69,16 @@ impl Module {
             _ => Ok(Self { bytes: Cow::Owned(bytes), digest }),
         }
     }
+}
+
+fn from_layout(spec: &PredicateSpec, layout: &Path, reference: &str, digest: &Digest) -> Result<Module, ActivateError> {
+    let bytes = oci::component(layout, reference, digest).map_err(|source| ActivateError::Oci {
+        name: spec.name.clone(),
+        module: spec.module.to_string(),
+        source,
+    })?;
+    let digest = Sha256::digest(&bytes).into();
+    Ok(Module { bytes: Cow::Owned(bytes), digest })
 }
 
 fn builtin(spec: &PredicateSpec) -> Result<Module, ActivateError> {
@@ -57,11 +96,6 @@ fn builtin(spec: &PredicateSpec) -> Result<Module, ActivateError> {
 pub(crate) fn lifetime(spec: &PredicateSpec) -> Lifetime {
     match spec.module {
         ModuleSource::Builtin => Lifetime::Reused,
-        ModuleSource::Path { .. } => Lifetime::PerCall,
+        ModuleSource::Path { .. } | ModuleSource::Oci { .. } => Lifetime::PerCall,
     }
-}
-
-/// As hexadecimal digits.
-pub(crate) fn hex(digest: &Digest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -28,3 +28,4 @@ pub use attempt::{Accept, Recount, Unacceptable};
 pub use changes::Changes;
 pub use follow::{Follow, Following, start};
 pub use metrics::Metrics;
+pub(crate) use stamp::{Files, Stamp};

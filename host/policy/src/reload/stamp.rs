@@ -5,11 +5,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::spec::{ModuleSource, Policy, locate};
+use crate::spec::{Policy, locate};
 
 /// The files of a policy: its document, and the modules that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// The document's file or folder, as the operator names it.
     pub(super) root: PathBuf,
     /// By path, as the document names them.
@@ -18,7 +18,7 @@ pub(super) struct Files {
 
 /// The state of all files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp(Vec<Option<FileStamp>>, Option<PathBuf>);
+pub(crate) struct Stamp(Vec<Option<FileStamp>>, Option<PathBuf>);
 
 /// The state of one file. Times that a reader changes are not in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,22 +32,18 @@ struct FileStamp {
 }
 
 impl Files {
-    pub(super) fn new(root: &Path) -> Self {
+    pub(crate) fn new(root: &Path) -> Self {
         Self { root: root.to_owned(), modules: BTreeSet::new() }
     }
 
     /// The same document with the modules of this policy.
-    pub(super) fn of(&self, policy: &Policy) -> Self {
-        let path = |source: &ModuleSource| match source {
-            ModuleSource::Path { path, .. } => Some(path.clone()),
-            ModuleSource::Builtin => None,
-        };
-        let modules = policy.predicates.iter().filter_map(|predicate| path(&predicate.module)).collect();
+    pub(crate) fn of(&self, policy: &Policy) -> Self {
+        let modules = policy.predicates.iter().flat_map(|predicate| predicate.module.files()).collect();
         Self { root: self.root.clone(), modules }
     }
 
     /// Their state now. A file that cannot be looked at has none.
-    pub(super) fn stamp(&self) -> Stamp {
+    pub(crate) fn stamp(&self) -> Stamp {
         let document = locate(&self.root).ok();
         let paths = document.iter().chain(&self.modules);
         Stamp(paths.map(|path| stamp(path)).collect(), document.clone())

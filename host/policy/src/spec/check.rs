@@ -2,27 +2,37 @@
 //!
 //! A value that is wrong is reported and replaced by a default, so that the rest is checked too. Start at [`check`].
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::str::FromStr as _;
 use std::time::Duration;
 
+use oci_spec::distribution::Reference;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::annotation_key;
 use super::policy::{API_VERSION, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
 use crate::document::{At, Document, Limits, Module, Predicate, Texts};
-use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX, PREDICATES_MAX};
+use crate::limits::{
+    ANNOTATION_KEYS_MAX, GUEST_LOG_LINES_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_OUTPUT_BYTES_MIN, GUEST_TIME_PER_CALL_MAX,
+    PREDICATES_MAX,
+};
 use crate::problem::Problem;
-use nodesift_engine::{OnError, Phases};
+use nodesift_engine::{Mode, OnError, Phases};
 use nodesift_object::Quantity;
+use nodesift_sandbox::limits::OUTPUT_BYTES;
+use nodesift_sandbox::{Interface, PACKAGE, VERSION};
 
 /// Bytes of one page of linear memory: the smallest memory that a module can have.
-const WASM_PAGE_BYTES: usize = 64 << 10;
+pub(crate) const WASM_PAGE_BYTES: usize = 64 << 10;
 
 /// The failure policies as documents write them.
 const ON_ERROR: [(&str, OnError); 2] = [("Reject", OnError::Reject), ("Ignore", OnError::Ignore)];
+
+/// The modes as documents write them.
+const MODES: [(&str, Mode); 2] = [("Enforce", Mode::Enforce), ("Shadow", Mode::Shadow)];
 
 /// Checks a whole document. `unreadable` are the problems of fields that are absent from it because they could not be read.
 /// `folder` is what relative paths of modules are joined to.
@@ -90,6 +100,10 @@ impl Checker<'_> {
             }
             Some(predicates) if !predicates.value.is_empty() => {
                 policy.predicates = self.predicates(&predicates.value);
+                if !policy.predicates.is_empty() && policy.predicates.iter().all(|spec| spec.mode == Mode::Shadow) {
+                    let reason = "all are in mode Shadow; every pod would fit every node";
+                    self.refuse(predicates, "spec.predicates", reason);
+                }
             }
             Some(predicates) => self.refuse(predicates, "spec.predicates", "empty; every pod would fit every node"),
             None => {
@@ -180,12 +194,6 @@ impl Checker<'_> {
             );
             self.refuse(name, &format!("{field}.name"), reason);
         }
-        if let Some(mode) = &predicate.mode {
-            let shadow = self.choice(mode, &format!("{field}.mode"), &[("Enforce", false), ("Shadow", true)]);
-            if shadow {
-                self.refuse(mode, &format!("{field}.mode"), "Shadow is not supported yet");
-            }
-        }
         PredicateSpec {
             name: name.map(|name| name.value.clone()).unwrap_or_default(),
             place: Place { line: at.line, column: at.column, field: field.to_owned() },
@@ -195,14 +203,15 @@ impl Checker<'_> {
                 Some(module) => self.module(module, &format!("{field}.module")),
                 None => ModuleSource::Builtin,
             },
-            allow: predicate.allow.as_ref().map(|allow| {
-                self.refuse_repeats(readable(&allow.value), |index| format!("{field}.allow[{index}]"));
-                values(allow).into_iter().collect()
-            }),
+            allow: predicate.allow.as_ref().map(|allow| self.allow(allow, &format!("{field}.allow"))),
             on_error: predicate
                 .on_error
                 .as_ref()
                 .map_or(OnError::default(), |on_error| self.choice(on_error, &format!("{field}.onError"), &ON_ERROR)),
+            mode: predicate
+                .mode
+                .as_ref()
+                .map_or(Mode::default(), |mode| self.choice(mode, &format!("{field}.mode"), &MODES)),
             limits: self.limits(&predicate.limits, &format!("{field}.limits")),
         }
     }
@@ -222,6 +231,23 @@ impl Checker<'_> {
         read
     }
 
+    fn allow(&mut self, allow: &Texts, field: &str) -> BTreeSet<Interface> {
+        let field = |index| format!("{field}[{index}]");
+        self.refuse_repeats(readable(&allow.value), field);
+        let mut allowed = BTreeSet::new();
+        for (index, name) in readable(&allow.value) {
+            match Interface::from_name(&name.value) {
+                Some(interface) => drop(allowed.insert(interface)),
+                None => {
+                    let known = Interface::ALL.map(Interface::name).join(", ");
+                    let reason = format!("{:?} is no interface of {PACKAGE} {VERSION}; there are {known}", name.value);
+                    self.refuse(name, &field(index), reason);
+                }
+            }
+        }
+        allowed
+    }
+
     fn args(&mut self, args: &At<Value>, field: &str) -> Value {
         if !args.value.is_object() {
             self.refuse(args, &format!("{field}.args"), format!("expected a map, found {}", kind_of(&args.value)));
@@ -238,33 +264,73 @@ impl Checker<'_> {
             }
             bytes
         });
-        match (&module.value.path, &module.value.oci) {
+        let Module { path, oci, layout, .. } = &module.value;
+        if let (Some(layout), None) = (layout, oci) {
+            self.refuse(layout, &format!("{field}.layout"), "given without `oci`; a file needs none");
+        }
+        match (path, oci) {
             (Some(path), None) if path.value.is_empty() => {
                 self.refuse(path, &format!("{field}.path"), "empty");
             }
             (Some(path), None) => return ModuleSource::Path { path: self.folder.join(&path.value), digest },
-            (None, Some(oci)) => {
-                if module.value.digest.is_none() {
-                    self.refuse(module, &format!("{field}.digest"), "missing; a module from a registry needs one");
-                }
-                self.refuse(oci, &format!("{field}.oci"), "modules from a registry are not supported yet; use `path`");
-            }
+            (None, Some(oci)) => return self.oci(module, oci, digest, field),
             (Some(_), Some(oci)) => self.refuse(oci, &format!("{field}.oci"), "given beside `path`; give one of them"),
             (None, None) => self.refuse(module, field, "neither `path` nor `oci`; give one of them"),
         }
         ModuleSource::Builtin
     }
 
+    fn oci(&mut self, module: &At<Module>, oci: &At<String>, digest: Option<[u8; 32]>, field: &str) -> ModuleSource {
+        match Reference::from_str(&oci.value) {
+            Err(error) => {
+                let reason = format!("{:?} is no reference of an OCI artifact: {error}", oci.value);
+                self.refuse(oci, &format!("{field}.oci"), reason);
+            }
+            Ok(reference) if reference.digest().is_some() => {
+                self.refuse(oci, &format!("{field}.oci"), "has a digest; give that in `digest`");
+            }
+            Ok(_) => {}
+        }
+        if module.value.digest.is_none() {
+            let reason = "missing; an OCI artifact needs the SHA-256 of its manifest or of its component";
+            self.refuse(module, &format!("{field}.digest"), reason);
+        }
+        let layout = module.value.layout.as_ref().filter(|layout| !layout.value.is_empty());
+        if layout.is_none() {
+            let reason = "missing; nothing is pulled from a registry: name the folder with the OCI image layout";
+            self.refuse(module, &format!("{field}.layout"), reason);
+        }
+        match (layout, digest) {
+            (Some(layout), Some(digest)) => {
+                ModuleSource::Oci { layout: self.folder.join(&layout.value), reference: oci.value.clone(), digest }
+            }
+            _ => ModuleSource::Builtin,
+        }
+    }
+
     fn limits(&mut self, limits: &Limits, field: &str) -> SpecLimits {
         let memory_bytes = limits.memory.as_ref().and_then(|memory| {
-            let read = read_memory(&memory.value);
+            let read = read_bytes(&memory.value, WASM_PAGE_BYTES, GUEST_MEMORY_BYTES_MAX);
             read.map_err(|reason| self.refuse(memory, &format!("{field}.memory"), reason)).ok()
         });
         let time_per_call = limits.time_per_call.as_ref().and_then(|time| {
             let read = read_time(&time.value);
             read.map_err(|reason| self.refuse(time, &format!("{field}.timePerCall"), reason)).ok()
         });
-        SpecLimits { memory_bytes, time_per_call }
+        let output_bytes = limits.output.as_ref().and_then(|output| {
+            let read = read_bytes(&output.value, GUEST_OUTPUT_BYTES_MIN, OUTPUT_BYTES);
+            read.map_err(|reason| self.refuse(output, &format!("{field}.output"), reason)).ok()
+        });
+        let log_lines = limits.log_lines.as_ref().and_then(|lines| {
+            let read = lines.value.as_u64().and_then(|lines| u32::try_from(lines).ok());
+            let read = read.filter(|lines| *lines <= GUEST_LOG_LINES_MAX);
+            if read.is_none() {
+                let reason = format!("{} is not a number from 0 to {GUEST_LOG_LINES_MAX}", written(&lines.value));
+                self.refuse(lines, &format!("{field}.logLines"), reason);
+            }
+            read
+        });
+        SpecLimits { memory_bytes, time_per_call, output_bytes, log_lines }
     }
 }
 
@@ -285,14 +351,14 @@ pub(crate) fn read_digest(text: &str) -> Option<[u8; 32]> {
     bytes.try_into().ok()
 }
 
-fn read_memory(value: &Value) -> Result<usize, String> {
+/// A quantity of bytes in a range.
+fn read_bytes(value: &Value, least: usize, most: usize) -> Result<usize, String> {
     let quantity = Quantity::deserialize(value).map_err(|error| error.to_string())?;
     let bytes = usize::try_from(quantity.value_rounded_up()).unwrap_or(0);
-    if (WASM_PAGE_BYTES..=GUEST_MEMORY_BYTES_MAX).contains(&bytes) {
+    if (least..=most).contains(&bytes) {
         return Ok(bytes);
     }
-    let (least, most) = (WASM_PAGE_BYTES >> 10, GUEST_MEMORY_BYTES_MAX >> 30);
-    Err(format!("{} is not between {least}Ki and {most}Gi", written(value)))
+    Err(format!("{} is not between {}Ki and {}Mi", written(value), least >> 10, most >> 20))
 }
 
 /// A duration: a whole number and one unit. Fractions and sums of units are not accepted.

@@ -19,6 +19,7 @@ mod select;
 
 pub(crate) use check::read_digest;
 pub use policy::{API_VERSION, DEFAULT_SCHEDULER, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
+pub(crate) use policy::{OCI_INDEX, blob, hex};
 pub(crate) use read::locate;
 pub use read::{PolicyError, PolicyText};
 pub use select::SelectError;

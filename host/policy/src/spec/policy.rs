@@ -1,12 +1,15 @@
 //! The types of a checked policy. Start at [`Policy`]; `read` makes one.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::fmt;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use nodesift_engine::{OnError, Phases};
+use nodesift_engine::{Mode, OnError, Phases};
+use nodesift_sandbox::Interface;
 
 /// The `apiVersion` of policy documents.
 pub const API_VERSION: &str = "nodesift.dev/v1alpha1";
@@ -48,10 +51,12 @@ pub struct PredicateSpec {
     pub args: Value,
     /// Where its module is.
     pub module: ModuleSource,
-    /// Names of the only interfaces that it may import, not checked yet; `None` allows all.
-    pub allow: Option<BTreeSet<String>>,
+    /// The only interfaces that it may import; `None` allows all.
+    pub allow: Option<BTreeSet<Interface>>,
     /// What replaces its verdict when it fails.
     pub on_error: OnError,
+    /// Whether its verdicts count.
+    pub mode: Mode,
     /// The resources that one call may use.
     pub limits: SpecLimits,
 }
@@ -74,6 +79,10 @@ pub struct SpecLimits {
     pub memory_bytes: Option<usize>,
     /// Processor time of one `filter` call.
     pub time_per_call: Option<Duration>,
+    /// Bytes that one `filter` call may pass to the host, not counting the codes of the rows.
+    pub output_bytes: Option<usize>,
+    /// Lines that it may write to the log in a second.
+    pub log_lines: Option<u32>,
 }
 
 /// Where the module of a predicate is.
@@ -88,4 +97,51 @@ pub enum ModuleSource {
         /// The SHA-256 that the file must have; `None` accepts any content.
         digest: Option<[u8; 32]>,
     },
+    /// In a folder with an OCI image layout.
+    Oci {
+        /// The folder; a relative path has been joined to the folder of the policy.
+        layout: PathBuf,
+        /// The reference by which the layout's index names the artifact.
+        reference: String,
+        /// The SHA-256 that the artifact's manifest or its component must have.
+        digest: [u8; 32],
+    },
+}
+
+impl ModuleSource {
+    /// The files on which it depends: where one of them changes, the module may.
+    pub fn files(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Builtin => Vec::new(),
+            Self::Path { path, .. } => vec![path.clone()],
+            Self::Oci { layout, digest, .. } => vec![layout.join(OCI_INDEX), blob(layout, digest)],
+        }
+    }
+}
+
+impl fmt::Display for ModuleSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Builtin => f.write_str("built in"),
+            Self::Path { path, .. } => write!(f, "{}", path.display()),
+            Self::Oci { layout, reference, .. } => write!(f, "{reference} in {}", layout.display()),
+        }
+    }
+}
+
+/// The file of an OCI image layout that lists its manifests.
+pub(crate) const OCI_INDEX: &str = "index.json";
+
+/// The file of an OCI image layout that holds the content with this digest.
+pub(crate) fn blob(layout: &Path, digest: &[u8; 32]) -> PathBuf {
+    layout.join("blobs").join("sha256").join(hex(digest))
+}
+
+/// A digest in hexadecimal digits.
+pub(crate) fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
 }

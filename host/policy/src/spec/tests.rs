@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::*;
 use crate::limits::{ANNOTATION_KEYS_MAX, POLICY_FILE_BYTES};
-use nodesift_engine::{OnError, Phase, Phases};
+use nodesift_engine::{Mode, OnError, Phase, Phases};
+use nodesift_sandbox::Interface;
 
 const BUILTINS: &[&str] = &["NodeName", "NodeAffinity", "NodeResourcesFit"];
 
@@ -45,7 +46,7 @@ spec:
       digest: sha256:00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF
     allow: [pod-labels, node-labels]
     onError: Ignore
-    limits: {memory: 16Mi, timePerCall: 5ms}
+    limits: {memory: 16Mi, timePerCall: 5ms, output: 64Ki, logLines: 0}
     mode: Enforce
   facts:
     annotations: [example.com/team, Rack, example.com/pool]
@@ -66,6 +67,7 @@ fn every_field_of_a_document_is_read() {
             module: ModuleSource::Builtin,
             allow: None,
             on_error: OnError::Reject,
+            mode: Mode::Enforce,
             limits: SpecLimits::default(),
         }
     );
@@ -79,10 +81,12 @@ fn every_field_of_a_document_is_read() {
             digest: Some(digest.try_into().unwrap())
         }
     );
-    assert_eq!(team.allow, Some(["node-labels".to_owned(), "pod-labels".to_owned()].into()));
+    assert_eq!(team.allow, Some([Interface::NodeLabels, Interface::PodLabels].into()));
     assert_eq!(team.on_error, OnError::Ignore);
     assert_eq!(team.limits.memory_bytes, Some(16 << 20));
     assert_eq!(team.limits.time_per_call, Some(Duration::from_millis(5)));
+    assert_eq!(team.limits.output_bytes, Some(64 << 10));
+    assert_eq!(team.limits.log_lines, Some(0));
     assert_eq!(policy.annotation_keys, ["Rack", "example.com/pool", "example.com/team"], "sorted");
 }
 
@@ -194,7 +198,7 @@ fn a_document_that_cannot_be_read_is_refused_with_line_and_field() {
         ("phases: [allocate]", "policy.yaml:6:5: spec.predicates[0].name: missing"),
         (
             "name: NodeName\nlimits: {memroy: 1Mi}",
-            "policy.yaml:7:14: spec.predicates[0].limits.memroy: unknown field; expected one of memory, timePerCall",
+            "policy.yaml:7:14: spec.predicates[0].limits.memroy: unknown field; expected one of memory, timePerCall, output, logLines",
         ),
         ("name: *who", "policy.yaml:6:11: reference to unknown value"),
     ];
@@ -234,7 +238,10 @@ fn an_invalid_value_is_refused_with_line_and_field() {
         ),
         ("name: NodeName\nargs: [1]", "7:11: spec.predicates[0].args: expected a map, found a list"),
         ("name: NodeName\nonError: Panic", "7:14: spec.predicates[0].onError: \"Panic\" is not Reject or Ignore"),
-        ("name: NodeName\nmode: Shadow", "7:11: spec.predicates[0].mode: Shadow is not supported yet"),
+        (
+            "name: NodeName\nmode: Shadow",
+            "6:5: spec.predicates: all are in mode Shadow; every pod would fit every node",
+        ),
         ("name: NodeName\nmode: shadow", "7:11: spec.predicates[0].mode: \"shadow\" is not Enforce or Shadow"),
         (
             "name: NodeName\nallow: [pod-labels, pod-labels]",
@@ -246,15 +253,15 @@ fn an_invalid_value_is_refused_with_line_and_field() {
         ),
         (
             "name: NodeName\nlimits: {memory: 16}",
-            "7:22: spec.predicates[0].limits.memory: 16 is not between 64Ki and 2Gi",
+            "7:22: spec.predicates[0].limits.memory: 16 is not between 64Ki and 256Mi",
         ),
         (
             "name: NodeName\nlimits: {memory: -1}",
-            "7:22: spec.predicates[0].limits.memory: -1 is not between 64Ki and 2Gi",
+            "7:22: spec.predicates[0].limits.memory: -1 is not between 64Ki and 256Mi",
         ),
         (
             "name: NodeName\nlimits: {memory: 1Ti}",
-            "7:22: spec.predicates[0].limits.memory: \"1Ti\" is not between 64Ki and 2Gi",
+            "7:22: spec.predicates[0].limits.memory: \"1Ti\" is not between 64Ki and 256Mi",
         ),
         (
             "name: NodeName\nlimits: {timePerCall: 5}",
@@ -273,6 +280,18 @@ fn an_invalid_value_is_refused_with_line_and_field() {
             "7:27: spec.predicates[0].limits.timePerCall: \"99999999999s\" is not above zero and at most 10s",
         ),
         ("name: Mine\nmodule: {}", "7:13: spec.predicates[0].module: neither `path` nor `oci`; give one of them"),
+        (
+            "name: NodeName\nlimits: {memory: 257Mi}",
+            "7:22: spec.predicates[0].limits.memory: \"257Mi\" is not between 64Ki and 256Mi",
+        ),
+        (
+            "name: NodeName\nlimits: {output: 1023}",
+            "7:22: spec.predicates[0].limits.output: 1023 is not between 1Ki and 1Mi",
+        ),
+        (
+            "name: Mine\nmodule: {path: a, layout: b}",
+            "7:31: spec.predicates[0].module.layout: given without `oci`; a file needs none",
+        ),
         ("name: Mine\nmodule: {path: \"\"}", "7:20: spec.predicates[0].module.path: empty"),
         (
             "name: Mine\nmodule: {path: a, oci: b}",
@@ -297,20 +316,44 @@ spec:
   schedulerNames: []
   predicates:
   - name: NodeName
-    mode: Shadow
+    mode: Shade
   - name: NodeName
   - name: Mine
-    module: {oci: registry.example.com/mine:1}
+    module: {oci: Mine@1}
+  - name: Narrow
+    module: {path: narrow.wasm}
+    allow: [pod-labels, pod-label]
+  - {name: Twice, module: {oci: a/b:1@DIGEST, layout: oci, digest: DIGEST}}
 ";
+    let text = text.replace("DIGEST", "sha256:0011223344556677889900112233445566778899001122334455667788990011");
     let expected = "\
 policy.yaml:1:13: apiVersion: \"nodesift.dev/v2\" is not nodesift.dev/v1alpha1
 policy.yaml:2:7: kind: \"Policy\" is not PredicatePolicy
 policy.yaml:4:19: spec.schedulerNames: empty; every pod would be foreign
-policy.yaml:7:11: spec.predicates[0].mode: Shadow is not supported yet
+policy.yaml:7:11: spec.predicates[0].mode: \"Shade\" is not Enforce or Shadow
 policy.yaml:8:11: spec.predicates[1].name: \"NodeName\" is there twice, first on line 6
-policy.yaml:10:13: spec.predicates[2].module.digest: missing; a module from a registry needs one
-policy.yaml:10:19: spec.predicates[2].module.oci: modules from a registry are not supported yet; use `path`";
-    assert_eq!(refusal(text), expected);
+policy.yaml:10:13: spec.predicates[2].module.digest: missing; an OCI artifact needs the SHA-256 of its manifest or of its component
+policy.yaml:10:13: spec.predicates[2].module.layout: missing; nothing is pulled from a registry: name the folder with the OCI image layout
+policy.yaml:10:19: spec.predicates[2].module.oci: \"Mine@1\" is no reference of an OCI artifact: invalid reference format
+policy.yaml:13:25: spec.predicates[3].allow[1]: \"pod-label\" is no interface of nodesift:predicate 0.1.1; there are INTERFACES
+policy.yaml:14:33: spec.predicates[4].module.oci: has a digest; give that in `digest`";
+    let expected = expected.replace("INTERFACES", &Interface::ALL.map(Interface::name).join(", "));
+    assert_eq!(refusal(&text), expected);
+}
+
+#[test]
+fn an_artifact_is_found_relative_to_the_folder_of_the_policy() {
+    let digest = "ab".repeat(32);
+    let module = format!("{{oci: registry.example.com/mine:1, layout: oci, digest: \"sha256:{digest}\"}}");
+    let policy = read(&with_predicate(&format!("name: Mine\nmodule: {module}"))).unwrap();
+    let expected = ModuleSource::Oci {
+        layout: PathBuf::from("/etc/nodesift/oci"),
+        reference: "registry.example.com/mine:1".to_owned(),
+        digest: [0xab; 32],
+    };
+    assert_eq!(policy.predicates[0].module, expected);
+    let blob = PathBuf::from("/etc/nodesift/oci/blobs/sha256").join(digest);
+    assert_eq!(expected.files(), [PathBuf::from("/etc/nodesift/oci/index.json"), blob]);
 }
 
 /// Fields that are unknown, there twice or of another type, beside values that are wrong.

@@ -8,8 +8,7 @@ use nodesift_cache::{Reader, Snapshot};
 use nodesift_engine::{Batch, Context};
 use nodesift_fixtures::random::History;
 use nodesift_object::{Kind, Object, decode::decode};
-use nodesift_sandbox::limits::{FAILURE_REASONS, GUEST_MEMORY_BYTES};
-use nodesift_sandbox::{Grants, Lifetime, Runtime};
+use nodesift_sandbox::{Grants, Runtime};
 use nodesift_tests::guest::Guest;
 
 use super::world;
@@ -49,15 +48,7 @@ pub fn run(input: &[u8]) -> Behaviour {
 
 /// Loads a component and calls it about a random pod.
 pub(super) fn called(component: &[u8]) -> Behaviour {
-    let grants = Grants {
-        allow: None,
-        args: "{}".to_owned(),
-        memory_bytes: GUEST_MEMORY_BYTES,
-        time_per_call: None,
-        lifetime: Lifetime::PerCall,
-        reasons: FAILURE_REASONS,
-    };
-    let module = match RUNTIME.load(component, grants) {
+    let module = match RUNTIME.load(component, Grants::default()) {
         Ok(module) => module,
         Err(error) => return Behaviour::error(&error.to_string()),
     };

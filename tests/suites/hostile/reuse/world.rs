@@ -149,10 +149,12 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         name: Arc::from("Guest"),
         phases: Phases::ALL,
         on_error: OnError::Reject,
+        mode: nodesift_engine::Mode::Enforce,
         module: Arc::new(module),
         digest: [0; 32],
         counts: Arc::default(),
         breaker: Arc::default(),
+        is_beside: false,
     };
     let policy = ActivePolicy {
         generation: 1,

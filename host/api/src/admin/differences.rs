@@ -1,0 +1,67 @@
+//! Differences between two policies as JSON: what `GET /v1/policy/shadow` and `nodesift policy diff` say. Start at [`Summary`].
+
+use nodesift_engine::{Differences, Extent};
+use serde::Serialize;
+
+/// Differences summed up over pods.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary<'a> {
+    /// Pods that were compared.
+    pods: u64,
+    /// Pods of which some node has another verdict.
+    differing: u64,
+    /// Pods that no node fits any more.
+    rejected_everywhere: u64,
+    /// Pods that some node fits, where none did.
+    newly_placeable: u64,
+    /// Pods that lose some nodes and keep others.
+    losing: u64,
+    /// Pods that gain nodes beside those that they had.
+    gaining: u64,
+    /// By name.
+    predicates: Vec<Predicate<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Predicate<'a> {
+    predicate: &'a str,
+    /// What it would reject, and what fits now.
+    would_reject: Count,
+    /// What it rejects now, and what would fit.
+    would_allow: Count,
+}
+
+#[derive(Debug, Serialize)]
+struct Count {
+    pods: u64,
+    /// Summed up over the pods.
+    nodes: u64,
+}
+
+impl From<Extent> for Count {
+    fn from(Extent { pods, nodes }: Extent) -> Self {
+        Self { pods, nodes }
+    }
+}
+
+impl<'a> Summary<'a> {
+    /// Of these differences.
+    pub fn of(differences: &'a Differences) -> Self {
+        let predicates = differences.predicates.iter().map(|(predicate, effect)| Predicate {
+            predicate,
+            would_reject: effect.rejects.into(),
+            would_allow: effect.allows.into(),
+        });
+        Self {
+            pods: differences.pods,
+            differing: differences.differing,
+            rejected_everywhere: differences.rejected_everywhere,
+            newly_placeable: differences.newly_placeable,
+            losing: differences.losing,
+            gaining: differences.gaining,
+            predicates: predicates.collect(),
+        }
+    }
+}

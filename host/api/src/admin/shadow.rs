@@ -1,0 +1,141 @@
+//! `GET /v1/policy/shadow`: what predicates in the mode `Shadow`, and a second policy, would change.
+
+use std::time::{Duration, SystemTime};
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+
+use super::differences::Summary;
+use super::policy::text;
+use crate::protocols::document::Encoded;
+use crate::protocols::json::codec;
+use crate::transport::unsent::{self, Unsent};
+use crate::{Error, Service};
+use nodesift_engine::{Comparison, Record, RecordedChange, RecordedDifference, Shadow};
+
+/// Answers `GET /v1/policy/shadow`, ready or not.
+///
+/// # Errors
+///
+/// [`Error::Unread`], [`Error::Overloaded`]: megabytes of differences count among the responses that clients have not read.
+pub(crate) async fn shadow(
+    State(service): State<Service>,
+    unsent: Option<Extension<Unsent>>,
+) -> Result<Response, Error> {
+    let unsent = unsent.as_deref();
+    unsent::until_read(unsent).await?;
+    let shadow = service.engine().shadow();
+    let records: Vec<(&Comparison, Record)> = shadow
+        .iter()
+        .flat_map(|shadow| &shadow.comparisons)
+        .map(|comparison| (comparison, comparison.record()))
+        .collect();
+    Encoded::of(codec::encode(&Status::of(shadow.as_deref(), &records))?).respond(unsent)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status<'a> {
+    /// The generation of the active policy that is compared; none where nothing is.
+    policy_generation: Option<String>,
+    /// Since when, in RFC 3339.
+    since: Option<String>,
+    /// Answers that were not compared, because too many waited.
+    dropped: u64,
+    shadows: Vec<Compared<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Compared<'a> {
+    /// The document of the second policy, or the shadow predicates of the active one.
+    source: &'a str,
+    /// All of it in one line.
+    verdict: String,
+    #[serde(flatten)]
+    summary: Summary<'a>,
+    /// Calls that failed; the failure policies decided in their place.
+    faults: u64,
+    /// Answers that could not be compared.
+    failed: u64,
+    /// The last ones, newest first.
+    differences: Vec<Difference<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Difference<'a> {
+    time: String,
+    pod: &'a str,
+    /// How many nodes fit, and how many would.
+    before: usize,
+    after: usize,
+    lost: Vec<Change<'a>>,
+    gained: Vec<Change<'a>>,
+    /// Entries of both lists beyond these.
+    unlisted: usize,
+}
+
+#[derive(Serialize)]
+struct Change<'a> {
+    predicate: &'a str,
+    reasons: &'a str,
+    /// How many nodes; `nodes` has the first of them.
+    count: usize,
+    nodes: &'a [String],
+}
+
+impl<'a> Status<'a> {
+    fn of(shadow: Option<&Shadow>, records: &'a [(&'a Comparison, Record)]) -> Self {
+        let since = shadow.map(|shadow| shadow.since);
+        let compared = |(comparison, record): &'a (&'a Comparison, Record)| Compared {
+            source: &comparison.source,
+            verdict: format!("over {}, {}", age(since), record.differences),
+            summary: Summary::of(&record.differences),
+            faults: record.faults,
+            failed: record.failed,
+            differences: record.last.iter().rev().map(|difference| Difference::of(difference)).collect(),
+        };
+        Self {
+            policy_generation: shadow.map(|shadow| shadow.generation.to_string()),
+            since: since.map(text),
+            dropped: shadow.map_or(0, Shadow::dropped),
+            shadows: records.iter().map(compared).collect(),
+        }
+    }
+}
+
+impl<'a> Difference<'a> {
+    fn of(difference: &'a RecordedDifference) -> Self {
+        let change = |change: &'a RecordedChange| Change {
+            predicate: &change.predicate,
+            reasons: &change.reasons,
+            count: change.count,
+            nodes: &change.nodes,
+        };
+        Self {
+            time: text(difference.at),
+            pod: &difference.pod,
+            before: difference.before,
+            after: difference.after,
+            lost: difference.lost.iter().map(change).collect(),
+            gained: difference.gained.iter().map(change).collect(),
+            unlisted: difference.unlisted,
+        }
+    }
+}
+
+/// How long ago, in the largest unit of which there is at least one.
+fn age(since: Option<SystemTime>) -> String {
+    #[allow(clippy::disallowed_methods, reason = "shown to people and never compared")]
+    let age = since.and_then(|since| SystemTime::now().duration_since(since).ok()).unwrap_or(Duration::ZERO);
+    let seconds = age.as_secs();
+    for (unit, length) in [("d", 86_400), ("h", 3_600), ("min", 60)] {
+        if seconds >= length {
+            return format!("{} {unit}", seconds / length);
+        }
+    }
+    format!("{seconds} s")
+}

@@ -1,0 +1,296 @@
+//! The component of an OCI artifact in a folder with an OCI image layout. Nothing is pulled from a registry.
+//!
+//! ```text
+//! oci-layout            the version of the layout
+//! index.json            which manifest belongs to a reference
+//! blobs/sha256/DIGEST   manifests and components, named by their SHA-256
+//! ```
+//!
+//! Everything that is read has the digest by which it is named, and the manifest or the component has the one of the policy. Start
+//! at [`component`].
+
+use std::path::{Path, PathBuf};
+
+use oci_spec::distribution::Reference;
+use oci_spec::image::{Descriptor, ImageIndex, ImageManifest, OciLayout};
+use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+
+use super::module::Digest;
+use crate::file::{self, FileError};
+use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES};
+use crate::spec::{OCI_INDEX, blob, read_digest};
+use nodesift_sandbox::limits::COMPONENT_BYTES;
+
+/// The version of image layouts that this program reads.
+const LAYOUT_VERSION: &str = "1.0.0";
+
+/// The media type of manifests.
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+
+/// The media types by which tools push components: that of the wasm working group, and those before it.
+const COMPONENT: [&str; 3] = [
+    "application/wasm",
+    "application/vnd.wasm.content.layer.v1+wasm",
+    "application/vnd.bytecodealliance.wasm.component.layer.v0+wasm",
+];
+
+/// The annotations by which tools write the reference of a manifest: in full, or its tag.
+const NAMES: [&str; 2] = ["org.opencontainers.image.ref.name", "io.containerd.image.name"];
+
+/// Why an artifact gives no component.
+#[derive(Debug, thiserror::Error)]
+pub enum OciError {
+    /// A file of the layout cannot be read.
+    #[error("{}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: FileError,
+    },
+    /// A file of the layout is not what it should be.
+    #[error("{}: {reason}", .path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The index does not name the reference.
+    #[error("the layout has no such reference; {0}")]
+    Unknown(String),
+    /// The index names it more than once, for different manifests.
+    #[error("the layout has {0} manifests of this reference")]
+    Ambiguous(usize),
+    /// The manifest has no component, or several.
+    #[error("its manifest has {0} layers that are components; expected one, of media type application/wasm")]
+    Components(usize),
+    /// A blob does not have the digest by which it is named.
+    #[error("{}: the content does not have the digest of its name", .0.display())]
+    Corrupt(PathBuf),
+    /// Neither the manifest nor the component has the digest of the policy.
+    #[error("neither its manifest nor its component has the digest in the policy, sha256:{0}")]
+    Digest(String),
+}
+
+/// The component of the artifact with this reference. `expected` is the SHA-256 that its manifest or the component must have.
+///
+/// # Errors
+///
+/// One variant of [`OciError`] per step that can fail.
+pub(super) fn component(layout: &Path, reference: &str, expected: &Digest) -> Result<Vec<u8>, OciError> {
+    let path = layout.join("oci-layout");
+    let mark: OciLayout = document(&path, &read(&path, OCI_MARK_BYTES)?)?;
+    if mark.image_layout_version() != LAYOUT_VERSION {
+        let reason = format!("version {:?} is not {LAYOUT_VERSION}", mark.image_layout_version());
+        return Err(OciError::Malformed { path, reason });
+    }
+    let index_path = layout.join(OCI_INDEX);
+    let index: ImageIndex = document(&index_path, &read(&index_path, OCI_DOCUMENT_BYTES)?)?;
+    let named = named(&index, reference)?;
+    if named.media_type().as_ref() != MANIFEST {
+        let reason = format!("{reference} is of media type {}, not {MANIFEST}", named.media_type());
+        return Err(OciError::Malformed { path: index_path, reason });
+    }
+    let (manifest_path, manifest_digest) = place(layout, &index_path, named)?;
+    let bytes = verified(&manifest_path, &manifest_digest, named.size(), OCI_DOCUMENT_BYTES)?;
+    let manifest: ImageManifest = document(&manifest_path, &bytes)?;
+    let is_component = |layer: &&Descriptor| COMPONENT.contains(&layer.media_type().as_ref());
+    let components: Vec<&Descriptor> = manifest.layers().iter().filter(is_component).collect();
+    let [component] = components.as_slice() else { return Err(OciError::Components(components.len())) };
+    let (path, digest) = place(layout, &manifest_path, component)?;
+    if *expected != digest && *expected != manifest_digest {
+        return Err(OciError::Digest(crate::spec::hex(expected)));
+    }
+    verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)
+}
+
+/// The descriptor of the reference: one that names it in full, else one that names its tag alone.
+fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, OciError> {
+    let tag = reference.parse::<Reference>().ok().and_then(|parsed| parsed.tag().map(str::to_owned));
+    let names = |descriptor: &'i Descriptor| {
+        let annotations = descriptor.annotations().as_ref();
+        NAMES.iter().filter_map(move |key| annotations?.get(*key).map(String::as_str))
+    };
+    let find = |name: &str| {
+        let mut found: Vec<&Descriptor> =
+            index.manifests().iter().filter(|descriptor| names(descriptor).any(|known| known == name)).collect();
+        found.sort_by_key(|descriptor| descriptor.digest().to_string());
+        found.dedup_by_key(|descriptor| descriptor.digest());
+        found
+    };
+    let mut found = find(reference);
+    if let (true, Some(tag)) = (found.is_empty(), tag) {
+        found = find(&tag);
+    }
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let known: Vec<&str> = index.manifests().iter().flat_map(names).take(OCI_NAMED_REFERENCES).collect();
+            Err(OciError::Unknown(match known.as_slice() {
+                [] => "its index names none".to_owned(),
+                known => format!("its index names {}", known.join(", ")),
+            }))
+        }
+        several => Err(OciError::Ambiguous(several.len())),
+    }
+}
+
+/// The file and the digest of a descriptor in the document at `from`.
+fn place(layout: &Path, from: &Path, descriptor: &Descriptor) -> Result<(PathBuf, Digest), OciError> {
+    let digest = read_digest(descriptor.digest().as_ref()).ok_or_else(|| OciError::Malformed {
+        path: from.to_owned(),
+        reason: format!("digest {} is not a SHA-256", descriptor.digest()),
+    })?;
+    Ok((blob(layout, &digest), digest))
+}
+
+fn verified(path: &Path, digest: &Digest, size: u64, limit: u64) -> Result<Vec<u8>, OciError> {
+    let bytes = read(path, limit)?;
+    let found: Digest = Sha256::digest(&bytes).into();
+    if found != *digest || bytes.len() as u64 != size {
+        return Err(OciError::Corrupt(path.to_owned()));
+    }
+    Ok(bytes)
+}
+
+fn read(path: &Path, limit: u64) -> Result<Vec<u8>, OciError> {
+    file::read(path, limit).map_err(|source| OciError::Read { path: path.to_owned(), source })
+}
+
+fn document<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, OciError> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| OciError::Malformed { path: path.to_owned(), reason: error.to_string() })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Value, json};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::spec::hex;
+
+    const REFERENCE: &str = "registry.example.com/team/isolation:1.2";
+
+    /// A layout with one artifact, which can be broken step by step.
+    struct Layout(TempDir);
+
+    impl Layout {
+        fn new() -> Self {
+            let layout = Self(tempfile::tempdir().unwrap());
+            layout.write("oci-layout", json!({"imageLayoutVersion": "1.0.0"}).to_string().as_bytes());
+            layout
+        }
+
+        fn write(&self, name: &str, bytes: &[u8]) {
+            let path = self.0.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+
+        /// Adds a blob. Returns its descriptor.
+        fn blob(&self, media_type: &str, bytes: &[u8]) -> Value {
+            let digest = hex(&Sha256::digest(bytes).into());
+            self.write(&format!("blobs/sha256/{digest}"), bytes);
+            json!({"mediaType": media_type, "digest": format!("sha256:{digest}"), "size": bytes.len()})
+        }
+
+        fn manifest(&self, layers: &[Value]) -> Value {
+            let config = self.blob("application/vnd.wasm.config.v0+json", b"{}");
+            let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
+            self.blob(MANIFEST, manifest.to_string().as_bytes())
+        }
+
+        /// Writes an index of manifests, each under a name.
+        fn index(&self, manifests: &[(&str, &Value)]) {
+            let entry = |(name, manifest): &(&str, &Value)| {
+                let mut manifest = (*manifest).clone();
+                manifest["annotations"] = json!({"org.opencontainers.image.ref.name": name});
+                manifest
+            };
+            let manifests: Vec<Value> = manifests.iter().map(entry).collect();
+            let index = json!({"schemaVersion": 2, "manifests": manifests});
+            self.write("index.json", index.to_string().as_bytes());
+        }
+
+        fn component(&self, digest: &Value) -> Result<Vec<u8>, String> {
+            let digest = read_digest(digest.as_str().unwrap()).unwrap();
+            component(self.0.path(), REFERENCE, &digest).map_err(|error| error.to_string())
+        }
+    }
+
+    #[test]
+    fn a_component_is_found_by_its_reference_or_tag_and_by_either_digest() {
+        let layout = Layout::new();
+        let other = layout.blob("text/plain", b"readme");
+        for media_type in COMPONENT {
+            let layer = layout.blob(media_type, b"component");
+            let manifest = layout.manifest(&[other.clone(), layer.clone()]);
+            for name in [REFERENCE, "1.2"] {
+                layout.index(&[("0.9", &layout.manifest(&[])), (name, &manifest), (name, &manifest)]);
+                for digest in [&layer["digest"], &manifest["digest"]] {
+                    assert_eq!(layout.component(digest).as_deref(), Ok(&b"component"[..]), "{media_type} {name}");
+                }
+            }
+        }
+        // The full name wins over a tag of another artifact.
+        let layer = layout.blob(COMPONENT[0], b"full");
+        let full = layout.manifest(std::slice::from_ref(&layer));
+        let tagged = layout.manifest(&[layout.blob(COMPONENT[0], b"tagged")]);
+        layout.index(&[("1.2", &tagged), (REFERENCE, &full)]);
+        assert_eq!(layout.component(&layer["digest"]).as_deref(), Ok(&b"full"[..]));
+    }
+
+    #[test]
+    fn nothing_is_taken_that_does_not_have_its_digest() {
+        let layout = Layout::new();
+        let layer = layout.blob(COMPONENT[0], b"component");
+        let manifest = layout.manifest(std::slice::from_ref(&layer));
+        layout.index(&[("1.2", &manifest)]);
+        let other = layout.blob(COMPONENT[0], b"other");
+        let refused = |digest: &Value| layout.component(digest).unwrap_err();
+        assert!(refused(&other["digest"]).contains("has the digest in the policy, sha256:"));
+        for (blob, with) in [(&layer, "componenT"), (&layer, "component and more"), (&manifest, "{}")] {
+            let digest = blob["digest"].as_str().unwrap().replace("sha256:", "");
+            let path = layout.0.path().join("blobs/sha256").join(digest);
+            let before = fs::read(&path).unwrap();
+            fs::write(&path, with).unwrap();
+            assert!(refused(&layer["digest"]).contains("does not have the digest of its name"), "{with}");
+            fs::write(&path, before).unwrap();
+        }
+        assert!(layout.component(&layer["digest"]).is_ok());
+    }
+
+    #[test]
+    fn a_layout_that_does_not_say_which_component_is_refused_with_what_it_has() {
+        let layout = Layout::new();
+        let layer = layout.blob(COMPONENT[0], b"component");
+        let manifest = layout.manifest(std::slice::from_ref(&layer));
+        let refused = || layout.component(&layer["digest"]).unwrap_err();
+        assert!(refused().contains("index.json: No such file"), "{}", refused());
+        layout.index(&[("0.9", &manifest), ("1.0", &manifest)]);
+        assert!(refused().ends_with("its index names 0.9, 1.0"), "{}", refused());
+        layout.index(&[("1.2", &manifest), ("1.2", &layout.manifest(&[]))]);
+        assert!(refused().contains("2 manifests"), "{}", refused());
+        for layers in [vec![], vec![layer.clone(), layer.clone()]] {
+            layout.index(&[("1.2", &layout.manifest(&layers))]);
+            assert!(refused().contains(&format!("{} layers", layers.len())), "{}", refused());
+        }
+        layout.index(&[("1.2", &layout.blob("application/vnd.oci.image.index.v1+json", b"{}"))]);
+        assert!(refused().contains("media type"), "{}", refused());
+        let mut escaping = manifest.clone();
+        escaping["digest"] = json!("sha256:../../../../etc/passwd");
+        layout.index(&[("1.2", &escaping)]);
+        assert!(refused().contains("index.json: "), "{}", refused());
+        layout.index(&[("1.2", &manifest)]);
+        layout.write("oci-layout", br#"{"imageLayoutVersion": "2.0.0"}"#);
+        assert!(refused().contains("\"2.0.0\" is not 1.0.0"), "{}", refused());
+        layout.write("oci-layout", b"{");
+        assert!(refused().contains("oci-layout: "), "{}", refused());
+    }
+}

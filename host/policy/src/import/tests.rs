@@ -1,0 +1,189 @@
+//! Configurations of kube-scheduler and the policies that they become.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::*;
+use crate::spec::PredicateSpec;
+use nodesift_engine::OnError;
+
+const HEAD: &str = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+
+/// The policy of a configuration, which must be valid, and its notes.
+fn imported(text: &str, profile: Option<&str>) -> (Policy, Vec<String>) {
+    let Imported { document, notes } =
+        import(&format!("{HEAD}{text}"), profile).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    let policy = Policy::read(&document, "imported", Path::new(""), &builtins);
+    let policy = policy.unwrap_or_else(|error| panic!("{error}\n{document}"));
+    (policy, notes.iter().map(ToString::to_string).collect())
+}
+
+fn refused(text: &str, profile: Option<&str>) -> String {
+    let problems = import(text, profile).map(|imported| panic!("{imported:?}")).unwrap_err();
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn names(policy: &Policy) -> Vec<&str> {
+    policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect()
+}
+
+/// A profile with these `plugins`, in flow style on line 5.
+fn with_plugins(plugins: &str) -> (Policy, Vec<String>) {
+    imported(&format!("profiles:\n- schedulerName: own\n  plugins: {plugins}\n"), None)
+}
+
+fn default_policy() -> Policy {
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    Policy::read(nodesift_bundle::DEFAULT_POLICY, "default", Path::new(""), &builtins).unwrap()
+}
+
+#[test]
+fn a_configuration_without_profiles_is_the_default_policy() {
+    let default = default_policy();
+    for text in
+        ["", "profiles: []\n", "profiles: [{}]\n", "profiles: [{schedulerName: default-scheduler, plugins: {}}]\n"]
+    {
+        let (policy, notes) = imported(text, None);
+        let facts = |predicate: &PredicateSpec| (predicate.name.clone(), predicate.phases, predicate.args.clone());
+        let of = |policy: &Policy| policy.predicates.iter().map(facts).collect::<Vec<_>>();
+        assert_eq!((of(&policy), &policy.scheduler_names), (of(&default), &default.scheduler_names), "{text}");
+        assert_eq!((policy.on_unsupported, notes), (OnError::Reject, Vec::new()), "{text}");
+    }
+}
+
+#[test]
+fn plugins_run_as_kube_scheduler_would_run_them() {
+    let default = default_policy();
+    let without = |gone: &[&str]| names(&default).into_iter().filter(|name| !gone.contains(name)).collect::<Vec<_>>();
+    let after = |first: &[&'static str]| [first.to_vec(), without(first)].concat();
+    for (plugins, expected) in [
+        ("{filter: {disabled: [{name: NodePorts}, {name: VolumeZone}]}}", without(&["NodePorts", "VolumeZone"])),
+        ("{multiPoint: {disabled: [{name: NodePorts}]}}", without(&["NodePorts"])),
+        // Only what is named, in that order.
+        (
+            "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodePorts}, {name: NodeName}]}}",
+            vec!["NodePorts", "NodeName"],
+        ),
+        (
+            "{filter: {disabled: [{name: '*'}], enabled: [{name: NodePorts}, {name: NodeName}]}}",
+            vec!["NodePorts", "NodeName"],
+        ),
+        // Disabled and enabled again: at the end.
+        (
+            "{multiPoint: {disabled: [{name: NodeName}], enabled: [{name: NodeName}]}}",
+            [without(&["NodeName"]), vec!["NodeName"]].concat(),
+        ),
+        // Enabled beside the default: where it was.
+        ("{multiPoint: {enabled: [{name: NodeName, weight: 3}]}}", without(&[])),
+        // An extension point overrides, and goes first.
+        ("{filter: {enabled: [{name: VolumeZone}, {name: NodePorts}]}}", after(&["VolumeZone", "NodePorts"])),
+        ("{filter: {enabled: [{name: NodeDeclaredFeatures}]}}", [without(&[]), vec!["NodeDeclaredFeatures"]].concat()),
+        ("{multiPoint: {enabled: [{name: ImageLocality}, {name: DefaultBinder}]}}", without(&[])),
+    ] {
+        let (policy, notes) = with_plugins(plugins);
+        assert_eq!(names(&policy), expected, "{plugins}");
+        assert_eq!(notes, Vec::<String>::new(), "{plugins}");
+        assert_eq!(policy.scheduler_names, ["own"]);
+        assert_eq!(policy.on_unsupported == OnError::Ignore, plugins.contains("'*'"), "{plugins}");
+    }
+    let (policy, _) = with_plugins("{filter: {disabled: [{name: DynamicResources}]}}");
+    assert_eq!((names(&policy), policy.on_unsupported), (without(&[]), OnError::Ignore));
+}
+
+#[test]
+fn arguments_of_filters_are_carried_over_as_they_are() {
+    let (policy, notes) = imported(
+        "profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: NodeResourcesFitArgs
+      ignoredResources: [example.com/soft]
+  - name: NodeAffinity
+    args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: 'a: b', operator: Exists}]}]}}}
+  - name: DefaultPreemption
+    args: {minCandidateNodesPercentage: 20}
+  - name: NodePorts
+    args: {a: 1}
+  - name: VolumeZone
+",
+        None,
+    );
+    let args = |name: &str| policy.predicates.iter().find(|predicate| predicate.name == name).unwrap().args.clone();
+    assert_eq!(args("NodeResourcesFit")["ignoredResources"], json!(["example.com/soft"]));
+    assert_eq!(args("NodeResourcesFit")["kind"], "NodeResourcesFitArgs");
+    let added = &args("NodeAffinity")["addedAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    assert_eq!(added["nodeSelectorTerms"][0]["matchExpressions"][0]["key"], "a: b");
+    assert_eq!(args("NodePorts"), json!({}));
+    assert_eq!(
+        notes,
+        [
+            "12:11: profiles[0].pluginConfig[2]: not carried over: DefaultPreemption filters no nodes in this profile",
+            "14:11: profiles[0].pluginConfig[3]: not carried over: NodePorts takes no arguments",
+        ]
+    );
+}
+
+/// Every field that a configuration can have beside those that are carried over.
+#[test]
+fn whatever_is_not_carried_over_is_noted() {
+    let text = "\
+parallelism: 8
+leaderElection: {leaderElect: true}
+percentageOfNodesToScore: 50
+extenders:
+- urlPrefix: http://a
+profiles:
+- schedulerName: own
+  percentageOfNodesToScore: 10
+  plugins:
+    score: {disabled: [{name: '*'}]}
+    preFilter: {disabled: [{name: NodePorts}]}
+    multiPoint: {enabled: [{name: Coscheduling}]}
+- schedulerName: other
+";
+    let (_, notes) = imported(text, Some("own"));
+    let mut rest = notes.iter();
+    for expected in [
+        "3:14: parallelism: ",
+        "4:17: leaderElection: ",
+        "5:27: percentageOfNodesToScore: not carried over: answers are about every node",
+        "7:3: extenders: not carried over: an extender can reject nodes",
+        "10:29: profiles[0].percentageOfNodesToScore: ",
+        "12:12: profiles[0].plugins.score: ",
+        "13:35: profiles[0].plugins.preFilter",
+        "14:35: plugins: not carried over: Coscheduling is no plugin of kube-scheduler",
+        "15:3: profiles[1]: not carried over: the policy is made of the profile own, not of other",
+    ] {
+        let note = rest.next().map_or("", String::as_str);
+        assert!(note.starts_with(expected), "{expected:?}: {notes:#?}");
+    }
+    assert_eq!(rest.next(), None);
+}
+
+#[test]
+fn what_is_no_configuration_is_refused_with_everything_that_is_wrong() {
+    assert_eq!(refused("{}", None), "1:1: apiVersion: missing\n1:1: kind: missing");
+    assert!(refused("[", None).starts_with("1:"), "{}", refused("[", None));
+    assert_eq!(refused("[]", None).lines().next(), Some("1:1: expected a map, found a list"));
+    let wrong = refused(
+        "apiVersion: kubescheduler.config.k8s.io/v1beta1\nkind: Policy\nprofiles:\n- plugins: {filer: {}}\n  pluginConfig: [{args: {}}]\n",
+        None,
+    );
+    for expected in ["v1beta1\" is not kube", "\"Policy\" is not", "no such extension point", "has no name"] {
+        assert!(wrong.contains(expected), "{expected:?} is not in {wrong}");
+    }
+    let two = format!("{HEAD}profiles: [{{schedulerName: a}}, {{schedulerName: b}}]\n");
+    assert!(refused(&two, None).contains("name one of a, b"), "{}", refused(&two, None));
+    assert!(refused(&two, Some("c")).contains("no profile \"c\"; there are a, b"));
+    assert!(import(&two, Some("b")).is_ok());
+    let none = format!("{HEAD}profiles: [{{plugins: {{filter: {{disabled: [{{name: '*'}}]}}}}}}]\n");
+    assert!(refused(&none, None).contains("every pod would fit every node"));
+    let twice =
+        format!("{HEAD}profiles: [{{plugins: {{filter: {{enabled: [{{name: NodeName}}, {{name: NodeName}}]}}}}}}]\n");
+    assert!(refused(&twice, None).contains("enabled twice"));
+}

@@ -1,0 +1,189 @@
+//! The JSON schema of policy documents, for editors and for those who write policies by program: `nodesift policy schema`, and
+//! `deploy/policy.schema.json`.
+//!
+//! A valid document fits the schema. A schema cannot say everything: `name` may not be there twice in the list of predicates, an
+//! amount has a range, a module a file. `nodesift policy check` says these. Start at [`schema`].
+
+use serde_json::{Value, json};
+
+use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_LOG_LINES_MAX, PREDICATES_MAX};
+use crate::spec::{API_VERSION, KIND};
+use nodesift_sandbox::Interface;
+
+/// A quantity as Kubernetes writes it, or a number.
+const QUANTITY: &str = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";
+
+/// An annotation key: a name, and before a slash the DNS subdomain of who defines it.
+const ANNOTATION_KEY: &str = r"^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+
+/// The schema, as draft 7, which editors know.
+pub fn schema() -> Value {
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": KIND,
+        "description": "Which predicates decide where pods may run, in which order, with which arguments and limits",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": {"const": API_VERSION},
+            "kind": {"const": KIND},
+            "metadata": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "name": {"type": "string", "description": "The policy's name, shown to operators"},
+                    "labels": {"description": "Not read"},
+                    "annotations": {"description": "Not read"},
+                },
+            },
+            "spec": spec(),
+        },
+    })
+}
+
+fn spec() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["schedulerNames", "predicates"],
+        "properties": {
+            "schedulerNames": {
+                "description": "The schedulers whose pods are evaluated; pods of any other scheduler are foreign",
+                "type": "array", "minItems": 1, "uniqueItems": true,
+                "items": {"type": "string", "minLength": 1},
+            },
+            "predicates": {
+                "description": "The predicates that run, in evaluation order; each name once",
+                "type": "array", "minItems": 1, "maxItems": PREDICATES_MAX,
+                "items": predicate(),
+            },
+            "facts": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "annotations": {
+                        "description": "Keys of the annotations that predicates may read; all others read as absent",
+                        "type": "array", "maxItems": ANNOTATION_KEYS_MAX, "uniqueItems": true,
+                        "items": {"type": "string", "pattern": ANNOTATION_KEY},
+                    },
+                },
+            },
+            "onUnsupported": {
+                "description": "What becomes of a pod that needs what no predicate evaluates, such as resource claims: \
+                                Reject (the default) or Ignore",
+                "enum": ["Reject", "Ignore"],
+            },
+            "rollbackOnQuarantine": {
+                "description": "Whether the last good policy is active again once a predicate of this one is in quarantine",
+                "type": "boolean",
+            },
+        },
+    })
+}
+
+fn predicate() -> Value {
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["name"],
+        "properties": {
+            "name": {
+                "description": "The name of a built-in, or a name for your own module",
+                "type": "string", "minLength": 1,
+            },
+            "phases": {
+                "description": "The phases in which it runs; all where the field is left out",
+                "type": "array", "minItems": 1, "uniqueItems": true,
+                "items": {"enum": ["allocate", "reserve"]},
+            },
+            "args": {
+                "description": "Its arguments. Those of built-ins are kube-scheduler's own, such as NodeAffinityArgs",
+                "type": "object",
+            },
+            "module": module(),
+            "allow": {
+                "description": "The only interfaces that the module may import; all where the field is left out",
+                "type": "array", "uniqueItems": true,
+                "items": {"enum": Interface::ALL.map(Interface::name)},
+            },
+            "onError": {
+                "description": "What replaces its verdict when a call fails: Reject every node (the default), or Ignore it",
+                "enum": ["Reject", "Ignore"],
+            },
+            "limits": limits(),
+            "mode": mode(),
+        },
+        "if": {"not": {"required": ["module"]}},
+        "then": {"properties": {"name": {"enum": builtins}}},
+    })
+}
+
+fn mode() -> Value {
+    json!({
+        "description": "Enforce (the default), or Shadow: its verdicts do not count, what they would change is counted",
+        "enum": ["Enforce", "Shadow"],
+    })
+}
+
+fn module() -> Value {
+    json!({
+        "description": "Where the module of your own predicate is; a built-in has none",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "path": {
+                "description": "A component file; a relative path begins at the policy's folder",
+                "type": "string", "minLength": 1,
+            },
+            "oci": {
+                "description": "The reference of an OCI artifact, REGISTRY/REPOSITORY:TAG, in the folder `layout`",
+                "type": "string", "minLength": 1, "pattern": "^[^@]*$",
+            },
+            "layout": {
+                "description": "A folder with an OCI image layout; a relative path begins at the policy's folder",
+                "type": "string", "minLength": 1,
+            },
+            "digest": {
+                "description": "The SHA-256 of the component; for an OCI artifact that of its manifest will do",
+                "type": "string", "pattern": "^sha256:[0-9a-fA-F]{64}$",
+            },
+        },
+        "oneOf": [
+            {"required": ["path"], "not": {"anyOf": [{"required": ["oci"]}, {"required": ["layout"]}]}},
+            {"required": ["oci", "layout", "digest"], "not": {"required": ["path"]}},
+        ],
+    })
+}
+
+fn limits() -> Value {
+    let quantity = |description: &str| {
+        json!({
+            "description": description,
+            "oneOf": [{"type": "string", "pattern": QUANTITY}, {"type": "number"}],
+        })
+    };
+    json!({
+        "description": "What one call may use",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "memory": quantity("Linear memory in bytes, from 64Ki to 256Mi; 16Mi where the field is left out"),
+            "timePerCall": {
+                "description": "Processor time, at most 10s; 5ms per 10,000 nodes, at least 10ms, where the field is left out",
+                "type": "string", "pattern": "^[0-9]+(us|ms|s)$",
+            },
+            "output": quantity(
+                "Bytes that it may hand over besides a code per node, from 1Ki to 1Mi; 1Mi where the field is left out"
+            ),
+            "logLines": {
+                "description": "Lines that it may write to the log in a second; 10 where the field is left out",
+                "type": "integer", "minimum": 0, "maximum": GUEST_LOG_LINES_MAX,
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;

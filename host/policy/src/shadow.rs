@@ -1,0 +1,205 @@
+//! The thread that evaluates predicates in the mode `Shadow`, and a second policy, beside the active policy: on what live requests
+//! ask, and with at most a tenth of a core.
+//!
+//! What it finds is in the engine's [`Shadow`]. With each new active policy, and with each change of the second policy's files, it
+//! begins anew, because differences are between two policies. Start at [`start`].
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cpu_time::ThreadTime;
+
+use crate::activate::{ActivateErrors, Activation};
+use crate::limits::{SHADOW_BURST, SHADOW_FILES_LOOK, SHADOW_LOOK, SHADOW_NICE, SHADOW_SHARE};
+use crate::reload::{Accept, Files, Stamp, Unacceptable};
+use crate::spec::{PolicyError, PolicyText};
+use nodesift_engine::{ActivePolicy, Alternative, Asked, Comparison, Engine, Shadow};
+
+/// What messages call the predicates in the mode `Shadow` of the active policy.
+const IN_SHADOW: &str = "predicates in mode Shadow";
+
+/// What is evaluated beside the active policy, and of which engine.
+pub struct Beside {
+    /// Answers the live requests.
+    pub engine: Arc<Engine>,
+    /// The file or folder of a second policy, if there is one. It is followed.
+    pub second: Option<PathBuf>,
+    /// Given the active policy and another, says why this process cannot evaluate the other.
+    pub accept: Box<Accept>,
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Beside").field("second", &self.second).finish_non_exhaustive()
+    }
+}
+
+/// Why a second policy is not evaluated.
+#[derive(Debug, thiserror::Error)]
+pub enum ShadowError {
+    /// Its document cannot be read, or is invalid.
+    #[error(transparent)]
+    Document(#[from] PolicyError),
+    /// Its modules cannot be read or loaded.
+    #[error(transparent)]
+    Modules(#[from] ActivateErrors),
+    /// This process cannot evaluate it.
+    #[error(transparent)]
+    Unacceptable(#[from] Unacceptable),
+    /// The thread does not start.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Begins. Where there is nothing to evaluate, requests lose no time.
+///
+/// # Errors
+///
+/// Where the second policy cannot be evaluated, or the system starts no thread.
+pub fn start(beside: Beside) -> Result<(), ShadowError> {
+    let active = beside.engine.policy();
+    let (second, read) = beside.second(&active)?.unzip();
+    let receiver = beside.publish(&active, second);
+    let generation = active.generation;
+    let run = move || Worker { beside, generation, read, changed: None, looked: Instant::now(), receiver }.run();
+    thread::Builder::new().name("shadow".to_owned()).spawn(run).map(drop).map_err(ShadowError::Thread)
+}
+
+impl Beside {
+    /// The second policy beside this active one.
+    fn second(&self, active: &ActivePolicy) -> Result<Option<(Comparison, Read)>, ShadowError> {
+        let Some(path) = &self.second else { return Ok(None) };
+        let text = PolicyText::read(path)?;
+        let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+        let policy = text.policy(&builtins)?;
+        let files = Files::new(path).of(&policy);
+        // Before its modules are read: what changes meanwhile is a change.
+        let stamp = files.stamp();
+        let runtime = self.engine.runtime();
+        let activation = Activation { runtime, active: Some(active), digests: &[], workers: 1, loaded: &|| {} };
+        let mut policy = activation.activate(&policy)?.policy;
+        (self.accept)(active, &policy)?;
+        // Here, what only its shadows would change is asked about as well.
+        policy = policy.with_shadows_enforced().unwrap_or(policy);
+        let comparison = Comparison::new(text.path.display().to_string(), self.alternative(policy));
+        Ok(Some((comparison, Read { files, stamp })))
+    }
+
+    fn alternative(&self, policy: ActivePolicy) -> Alternative {
+        self.engine.alternative(policy)
+    }
+
+    /// Has answers by this active policy offered, if there is something to compare them with.
+    fn publish(&self, active: &ActivePolicy, second: Option<Comparison>) -> Option<Receiver<Asked>> {
+        let enforced = active.with_shadows_enforced();
+        let in_shadow = enforced.map(|policy| Comparison::new(IN_SHADOW.to_owned(), self.alternative(policy)));
+        let comparisons: Vec<Comparison> = in_shadow.into_iter().chain(second).collect();
+        if comparisons.is_empty() {
+            self.engine.set_shadow(None);
+            return None;
+        }
+        let (shadow, receiver) = Shadow::new(active.generation, comparisons);
+        self.engine.set_shadow(Some(Arc::new(shadow)));
+        Some(receiver)
+    }
+}
+
+/// The files of the second policy, and their state when they were read.
+struct Read {
+    files: Files,
+    stamp: Stamp,
+}
+
+/// The state of the thread.
+struct Worker {
+    beside: Beside,
+    /// Of the active policy that answers are compared with.
+    generation: u64,
+    /// None where there is no second policy, or it could not be read when there was another active policy.
+    read: Option<Read>,
+    /// The state at the last look, where it was another than when the files were read.
+    changed: Option<Stamp>,
+    /// When that was.
+    looked: Instant,
+    receiver: Option<Receiver<Asked>>,
+}
+
+impl Worker {
+    fn run(mut self) {
+        // Requests go first. Where that is refused, the share of a core still binds.
+        let _refused = rustix::process::nice(SHADOW_NICE);
+        let mut spent = Duration::ZERO;
+        loop {
+            self.follow();
+            let began = ThreadTime::now();
+            let asked = match &self.receiver {
+                None => {
+                    thread::sleep(SHADOW_FILES_LOOK);
+                    continue;
+                }
+                Some(receiver) => receiver.recv_timeout(SHADOW_LOOK),
+            };
+            match asked {
+                Ok(asked) => self.compare(&asked),
+                Err(RecvTimeoutError::Timeout) => {}
+                // The engine holds the other end as long as this policy is active.
+                Err(RecvTimeoutError::Disconnected) => self.receiver = None,
+            }
+            spent += began.elapsed();
+            if spent >= SHADOW_BURST {
+                thread::sleep(spent * (SHADOW_SHARE - 1));
+                spent = Duration::ZERO;
+            }
+        }
+    }
+
+    fn compare(&self, asked: &Asked) {
+        let Some(shadow) = self.beside.engine.shadow() else { return };
+        shadow.taken();
+        self.beside.engine.compare(&shadow, asked);
+    }
+
+    /// Begins anew where another policy has become active.
+    fn follow(&mut self) {
+        let active = self.beside.engine.policy();
+        let is_other = active.generation != self.generation;
+        if !is_other && !self.has_changed() {
+            return;
+        }
+        match self.beside.second(&active) {
+            Ok(second) => {
+                let (second, read) = second.unzip();
+                (self.read, self.generation) = (read, active.generation);
+                self.receiver = self.beside.publish(&active, second);
+            }
+            Err(error) if is_other => {
+                tracing::warn!(%error, policy_generation = active.generation, "the shadow policy is not evaluated");
+                self.generation = active.generation;
+                self.receiver = self.beside.publish(&active, None);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the shadow policy is refused: the one before is evaluated further");
+                // Read again once it is another.
+                if let (Some(read), Some(changed)) = (&mut self.read, self.changed.take()) {
+                    read.stamp = changed;
+                }
+            }
+        }
+    }
+
+    /// Whether the files of the second policy have changed, and are the same at two looks.
+    fn has_changed(&mut self) -> bool {
+        let Some(read) = self.read.as_ref().filter(|_| self.looked.elapsed() >= SHADOW_FILES_LOOK) else {
+            return false;
+        };
+        self.looked = Instant::now();
+        let now = Some(read.files.stamp()).filter(|now| *now != read.stamp);
+        let is_settled = now.is_some() && now == self.changed;
+        self.changed = now;
+        is_settled
+    }
+}

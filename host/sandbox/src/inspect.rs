@@ -1,0 +1,81 @@
+//! What a component is, without a policy: `describe` is the only function of it that runs, within the limits of loading.
+//!
+//! Start at [`Runtime::inspect`](crate::Runtime::inspect).
+
+use wasmparser::{Validator, WasmFeatures};
+
+use crate::interface::Interface;
+use crate::wire::Descriptor;
+
+/// What a component is.
+#[derive(Debug, Clone)]
+pub struct Inspection {
+    /// Name, version and summary, each as one line of bounded length.
+    pub descriptor: Descriptor,
+    /// The interfaces of which it imports at least one function.
+    pub imports: Vec<Interface>,
+    /// Linear memory of an instance after `describe`, in bytes: it needs at least this.
+    pub memory_bytes: usize,
+    /// Extensions of WebAssembly 1.0 that its code uses, by their names.
+    pub features: Vec<&'static str>,
+}
+
+/// Extensions of WebAssembly 1.0, each with the flags without which it is not there.
+const FEATURES: [(&str, WasmFeatures); 10] = [
+    ("bulk memory", WasmFeatures::BULK_MEMORY.union(WasmFeatures::BULK_MEMORY_OPT)),
+    ("exceptions", WasmFeatures::EXCEPTIONS),
+    ("extended constants", WasmFeatures::EXTENDED_CONST),
+    ("multiple memories", WasmFeatures::MULTI_MEMORY),
+    ("multiple values", WasmFeatures::MULTI_VALUE),
+    (
+        "reference types",
+        WasmFeatures::REFERENCE_TYPES
+            .union(WasmFeatures::CALL_INDIRECT_OVERLONG)
+            .union(WasmFeatures::FUNCTION_REFERENCES)
+            .union(WasmFeatures::GC),
+    ),
+    ("saturating conversions", WasmFeatures::SATURATING_FLOAT_TO_INT),
+    ("sign extension", WasmFeatures::SIGN_EXTENSION),
+    ("SIMD", WasmFeatures::SIMD.union(WasmFeatures::RELAXED_SIMD)),
+    ("tail calls", WasmFeatures::TAIL_CALL),
+];
+
+/// The extensions without which the code of a component is not valid. The component must have compiled.
+pub(super) fn features(bytes: &[u8]) -> Vec<&'static str> {
+    let is_valid = |features| Validator::new_with_features(features).validate_all(bytes).is_ok();
+    let all = WasmFeatures::default();
+    let none = FEATURES.iter().fold(all, |features, (_, flags)| features.difference(*flags));
+    if is_valid(none) || !is_valid(all) {
+        return Vec::new();
+    }
+    let is_used = |flags: WasmFeatures| !is_valid(all.difference(flags));
+    FEATURES.iter().filter(|(_, flags)| is_used(*flags)).map(|(name, _)| *name).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extensions_that_code_uses_are_named() {
+        for (body, expected) in [
+            ("(func)", &[][..]),
+            ("(memory 1) (func (memory.fill (i32.const 0) (i32.const 0) (i32.const 1)))", &["bulk memory"]),
+            ("(func (result v128) (v128.const i64x2 0 0))", &["SIMD"]),
+            ("(memory 1) (memory 1)", &["multiple memories"]),
+            ("(func (result i32 i32) (i32.const 0) (i32.const 0))", &["multiple values"]),
+            ("(func (drop (i32.extend8_s (i32.const 0))))", &["sign extension"]),
+            ("(func $f (return_call $f))", &["tail calls"]),
+            ("(func (drop (i32.trunc_sat_f32_s (f32.const 0))))", &["saturating conversions"]),
+            ("(func (drop (ref.null func)))", &["reference types"]),
+            (
+                "(memory 1) (func (memory.copy (i32.const 0) (i32.const 0) (i32.const 1)) (drop (v128.const i64x2 0 0)))",
+                &["bulk memory", "SIMD"],
+            ),
+        ] {
+            let component = wat::parse_str(format!("(component (core module {body}))")).unwrap();
+            assert_eq!(features(&component), expected, "{body}");
+        }
+    }
+}
