@@ -37,6 +37,17 @@ pub fn processor_time(id: u32) -> Duration {
     Duration::from_nanos(times.sum())
 }
 
+/// The processor time used by the threads of a process with this name.
+pub fn processor_time_of(id: u32, thread: &str) -> Duration {
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("the process exists");
+    let times = tasks.filter_map(|task| {
+        let path = task.ok()?.path();
+        let is_named = fs::read_to_string(path.join("comm")).ok()?.trim_end() == thread;
+        is_named.then(|| nanoseconds(&fs::read_to_string(path.join("schedstat")).ok()?)).flatten()
+    });
+    Duration::from_nanos(times.sum())
+}
+
 fn nanoseconds(schedstat: &str) -> Option<u64> {
     schedstat.split(' ').next()?.parse().ok()
 }

@@ -61,9 +61,12 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Ask a running sidecar whether it is ready: exits with 0 if it is, for probes
     Health(HealthArgs),
-    /// Check a policy, or show that of a running sidecar
+    /// Check, compare or import policies, or show that of a running sidecar
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Look at predicate modules
+    #[command(subcommand)]
+    Module(ModuleCommand),
     /// Generate synthetic clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -93,6 +96,14 @@ pub(crate) enum PolicyCommand {
     Status(PolicyStatusArgs),
     /// Check a policy as a reload would, and report everything that is wrong with it
     Check(PolicyCheckArgs),
+    /// Print which pods and nodes another policy would decide otherwise, and under which predicate
+    Diff(PolicyDiffArgs),
+    /// Print the policy that filters as a kube-scheduler with this configuration, and what of it cannot be carried over
+    Import(PolicyImportArgs),
+    /// Print the JSON schema of policies, for editors
+    Schema,
+    /// Show what shadow predicates and a shadow policy of a running sidecar would change
+    Shadow(PolicyShadowArgs),
 }
 
 /// Options of `policy status`.
@@ -101,6 +112,70 @@ pub(crate) struct PolicyStatusArgs {
     /// The sidecar: unix:PATH or http://HOST:PORT [default: the Unix socket, as for serve]
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
+
+/// Options of `policy shadow`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyShadowArgs {
+    /// The sidecar: unix:PATH or http://HOST:PORT [default: the Unix socket, as for serve]
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
+
+/// Options of `policy diff`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyDiffArgs {
+    /// Policy that decides now: a file, or a folder with one
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: PathBuf,
+    /// Policy that would decide
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: PathBuf,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// Compare the pods in these files, as if they were not bound [default: the cluster's pending pods]
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Pods")]
+    pub(crate) pods: Vec<PathBuf>,
+    /// Compare only these pods
+    #[arg(long, value_name = "NAMESPACE/NAME", num_args = 1.., help_heading = "Pods")]
+    pub(crate) pod: Vec<PodKey>,
+    /// Scheduling phase: which of the predicates run
+    #[arg(long, value_name = "PHASE", value_enum, default_value_t)]
+    pub(crate) phase: PhaseArg,
+    /// Output format; jsonl has one line for each pod that is decided otherwise, with all of its nodes
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
+
+/// Options of `policy import`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyImportArgs {
+    /// File with a KubeSchedulerConfiguration. Feature gates are flags of kube-scheduler and not in it
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Profile, by its scheduler name [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModuleCommand {
+    /// Print what a module is: name, version, what it can read, size, digest, memory and features
+    Inspect(ModuleInspectArgs),
+}
+
+/// Options of `module inspect`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleInspectArgs {
+    /// WebAssembly component. It is compiled within limits, and nothing of it runs but `describe`
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
     /// Output format
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
@@ -206,6 +281,10 @@ pub(crate) struct ServeArgs {
     /// it is live and waits for the policy to be mended. A folder that cannot be written is warned of once
     #[arg(long, value_name = "FOLDER", requires = "policy", env = "NODESIFT_STATE_FOLDER", help_heading = "Policy")]
     pub(crate) state_folder: Option<PathBuf>,
+    /// Second policy, which decides nothing: what it would change is counted, see `nodesift policy shadow`. Changes of its
+    /// files are followed
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    pub(crate) shadow_policy: Option<PathBuf>,
     /// Unix socket; the right to write to its file is the right to make every call [default: nodesift.sock in
     /// $XDG_RUNTIME_DIR, else in /run/nodesift]
     #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET", help_heading = "Listeners")]

@@ -20,6 +20,7 @@ use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::report::{Report, Reported};
 use local::Local;
+pub(crate) use local::pods_to_evaluate;
 use remote::Remote;
 
 /// `nodesift filter`.

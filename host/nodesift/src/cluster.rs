@@ -14,7 +14,7 @@ use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal;
 use nodesift_cache::{self as cache, Reader, SharedWriter};
-use nodesift_engine::Engine;
+use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_policy::remembered::{RecallError, Remembered, StateFolder};
 use nodesift_policy::{Policy, PolicyText};
 use nodesift_sandbox::{CompilerProgram, Runtime};
@@ -61,7 +61,7 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
 /// As for [`open`].
 pub(crate) fn open_remembered(origin: &Origin<'_>, remembered: Remembered) -> anyhow::Result<Opened> {
     let Remembered { policy, document } = remembered;
-    open_with(origin, |reader| activated(reader, start_sandbox()?, &policy, document, true))
+    open_with(origin, |reader| recalled(reader, &policy, document))
 }
 
 /// Why no policy that was remembered is used, or the policy.
@@ -100,30 +100,63 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
 ///
 /// If the policy is invalid, a module does not compile, or the sandbox does not start.
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
-    let runtime = start_sandbox()?;
-    let (policy, document) = policy_of(policy, &runtime).map_err(Failure::Policy)?;
-    activated(reader, runtime, &policy, document, false)
+    let runtime = runtime()?;
+    let active = load(policy, &runtime, None).map_err(Failure::Policy)?;
+    Ok(Engine::new(reader, active, runtime))
 }
 
-fn start_sandbox() -> anyhow::Result<Runtime> {
+/// The sandbox, with the cache of compiled modules.
+///
+/// # Errors
+///
+/// If the sandbox does not start.
+pub(crate) fn runtime() -> anyhow::Result<Runtime> {
     Ok(Runtime::start(compiled_modules_folder().as_deref())?.compiling_apart(compiler()))
 }
 
-/// An engine over a cache with this policy.
-fn activated(
-    reader: Reader,
-    runtime: Runtime,
+/// The policy of the command line, with the modules of another one where they are the same.
+///
+/// # Errors
+///
+/// If the policy is invalid, or a module is refused.
+pub(crate) fn load(
+    policy: &PolicyArgs,
+    runtime: &Runtime,
+    beside: Option<&ActivePolicy>,
+) -> anyhow::Result<ActivePolicy> {
+    let (policy, document) = policy_of(policy, runtime)?;
+    loaded(&policy, document, runtime, beside)
+}
+
+/// A policy with its modules, of which some may be those of another one.
+fn loaded(
     policy: &Policy,
     document: String,
-    is_remembered: bool,
-) -> anyhow::Result<Engine> {
+    runtime: &Runtime,
+    beside: Option<&ActivePolicy>,
+) -> anyhow::Result<ActivePolicy> {
     // Nothing is compiled that an earlier start has compiled; otherwise it takes seconds.
     let progress = Mutex::new(Progress::new(policy.predicates.len(), "predicates compiled"));
-    let active = nodesift_policy::activate_with(policy, FIRST_GENERATION, &runtime, &|| progress.lock().advance(1));
-    let mut active = active.map_err(|error| Failure::Policy(error.into()))?;
+    let advance = || progress.lock().advance(1);
+    let mut active = match beside {
+        None => nodesift_policy::activate_with(policy, FIRST_GENERATION, runtime, &advance)?,
+        Some(beside) => nodesift_policy::activate_beside(policy, beside, runtime, &advance)?,
+    };
     active.origin.document = document.into();
-    active.origin.is_remembered = is_remembered;
+    Ok(active)
+}
+
+/// An engine over a cache with this policy, which was remembered.
+fn recalled(reader: Reader, policy: &Policy, document: String) -> anyhow::Result<Engine> {
+    let runtime = runtime()?;
+    let mut active = loaded(policy, document, &runtime, None).map_err(Failure::Policy)?;
+    active.origin.is_remembered = true;
     Ok(Engine::new(reader, active, runtime))
+}
+
+/// The names of the built-in predicates.
+pub(crate) fn builtins() -> Vec<&'static str> {
+    nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect()
 }
 
 /// Generation of the policy that a process starts with.
@@ -145,11 +178,6 @@ fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<(Policy, St
     }
     policy.predicates.extend(read(nodesift_bundle::OPTIONAL_POLICY, "the optional predicates")?.predicates);
     Ok((policy.select(&args.predicates)?, String::new()))
-}
-
-/// The names of the built-in predicates.
-fn builtins() -> Vec<&'static str> {
-    nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect()
 }
 
 /// The cache of compiled modules, in the user's cache folder. Without such a folder modules are compiled at every start.

@@ -1,11 +1,12 @@
-//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `bench`, `policy` and `cluster synth`.
+//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `bench`, `policy`, `module` and `cluster synth`.
 //!
 //! ```text
 //! commands
 //!   serve     the sidecar, from its checks to the end of its drain
 //!   ask       filter and explain: by the engine in this process, or by a running sidecar
 //!   health    the probes of a running sidecar, as an exec probe
-//!   policy    a policy checked as a reload would, and the policy of a running sidecar
+//!   policy    policies checked, compared and imported, and the policy of a running sidecar
+//!   module    what a predicate module is
 //!   bench     what `nodesift bench` runs and prints
 //!   synth     synthetic clusters as files
 //! shared by commands
@@ -33,6 +34,7 @@ mod health;
 mod limits;
 mod log;
 pub mod measure;
+mod module;
 mod policy;
 mod progress;
 mod report;
@@ -47,7 +49,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, ClusterCommand, Command, CompileArgs, PolicyCommand};
+use args::{Args, ClusterCommand, Command, CompileArgs, ModuleCommand, PolicyCommand};
 
 /// Runs the command that the arguments name. The first argument is the name of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -72,6 +74,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Health(health) => health::run(&health),
         Command::Policy(PolicyCommand::Check(check)) => policy::check(&check),
         Command::Policy(PolicyCommand::Status(status)) => policy::status(&status),
+        Command::Policy(PolicyCommand::Diff(diff)) => policy::diff(&diff),
+        Command::Policy(PolicyCommand::Import(import)) => policy::import(&import),
+        Command::Policy(PolicyCommand::Schema) => policy::schema(),
+        Command::Policy(PolicyCommand::Shadow(shadow)) => policy::shadow(&shadow),
+        Command::Module(ModuleCommand::Inspect(inspect)) => module::inspect(&inspect),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return compile_module(&compile),
     };

@@ -38,6 +38,10 @@ pub(crate) const HEALTH_BYTES: usize = 64 << 10;
 /// predicates.
 pub(crate) const POLICY_STATUS_BYTES: usize = 8 << 20;
 
+/// Bytes of what a sidecar says about its shadows: two of them, each with differences of
+/// [`SHADOW_DIFFERENCE_BYTES`](nodesift_engine::limits::SHADOW_DIFFERENCE_BYTES), in JSON.
+pub(crate) const POLICY_SHADOW_BYTES: usize = 16 << 20;
+
 /// Interval at which the watchdog looks at every heartbeat. It counts looks and not time, so that a process which was stopped
 /// as a whole is not taken for one with a stuck thread.
 pub(crate) const WATCHDOG_LOOK: Duration = Duration::from_millis(10);

@@ -1,14 +1,27 @@
-//! `nodesift policy`: a policy checked before a sidecar gets it, and the status of the one that a sidecar has.
+//! `nodesift policy`: a policy before a sidecar gets it, and the one that a sidecar has.
 //!
-//! Start at [`check`] and [`status`].
+//! ```text
+//! diff     what another policy would change
+//! import   a configuration of kube-scheduler as a policy
+//! status   the active policy of a running sidecar
+//! shadow   what is evaluated beside it
+//! ```
+//!
+//! `check` and `schema` are here. Start at [`check`].
 
+mod diff;
+mod import;
+mod shadow;
 mod status;
 
 use crate::args::{PolicyArgs, PolicyCheckArgs};
 use crate::cluster::{self, Origin};
 use crate::exit::Failure;
 use crate::terminal::{self, counted};
+pub(crate) use diff::diff;
+pub(crate) use import::import;
 use nodesift_engine::Trial;
+pub(crate) use shadow::shadow;
 pub(crate) use status::status;
 
 /// `nodesift policy check`: everything that a reload does but the swap. The trial needs a cluster.
@@ -32,6 +45,15 @@ pub(crate) fn check(args: &PolicyCheckArgs) -> anyhow::Result<()> {
     };
     let predicates = counted(active.predicates.len(), "predicate");
     terminal::print(&terminal::escaped(&format!("{}: valid, {predicates}; {tried}\n", active.origin.source)))
+}
+
+/// `nodesift policy schema`.
+///
+/// # Errors
+///
+/// If stdout cannot be written to.
+pub(crate) fn schema() -> anyhow::Result<()> {
+    terminal::print(&format!("{}\n", serde_json::to_string_pretty(&nodesift_policy::schema())?))
 }
 
 fn tried(trial: Trial) -> String {

@@ -22,6 +22,7 @@ mod reload;
 mod waiting;
 mod watchdog;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::ServeArgs;
 use crate::cluster::{self, Opened};
-use crate::exit::{self, collect};
+use crate::exit::{self, Failure, collect};
 use crate::limits;
 use banner::ClusterSource;
 use checks::Checked;
@@ -143,6 +144,7 @@ async fn serve(
     metrics::build(&mut registry);
     metrics::process(&mut registry);
     engine::predicate_metrics::register(&engine, &mut registry);
+    engine::shadow::metrics::register(&engine, &mut registry);
     writer.lock().set_metrics(cache::Metrics::register(&mut registry));
     cache::MemoryStats::register(&writer, &mut registry);
     let feed =
@@ -162,10 +164,13 @@ async fn serve(
         Some(connection) => live::follow(connection, &engine, &feed, &readiness, (&freshness, &health), &mut registry),
         None => live::nothing(),
     };
-    let watched = connection.is_some().then(|| kinds.iter().copied().collect());
+    let watched: Option<BTreeSet<Kind>> = connection.is_some().then(|| kinds.iter().copied().collect());
+    let shadow_watched = watched.clone();
     let files = reload::Files { policy: args.policy.policy.as_deref(), state: args.state_folder.as_deref() };
     let reloading = reload::follow(&files, (&engine, &writer), watched, &readiness, &mut registry);
     let _reloading = reloading.context("cannot start threads")?;
+    let second = args.shadow_policy.as_deref();
+    reload::shadow(second, &engine, shadow_watched).map_err(|error| Failure::Policy(error.into()))?;
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
     tokio::spawn(self_check(audit)?);
     let pods = freshness.clone();

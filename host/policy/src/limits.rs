@@ -83,10 +83,6 @@ pub const REFUSAL_REASON_BYTES: usize = 4 << 10;
 /// The part of a core that is spent on shadow predicates and policies: one in so many.
 pub const SHADOW_SHARE: u32 = 10;
 
-/// Processor time after which the shadow's thread pauses: less than a request takes, so that one that has to wait for a core
-/// waits no longer than for another request.
-pub const SHADOW_BURST: Duration = Duration::from_micros(200);
-
 /// By how much the priority of the shadow's thread is below that of requests.
 pub const SHADOW_NICE: i32 = 10;
 

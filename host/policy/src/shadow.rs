@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cpu_time::ThreadTime;
 
 use crate::activate::{ActivateErrors, Activation};
-use crate::limits::{SHADOW_BURST, SHADOW_FILES_LOOK, SHADOW_LOOK, SHADOW_NICE, SHADOW_SHARE};
+use crate::limits::{SHADOW_FILES_LOOK, SHADOW_LOOK, SHADOW_NICE, SHADOW_SHARE};
 use crate::reload::{Accept, Files, Stamp, Unacceptable};
 use crate::spec::{PolicyError, PolicyText};
 use nodesift_engine::{ActivePolicy, Alternative, Asked, Comparison, Engine, Shadow};
@@ -132,7 +132,6 @@ impl Worker {
     fn run(mut self) {
         // Requests go first. Where that is refused, the share of a core still binds.
         let _refused = rustix::process::nice(SHADOW_NICE);
-        let mut spent = Duration::ZERO;
         loop {
             self.follow();
             let began = ThreadTime::now();
@@ -149,11 +148,8 @@ impl Worker {
                 // The engine holds the other end as long as this policy is active.
                 Err(RecvTimeoutError::Disconnected) => self.receiver = None,
             }
-            spent += began.elapsed();
-            if spent >= SHADOW_BURST {
-                thread::sleep(spent * (SHADOW_SHARE - 1));
-                spent = Duration::ZERO;
-            }
+            // After each: a request that has to wait for a core waits for one comparison.
+            thread::sleep(began.elapsed() * (SHADOW_SHARE - 1));
         }
     }
 

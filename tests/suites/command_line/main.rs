@@ -6,7 +6,9 @@
 mod bad_input;
 mod bench;
 mod default_spread;
+mod diff;
 mod formats;
+mod modules;
 mod policies;
 mod shipped;
 mod synthetic;

@@ -37,7 +37,7 @@ fn the_listener_for_probes_has_probes_and_metrics_and_nothing_else() {
     for path in ["/livez", "/readyz", "/metrics"] {
         assert_eq!(get(&endpoint, path).unwrap().status, 200, "{path}");
     }
-    for path in ["/", "/version", "/v1/state", "/v1/events", "/v1/policy", "/v1/filter"] {
+    for path in ["/", "/version", "/v1/state", "/v1/events", "/v1/policy", "/v1/policy/shadow", "/v1/filter"] {
         let answer = get(&endpoint, path).unwrap();
         assert_eq!(answer.status, 404, "{path}");
     }
@@ -145,7 +145,9 @@ fn a_path_that_is_none_is_told_every_path_that_is_one_and_each_of_them_is_served
         .filter(|pair| matches!(pair[0], "GET" | "POST"))
         .map(|pair| (pair[0], pair[1]))
         .collect();
-    for path in ["/metrics", "/version", "/livez", "/readyz", "/v1/state", "/v1/events", "/v1/policy"] {
+    for path in
+        ["/metrics", "/version", "/livez", "/readyz", "/v1/state", "/v1/events", "/v1/policy", "/v1/policy/shadow"]
+    {
         assert!(listed.contains(&("GET", path)), "{path} is not in {text}");
     }
     assert!(listed.len() >= 15, "{text}");

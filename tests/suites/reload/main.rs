@@ -14,4 +14,5 @@ mod quarantine;
 mod remembered;
 mod running;
 mod schedulers;
+mod shadow;
 mod torn;

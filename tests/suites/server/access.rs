@@ -71,7 +71,7 @@ fn a_page_that_calls_the_sidecar_by_a_name_of_its_own_reads_nothing_over_tcp() {
     let (tcp, unix) = (sidecar.tcp(), sidecar.unix());
     let port = sidecar.address.port();
     let get = |host: &str, path: &str| format!("GET {path} HTTP/1.1\r\n{host}connection: close\r\n\r\n");
-    for path in ["/v1/state", "/v1/events", "/v1/policy", "/metrics", "/livez", "/nothing"] {
+    for path in ["/v1/state", "/v1/events", "/v1/policy", "/v1/policy/shadow", "/metrics", "/livez", "/nothing"] {
         for host in
             ["evil.example", "evil.example:10270", "127.0.0.1.evil.example", "0.0.0.0", "10.0.0.1", "a@localhost"]
         {

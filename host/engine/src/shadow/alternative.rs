@@ -47,7 +47,8 @@ impl Engine {
             // What is reused is counted by predicate too.
             (predicate.counts, predicate.is_beside) = (Arc::default(), true);
         }
-        Alternative(Running::new(Arc::new(policy), SHADOW_REUSE_BYTES, Metrics::default()))
+        let ownership = self.snapshot().ownership();
+        Alternative(Running::new(Arc::new(policy), SHADOW_REUSE_BYTES, Metrics::default(), ownership))
     }
 
     /// As [`Self::answer_on`], by an alternative in place of the active policy.

@@ -2,8 +2,10 @@
 
 use nodesift_proto::v1;
 
+use std::path::PathBuf;
+
 use super::pods;
-use crate::args::AskArgs;
+use crate::args::{AskArgs, PodKey};
 use crate::cluster::{self, Origin};
 use crate::exit::Failure;
 use crate::report::Answers;
@@ -63,23 +65,7 @@ impl Local {
     ///
     /// As [`pods::read`].
     pub(super) fn batches(&self, args: &AskArgs) -> anyhow::Result<Vec<Vec<PodRef>>> {
-        let pods: Vec<PodRef> = if !args.pods.is_empty() {
-            pods::read(&args.pods, &args.pod)?.into_iter().map(|file| PodRef::Whole(file.pod)).collect()
-        } else if !args.pod.is_empty() {
-            args.pod.iter().map(|key| named(&key.namespace, &key.name)).collect()
-        } else {
-            let pending = self.engine.pending_pods();
-            if pending.is_empty() {
-                terminal::note("the cluster has no pending pods: name pods with --pod, or give some with --pods");
-            }
-            pending.iter().map(|pod| named(&pod.namespace, &pod.name)).collect()
-        };
-        let mut pods = pods.into_iter().peekable();
-        let mut batches = Vec::new();
-        while pods.peek().is_some() {
-            batches.push(pods.by_ref().take(BATCH).collect());
-        }
-        Ok(batches)
+        pods_to_evaluate(&self.engine, &args.pods, &args.pod)
     }
 
     /// Evaluates one batch.
@@ -93,6 +79,35 @@ impl Local {
         let answer = self.engine.answer(&question).map_err(|error| Failure::Data(error.into()))?;
         Ok(A::answers(&answer))
     }
+}
+
+/// Pods in batches: those of files, narrowed to those that are named; else those that are named; else the pending pods.
+///
+/// # Errors
+///
+/// As [`pods::read`].
+pub(crate) fn pods_to_evaluate(
+    engine: &Engine,
+    files: &[PathBuf],
+    keys: &[PodKey],
+) -> anyhow::Result<Vec<Vec<PodRef>>> {
+    let pods: Vec<PodRef> = if !files.is_empty() {
+        pods::read(files, keys)?.into_iter().map(|file| PodRef::Whole(file.pod)).collect()
+    } else if !keys.is_empty() {
+        keys.iter().map(|key| named(&key.namespace, &key.name)).collect()
+    } else {
+        let pending = engine.pending_pods();
+        if pending.is_empty() {
+            terminal::note("the cluster has no pending pods: name pods with --pod, or give some with --pods");
+        }
+        pending.iter().map(|pod| named(&pod.namespace, &pod.name)).collect()
+    };
+    let mut pods = pods.into_iter().peekable();
+    let mut batches = Vec::new();
+    while pods.peek().is_some() {
+        batches.push(pods.by_ref().take(BATCH).collect());
+    }
+    Ok(batches)
 }
 
 fn named(namespace: &str, name: &str) -> PodRef {

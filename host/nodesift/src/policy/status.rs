@@ -24,20 +24,30 @@ const DIGEST_DIGITS: usize = 12;
 ///
 /// [`Failure::Usage`] if there is no sidecar to ask, [`Failure::Unavailable`] if it does not answer.
 pub(crate) fn status(args: &PolicyStatusArgs) -> anyhow::Result<()> {
-    let endpoint = endpoint(args.server.as_deref())?;
-    let (code, text) = client::get(&endpoint, PATH, limits::CLIENT_CONNECT, limits::POLICY_STATUS_BYTES)?;
+    let status = fetch(args.server.as_deref(), PATH, limits::POLICY_STATUS_BYTES)?;
+    let text = formatted(args.output, &status, rendered)?;
+    terminal::print(&terminal::escaped(&text))
+}
+
+/// A document of at most `bytes` bytes from a sidecar.
+pub(super) fn fetch(server: Option<&str>, path: &str, bytes: usize) -> anyhow::Result<Value> {
+    let endpoint = endpoint(server)?;
+    let (code, text) = client::get(&endpoint, path, limits::CLIENT_CONNECT, bytes)?;
     if code != StatusCode::OK {
         let error = anyhow!("{}: {}", code.as_u16(), text.trim());
-        return Err(client::unavailable(&endpoint, PATH, error).into());
+        return Err(client::unavailable(&endpoint, path, error).into());
     }
-    let status: Value = serde_json::from_str(&text).context("the sidecar's answer is not JSON")?;
-    let text = match args.output {
-        Format::Table => format!("{}\n", rendered(&status)),
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(&status)?),
+    serde_json::from_str(&text).context("the sidecar's answer is not JSON")
+}
+
+/// A document in a format; `rendered` is for people.
+pub(super) fn formatted(format: Format, status: &Value, rendered: fn(&Value) -> String) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Table => format!("{}\n", rendered(status)),
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(status)?),
         Format::Jsonl => format!("{status}\n"),
-        Format::Yaml => serde_saphyr::to_string(&status)?,
-    };
-    terminal::print(&terminal::escaped(&text))
+        Format::Yaml => serde_saphyr::to_string(status)?,
+    })
 }
 
 fn endpoint(server: Option<&str>) -> Result<Endpoint, Failure> {

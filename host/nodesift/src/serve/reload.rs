@@ -11,6 +11,7 @@ use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
 use nodesift_policy::reload::{self, Follow, Following, Metrics, Unacceptable};
 use nodesift_policy::remembered::StateFolder;
+use nodesift_policy::shadow::{self, Beside, ShadowError};
 use nodesift_source::kube::kinds::{self, Resource};
 use prometheus_client::registry::Registry;
 
@@ -70,6 +71,37 @@ pub(super) fn follow(
     let engine = Arc::clone(engine);
     let follow = Follow { engine, path: path.to_owned(), accept, recount, metrics, state_folder };
     reload::start(follow).map(Some)
+}
+
+/// Evaluates shadow predicates, and a second policy if there is one, beside the active policy.
+///
+/// # Errors
+///
+/// If the second policy is invalid, or cannot be evaluated on what is read of the cluster.
+pub(super) fn shadow(
+    second: Option<&Path>,
+    engine: &Arc<Engine>,
+    watched: Option<BTreeSet<Kind>>,
+) -> Result<(), ShadowError> {
+    let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| {
+        accept_beside(active, next)?;
+        accept(watched.as_ref(), active, next)
+    });
+    shadow::start(Beside { engine: Arc::clone(engine), second: second.map(Path::to_owned), accept })
+}
+
+/// Pods are foreign by the active policy, on whose snapshots the second one is evaluated.
+fn accept_beside(active: &ActivePolicy, next: &ActivePolicy) -> Result<(), Unacceptable> {
+    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+    if sorted(&active.scheduler_names) == sorted(&next.scheduler_names) {
+        return Ok(());
+    }
+    let (before, after) = (active.scheduler_names.join(", "), next.scheduler_names.join(", "));
+    let reason = format!(
+        "spec.schedulerNames are [{after}], and [{before}] in the active policy: other pods would be foreign, which cannot be \
+         compared on one snapshot"
+    );
+    Err(Unacceptable { predicate: None, reason })
 }
 
 /// Objects are compiled when they are read, by the annotation keys of the policy of that time, and only kinds that its predicates import are read.

@@ -1,0 +1,121 @@
+//! `nodesift module`: what a module is, before a policy names it. Start at [`inspect`].
+
+use std::fmt::Write as _;
+
+use anyhow::anyhow;
+use serde::Serialize;
+
+use crate::args::{Format, ModuleInspectArgs};
+use crate::cluster;
+use crate::exit::Failure;
+use crate::terminal::{self, Paint, escaped, render, table};
+use nodesift_policy::ModuleFile;
+use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
+use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
+use nodesift_sandbox::{Inspection, Interface};
+
+/// `nodesift module inspect`. Of the module, nothing runs but `describe`.
+///
+/// # Errors
+///
+/// [`Failure::Data`] if the file cannot be read, is no predicate, or exceeds a limit of
+/// loading.
+pub(crate) fn inspect(args: &ModuleInspectArgs) -> anyhow::Result<()> {
+    let name = args.file.display().to_string();
+    let file =
+        ModuleFile::read(&args.file).map_err(|error| Failure::Data(anyhow::Error::new(error).context(name.clone())))?;
+    let runtime = cluster::runtime()?;
+    // As much memory as a policy can grant: how much it needs is what is asked.
+    let inspection = runtime.inspect(&file.bytes, GUEST_MEMORY_BYTES_MAX);
+    let inspection = inspection.map_err(|error| Failure::Data(anyhow!("{name}: {error}")))?;
+    let document = Document::of(&name, &file, &inspection);
+    let text = match args.output {
+        Format::Table => format!("{}\n", document.table(Paint::for_stdout())),
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
+        Format::Jsonl => format!("{}\n", serde_json::to_string(&document)?),
+        Format::Yaml => serde_saphyr::to_string(&document)?,
+    };
+    terminal::print(&escaped(&text))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    file: &'a str,
+    digest: String,
+    size_bytes: usize,
+    name: &'a str,
+    version: &'a str,
+    summary: &'a str,
+    /// Linear memory of an instance that has described itself.
+    memory_bytes: usize,
+    cluster_wide: bool,
+    features: &'a [&'static str],
+    imports: Vec<Import>,
+}
+
+#[derive(Serialize)]
+struct Import {
+    interface: &'static str,
+    /// What can be read through it.
+    gives: String,
+}
+
+impl<'a> Document<'a> {
+    fn of(file: &'a str, module: &ModuleFile, inspection: &'a Inspection) -> Self {
+        let import = |interface: &Interface| Import {
+            interface: interface.name(),
+            gives: interface.meaning().trim().trim_end_matches('.').to_owned(),
+        };
+        Self {
+            file,
+            digest: module.digest(),
+            size_bytes: module.bytes.len(),
+            name: &inspection.descriptor.name,
+            version: &inspection.descriptor.version,
+            summary: &inspection.descriptor.summary,
+            memory_bytes: inspection.memory_bytes,
+            cluster_wide: inspection.imports.iter().any(|interface| interface.is_cluster_wide()),
+            features: &inspection.features,
+            imports: inspection.imports.iter().map(import).collect(),
+        }
+    }
+
+    fn table(&self, paint: Paint) -> String {
+        let list = |items: &[&str]| if items.is_empty() { "none".to_owned() } else { items.join(", ") };
+        let kib = self.memory_bytes >> 10;
+        let memory = match self.memory_bytes > GUEST_MEMORY_BYTES {
+            true => format!("{kib} KiB: more than the {} MiB without limits.memory", GUEST_MEMORY_BYTES >> 20),
+            false => format!("{kib} KiB"),
+        };
+        let evaluated = match self.cluster_wide {
+            true => "over all nodes at once: what it reads of the cluster decides every node",
+            false => "node by node: a verdict depends on its node alone",
+        };
+        let mut out = String::new();
+        for (name, value) in [
+            ("name", self.name.to_owned()),
+            ("version", self.version.to_owned()),
+            ("summary", self.summary.to_owned()),
+            ("file", self.file.to_owned()),
+            ("size", format!("{} bytes", self.size_bytes)),
+            ("digest", self.digest.clone()),
+            ("memory", memory),
+            ("features", list(self.features)),
+            ("evaluated", evaluated.to_owned()),
+        ] {
+            // Writing to a String cannot fail.
+            let _infallible = writeln!(out, "{name:<10} {value}");
+        }
+        let names: Vec<&str> = self.imports.iter().map(|import| import.interface).collect();
+        let _infallible = writeln!(out, "{:<10} [{}]", "allow", names.join(", "));
+        let mut rows = table(paint, &["IMPORTS", "WHAT IT CAN READ THEREBY"], &[]);
+        self.imports.iter().for_each(|import| {
+            rows.add_row([import.interface, import.gives.as_str()]);
+        });
+        match self.imports.is_empty() {
+            true => out + "\nit imports nothing: it can read no fact, and its verdict is always the same",
+            false => out + "\n" + &render(&rows),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! `nodesift policy diff`: which pods and nodes another policy would decide otherwise, over the cluster of files. Start at
+//! [`diff`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::args::{Format, PolicyArgs, PolicyDiffArgs};
+use crate::ask;
+use crate::cluster::{self, Origin};
+use crate::exit::Failure;
+use crate::progress::Progress;
+use crate::terminal::{self, Paint, counted, escaped, render, table};
+use nodesift_api::differences::Summary;
+use nodesift_cache::Snapshot;
+use nodesift_engine::{
+    ActivePolicy, Alternative, Answer, Change, Depth, Differences, Engine, Error, Nodes, PodDifference, Query,
+};
+
+/// Examples of each predicate and direction.
+const EXAMPLES: usize = 3;
+
+/// Names of nodes in an example.
+const EXAMPLE_NODES: usize = 3;
+
+/// `nodesift policy diff`.
+///
+/// # Errors
+///
+/// [`Failure::Policy`] if a policy is invalid, [`Failure::Data`] if the cluster's objects or the pods are.
+pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
+    let files = args.cluster.cluster.as_slice();
+    if files.is_empty() {
+        return Err(Failure::Usage("no cluster given: use --cluster FILE".to_owned()).into());
+    }
+    let of = |path| PolicyArgs { policy: Some(path), ..PolicyArgs::default() };
+    let (before, after) = (of(args.before.clone()), of(args.after.clone()));
+    let opened = cluster::open(&Origin::Files(files), &before)?;
+    cluster::note_summary(&opened.summary);
+    let engine = opened.engine;
+    let active = engine.policy();
+    let next = cluster::load(&after, engine.runtime(), Some(&active)).map_err(Failure::Policy)?;
+    let reads_alike = |a: &ActivePolicy, b: &ActivePolicy| {
+        let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+        sorted(&a.scheduler_names) == sorted(&b.scheduler_names) && a.annotation_keys == b.annotation_keys
+    };
+    let other = match reads_alike(&active, &next) {
+        true => Other::Alternative(engine.alternative(next)),
+        // Which pods are foreign, and which annotations are there, is decided when objects are read.
+        false => Other::Engine(Box::new(cluster::open(&Origin::Files(files), &after)?.engine)),
+    };
+    let pods = ask::pods_to_evaluate(&engine, &args.pods, &args.pod)?;
+    let mut out = Out::new(args, engine.snapshot());
+    let mut progress = Progress::new(pods.iter().map(Vec::len).sum(), "pods compared");
+    for pods in pods {
+        let count = pods.len();
+        let query =
+            Query { pods, nodes: Nodes::All, phase: args.phase.into(), depth: Depth::FirstFailure, deadline: None };
+        let data = |error: Error| Failure::Data(error.into());
+        let before = engine.answer_on(&out.snapshot, &query).map_err(data)?;
+        let after = other.answer(&engine, &out.snapshot, &query).map_err(data)?;
+        for (before, after) in before.pods.iter().zip(&after.pods) {
+            out.add(&PodDifference::between(before, after), before.faults.len() + after.faults.len())?;
+        }
+        progress.advance(count);
+    }
+    drop(progress);
+    out.finish()
+}
+
+/// The other policy, on the same cluster.
+enum Other {
+    /// On the same cache.
+    Alternative(Alternative),
+    /// On a cache of its own, read from the same files: nodes have the same rows.
+    Engine(Box<Engine>),
+}
+
+impl Other {
+    fn answer(&self, engine: &Engine, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
+        match self {
+            Self::Alternative(alternative) => engine.answer_by(alternative, snapshot, query),
+            Self::Engine(other) => other.answer(query),
+        }
+    }
+}
+
+/// What is printed.
+struct Out<'a> {
+    args: &'a PolicyDiffArgs,
+    snapshot: Arc<Snapshot>,
+    differences: Differences,
+    faults: usize,
+    /// By predicate, and by whether it would reject.
+    examples: BTreeMap<(Arc<str>, bool), Vec<Example>>,
+}
+
+/// Nodes of one pod that one predicate would reject, or would not reject any more.
+#[derive(Debug, Clone, Serialize)]
+struct Example {
+    pod: String,
+    count: usize,
+    nodes: Vec<String>,
+    reasons: Vec<String>,
+}
+
+/// A line of `-o jsonl` about a pod that is decided otherwise.
+#[derive(Serialize)]
+struct Line<'a> {
+    pod: &'a str,
+    before: usize,
+    after: usize,
+    lost: Vec<ChangedNodes<'a>>,
+    gained: Vec<ChangedNodes<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChangedNodes<'a> {
+    predicate: &'a str,
+    reasons: &'a [String],
+    nodes: Vec<&'a str>,
+}
+
+/// `-o json` and `-o yaml`, and the last line of `-o jsonl`.
+#[derive(Serialize)]
+struct Document<'a> {
+    before: String,
+    after: String,
+    nodes: usize,
+    #[serde(flatten)]
+    summary: Summary<'a>,
+    /// Calls of predicates that failed, by either policy: what their failure policies decide is compared.
+    faults: usize,
+    examples: Vec<PredicateExamples<'a>>,
+}
+
+#[derive(Serialize)]
+struct PredicateExamples<'a> {
+    predicate: &'a str,
+    change: &'static str,
+    examples: &'a [Example],
+}
+
+impl<'a> Out<'a> {
+    fn new(args: &'a PolicyDiffArgs, snapshot: Arc<Snapshot>) -> Self {
+        Self { args, snapshot, differences: Differences::default(), faults: 0, examples: BTreeMap::new() }
+    }
+
+    fn add(&mut self, difference: &PodDifference, faults: usize) -> anyhow::Result<()> {
+        self.differences.add(difference);
+        self.faults += faults;
+        if self.args.output == Format::Jsonl && !difference.is_empty() {
+            let text = serde_json::to_string(&self.line(difference))?;
+            terminal::print(&format!("{text}\n"))?;
+        }
+        for (changes, rejects) in [(&difference.lost, true), (&difference.gained, false)] {
+            for change in changes {
+                let examples = self.examples.entry((Arc::clone(&change.predicate), rejects)).or_default();
+                if examples.len() < EXAMPLES {
+                    let rows = change.rows.iter().take(EXAMPLE_NODES);
+                    examples.push(Example {
+                        pod: difference.pod.clone(),
+                        count: change.rows.len(),
+                        nodes: rows.map(|row| self.snapshot.node_name(*row).to_owned()).collect(),
+                        reasons: change.reasons.to_vec(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn line<'s>(&'s self, difference: &'s PodDifference) -> Line<'s> {
+        let changed = |change: &'s Change| ChangedNodes {
+            predicate: &change.predicate,
+            reasons: &change.reasons,
+            nodes: change.rows.iter().map(|row| self.snapshot.node_name(*row)).collect(),
+        };
+        let PodDifference { pod, before, after, lost, gained } = difference;
+        Line {
+            pod,
+            before: *before,
+            after: *after,
+            lost: lost.iter().map(changed).collect(),
+            gained: gained.iter().map(changed).collect(),
+        }
+    }
+
+    fn document(&self) -> Document<'_> {
+        let examples = self.examples.iter().map(|((predicate, rejects), examples)| PredicateExamples {
+            predicate,
+            change: change(*rejects),
+            examples,
+        });
+        Document {
+            before: self.args.before.display().to_string(),
+            after: self.args.after.display().to_string(),
+            nodes: self.snapshot.node_count(),
+            summary: Summary::of(&self.differences),
+            faults: self.faults,
+            examples: examples.collect(),
+        }
+    }
+
+    fn finish(&self) -> anyhow::Result<()> {
+        let text = match self.args.output {
+            Format::Table => escaped(&self.table(Paint::for_stdout())),
+            Format::Json => format!("{}\n", serde_json::to_string_pretty(&self.document())?),
+            Format::Jsonl => format!("{}\n", serde_json::to_string(&self.document())?),
+            Format::Yaml => serde_saphyr::to_string(&self.document())?,
+        };
+        terminal::print(&text)
+    }
+
+    fn table(&self, paint: Paint) -> String {
+        let mut rows = table(paint, &["PREDICATE", "WOULD", "PODS", "NODES", "FOR EXAMPLE"], &[2, 3]);
+        for ((predicate, rejects), examples) in &self.examples {
+            let effect = self.differences.predicates.get(predicate).copied().unwrap_or_default();
+            let extent = if *rejects { effect.rejects } else { effect.allows };
+            rows.add_row([
+                predicate.to_string(),
+                change(*rejects).to_owned(),
+                extent.pods.to_string(),
+                extent.nodes.to_string(),
+                // One, so that each row is one line; the documents have more.
+                examples.first().map(example).unwrap_or_default(),
+            ]);
+        }
+        let mut out = format!("{} on {}\n", self.differences, counted(self.snapshot.node_count(), "node"));
+        if self.faults > 0 {
+            // Writing to a String cannot fail.
+            let _infallible = writeln!(
+                out,
+                "{} failed; what failure policies decide in their place is compared",
+                counted(self.faults, "call")
+            );
+        }
+        if !self.examples.is_empty() {
+            let _infallible = writeln!(out, "\n{}", render(&rows));
+        }
+        out
+    }
+}
+
+fn change(rejects: bool) -> &'static str {
+    if rejects { "reject" } else { "allow" }
+}
+
+/// `namespace/name: a, b and 3 more (reasons)`.
+fn example(example: &Example) -> String {
+    let mut nodes = example.nodes.join(", ");
+    if example.count > example.nodes.len() {
+        let _infallible = write!(nodes, " and {} more", example.count - example.nodes.len());
+    }
+    format!("{}: {nodes} ({})", example.pod, example.reasons.join(", "))
+}
