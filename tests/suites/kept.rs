@@ -142,7 +142,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
     let policy = ActivePolicy {
         generation: 1,
         scheduler_names: Vec::new(),
-        annotation_keys: Vec::new(),
+        annotation_keys: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -195,11 +195,13 @@ struct Subject {
     /// `spec.nodeName`.
     node_name: Option<Arc<str>>,
     facts: Arc<PodFacts>,
+    /// The annotations that the policy lists.
+    annotation_keys: Arc<[String]>,
 }
 
 impl Subject {
-    /// A pod of the cache.
-    fn of_record(record: &PodRecord) -> Self {
+    /// A pod of the cache, for predicates of a policy.
+    fn of_record(record: &PodRecord, policy: &ActivePolicy) -> Self {
         Self {
             name: [&*record.namespace, "/", &record.name].concat(),
             pod: Arc::clone(&record.name),
@@ -207,13 +209,15 @@ impl Subject {
             priority: record.priority,
             node_name: record.node_name.clone(),
             facts: record.whole_facts(),
+            annotation_keys: Arc::clone(&policy.annotation_keys),
         }
     }
 
     /// The facts about the pod and a batch of rows of a snapshot.
     fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
-        Context::new(snapshot, facts, self.node_name.clone(), batch).named(Arc::clone(&self.pod), Arc::clone(&self.uid))
+        let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
+        context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).showing(Arc::clone(&self.annotation_keys))
     }
 }
 
@@ -525,9 +529,10 @@ impl Engine {
                 priority: pod.spec.priority.unwrap_or(0),
                 node_name,
                 facts: Arc::new(metadata::pod_with_annotations(pod, &policy.annotation_keys)),
+                annotation_keys: Arc::clone(&policy.annotation_keys),
             });
         }
-        Ok(Subject::of_record(&*self.record(pod)?))
+        Ok(Subject::of_record(&*self.record(pod)?, policy))
     }
 }
 

@@ -36,8 +36,9 @@ pub struct ActivePolicy {
     pub scheduler_names: Vec<String>,
     /// In evaluation order.
     pub predicates: Vec<ActivePredicate>,
-    /// Keys of the annotations that predicates may read, sorted by bytes, without duplicates.
-    pub annotation_keys: Vec<String>,
+    /// Keys of the annotations that predicates may read, sorted by bytes, without duplicates. The cache may hold others too: those
+    /// of a policy before.
+    pub annotation_keys: Arc<[String]>,
     /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
     pub on_unsupported: OnError,
     /// Whether the policy before becomes active again once a predicate is put in quarantine that it does not have.

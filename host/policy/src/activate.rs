@@ -191,7 +191,7 @@ impl Activation<'_> {
             generation: 0,
             scheduler_names: policy.scheduler_names.clone(),
             predicates,
-            annotation_keys: policy.annotation_keys.clone(),
+            annotation_keys: policy.annotation_keys.clone().into(),
             on_unsupported: policy.on_unsupported,
             rollback_on_quarantine: policy.rollback_on_quarantine,
             origin,

@@ -58,7 +58,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         generation: 1,
         scheduler_names: Vec::new(),
         predicates: (0..PREDICATES).map(predicate).collect(),
-        annotation_keys: Vec::new(),
+        annotation_keys: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -293,7 +293,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         generation: 1,
         scheduler_names: Vec::new(),
         predicates: (0..30).map(|number| predicate(number, &mut random)).collect(),
-        annotation_keys: Vec::new(),
+        annotation_keys: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),
@@ -448,21 +448,28 @@ fn h20_handles_that_are_random_stale_or_foreign_give_nothing() {
 
 #[test]
 fn h20_what_the_policy_does_not_list_gives_nothing() {
+    let listed = || vec!["listed".to_owned()];
+    nothing_but_what_is_listed_has_a_value(&listed(), None);
+    // The cache may still hold what a policy before has listed.
+    nothing_but_what_is_listed_has_a_value(&["listed".to_owned(), "secret".to_owned()], Some(listed().into()));
+}
+
+/// The cache holds annotations with the keys of `held`, and the policy lists those of `shown`, or all.
+fn nothing_but_what_is_listed_has_a_value(held: &[String], shown: Option<Arc<[String]>>) {
     const KEYS: u32 = 10_000;
     let (mut writer, reader) = cache::new();
     let annotations = json!({"listed": "a", "secret": "b"});
     let node = json!({"metadata": {"name": "n", "annotations": annotations}});
-    let keys = ["listed".to_owned()];
-    writer.apply_node(&metadata::node_with_annotations(&serde_json::from_value(node).unwrap(), &keys));
+    writer.apply_node(&metadata::node_with_annotations(&serde_json::from_value(node).unwrap(), held));
     writer.publish();
     let pod = json!({"metadata": {"name": "p", "namespace": "default", "annotations": annotations}});
     let pod: Pod = serde_json::from_value(pod).unwrap();
-    let facts: Arc<dyn Facts> = Arc::new(Context::new(
-        reader.snapshot(),
-        Arc::new(metadata::pod_with_annotations(&pod, &keys)),
-        None,
-        Batch::All,
-    ));
+    let facts = Arc::new(metadata::pod_with_annotations(&pod, held));
+    let context = Context::new(reader.snapshot(), facts, None, Batch::All);
+    let facts: Arc<dyn Facts> = Arc::new(match shown {
+        Some(keys) => context.showing(keys),
+        None => context,
+    });
     let imports = r#"
         (import "nodesift:predicate/pod-annotations@0.1.1" "annotation" (func $of_pod (param i32 i32 i32)))
         (import "nodesift:predicate/node-annotations@0.1.1" "code" (func $of_node (param i32 i32 i32 i32 i32)))

@@ -23,6 +23,8 @@ pub struct Context {
     pub(super) pod: Arc<PodFacts>,
     pub(super) node_name: Option<Arc<str>>,
     batch: Batch,
+    /// The annotations that can be read, by sorted keys; `None` for all that the cache holds.
+    annotation_keys: Option<Arc<[String]>>,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
     pub(super) owner: (Arc<str>, Arc<str>),
     /// When the request ends for which the facts are read.
@@ -34,13 +36,20 @@ impl Context {
     /// The facts for `pod`, which asks for the node of that name if any, about `batch`.
     pub fn new(snapshot: Arc<Snapshot>, pod: Arc<PodFacts>, node_name: Option<Arc<str>>, batch: Batch) -> Self {
         let owner = (Arc::default(), Arc::default());
-        Self { snapshot, pod, node_name, batch, owner, deadline: None, matched_terms: OnceLock::new() }
+        let (annotation_keys, deadline, matched_terms) = (None, None, OnceLock::new());
+        Self { snapshot, pod, node_name, batch, annotation_keys, owner, deadline, matched_terms }
     }
 
     /// Says the pod's name and UID, by which claims for its ephemeral volumes are found.
     #[must_use]
     pub fn named(self, name: Arc<str>, uid: Arc<str>) -> Self {
         Self { owner: (name, uid), ..self }
+    }
+
+    /// Hides annotations with other keys than these, which are sorted: the policy does not list them.
+    #[must_use]
+    pub fn showing(self, annotation_keys: Arc<[String]>) -> Self {
+        Self { annotation_keys: Some(annotation_keys), ..self }
     }
 
     /// Sets when the request ends: no predicate runs beyond it.
@@ -76,7 +85,8 @@ impl Context {
     /// The facts for the same pod about another state of the cluster.
     pub(crate) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
         let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
-        Self { owner: self.owner.clone(), deadline: self.deadline, ..context }
+        let (annotation_keys, owner) = (self.annotation_keys.clone(), self.owner.clone());
+        Self { annotation_keys, owner, deadline: self.deadline, ..context }
     }
 
     pub(crate) fn pod(&self) -> &Arc<PodFacts> {
@@ -114,6 +124,17 @@ impl Context {
             Some(resource) => self.column(part(&resource)),
             None => self.constant(0),
         }
+    }
+
+    /// Whether the policy lists an annotation.
+    pub(super) fn shows_annotation(&self, key: &str) -> bool {
+        let is_listed = |keys: &Arc<[String]>| keys.binary_search_by(|known| known.as_str().cmp(key)).is_ok();
+        self.annotation_keys.as_ref().is_none_or(is_listed)
+    }
+
+    /// One annotation of all nodes as a column; `None` where no node has it, or the policy does not list it.
+    pub(crate) fn annotations_of_nodes(&self, key: &str) -> Option<Arc<LabelColumn>> {
+        self.shows_annotation(key).then(|| self.snapshot.annotation_column(key))?
     }
 
     /// The batch's codes of a dictionary-encoded column; 0 for every row without one.

@@ -33,7 +33,7 @@ impl Facts for Context {
     }
 
     fn annotation(&self, key: &str) -> Option<Arc<str>> {
-        self.pod.annotation(key).cloned()
+        self.pod.annotation(key).filter(|_| self.shows_annotation(key)).cloned()
     }
 
     fn node_name(&self) -> Option<Arc<str>> {
@@ -88,19 +88,19 @@ impl Facts for Context {
     }
 
     fn annotation_column(&self, key: &str) -> Arc<[u32]> {
-        self.codes(self.snapshot.annotation_column(key))
+        self.codes(self.annotations_of_nodes(key))
     }
 
     fn annotation_code(&self, key: &str, text: &str) -> Option<u32> {
-        self.snapshot.annotation_column(key)?.dictionary().code(text)
+        self.annotations_of_nodes(key)?.dictionary().code(text)
     }
 
     fn annotation_dictionary(&self, key: &str) -> Arc<[Arc<str>]> {
-        dictionary(self.snapshot.annotation_column(key))
+        dictionary(self.annotations_of_nodes(key))
     }
 
     fn annotation_integers(&self, key: &str) -> Arc<[i64]> {
-        integers(self.snapshot.annotation_column(key))
+        integers(self.annotations_of_nodes(key))
     }
 
     fn unschedulable(&self) -> Arc<[u8]> {

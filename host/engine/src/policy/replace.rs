@@ -1,16 +1,18 @@
 //! The swap of the active policy.
 //!
 //! A request takes the policy of its snapshot once and keeps it to its end, so no answer has parts of two. A predicate whose
-//! module is the same object in both policies keeps its cached verdicts. Start at [`Engine::replace_policy`].
+//! module is the same object in both policies keeps its cached verdicts, unless it reads annotations and the policies list other
+//! keys. Start at [`Engine::replace_policy`].
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::{ArcSwapOption, Guard};
 use nodesift_cache::Snapshot;
+use nodesift_sandbox::Interface;
 use parking_lot::Mutex;
 
-use super::{ActivePolicy, LastReload, Refusal, ReloadOutcome};
+use super::{ActivePolicy, ActivePredicate, LastReload, Refusal, ReloadOutcome};
 use crate::limits::RETIRED_LEAST;
 use crate::{Engine, Running};
 
@@ -73,6 +75,11 @@ pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 
+fn reads_annotations(predicate: &ActivePredicate) -> bool {
+    let imports = predicate.module.imports();
+    [Interface::PodAnnotations, Interface::NodeAnnotations].iter().any(|interface| imports.contains(interface))
+}
+
 impl Engine {
     /// Makes a policy active, as the next generation, whatever its number was. Requests that have begun end with the policy
     /// before. Its schedulers must be those of the policy before.
@@ -93,11 +100,12 @@ impl Engine {
         let mut policy = policy;
         policy.generation = before.policy.generation + 1;
         policy.origin.since = now();
+        // Nothing changes in the cache where a key is no longer listed, so that a cached verdict could not notice it.
+        let shows_the_same = before.policy.annotation_keys == policy.annotation_keys;
         let is_kept = |place: usize| {
-            let predicate = policy.predicates.get(place)?;
-            let is_same = |known: &crate::ActivePredicate| {
-                known.name == predicate.name && Arc::ptr_eq(&known.module, &predicate.module)
-            };
+            let predicate = policy.predicates.get(place).filter(|found| shows_the_same || !reads_annotations(found))?;
+            let is_same =
+                |known: &ActivePredicate| known.name == predicate.name && Arc::ptr_eq(&known.module, &predicate.module);
             before.policy.predicates.iter().position(is_same)
         };
         let kept: Vec<Option<usize>> = (0..policy.predicates.len()).map(is_kept).collect();

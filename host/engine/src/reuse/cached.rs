@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nodesift_cache::{Generation, NodeInterface, Row, Snapshot};
+use nodesift_cache::{Generation, NodeInterface, Row};
 use nodesift_sandbox::{Codes, Failure, Interface, RowVerdict, Verdict};
 
 use super::fact_read::{FactRead, FactScope};
@@ -171,8 +171,7 @@ impl CachedVerdict {
 
     /// Whether what a pointwise predicate has read of the cluster as a whole is unchanged. Every row may depend on it.
     fn cluster_reads_hold(&self, context: &Context, known: Generation) -> bool {
-        let snapshot: &Snapshot = context.snapshot();
-        self.reads_about_cluster().all(|read| read.holds(context)) && self.lookups.hold(snapshot, known)
+        self.reads_about_cluster().all(|read| read.holds(context)) && self.lookups.hold(context, known)
     }
 
     fn validity_of_reads(&self, context: &Context) -> Validity {

@@ -332,13 +332,13 @@ fact_table! {
         RowOf(name: Arc<str>): Option<u32>, Cluster(No) => |context| context.snapshot().node_row(name).map(|row| row.0);
         NodeLabels(key: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No) => |context| context.snapshot().label_column(key);
         NodeAnnotations(key: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No)
-            => |context| context.snapshot().annotation_column(key);
+            => |context| context.annotations_of_nodes(key);
         // What a pointwise predicate can learn of nodes beyond its batch.
         NodeExists(name: Arc<str>): bool, Cluster(No) => |context| context.snapshot().node_row(name).is_some();
         LabelDictionary(key: Arc<str>): Option<Arc<Dictionary>>, Cluster(No)
             => |context| context.snapshot().label_column(key).map(|column| Arc::clone(column.dictionary()));
         AnnotationDictionary(key: Arc<str>): Option<Arc<Dictionary>>, Cluster(No)
-            => |context| context.snapshot().annotation_column(key).map(|column| Arc::clone(column.dictionary()));
+            => |context| context.annotations_of_nodes(key).map(|column| Arc::clone(column.dictionary()));
         Unschedulable: Column<u8>, Cluster(No) => |context| context.snapshot().unschedulable().clone();
         TaintSets: Column<Arc<Vec<Taint>>>, Cluster(No) => |context| context.snapshot().taint_sets().clone();
         TaintCodes: Column<u32>, Cluster(No) => |context| context.snapshot().taint_codes().clone();

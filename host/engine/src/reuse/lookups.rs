@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::{Generation, LabelColumn, NodeInterface, Snapshot};
+use nodesift_cache::{Generation, LabelColumn, NodeInterface};
 use rustc_hash::FxHashMap;
 
 use super::size::{SHARED, Size as _};
+use crate::Context;
 
 /// The columns of which values are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,10 +26,10 @@ impl LookupColumn {
         }
     }
 
-    fn of(self, snapshot: &Snapshot, key: &str) -> Option<Arc<LabelColumn>> {
+    fn of(self, context: &Context, key: &str) -> Option<Arc<LabelColumn>> {
         match self {
-            Self::Labels => snapshot.label_column(key),
-            Self::Annotations => snapshot.annotation_column(key),
+            Self::Labels => context.snapshot().label_column(key),
+            Self::Annotations => context.annotations_of_nodes(key),
         }
     }
 }
@@ -111,14 +112,14 @@ impl From<Lookups> for RecordedLookups {
 }
 
 impl RecordedLookups {
-    /// Whether all have the same result in a snapshot. They had it at the generation `known`.
-    pub(super) fn hold(&self, snapshot: &Snapshot, known: Generation) -> bool {
+    /// Whether all have the same result in a context. They had it at the generation `known`.
+    pub(super) fn hold(&self, context: &Context, known: Generation) -> bool {
         self.0.chunk_by(Lookup::is_same_key).all(|lookups| {
             let Some(first) = lookups.first() else { return true };
-            if snapshot.last_change(first.column.interface()) <= known {
+            if context.snapshot().last_change(first.column.interface()) <= known {
                 return true;
             }
-            let column = first.column.of(snapshot, &first.key);
+            let column = first.column.of(context, &first.key);
             let exists = |value: &str| column.as_ref().is_some_and(|column| column.dictionary().code(value).is_some());
             lookups.iter().all(|known| known.exists == exists(&known.value))
         })

@@ -54,7 +54,7 @@ impl Engine {
             active.predicates.iter().all(|known| !Arc::ptr_eq(&known.module, &predicate.module))
         };
         let predicates: Vec<&ActivePredicate> = policy.predicates.iter().filter(is_new).collect();
-        self.try_predicates(&predicates)
+        self.try_predicates(&predicates, policy)
     }
 
     /// As [`Self::try_policy`], of all predicates of the active policy.
@@ -63,10 +63,11 @@ impl Engine {
     ///
     /// As [`Self::try_policy`].
     pub fn try_active_policy(&self) -> Result<Trial, TrialFault> {
-        self.try_predicates(&self.policy().predicates.iter().collect::<Vec<_>>())
+        let policy = self.policy();
+        self.try_predicates(&policy.predicates.iter().collect::<Vec<_>>(), &policy)
     }
 
-    fn try_predicates(&self, predicates: &[&ActivePredicate]) -> Result<Trial, TrialFault> {
+    fn try_predicates(&self, predicates: &[&ActivePredicate], policy: &ActivePolicy) -> Result<Trial, TrialFault> {
         let snapshot = self.snapshot();
         let rows = rows(&snapshot);
         let mut trial = Trial { nodes: rows.len(), ..Trial::default() };
@@ -75,7 +76,7 @@ impl Engine {
         }
         let until = Instant::now() + TRIAL_TIME;
         for pod in self.sampled_pods() {
-            let subject = Subject::of_record(&pod);
+            let subject = Subject::of_record(&pod, policy);
             let context = Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).until(Some(until)));
             trial.pods += 1;
             for predicate in predicates {

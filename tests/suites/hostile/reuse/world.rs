@@ -160,7 +160,7 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         generation: 1,
         scheduler_names: Vec::new(),
         predicates: vec![predicate],
-        annotation_keys: annotation_keys(),
+        annotation_keys: annotation_keys().into(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -36,7 +36,7 @@ fn service() -> (Service, SharedWriter) {
     let policy = ActivePolicy {
         generation: 1,
         scheduler_names: schedulers,
-        annotation_keys: Vec::new(),
+        annotation_keys: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -15,7 +15,7 @@ fn policy(scheduler: &str) -> ActivePolicy {
         generation: 1,
         scheduler_names: vec![scheduler.to_owned()],
         predicates: Vec::new(),
-        annotation_keys: Vec::new(),
+        annotation_keys: [].into(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),
