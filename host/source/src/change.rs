@@ -82,6 +82,22 @@ pub enum Change {
         /// `metadata.resourceVersion` of the list; empty where the source has none.
         version: Arc<str>,
     },
+    /// The same after objects of the kind have been compiled otherwise: an object of the list also replaces what is held of it
+    /// at the same resourceVersion. The kind is synced again once all of them have been applied.
+    Recompiled {
+        /// The kind of all objects of the list.
+        kind: Kind,
+        /// All of them.
+        objects: Vec<Compiled>,
+        /// `metadata.resourceVersion` of the list.
+        version: Arc<str>,
+    },
+    /// The kind is not followed any more: all that is held of it goes, and what is known of its versions. Until its next list
+    /// nothing of it is applied.
+    Dropped {
+        /// The kind.
+        kind: Kind,
+    },
     /// Everything of a kind up to a resourceVersion was delivered before this.
     Bookmark {
         /// The kind.
@@ -156,6 +172,11 @@ impl Compiler {
     #[must_use]
     pub fn with_annotations(self, annotation_keys: &[String]) -> Self {
         Self { annotation_keys: annotation_keys.into(), ..self }
+    }
+
+    /// The keys of the annotations that it keeps.
+    pub fn annotation_keys(&self) -> &Arc<[String]> {
+        &self.annotation_keys
     }
 
     /// Compiles an object.

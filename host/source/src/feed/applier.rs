@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::ledger::{Evidence, Ledger, VersionCheck};
 use super::metrics::Metrics;
 use super::pulse::Pulse;
-use super::queue::{Batch, Merged, Step};
+use super::queue::{Batch, Merged, Round, Step};
 use super::retry::Retries;
 use super::target::{ApplyError, Target};
 use crate::change::{Compiled, Identity, ObjectChange, ObjectId, Record};
@@ -48,6 +48,8 @@ pub(super) struct Applier<T> {
     unsynced: FxHashMap<Kind, FxHashSet<Arc<str>>>,
     /// Kinds of whose first list every object has been applied.
     synced: FxHashSet<Kind>,
+    /// Per kind the round that has begun; absent in the first.
+    rounds: FxHashMap<Kind, Round>,
     /// What is applied and not published yet.
     unpublished: Published,
     /// Per kind the resourceVersion up to which everything is applied, except what waits for a retry.
@@ -70,6 +72,7 @@ impl<T: Target> Applier<T> {
             retries: Retries::default(),
             unsynced: FxHashMap::default(),
             synced: FxHashSet::default(),
+            rounds: FxHashMap::default(),
             unpublished: Published::default(),
             versions: FxHashMap::default(),
             publish_due: None,
@@ -106,8 +109,13 @@ impl<T: Target> Applier<T> {
                     Step::Object(change) => {
                         self.merge_and_attempt(change, Evidence::Event, &mut ledger, &mut target, now);
                     }
-                    Step::Replaced { kind, objects, version } => {
-                        self.replace(kind, objects, &version, &mut ledger, &mut target, now);
+                    Step::Replaced { kind, objects, version, round } => {
+                        let is_recompiled = self.begin(kind, round);
+                        self.replace((kind, is_recompiled), objects, &version, &mut ledger, &mut target, now);
+                    }
+                    Step::Dropped { kind, round } => {
+                        self.begin(kind, round);
+                        self.drop_kind(kind, &mut ledger, &mut target, now);
                     }
                 }
             }
@@ -166,10 +174,43 @@ impl<T: Target> Applier<T> {
         });
     }
 
+    /// The round of a kind that has begun.
+    pub(super) fn round(&self, kind: Kind) -> Round {
+        self.rounds.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Begins a round of a kind: it is not synced any more. Returns false where this round has begun already.
+    fn begin(&mut self, kind: Kind, round: Round) -> bool {
+        if self.round(kind) == round {
+            return false;
+        }
+        self.rounds.insert(kind, round);
+        self.unsynced.remove(&kind);
+        self.synced.remove(&kind);
+        self.unpublished.synced.retain(|synced| *synced != kind);
+        true
+    }
+
+    /// Removes everything of a kind, and forgets its versions.
+    fn drop_kind(&mut self, kind: Kind, ledger: &mut Ledger, target: &mut T, now: Instant) {
+        self.versions.remove(&kind);
+        // Without a version they leave no tombstones.
+        let (version, listed): (Arc<str>, FxHashSet<Arc<str>>) = (Arc::default(), FxHashSet::default());
+        // Of what waits for a retry a half may be held.
+        let half_applied = self.retries.replace(kind, &version, |_| false).into_values();
+        let half_applied: Vec<Identity> =
+            half_applied.map(|identity| Identity { version: Arc::clone(&version), ..identity }).collect();
+        let held = unlisted(kind, &version, &listed, ledger, target, &|| self.pulse.beat(self.publish_due.is_none()));
+        for identity in held.into_iter().chain(half_applied) {
+            self.attempt(ObjectChange::Deleted(identity), 0, Evidence::List, ledger, target, now);
+        }
+        ledger.forget(kind);
+    }
+
     /// Applies a list: its objects are applied, and what is held, not listed and not newer than the list is removed.
     fn replace(
         &mut self,
-        kind: Kind,
+        (kind, is_recompiled): (Kind, bool),
         objects: Vec<Compiled>,
         version: &Arc<str>,
         ledger: &mut Ledger,
@@ -181,7 +222,11 @@ impl<T: Target> Applier<T> {
         let unreadable: FxHashSet<Arc<str>> = unreadable.map(|object| Arc::clone(&object.identity.key)).collect();
         let mut failed_before =
             self.retries.replace(kind, version, |identity: &Identity| unreadable.contains(&identity.key));
-        let evidence = if ledger.is_newest_list(kind, version) { Evidence::List } else { Evidence::Event };
+        let evidence = match ledger.is_newest_list(kind, version) {
+            true if is_recompiled => Evidence::Audit,
+            true => Evidence::List,
+            false => Evidence::Event,
+        };
         let mut failed = FxHashSet::default();
         let mut without_uid: FxHashSet<Arc<str>> = FxHashSet::default();
         let mut listed: FxHashSet<Arc<str>> = FxHashSet::default();

@@ -52,7 +52,19 @@ impl Feed {
     /// Queues changes, all of which are applied in the same turn. Changes of one object are applied one after the other in
     /// the order of delivery; some may be merged. Never blocks.
     pub fn deliver(&self, changes: Vec<Change>) {
-        self.shared.enqueue(|queue, now| changes.into_iter().map(|change| queue.push(change, now)).sum());
+        let mut released = Vec::new();
+        self.shared.enqueue(|intake, now| {
+            let queued = changes.into_iter().map(|change| {
+                if let Change::Dropped { kind } = &change {
+                    // Nobody waits any more for a kind that is not followed.
+                    released.extend(intake.guards.remove(kind));
+                }
+                intake.queue.push(change, now)
+            });
+            queued.sum()
+        });
+        // Dropping a guard runs code of its owner, so it must not happen under the lock.
+        drop(released);
     }
 
     /// Queues one object to be looked at again: a waiting retry is attempted now, and the counts of a pod are recounted.
@@ -77,11 +89,12 @@ impl Feed {
         async move { receiver.ok_or(WaitError)?.await.map_err(|_| WaitError) }
     }
 
-    /// Holds a guard, such as a readiness latch, until every object of the first list of a kind has been applied. The guard
-    /// is dropped at once where that has happened already.
+    /// Holds a guard, such as a readiness latch, until every object of the first list of a kind has been applied, or of the first
+    /// one that is compiled otherwise; or until the kind is dropped. The guard is dropped at once where that has happened
+    /// already.
     pub fn hold_until_synced(&self, kind: Kind, guard: Box<dyn Send>) {
         let mut intake = self.shared.intake.lock();
-        if intake.synced.contains(&kind) {
+        if intake.is_synced(kind) {
             drop(intake);
             drop(guard);
         } else {
@@ -115,7 +128,7 @@ impl Feed {
     }
 
     fn enqueue_object(&self, change: ObjectChange) {
-        self.shared.enqueue(|queue, now| queue.push_object(change, now));
+        self.shared.enqueue(|intake, now| intake.queue.push_object(change, now));
     }
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::metrics::Metrics;
 use super::pulse::Pulse;
-use super::queue::{Absorbed, Queue};
+use super::queue::{Absorbed, Queue, Round};
 use super::waiters::Waiters;
 use nodesift_object::Kind;
 
@@ -40,9 +40,16 @@ pub(super) struct Intake {
     pub(super) waiters: Waiters,
     /// By kind, what is held until its first list is synced.
     pub(super) guards: FxHashMap<Kind, Vec<Box<dyn Send>>>,
-    /// Kinds of whose first list every object has been applied.
-    pub(super) synced: FxHashSet<Kind>,
+    /// Kinds of whose first list every object has been applied, and in which round.
+    pub(super) synced: FxHashMap<Kind, Round>,
     pub(super) closed: bool,
+}
+
+impl Intake {
+    /// Whether every object of the first list of a kind has been applied since the kind was last begun anew.
+    pub(super) fn is_synced(&self, kind: Kind) -> bool {
+        self.synced.get(&kind) == Some(&self.queue.round(kind))
+    }
 }
 
 impl Shared {
@@ -58,10 +65,10 @@ impl Shared {
     }
 
     /// Lets `push` add to the queue, and wakes the worker where the queue was empty.
-    pub(super) fn enqueue(&self, push: impl FnOnce(&mut Queue, Instant) -> Absorbed) {
+    pub(super) fn enqueue(&self, push: impl FnOnce(&mut Intake, Instant) -> Absorbed) {
         let mut intake = self.intake.lock();
         let was_empty = intake.queue.is_empty();
-        let absorbed = push(&mut intake.queue, Instant::now());
+        let absorbed = push(&mut intake, Instant::now());
         drop(intake);
         self.metrics.merged.inc_by(absorbed.merged);
         self.metrics.stale.inc_by(absorbed.stale);

@@ -59,7 +59,7 @@ pub(super) enum Evidence {
     Event,
     /// The newest list, or the retry of a change that failed.
     List,
-    /// An audit: what is held at the same resourceVersion has drifted.
+    /// An audit: what is held at the same resourceVersion has drifted. Or the newest list, where that was compiled otherwise.
     Audit,
 }
 
@@ -96,6 +96,13 @@ impl Ledger {
 
     pub(super) fn set_listed(&mut self, kind: Kind, version: &Arc<str>) {
         version::advance(self.listed.entry(kind).or_default(), version);
+    }
+
+    /// Forgets a kind: it may be followed again, from any version.
+    pub(super) fn forget(&mut self, kind: Kind) {
+        self.held.remove(&kind);
+        self.listed.remove(&kind);
+        self.tombstones.forget(kind);
     }
 
     /// Checks an object against what is `held` under its key: UID and resourceVersion.
@@ -183,6 +190,11 @@ impl Tombstones {
         {
             self.versions.remove(&oldest);
         }
+    }
+
+    fn forget(&mut self, kind: Kind) {
+        self.versions.retain(|(of, _), _| *of != kind);
+        self.order.retain(|(of, _)| *of != kind);
     }
 
     fn remove(&mut self, id: &ObjectId) {

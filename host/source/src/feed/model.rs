@@ -156,10 +156,15 @@ struct Model {
     /// By kind and UID, the version at which it ended.
     dead: BTreeMap<(Kind, String), u64>,
     listed: BTreeMap<Kind, u64>,
+    /// Not followed at present.
+    dropped: BTreeSet<Kind>,
 }
 
 impl Model {
     fn apply(&mut self, key: &Key, state: &State, is_listed: bool) {
+        if self.dropped.contains(&key.0) {
+            return;
+        }
         let known = self.held.get(key).cloned();
         let is_dead = self.dead.get(&(key.0, state.uid.clone())).is_some_and(|dead| *dead >= state.version);
         let is_past =
@@ -180,7 +185,17 @@ impl Model {
         self.held.insert(key.clone(), state.clone());
     }
 
+    fn drop_kind(&mut self, kind: Kind) {
+        self.held.retain(|key, _| key.0 != kind);
+        self.dead.retain(|(of, _), _| *of != kind);
+        self.listed.remove(&kind);
+        self.dropped.insert(kind);
+    }
+
     fn remove(&mut self, key: &Key, uid: &str, version: u64) {
+        if self.dropped.contains(&key.0) {
+            return;
+        }
         if self.held.get(key).is_some_and(|known| known.uid == uid && known.version <= version) {
             self.held.remove(key);
         }
@@ -189,6 +204,7 @@ impl Model {
     }
 
     fn replace(&mut self, kind: Kind, list: &BTreeMap<Key, State>, version: u64) {
+        self.dropped.remove(&kind);
         let is_newest = self.listed.get(&kind).is_none_or(|listed| *listed <= version);
         list.iter().for_each(|(key, state)| self.apply(key, state, is_newest));
         let uids: BTreeSet<&str> = list.values().map(|state| state.uid.as_str()).collect();
@@ -317,8 +333,20 @@ fn history(seed: u64, failures: u8, when: When) {
                     }
                 }
                 let list = server.list(kind);
-                queue.push(replaced(kind, &list, server.version), now);
+                let list_change = match replaced(kind, &list, server.version) {
+                    Change::Replaced { kind, objects, version } if random.u8(0..4) == 0 => {
+                        Change::Recompiled { kind, objects, version }
+                    }
+                    list_change => list_change,
+                };
+                queue.push(list_change, now);
                 model.replace(kind, &list, server.version);
+            }
+            // Not followed any more, until the next list.
+            19 if random.u8(0..3) == 0 => {
+                let kind = if random.bool() { Kind::Node } else { Kind::Pod };
+                queue.push(Change::Dropped { kind }, now);
+                model.drop_kind(kind);
             }
             _ => {}
         }

@@ -8,19 +8,25 @@ use std::iter::Sum;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::change::{Change, Compiled, ObjectChange, ObjectId, Record};
 use nodesift_object::Kind;
 use nodesift_object::version::{self, is_newer};
+
+/// How often following a kind has begun anew: with another compiler, or after the kind was dropped. What has been found out in
+/// one round, such as that the kind is synced, says nothing about the next.
+pub(super) type Round = u64;
 
 /// One step for the applier.
 #[derive(Debug)]
 pub(super) enum Step {
     /// A change of one object.
     Object(ObjectChange),
-    /// A list that replaces all of its kind.
-    Replaced { kind: Kind, objects: Vec<Compiled>, version: Arc<str> },
+    /// A list that replaces all of its kind. The first of a round also replaces what is held at the same version.
+    Replaced { kind: Kind, objects: Vec<Compiled>, version: Arc<str>, round: Round },
+    /// Everything of a kind goes, in the round that begins with this.
+    Dropped { kind: Kind, round: Round },
 }
 
 /// Which of two changes of one object stays.
@@ -67,6 +73,10 @@ pub(super) struct Queue {
     versions: FxHashMap<Kind, Arc<str>>,
     /// When the oldest change that waits was queued.
     since: Option<Instant>,
+    /// Per kind the round of what is queued from now on; absent in the first.
+    rounds: FxHashMap<Kind, Round>,
+    /// Kinds that are not followed any more: what still arrives of them came too late.
+    dropped: FxHashSet<Kind>,
 }
 
 /// What the applier takes out of the queue for one turn.
@@ -100,6 +110,8 @@ impl Queue {
             Change::Object(ObjectChange::Applied(object)) if matches!(object.record, Record::Unreadable) => {
                 Absorbed::default()
             }
+            Change::Object(change) if self.dropped.contains(&change.id().0) => Absorbed { merged: 0, stale: 1 },
+            Change::Bookmark { kind, .. } if self.dropped.contains(&kind) => Absorbed::default(),
             Change::Object(change) => {
                 if let ObjectChange::Applied(Compiled { identity, .. }) | ObjectChange::Deleted(identity) = &change {
                     self.advance(identity.kind, &identity.version);
@@ -107,6 +119,11 @@ impl Queue {
                 self.push_object(change, now)
             }
             Change::Replaced { kind, objects, version } => self.replace(kind, objects, version, now),
+            Change::Recompiled { kind, objects, version } => {
+                self.begin_round(kind);
+                self.replace(kind, objects, version, now)
+            }
+            Change::Dropped { kind } => self.drop_kind(kind, now),
             Change::Bookmark { kind, version } => {
                 self.since.get_or_insert(now);
                 self.advance(kind, &version);
@@ -122,8 +139,11 @@ impl Queue {
 
     /// Queues a change of one object without its version counting as seen.
     pub(super) fn push_object(&mut self, change: ObjectChange, now: Instant) -> Absorbed {
-        self.since.get_or_insert(now);
         let id = change.id();
+        if self.dropped.contains(&id.0) {
+            return Absorbed { merged: 0, stale: 1 };
+        }
+        self.since.get_or_insert(now);
         let place = self.objects.get(&id).and_then(|place| self.steps.get_mut(*place));
         if let Some(Some(Step::Object(waiting))) = place {
             let is_event = !matches!(change, ObjectChange::Requeued(_));
@@ -140,6 +160,7 @@ impl Queue {
     /// Queues a list, which replaces every waiting change of its kind that is not newer than the list.
     fn replace(&mut self, kind: Kind, objects: Vec<Compiled>, version: Arc<str>, now: Instant) -> Absorbed {
         self.since.get_or_insert(now);
+        self.dropped.remove(&kind);
         let mut absorbed = Absorbed::default();
         let steps = &mut self.steps;
         self.objects.retain(|(of, _), place| {
@@ -162,8 +183,38 @@ impl Queue {
         }
         self.lists.insert(kind, steps.len());
         self.advance(kind, &version);
-        self.steps.push(Some(Step::Replaced { kind, objects, version }));
+        self.steps.push(Some(Step::Replaced { kind, objects, version, round: self.round(kind) }));
         absorbed
+    }
+
+    /// Queues the removal of everything of a kind, in place of all that waits of it.
+    fn drop_kind(&mut self, kind: Kind, now: Instant) -> Absorbed {
+        self.since.get_or_insert(now);
+        let steps = &mut self.steps;
+        let mut merged = 0;
+        let mut take_out = |place: usize| {
+            if steps.get_mut(place).and_then(Option::take).is_some() {
+                merged += 1;
+            }
+        };
+        self.objects.extract_if(|(of, _), _| *of == kind).for_each(|(_, place)| take_out(place));
+        self.lists.remove(&kind).into_iter().for_each(take_out);
+        self.versions.remove(&kind);
+        self.dropped.insert(kind);
+        let round = self.begin_round(kind);
+        self.steps.push(Some(Step::Dropped { kind, round }));
+        Absorbed { merged, stale: 0 }
+    }
+
+    fn begin_round(&mut self, kind: Kind) -> Round {
+        let round = self.rounds.entry(kind).or_default();
+        *round += 1;
+        *round
+    }
+
+    /// The round of what is queued of a kind from now on.
+    pub(super) fn round(&self, kind: Kind) -> Round {
+        self.rounds.get(&kind).copied().unwrap_or_default()
     }
 
     /// Takes everything out, and leaves the queue empty.

@@ -68,7 +68,7 @@ fn run<T: Target>(shared: &Shared, mut applier: Applier<T>) {
         let began = Instant::now();
         let published = applier.turn(batch, began);
         *shared.remark.lock() = applier.remark();
-        finish(shared, &published);
+        finish(shared, &published, &applier);
         let mut intake = shared.intake.lock();
         while !intake.closed && !shared.arrived.wait_until(&mut intake, began + FEED_GATHER).timed_out() {}
     }
@@ -90,14 +90,17 @@ fn stand_still(shared: &Shared) {
 }
 
 /// Wakes the waiters of what a turn has published, and drops the guards of kinds that are now synced.
-fn finish(shared: &Shared, published: &Published) {
+fn finish<T: Target>(shared: &Shared, published: &Published, applier: &Applier<T>) {
     let mut intake = shared.intake.lock();
     intake.in_progress = None;
     intake.waiters.wake(&published.changed);
     let mut released = Vec::new();
     for kind in &published.synced {
-        intake.synced.insert(*kind);
-        released.extend(intake.guards.remove(kind));
+        intake.synced.insert(*kind, applier.round(*kind));
+        // Otherwise the kind has begun anew meanwhile, and is waited for again.
+        if intake.is_synced(*kind) {
+            released.extend(intake.guards.remove(kind));
+        }
     }
     // Dropping a guard runs code of its owner, so it must not happen under the lock.
     drop(intake);

@@ -6,6 +6,7 @@ mod ended;
 mod order;
 mod pulse;
 mod retries;
+mod rounds;
 mod running;
 mod target;
 

@@ -215,7 +215,11 @@ fn tell(change: Change, objects: &mut BTreeMap<String, String>) -> String {
             format!("deleted {}", identity.key)
         }
         Change::Object(other) => format!("unexpected: {other:?}"),
-        Change::Replaced { objects: listed, version, .. } => {
+        Change::Dropped { .. } => {
+            objects.clear();
+            "dropped".to_owned()
+        }
+        Change::Replaced { objects: listed, version, .. } | Change::Recompiled { objects: listed, version, .. } => {
             let known = std::mem::take(objects);
             for object in &listed {
                 let key = object.identity.key.to_string();
