@@ -42,6 +42,13 @@ pub(crate) const POLICY_STATUS_BYTES: usize = 8 << 20;
 /// [`SHADOW_DIFFERENCE_BYTES`](nodesift_engine::limits::SHADOW_DIFFERENCE_BYTES), in JSON.
 pub(crate) const POLICY_SHADOW_BYTES: usize = 16 << 20;
 
+/// Time that a new policy waits until what it reads is listed. The longest lists of a large cluster take some ten seconds; a kind
+/// that cannot be listed within this most likely is not permitted, and the operator is to hear of it.
+pub(crate) const POLICY_SYNC: Duration = Duration::from_secs(60);
+
+/// Interval at which a policy that waits looks whether a newer one has been written.
+pub(crate) const POLICY_SYNC_LOOK: Duration = Duration::from_millis(100);
+
 /// Interval at which the watchdog looks at every heartbeat. It counts looks and not time, so that a process which was stopped
 /// as a whole is not taken for one with a stuck thread.
 pub(crate) const WATCHDOG_LOOK: Duration = Duration::from_millis(10);

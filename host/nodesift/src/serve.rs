@@ -22,7 +22,6 @@ mod reload;
 mod waiting;
 mod watchdog;
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -160,17 +159,17 @@ async fn serve(
     let failing = health.clone();
     readiness.remark(move || failing.report());
     // Readiness must wait for every kind before the server accepts requests.
-    let (_following, kinds, list) = match &connection {
+    let followed = match &connection {
         Some(connection) => live::follow(connection, &engine, &feed, &readiness, (&freshness, &health), &mut registry),
         None => live::nothing(),
     };
-    let watched: Option<BTreeSet<Kind>> = connection.is_some().then(|| kinds.iter().copied().collect());
-    let shadow_watched = watched.clone();
+    let live::Followed { live, first, kinds, list } = followed;
+    let is_live = live.is_some();
     let files = reload::Files { policy: args.policy.policy.as_deref(), state: args.state_folder.as_deref() };
-    let reloading = reload::follow(&files, (&engine, &writer), watched, &readiness, &mut registry);
+    let reloading = reload::follow(&files, (&engine, &writer), (live, first), &readiness, &mut registry);
     let _reloading = reloading.context("cannot start threads")?;
     let second = args.shadow_policy.as_deref();
-    reload::shadow(second, &engine, shadow_watched).map_err(|error| Failure::Policy(error.into()))?;
+    reload::shadow(second, &engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
     tokio::spawn(self_check(audit)?);
     let pods = freshness.clone();

@@ -15,12 +15,15 @@ use cpu_time::ThreadTime;
 
 use crate::activate::{ActivateErrors, Activation};
 use crate::limits::{SHADOW_FILES_LOOK, SHADOW_LOOK, SHADOW_NICE, SHADOW_SHARE};
-use crate::reload::{Accept, Files, Stamp, Unacceptable};
+use crate::reload::{Files, Stamp, Unacceptable};
 use crate::spec::{PolicyError, PolicyText};
 use nodesift_engine::{ActivePolicy, Alternative, Asked, Comparison, Engine, Shadow};
 
 /// What messages call the predicates in the mode `Shadow` of the active policy.
 const IN_SHADOW: &str = "predicates in mode Shadow";
+
+/// Given the active policy and another, says why this process cannot evaluate the other.
+pub type Accept = dyn Fn(&ActivePolicy, &ActivePolicy) -> Result<(), Unacceptable> + Send;
 
 /// What is evaluated beside the active policy, and of which engine.
 pub struct Beside {

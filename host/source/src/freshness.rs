@@ -19,7 +19,17 @@ impl Freshness {
     /// The server has just shown its newest resourceVersion of a kind: by a list, by an event or bookmark that is not older
     /// than those before, or by ending a watch in order after a while. Opening a watch confirms nothing.
     pub(crate) fn confirm(&self, kind: Kind) {
-        self.confirmed.write().unwrap_or_else(PoisonError::into_inner).insert(kind, Instant::now());
+        self.confirm_at(kind, Instant::now());
+    }
+
+    /// The same at an earlier time.
+    pub(crate) fn confirm_at(&self, kind: Kind, at: Instant) {
+        self.confirmed.write().unwrap_or_else(PoisonError::into_inner).insert(kind, at);
+    }
+
+    /// The kind is not followed any more.
+    pub(crate) fn forget(&self, kind: Kind) {
+        self.confirmed.write().unwrap_or_else(PoisonError::into_inner).remove(&kind);
     }
 
     /// The time since the kind that was confirmed longest ago; `None` where no kind is watched.

@@ -42,7 +42,7 @@
 //! [`Change::Bookmark`](change::Change::Bookmark).
 //!
 //! Files go the short way: [`files::read`] gives each object to a [`Loader`] of an empty cache. Start there, or at
-//! [`kube::follow`].
+//! [`kube::Following`].
 
 pub mod audit;
 pub mod change;

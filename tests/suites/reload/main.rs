@@ -7,6 +7,7 @@
 mod broken;
 mod commands;
 mod flap;
+mod followed;
 mod kept;
 mod load;
 mod order;

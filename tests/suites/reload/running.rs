@@ -78,7 +78,12 @@ impl Reloading {
 
     /// The same with the policy at another path.
     pub(crate) fn serving(folder: Folder, path: &Path) -> Self {
-        let sidecar = Sidecar::start(command(), &["--policy", path.to_str().unwrap()]);
+        Self::started(folder, path, command(), &[])
+    }
+
+    /// The same with another command and more arguments.
+    pub(crate) fn started(folder: Folder, path: &Path, command: Command, arguments: &[&str]) -> Self {
+        let sidecar = Sidecar::start(command, &[&["--policy", path.to_str().unwrap()], arguments].concat());
         Self { folder, sidecar }
     }
 

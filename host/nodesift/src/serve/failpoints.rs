@@ -17,6 +17,12 @@ const FOLDER: &str = "NODESIFT_FAILPOINTS";
 /// Interval at which the folder is looked at.
 const LOOK: Duration = Duration::from_millis(1);
 
+/// How long a policy waits for what it reads: the milliseconds in the file `sync-time`.
+pub(super) fn sync_time() -> Option<Duration> {
+    let file = std::env::var_os(FOLDER).map(PathBuf::from)?.join("sync-time");
+    std::fs::read_to_string(file).ok()?.trim().parse().ok().map(Duration::from_millis)
+}
+
 /// Follows the folder; ends at once where none is named.
 pub(super) async fn follow(clock: Arc<Pulse>, feed: Arc<feed::Pulse>, writer: SharedWriter) {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };

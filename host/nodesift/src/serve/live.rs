@@ -1,20 +1,26 @@
-//! A live cluster behind `serve`: which kinds are watched, and what readiness waits for. Start at [`follow`].
+//! A live cluster behind `serve`: which kinds are watched, and what readiness and a new policy wait for. Start at [`follow`], then
+//! [`Live::sync`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use prometheus_client::registry::Registry;
 
 use crate::exit::Failure;
+use crate::limits::POLICY_SYNC_LOOK;
 use nodesift_api::Readiness;
-use nodesift_engine::Engine;
+use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
-use nodesift_source::audit::List;
+use nodesift_source::audit::{Kinds, List};
 use nodesift_source::change::Compiler;
 use nodesift_source::feed::Feed;
 use nodesift_source::freshness::Freshness;
 use nodesift_source::kube::connection::{self, ConnectError, Connection, Origin};
 use nodesift_source::kube::kinds::{self, Resource};
-use nodesift_source::kube::{self, Deliver, Following, Health, Listed, Lister, Metrics};
+use nodesift_source::kube::{Deliver, Following, Health, Lease, Listed, Lister, Metrics};
 
 /// Prepares the connection. It sends no request yet: a sidecar may start before its API server.
 ///
@@ -28,8 +34,23 @@ pub(super) async fn connect(origin: &Origin) -> Result<Connection, Failure> {
     })
 }
 
-/// The tasks that list and watch, the kinds that they watch, and a function that lists a kind for the audit.
-pub(super) type Followed = (Option<Following>, Vec<Kind>, List);
+/// A cluster that is followed as far as policies read it.
+pub(super) struct Live {
+    following: Following,
+    feed: Feed,
+}
+
+/// What follows the cluster, and what the audit compares with it.
+pub(super) struct Followed {
+    /// None for files, which are not watched.
+    pub(super) live: Option<Live>,
+    /// What the first policy has followed.
+    pub(super) first: Option<Lease>,
+    /// Which kinds are followed.
+    pub(super) kinds: Kinds,
+    /// Lists a kind.
+    pub(super) list: List,
+}
 
 /// Lists and watches every kind that the policy's predicates read. Readiness waits until each list is complete and applied.
 pub(super) fn follow(
@@ -41,27 +62,115 @@ pub(super) fn follow(
     registry: &mut Registry,
 ) -> Followed {
     let policy = engine.policy();
-    let imports = policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied());
-    let kinds = kinds::needed(imports);
-    for kind in &kinds {
-        let latch = readiness.wait_for(&format!("the list of {}", Resource::of(*kind).plural));
-        feed.hold_until_synced(*kind, Box::new(latch));
-    }
     let fed = feed.clone();
     let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));
     let metrics = Metrics::register(registry, freshness);
-    let compiler = Compiler::new(&policy.scheduler_names).with_annotations(&policy.annotation_keys);
     let server = Arc::new(connection.server.clone());
-    let following = kube::follow(&server, &kinds, &compiler, &deliver, freshness, health, &metrics);
-    let lister = Lister::new(server, compiler);
+    let compiler = Compiler::new(&policy.scheduler_names);
+    let following = Following::new(&server, &compiler, &deliver, (freshness, health), &metrics);
+    let live = Live { following: following.clone(), feed: feed.clone() };
+    for kind in needs(&policy) {
+        let latch = readiness.wait_for(&format!("the list of {}", Resource::of(kind).plural));
+        feed.hold_until_synced(kind, Box::new(latch));
+    }
+    let first = live.lease(&policy);
+    first.count();
+    let compilers = following.clone();
     let list: List = Box::new(move |kind| {
-        let lister = lister.clone();
+        let lister = Lister::new(Arc::clone(&server), compilers.compiler(kind));
         Box::pin(async move { lister.list_all(kind).await.map_err(Into::into) })
     });
-    (Some(following), kinds.into_iter().collect(), list)
+    let kinds: Kinds = Box::new(move || following.kinds());
+    Followed { live: Some(live), first: Some(first), kinds, list }
 }
 
 /// Files are not watched, and there is nothing to list.
 pub(super) fn nothing() -> Followed {
-    (None, Vec::new(), Box::new(|_| Box::pin(async { Ok(Listed::default()) })))
+    let list: List = Box::new(|_| Box::pin(async { Ok(Listed::default()) }));
+    Followed { live: None, first: None, kinds: Box::new(Vec::new), list }
+}
+
+/// The kinds that the predicates of a policy read.
+pub(super) fn needs(policy: &ActivePolicy) -> BTreeSet<Kind> {
+    kinds::needed(policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied()))
+}
+
+/// Why what a policy reads is not there.
+pub(super) enum Unsynced {
+    /// It was not to be waited for any longer.
+    Over,
+    /// In time, these kinds were not listed, applied and published; each with the reason, if there is one.
+    Missing(Vec<(Kind, Option<String>)>),
+}
+
+impl Live {
+    /// Follows what a policy reads for as long as the lease lives.
+    pub(super) fn lease(&self, policy: &ActivePolicy) -> Lease {
+        self.following.lease(needs(policy), &policy.annotation_keys)
+    }
+
+    /// Waits until everything that a lease has added is listed, applied and published.
+    pub(super) fn sync(&self, lease: &Lease, time: Duration, is_over: &dyn Fn() -> bool) -> Result<(), Unsynced> {
+        let until = Instant::now() + time;
+        let unsynced = Arc::<Pending>::default();
+        unsynced.wait_for(&self.feed, lease.new_kinds());
+        // They may have been delivered for a policy that was refused, and not be applied yet.
+        unsynced.wait_for(&self.feed, lease.annotated());
+        let mut undelivered = lease.not_recompiled();
+        loop {
+            // Of a kind that is synced already, only a list that has been delivered can be waited for.
+            let still = lease.not_recompiled();
+            unsynced.wait_for(&self.feed, undelivered.difference(&still).copied().collect());
+            undelivered = still;
+            let missing: BTreeSet<Kind> = unsynced.kinds.lock().union(&undelivered).copied().collect();
+            if missing.is_empty() {
+                return Ok(());
+            }
+            if is_over() {
+                return Err(Unsynced::Over);
+            }
+            let now = Instant::now();
+            if now >= until {
+                return Err(Unsynced::Missing(missing.into_iter().map(|kind| (kind, lease.failure(kind))).collect()));
+            }
+            unsynced.wait(until.min(now + POLICY_SYNC_LOOK));
+        }
+    }
+}
+
+/// Kinds that are waited for.
+#[derive(Default)]
+struct Pending {
+    kinds: Mutex<BTreeSet<Kind>>,
+    synced: Condvar,
+}
+
+impl Pending {
+    /// Adds kinds, until the feed has synced them.
+    fn wait_for(self: &Arc<Self>, feed: &Feed, kinds: BTreeSet<Kind>) {
+        for kind in kinds {
+            self.kinds.lock().insert(kind);
+            feed.hold_until_synced(kind, Box::new(Guard { pending: Arc::clone(self), kind }));
+        }
+    }
+
+    /// Waits until one more is synced, or until this time.
+    fn wait(&self, until: Instant) {
+        let mut kinds = self.kinds.lock();
+        let before = kinds.len();
+        while kinds.len() == before && !self.synced.wait_until(&mut kinds, until).timed_out() {}
+    }
+}
+
+/// The feed drops it once the kind is synced.
+struct Guard {
+    pending: Arc<Pending>,
+    kind: Kind,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.pending.kinds.lock().remove(&self.kind);
+        self.pending.synced.notify_all();
+    }
 }

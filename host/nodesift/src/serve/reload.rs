@@ -1,17 +1,21 @@
-//! The policy's files are followed while serving: what a reload does beyond the engine, and which policies a running process
-//! cannot change to. Start at [`follow`].
+//! The policy's files are followed while serving; what a new policy waits for, what changes with it, and which ones a running
+//! process cannot change to. Start at [`follow`], then [`Ready`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::live::{Live, Unsynced, needs};
+use crate::limits::POLICY_SYNC;
 use nodesift_api::Readiness;
 use nodesift_cache::SharedWriter;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
-use nodesift_policy::reload::{self, Follow, Following, Metrics, Unacceptable};
+use nodesift_policy::reload::{self, Follow, Following, Metrics, Prepare, Prepared, Unacceptable, Unprepared};
 use nodesift_policy::remembered::StateFolder;
 use nodesift_policy::shadow::{self, Beside, ShadowError};
+use nodesift_source::kube::Lease;
 use nodesift_source::kube::kinds::{self, Resource};
 use prometheus_client::registry::Registry;
 
@@ -23,8 +27,15 @@ pub(super) struct Files<'a> {
     pub(super) state: Option<&'a Path>,
 }
 
-/// Follows the policy's file or folder, if there is one. `watched` are the kinds that are watched; none where the cluster does
-/// not come from a watch, and all kinds are there.
+/// The policy, and what the cluster is followed for. Dropping it ends both.
+pub(super) struct Reloading {
+    _policy: Option<Following>,
+    /// What a policy that is never replaced has followed.
+    _first: Option<Lease>,
+}
+
+/// Follows the policy's file or folder, if there is one. `live` is the cluster, unless that comes from files, and `first` what the
+/// active policy has followed of it.
 ///
 /// # Errors
 ///
@@ -32,12 +43,12 @@ pub(super) struct Files<'a> {
 pub(super) fn follow(
     files: &Files<'_>,
     (engine, writer): (&Arc<Engine>, &SharedWriter),
-    watched: Option<BTreeSet<Kind>>,
+    (live, first): (Option<Live>, Option<Lease>),
     readiness: &Readiness,
     registry: &mut Registry,
-) -> std::io::Result<Option<Following>> {
+) -> std::io::Result<Reloading> {
     let metrics = Metrics::register(engine, registry);
-    let Some(path) = files.policy else { return Ok(None) };
+    let Some(path) = files.policy else { return Ok(Reloading { _policy: None, _first: first }) };
     let remembering = Arc::downgrade(engine);
     readiness.remark(move || {
         let is_remembered = remembering.upgrade()?.policy().origin.is_remembered;
@@ -59,7 +70,8 @@ pub(super) fn follow(
             step => format!("policy refused at step {step}{of}: generation {generation} stays active"),
         })
     });
-    let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| accept(watched.as_ref(), active, next));
+    let prepare = Box::new(Ready { live, file_keys: Arc::clone(&engine.policy().annotation_keys) });
+    let prepared = Arc::new(Held(first));
     let state_folder = files.state.map(StateFolder::new);
     let writer = Arc::clone(writer);
     let recount = Box::new(move |own_schedulers: &[String]| {
@@ -68,9 +80,9 @@ pub(super) fn follow(
         writer.publish();
         tracing::info!(pods = changed, "pods of other schedulers are foreign now");
     });
-    let engine = Arc::clone(engine);
-    let follow = Follow { engine, path: path.to_owned(), accept, recount, metrics, state_folder };
-    reload::start(follow).map(Some)
+    let (engine, path) = (Arc::clone(engine), path.to_owned());
+    let policy = reload::start(Follow { engine, path, prepare, prepared, recount, metrics, state_folder })?;
+    Ok(Reloading { _policy: Some(policy), _first: None })
 }
 
 /// Evaluates shadow predicates, and a second policy if there is one, beside the active policy.
@@ -78,50 +90,140 @@ pub(super) fn follow(
 /// # Errors
 ///
 /// If the second policy is invalid, or cannot be evaluated on what is read of the cluster.
-pub(super) fn shadow(
-    second: Option<&Path>,
-    engine: &Arc<Engine>,
-    watched: Option<BTreeSet<Kind>>,
-) -> Result<(), ShadowError> {
-    let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| {
-        accept_beside(active, next)?;
-        accept(watched.as_ref(), active, next)
-    });
+pub(super) fn shadow(second: Option<&Path>, engine: &Arc<Engine>, is_live: bool) -> Result<(), ShadowError> {
+    let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| accept_beside(is_live, active, next));
     shadow::start(Beside { engine: Arc::clone(engine), second: second.map(Path::to_owned), accept })
 }
 
 /// Pods are foreign by the active policy, on whose snapshots the second one is evaluated.
-fn accept_beside(active: &ActivePolicy, next: &ActivePolicy) -> Result<(), Unacceptable> {
+fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> Result<(), Unacceptable> {
     let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
-    if sorted(&active.scheduler_names) == sorted(&next.scheduler_names) {
+    let refused = |predicate, reason| Err(Unacceptable { predicate, reason });
+    if sorted(&active.scheduler_names) != sorted(&next.scheduler_names) {
+        let (before, after) = (active.scheduler_names.join(", "), next.scheduler_names.join(", "));
+        let reason = format!(
+            "spec.schedulerNames are [{after}], and [{before}] in the active policy: other pods would be foreign, which cannot be \
+             compared on one snapshot"
+        );
+        return refused(None, reason);
+    }
+    let is_unread = |key: &&String| !active.annotation_keys.contains(key);
+    if let Some(key) = next.annotation_keys.iter().find(is_unread) {
+        return refused(None, format!("spec.facts.annotations has {key}, which the active policy does not list"));
+    }
+    if !is_live {
         return Ok(());
     }
-    let (before, after) = (active.scheduler_names.join(", "), next.scheduler_names.join(", "));
-    let reason = format!(
-        "spec.schedulerNames are [{after}], and [{before}] in the active policy: other pods would be foreign, which cannot be \
-         compared on one snapshot"
-    );
-    Err(Unacceptable { predicate: None, reason })
-}
-
-/// Objects are compiled when they are read, by the annotation keys of the policy of that time, and only kinds that its predicates import are read.
-fn accept(watched: Option<&BTreeSet<Kind>>, active: &ActivePolicy, next: &ActivePolicy) -> Result<(), Unacceptable> {
-    const RESTART: &str = "this takes a restart";
-    let whole = |reason: String| Unacceptable { predicate: None, reason };
-    if active.annotation_keys != next.annotation_keys {
-        let (before, after) = (active.annotation_keys.join(", "), next.annotation_keys.join(", "));
-        let reason = "and other annotations have been dropped";
-        return Err(whole(format!("spec.facts.annotations changes from [{before}] to [{after}], {reason}: {RESTART}")));
-    }
-    let Some(watched) = watched else { return Ok(()) };
+    let watched = needs(active);
     for predicate in &next.predicates {
         let needed = kinds::needed(predicate.module.imports().iter().copied());
-        let missing: Vec<&str> = needed.difference(watched).map(|kind| Resource::of(*kind).plural).collect();
+        let missing: Vec<&str> = needed.difference(&watched).map(|kind| Resource::of(*kind).plural).collect();
         if !missing.is_empty() {
-            let missing = missing.join(", ");
-            let reason = format!("predicate {} reads {missing}, which are not watched: {RESTART}", predicate.name);
-            return Err(Unacceptable { predicate: Some(predicate.name.to_string()), reason });
+            let (name, missing) = (&predicate.name, missing.join(", "));
+            let reason = format!(
+                "predicate {name} reads {missing}, which are not watched: no predicate of the active policy reads them"
+            );
+            return refused(Some(name.to_string()), reason);
         }
     }
     Ok(())
+}
+
+/// Makes the process ready for the next policy.
+struct Ready {
+    /// None where the cluster comes from files.
+    live: Option<Live>,
+    /// The annotations that have been kept of the objects in files.
+    file_keys: Arc<[String]>,
+}
+
+/// What a policy has followed.
+#[derive(Debug)]
+struct Held(Option<Lease>);
+
+impl Prepared for Held {
+    fn commit(&self) {
+        self.0.iter().for_each(Lease::count);
+    }
+}
+
+impl Prepare for Ready {
+    fn prepare(
+        &self,
+        _: &ActivePolicy,
+        next: &ActivePolicy,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let Some(live) = &self.live else {
+            self.check_file_keys(next)?;
+            return Ok(Arc::new(Held(None)));
+        };
+        let lease = live.lease(next);
+        let time = sync_time();
+        live.sync(&lease, time, is_over).map_err(|why| match why {
+            Unsynced::Over => Unprepared::Over,
+            Unsynced::Missing(missing) => Unprepared::Unacceptable(unsynced(&lease, next, &missing, time)),
+        })?;
+        Ok(Arc::new(Held(Some(lease))))
+    }
+}
+
+const RESTART: &str = "this takes a restart";
+
+fn refused(reason: String) -> Unprepared {
+    Unprepared::Unacceptable(Unacceptable { predicate: None, reason })
+}
+
+impl Ready {
+    /// Files are read once. They hold all kinds, but other annotations have been dropped.
+    fn check_file_keys(&self, next: &ActivePolicy) -> Result<(), Unprepared> {
+        let dropped: Vec<&str> =
+            next.annotation_keys.iter().filter(|key| !self.file_keys.contains(key)).map(String::as_str).collect();
+        if dropped.is_empty() {
+            return Ok(());
+        }
+        let dropped = dropped.join(", ");
+        Err(refused(format!(
+            "spec.facts.annotations adds [{dropped}], which were dropped when the files were read: {RESTART}"
+        )))
+    }
+}
+
+/// Why a policy was not waited for any longer.
+fn unsynced(lease: &Lease, next: &ActivePolicy, missing: &[(Kind, Option<String>)], time: Duration) -> Unacceptable {
+    let seconds = time.as_secs_f64();
+    let names = |kinds: &BTreeSet<Kind>| {
+        let names = kinds.iter().map(|kind| Resource::of(*kind).plural);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let reasons = missing.iter().map(|(kind, reason)| {
+        let reason = reason.as_deref().unwrap_or("the list is not complete");
+        format!("{}: {reason}", Resource::of(*kind).plural)
+    });
+    let reasons = reasons.collect::<Vec<_>>().join("; ");
+    let missing: BTreeSet<Kind> = missing.iter().map(|(kind, _)| *kind).collect();
+    let new = lease.new_kinds();
+    for predicate in &next.predicates {
+        let read = kinds::needed(predicate.module.imports().iter().copied());
+        let unread: BTreeSet<Kind> = read.intersection(&new).copied().filter(|kind| missing.contains(kind)).collect();
+        if !unread.is_empty() {
+            let (name, unread) = (&predicate.name, names(&unread));
+            let reason =
+                format!("predicate {name} reads {unread}, which were not listed within {seconds} s: {reasons}");
+            return Unacceptable { predicate: Some(name.to_string()), reason };
+        }
+    }
+    let missing = names(&missing);
+    let reason =
+        format!("spec.facts.annotations has keys with which {missing} were not listed within {seconds} s: {reasons}");
+    Unacceptable { predicate: None, reason }
+}
+
+/// How long a policy waits for what it reads. Tests shorten it.
+fn sync_time() -> Duration {
+    #[cfg(debug_assertions)]
+    if let Some(time) = super::failpoints::sync_time() {
+        return time;
+    }
+    POLICY_SYNC
 }

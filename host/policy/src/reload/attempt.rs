@@ -4,6 +4,7 @@
 //! at [`Reading::of`], then [`Reading::activate`].
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,36 @@ use crate::activate::{ActivateErrors, Activated, Activation, Digest, Made, Modul
 use crate::spec::{Policy, PolicyError, PolicyText};
 use nodesift_engine::{ActivePolicy, Engine, Retired, Trial, TrialFault};
 
-/// Decides whether this process can serve a policy: what the files and the cluster have to hold for it.
-pub type Accept = dyn Fn(&ActivePolicy, &ActivePolicy) -> Result<(), Unacceptable> + Send;
+/// Makes this process ready for a policy: what is read of the cluster follows from the policy.
+pub trait Prepare: Send {
+    /// Makes ready for `next` while `active` serves. May wait; ends soon once the attempt `is_over`.
+    ///
+    /// # Errors
+    ///
+    /// [`Unprepared`]. Then everything is as it was.
+    fn prepare(
+        &self,
+        active: &ActivePolicy,
+        next: &ActivePolicy,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Prepared>, Unprepared>;
+}
+
+/// What has been made ready for a policy. Held for as long as a request can use the policy, or it can be gone back to; dropping it
+/// undoes what no other policy needs.
+pub trait Prepared: fmt::Debug + Send + Sync {
+    /// The policy is active.
+    fn commit(&self);
+}
+
+/// Why this process is not ready for a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unprepared {
+    /// It cannot serve the policy.
+    Unacceptable(Unacceptable),
+    /// The attempt is over: the files have changed again, the active policy is to be rolled back, or the process ends.
+    Over,
+}
 
 /// Decides anew which pods are foreign, by these schedulers, and publishes.
 pub type Recount = dyn Fn(&[String]) + Send;
@@ -40,6 +69,9 @@ pub(super) enum AttemptError {
     /// This process cannot serve the policy.
     #[error(transparent)]
     Follow(Unacceptable),
+    /// It was not to be waited for any longer.
+    #[error("the attempt was given up for something newer")]
+    Over,
     /// A predicate faults on the cluster.
     #[error(transparent)]
     Trial(TrialFault),
@@ -68,6 +100,7 @@ pub(super) struct Active {
     pub(super) retired: Retired,
     pub(super) made: Made,
     pub(super) trial: Trial,
+    pub(super) prepared: Arc<dyn Prepared>,
 }
 
 impl Reading {
@@ -112,8 +145,14 @@ impl Reading {
         self.policy.as_ref()?.as_ref().ok()
     }
 
-    /// Loads the policy, tries it, and makes it active.
-    pub(super) fn activate(self, engine: &Engine, accept: &Accept, recount: &Recount) -> Result<Active, AttemptError> {
+    /// Loads the policy, makes this process ready for it, tries it, and makes it active. The attempt ends early once it `is_over`.
+    pub(super) fn activate(
+        self,
+        engine: &Engine,
+        prepare: &dyn Prepare,
+        recount: &Recount,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Active, AttemptError> {
         let active = engine.policy();
         let activation =
             Activation { runtime: engine.runtime(), active: Some(&active), digests: &[], workers: 1, loaded: &|| {} };
@@ -134,9 +173,14 @@ impl Reading {
         let activation = Activation { digests: &digests, ..activation };
         let Activated { policy: mut next, made } = activation.activate(&policy).map_err(AttemptError::Modules)?;
         next.origin.document = Arc::from(text.text);
-        accept(&active, &next).map_err(AttemptError::Follow)?;
+        let prepared = prepare.prepare(&active, &next, is_over).map_err(|why| match why {
+            Unprepared::Unacceptable(error) => AttemptError::Follow(error),
+            Unprepared::Over => AttemptError::Over,
+        })?;
         let trial = engine.try_policy(&next).map_err(AttemptError::Trial)?;
-        Ok(Active { policy, retired: replace(engine, next, recount), made, trial })
+        let retired = replace(engine, next, recount);
+        prepared.commit();
+        Ok(Active { policy, retired, made, trial, prepared })
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn refusal(generation: u64, source: String, error: &AttemptError) -> 
         AttemptError::Modules(errors) => of_modules(errors),
         AttemptError::Follow(error) => vec![failure("follow", error.predicate.clone(), error.reason.clone())],
         AttemptError::Trial(fault) => vec![of_trial(fault)],
-        AttemptError::Panicked => vec![failure("internal", None, error.to_string())],
+        AttemptError::Over | AttemptError::Panicked => vec![failure("internal", None, error.to_string())],
     };
     let unlisted = failures.len().saturating_sub(REFUSAL_FAILURES);
     failures.truncate(REFUSAL_FAILURES);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use super::attempt::{self, Accept, Active, AttemptError, Reading, Recount, milliseconds};
+use super::attempt::{self, Active, AttemptError, Prepare, Prepared, Reading, Recount, milliseconds};
 use super::failure::refusal;
 use super::metrics::Metrics;
 use super::notice::{Notice, Watches};
@@ -24,8 +24,10 @@ pub struct Follow {
     pub engine: Arc<Engine>,
     /// The policy's file or folder.
     pub path: PathBuf,
-    /// Given the active policy and the next one, says why this process cannot change from one to the other.
-    pub accept: Box<Accept>,
+    /// Makes this process ready for the next policy.
+    pub prepare: Box<dyn Prepare>,
+    /// What is ready for the active one.
+    pub prepared: Arc<dyn Prepared>,
     /// Decides anew which pods are foreign, where another policy names other schedulers.
     pub recount: Box<Recount>,
     /// Where reloads are counted.
@@ -77,8 +79,8 @@ struct Follower {
     predecessor: Option<Predecessor>,
     /// What was wrong at the last attempt, if it was refused.
     refused: Vec<StepFailure>,
-    /// Replaced policies that requests may still use. They are freed here, which delays no request.
-    retired: Vec<Retired>,
+    /// Replaced policies that requests may still use, and what was ready for them. They are freed here, which delays no request.
+    retired: Vec<(Retired, Arc<dyn Prepared>)>,
 }
 
 impl Follower {
@@ -120,7 +122,7 @@ impl Follower {
                 }
             };
             self.roll_back();
-            self.retired.retain(|retired| {
+            self.retired.retain(|(retired, _)| {
                 let is_drained = retired.is_drained();
                 if is_drained {
                     tracing::debug!(policy_generation = retired.generation(), "the replaced policy is drained");
@@ -150,13 +152,18 @@ impl Follower {
         self.settle.attempted(reading.stamp.clone());
         let (engine, source) = (Arc::clone(&self.follow.engine), reading.source.clone());
         let before = engine.policy();
-        let attempt = || reading.activate(&engine, &*self.follow.accept, &*self.follow.recount);
+        let (files, stamp, notice) = (reading.files.clone(), reading.stamp.clone(), Arc::clone(&self.notice));
+        let before_is_wanted =
+            || self.predecessor.as_ref().is_some_and(|known| known.rollback(&engine.policy()).is_some());
+        let is_over = || notice.is_over() || files.stamp() != stamp || before_is_wanted();
+        let attempt = || reading.activate(&engine, &*self.follow.prepare, &*self.follow.recount, &is_over);
         match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
-            Ok(Active { policy, retired, made, trial }) => {
+            Ok(Active { policy, retired, made, trial, prepared }) => {
                 let active = engine.policy();
                 self.refused.clear();
                 let known = self.predecessor.take();
-                self.predecessor = Predecessor::of(known, Arc::clone(&before), &active);
+                let prepared = std::mem::replace(&mut self.follow.prepared, prepared);
+                self.predecessor = Predecessor::of(known, (Arc::clone(&before), Arc::clone(&prepared)), &active);
                 let is_before = self.predecessor.as_ref().is_some_and(|predecessor| predecessor.is(&before));
                 engine.note_reload(ReloadOutcome::Active, started.elapsed(), Some(retired.swap()));
                 self.follow.metrics.active(made, active.origin.since);
@@ -172,10 +179,18 @@ impl Follower {
                     swap_us = u64::try_from(retired.swap().as_micros()).unwrap_or(u64::MAX),
                     "policy reloaded"
                 );
-                self.retired.push(retired);
+                self.retired.push((retired, prepared));
                 if let Some(folder) = &mut self.follow.state_folder {
                     folder.remember(&policy, &active, is_before);
                 }
+            }
+            Err(AttemptError::Over) => {
+                tracing::info!(
+                    policy = source,
+                    "policy not made active: it changes again, or the one before is rolled back"
+                );
+                // Once more, even if the files are back in the same state by then.
+                self.settle.retry(Instant::now());
             }
             Err(error) => {
                 let refusal = refusal(before.generation, source, &error);
@@ -198,6 +213,7 @@ impl Follower {
         self.predecessor = None;
         let (engine, started) = (&self.follow.engine, Instant::now());
         let retired = attempt::replace(engine, rollback.policy, &*self.follow.recount);
+        let prepared = std::mem::replace(&mut self.follow.prepared, rollback.prepared);
         let generation = engine.policy().generation;
         tracing::warn!(
             policy_generation = generation,
@@ -209,7 +225,7 @@ impl Follower {
         let at = engine.note_refusal(Refusal { generation, ..rollback.refusal });
         engine.note_reload(ReloadOutcome::RolledBack, started.elapsed(), Some(retired.swap()));
         self.follow.metrics.rolled_back(at);
-        self.retired.push(retired);
+        self.retired.push((retired, prepared));
         if let Some(folder) = &mut self.follow.state_folder {
             folder.roll_back();
         }

@@ -24,7 +24,7 @@ mod rollback;
 mod settle;
 mod stamp;
 
-pub use attempt::{Accept, Recount, Unacceptable};
+pub use attempt::{Prepare, Prepared, Recount, Unacceptable, Unprepared};
 pub use changes::Changes;
 pub use follow::{Follow, Following, start};
 pub use metrics::Metrics;

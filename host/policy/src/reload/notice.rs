@@ -47,6 +47,11 @@ impl Notice {
         !self.state.lock().open.is_empty()
     }
 
+    /// Whether every wait has been ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.state.lock().is_over
+    }
+
     /// Ends every wait.
     pub(super) fn end(&self) {
         self.state.lock().is_over = true;

@@ -4,13 +4,16 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use super::attempt::Prepared;
 use crate::limits::ROLLBACK_PROOF;
 use nodesift_engine::{ActivePolicy, ActivePredicate, Quarantine, Refusal, StepFailure};
 
-/// The policy before the active one, which may be rolled back to it. Its modules stay loaded meanwhile.
+/// The policy before the active one, which may be rolled back to it. Its modules stay loaded meanwhile, and what they read stays
+/// followed.
 #[derive(Debug)]
 pub(super) struct Predecessor {
     before: Arc<ActivePolicy>,
+    prepared: Arc<dyn Prepared>,
     /// The generation of its successor, and since when that is active.
     successor: u64,
     since: Instant,
@@ -20,20 +23,25 @@ pub(super) struct Predecessor {
 #[derive(Debug)]
 pub(super) struct Rollback {
     pub(super) policy: ActivePolicy,
+    pub(super) prepared: Arc<dyn Prepared>,
     pub(super) refusal: Refusal,
 }
 
 impl Predecessor {
     /// The policy before, if the active one wants to be rolled back. `known` is that of the policy before: it is kept where that
     /// was active for too short a time to show whether its predicates fail.
-    pub(super) fn of(known: Option<Self>, before: Arc<ActivePolicy>, active: &ActivePolicy) -> Option<Self> {
+    pub(super) fn of(
+        known: Option<Self>,
+        (before, prepared): (Arc<ActivePolicy>, Arc<dyn Prepared>),
+        active: &ActivePolicy,
+    ) -> Option<Self> {
         if !active.rollback_on_quarantine {
             return None;
         }
         let unproven =
             known.filter(|known| known.successor == before.generation && known.since.elapsed() < ROLLBACK_PROOF);
-        let before = unproven.map_or(before, |known| known.before);
-        Some(Self { before, successor: active.generation, since: Instant::now() })
+        let (before, prepared) = unproven.map_or((before, prepared), |known| (known.before, known.prepared));
+        Some(Self { before, prepared, successor: active.generation, since: Instant::now() })
     }
 
     /// Whether this is the policy to go back to.
@@ -62,6 +70,6 @@ impl Predecessor {
         let source = active.origin.source.clone();
         let refusal =
             Refusal { generation: 0, at: SystemTime::UNIX_EPOCH, source, failures, unlisted: quarantined.count() };
-        Some(Rollback { policy: (*self.before).clone(), refusal })
+        Some(Rollback { policy: (*self.before).clone(), prepared: Arc::clone(&self.prepared), refusal })
     }
 }

@@ -15,7 +15,7 @@ mod metrics;
 mod run;
 
 pub use metrics::Metrics;
-pub use run::{Audit, Checked, List};
+pub use run::{Audit, Checked, Kinds, List};
 
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,9 @@ use nodesift_object::version::is_newer;
 /// Lists all objects of a kind, at least as new as any state that was observed before.
 pub type List = Box<dyn Fn(Kind) -> BoxFuture<'static, Result<Listed, Box<dyn Error + Send + Sync>>> + Send + Sync>;
 
+/// The kinds that are followed at present, which may change.
+pub type Kinds = Box<dyn Fn() -> Vec<Kind> + Send + Sync>;
+
 /// Objects that differ from a list and may have drifted, by UID.
 type Suspects = FxHashMap<Arc<str>, (DriftKind, Identity)>;
 
@@ -42,7 +45,7 @@ pub struct Audit {
     writer: SharedWriter,
     reader: Reader,
     feed: Feed,
-    kinds: Vec<Kind>,
+    kinds: Kinds,
     list: List,
     pub(super) metrics: Metrics,
     wanted: Arc<Notify>,
@@ -52,7 +55,7 @@ pub struct Audit {
 
 impl fmt::Debug for Audit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Audit").field("kinds", &self.kinds).finish_non_exhaustive()
+        f.debug_struct("Audit").field("kinds", &(self.kinds)()).finish_non_exhaustive()
     }
 }
 
@@ -62,7 +65,7 @@ const FATAL: &str = "NODESIFT_AUDIT_ABORTS";
 impl Audit {
     /// An audit of the cache that `feed` writes, against lists of `kinds`. Without kinds, as with files, only the cells are
     /// checked.
-    pub fn new(writer: SharedWriter, feed: Feed, kinds: Vec<Kind>, list: List, metrics: Metrics) -> Self {
+    pub fn new(writer: SharedWriter, feed: Feed, kinds: Kinds, list: List, metrics: Metrics) -> Self {
         let is_fatal = std::env::var_os(FATAL).is_some_and(|value| !value.is_empty());
         let reader = writer.lock().reader();
         Self { writer, reader, feed, kinds, list, metrics, wanted: Arc::default(), is_fatal }
@@ -96,8 +99,8 @@ impl Audit {
     pub async fn once(&self) -> Checked {
         let began = Instant::now();
         let mut checked = Checked { differences: self.cells().await, ..Checked::default() };
-        for kind in &self.kinds {
-            match self.objects(*kind).await {
+        for kind in (self.kinds)() {
+            match self.objects(kind).await {
                 Ok(differences) => {
                     checked.differences += differences;
                     checked.compared += 1;
@@ -105,7 +108,7 @@ impl Audit {
                 Err(error) => {
                     self.metrics.failures.inc();
                     tracing::debug!(%kind, %error, "kind not compared: no usable list");
-                    checked.not_compared.push((*kind, error.to_string()));
+                    checked.not_compared.push((kind, error.to_string()));
                 }
             }
         }
@@ -163,6 +166,10 @@ impl Audit {
         sleep(AUDIT_SETTLE).await;
         let Some(listed) = self.list(kind).await? else { return Ok(0) };
         let mut still = self.compare(kind, &listed).await;
+        if !(self.kinds)().contains(&kind) {
+            // Not followed any more: nothing of it is to be held.
+            return Ok(0);
+        }
         still.retain(|uid, (drift, _)| suspects.get(uid).is_some_and(|(before, _)| before == drift));
         if let Some((drift, identity)) = still.values().min_by(|a, b| a.1.key.cmp(&b.1.key)) {
             let version = &identity.version;

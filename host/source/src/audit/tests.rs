@@ -79,7 +79,8 @@ impl Bench {
             Box::pin(async move { Ok(Listed { objects, version }) })
         });
         let kinds = vec![Kind::Node, Kind::Pod];
-        let audit = Audit::new(Arc::clone(&writer), feed.clone(), kinds, list, Metrics::default());
+        let audit =
+            Audit::new(Arc::clone(&writer), feed.clone(), Box::new(move || kinds.clone()), list, Metrics::default());
         let bench = Self { writer, reader, feed, server, audit };
         bench.set(Kind::Node, vec![node("a", 1, 10), node("b", 2, 10)], 9);
         bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b")], 9);

@@ -127,6 +127,18 @@ impl Health {
         }
     }
 
+    /// The kind is not followed any more.
+    pub(super) fn forget(&self, kind: Kind) {
+        let mut state = self.locked();
+        if let Some(ended) = state.failing.remove(&kind) {
+            let outage = ended.cause.outage(kind);
+            // Nothing was recovered, so nothing is logged.
+            if !state.failing.iter().any(|(kind, failing)| failing.cause.outage(*kind) == outage) {
+                state.outages.remove(&outage);
+            }
+        }
+    }
+
     /// What fails at present, for operators; `None` while nothing does.
     pub fn report(&self) -> Option<String> {
         let state = self.locked();

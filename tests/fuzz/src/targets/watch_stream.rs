@@ -83,7 +83,8 @@ fn watched(kind: Kind, chunks: Vec<Bytes>, compiler: &Compiler) -> Vec<Change> {
     RUNTIME.block_on(async {
         let kinds = BTreeSet::from([kind]);
         let (freshness, health, metrics) = (Freshness::default(), kube::Health::default(), kube::Metrics::default());
-        let _following = kube::follow(&server, &kinds, compiler, &deliver, &freshness, &health, &metrics);
+        let following = kube::Following::new(&server, compiler, &deliver, (&freshness, &health), &metrics);
+        let _lease = following.lease(kinds, compiler.annotation_keys());
         ended.notified().await;
     });
     std::mem::take(&mut *delivered.lock().unwrap_or_else(PoisonError::into_inner))

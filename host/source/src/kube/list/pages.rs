@@ -27,6 +27,11 @@ impl Pages {
         Self { kind, compiler, decoding: VecDeque::new(), objects: Vec::new(), unreadable: Vec::new() }
     }
 
+    /// What compiles the objects.
+    pub(in crate::kube) fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
     /// Adds a page: decodes its head here, and the rest on a thread for blocking work while the next page is read.
     ///
     /// # Errors

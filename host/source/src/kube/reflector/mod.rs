@@ -3,6 +3,8 @@
 //! ```text
 //! task ─┬─ state      what comes next: a pure state machine, without I/O or clock
 //!       │   └ backoff   how long a failed request waits
+//!       ├─ outlet     what it says to others: changes, freshness, health
+//!       ├─ keys       which annotations objects are compiled with
 //!       ├─ lines      chunks of a watch → whole lines
 //!       ├─ events     lines → watch events
 //!       └─ unreadable how often objects that do not decode are logged
@@ -13,7 +15,9 @@
 
 mod backoff;
 mod events;
+pub(super) mod keys;
 mod lines;
+pub(super) mod outlet;
 #[cfg(test)]
 pub(super) mod script;
 pub(super) mod state;

@@ -14,6 +14,8 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::keys::Keys;
+use super::outlet::Outlet;
 use super::task::{Deliver, ReflectorTask};
 use crate::change::{Change, Compiler, ObjectChange, Record};
 use crate::freshness::Freshness;
@@ -188,8 +190,11 @@ pub(in crate::kube) async fn reflect_server<S: Server>(
     let metrics = Metrics::default();
     let compiler = Compiler::new(&["default-scheduler".to_owned()]);
     let freshness = Freshness::default();
-    let signs = (freshness.clone(), Health::default());
-    let task = ReflectorTask::new(kind, compiler, Arc::clone(&server), deliver, signs, metrics.clone());
+    let (_wanted, no_keys) = tokio::sync::watch::channel(Arc::default());
+    let keys = Arc::new(Keys::new(kind, compiler, &no_keys));
+    let outlet = Arc::new(Outlet::new(kind, deliver, freshness.clone(), Health::default()));
+    outlet.count();
+    let task = ReflectorTask::new(kind, keys, Arc::clone(&server), outlet, metrics.clone());
     let _time_is_up = tokio::time::timeout(time, task.run()).await;
     let asked = script(&server).asked.lock().unwrap().iter().map(|(at, uri)| (*at - began, uri.clone())).collect();
     let mut objects = BTreeMap::new();

@@ -7,7 +7,8 @@
 //! - A list is never accepted at a resourceVersion older than one that was seen: a server that lags is asked again for as long
 //!   as it lags. A cluster that was restored from a backup looks the same, and needs a restart of the sidecar.
 //! - A watch resumes at the newest resourceVersion seen, bookmarks included. Only "410 Gone", a malformed event, a version of
-//!   the API that is not served any more, or a row of refused watches over minutes lead to a relist.
+//!   the API that is not served any more, or a row of refused watches over minutes lead to a relist; and the task, where a policy
+//!   reads other annotations.
 //! - A failed request waits: by [`Backoff`], or as long as the server asks for by `Retry-After` (flow control).
 
 use std::cmp::Ordering;
@@ -105,6 +106,8 @@ pub(in crate::kube) enum RelistReason {
     NotServed,
     /// The server refused [`WATCH_REFUSALS`] watches in a row.
     Refused,
+    /// A policy reads annotations with which the objects have not been compiled.
+    Annotations,
 }
 
 impl RelistReason {
@@ -116,6 +119,7 @@ impl RelistReason {
             Self::Malformed => "malformed",
             Self::NotServed => "not_served",
             Self::Refused => "refused",
+            Self::Annotations => "annotations",
         }
     }
 }
@@ -165,6 +169,27 @@ impl Reflector {
     /// What to do next.
     pub(super) fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Whether a list is in progress, or waits for its next attempt.
+    pub(super) fn is_listing(&self) -> bool {
+        let is_list = |state: &State| matches!(state, State::Listing { .. });
+        is_list(&self.state) || matches!(&self.state, State::Waiting { then, .. } if is_list(then))
+    }
+
+    /// Lists from the first page: objects have to be compiled again. A list that waits goes on waiting. The resourceVersions that
+    /// were seen still count.
+    pub(super) fn list_anew(&mut self) {
+        let list = State::Listing { next: None };
+        match &mut self.state {
+            State::Waiting { then, .. } if matches!(**then, State::Listing { .. }) => **then = list,
+            state => *state = list,
+        }
+    }
+
+    /// Gives up [`Self::list_anew`] of a kind that was watched before, and watches on from the newest resourceVersion seen.
+    pub(super) fn watch_on(&mut self) {
+        self.begin_watch();
     }
 
     /// Path and query of the next page.

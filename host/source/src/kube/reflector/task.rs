@@ -6,18 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::events::events;
+use super::keys::{Keys, changed, covers};
 use super::lines::Lines;
+use super::outlet::Outlet;
 use super::state::{Effect, End, Outcome, Reflector, RelistReason, State};
 use super::unreadable::UnreadableLog;
 use crate::change::{Change, Compiler, ObjectChange};
-use crate::freshness::Freshness;
 use crate::kube::decode::{Unreadable, WatchEvent};
 use crate::kube::failure::{Failure, plain};
-use crate::kube::health::Health;
 use crate::kube::kinds::Resource;
 use crate::kube::list::Pages;
 use crate::kube::metrics::Metrics;
@@ -33,10 +34,14 @@ pub type Deliver = Arc<dyn Fn(Vec<Change>) + Send + Sync>;
 pub(in crate::kube) struct ReflectorTask<S> {
     kind: Kind,
     server: Arc<S>,
+    /// That of the newest list that was delivered.
     compiler: Compiler,
-    deliver: Deliver,
-    freshness: Freshness,
-    health: Health,
+    keys: Arc<Keys>,
+    /// Tells of other annotation keys.
+    wanted: Option<watch::Receiver<Arc<[String]>>>,
+    /// Whether the list in progress is there only because of other annotation keys.
+    is_recompiling: bool,
+    outlet: Arc<Outlet>,
     metrics: Metrics,
     random: fastrand::Rng,
     unreadable: UnreadableLog,
@@ -47,37 +52,71 @@ impl<S: Server> ReflectorTask<S> {
     /// A task for one kind that has requested nothing yet.
     pub(in crate::kube) fn new(
         kind: Kind,
-        compiler: Compiler,
+        keys: Arc<Keys>,
         server: Arc<S>,
-        deliver: Deliver,
-        (freshness, health): (Freshness, Health),
+        outlet: Arc<Outlet>,
         metrics: Metrics,
     ) -> Self {
+        let (compiler, wanted) = (keys.compiler(), keys.changes());
         let random = fastrand::Rng::new();
         let unreadable = UnreadableLog::default();
         let budget = YieldBudget::default();
-        Self { kind, server, compiler, deliver, freshness, health, metrics, random, unreadable, budget }
+        let is_recompiling = false;
+        Self { kind, server, compiler, keys, wanted, is_recompiling, outlet, metrics, random, unreadable, budget }
     }
 
     /// Lists and watches until it is dropped.
     pub(in crate::kube) async fn run(mut self) {
         let mut reflector = Reflector::new(Resource::of(self.kind), self.random.fork());
-        let mut pages = Pages::new(self.kind, self.compiler.clone());
+        let mut pages = Pages::new(self.kind, self.keys.wanted());
         loop {
+            self.heed_keys(&mut reflector, &mut pages);
             match reflector.state().clone() {
-                State::Waiting { until, .. } => {
-                    sleep_until(until).await;
-                    reflector.step(Outcome::Waited, Instant::now());
-                }
+                State::Waiting { until, .. } => tokio::select! {
+                    () = sleep_until(until) => {
+                        reflector.step(Outcome::Waited, Instant::now());
+                    }
+                    () = changed(self.wanted.clone()) => {}
+                },
                 State::Listing { next } => self.list_page(&mut reflector, &mut pages, next.as_deref()).await,
                 State::Watching => self.watch(&mut reflector).await,
             }
         }
     }
 
+    /// Lists the kind again where annotations are wanted with which it has not been compiled. Where that is over before the list
+    /// is complete, the watch goes on instead: a policy was refused, and a server that watches may refuse to list.
+    fn heed_keys(&mut self, reflector: &mut Reflector, pages: &mut Pages) {
+        let Some(wanted) = &mut self.wanted else { return };
+        let wanted = Arc::clone(&wanted.borrow_and_update());
+        let is_covered = covers(&self.compiler, &wanted);
+        match reflector.is_listing() {
+            true if self.is_recompiling && is_covered => {
+                self.is_recompiling = false;
+                pages.clear();
+                reflector.watch_on();
+            }
+            true if !covers(pages.compiler(), &wanted) => reflector.list_anew(),
+            false if !is_covered => {
+                self.is_recompiling = true;
+                reflector.list_anew();
+                self.note_relist(RelistReason::Annotations);
+            }
+            true | false => {}
+        }
+    }
+
     /// Requests one page of a list.
     async fn list_page(&mut self, reflector: &mut Reflector, pages: &mut Pages, next: Option<&str>) {
-        let page = match self.server.list_page(&reflector.list_uri(next)).await {
+        if next.is_none() {
+            *pages = Pages::new(self.kind, self.keys.wanted());
+        }
+        let uri = reflector.list_uri(next);
+        let page = tokio::select! {
+            page = self.server.list_page(&uri) => page,
+            () = changed(self.wanted.clone()) => return,
+        };
+        let page = match page {
             Ok(body) => pages.add(body).await,
             Err(failure) => Err(failure),
         };
@@ -99,7 +138,7 @@ impl<S: Server> ReflectorTask<S> {
                 pages.clear();
                 tracing::info!(kind = %self.kind, "kind not served; treated as empty");
                 let version = Arc::default();
-                (self.deliver)(vec![Change::Replaced { kind: self.kind, objects: Vec::new(), version }]);
+                self.outlet.deliver(vec![Change::Replaced { kind: self.kind, objects: Vec::new(), version }]);
             }
         }
     }
@@ -111,11 +150,20 @@ impl<S: Server> ReflectorTask<S> {
                 tracing::info!(kind = %self.kind, objects = objects.len(), version = &*version, "listed");
                 unreadable.iter().for_each(|unreadable| self.note_unreadable(unreadable));
                 self.metrics.list(self.kind);
-                self.confirm();
-                (self.deliver)(vec![Change::Replaced { kind: self.kind, objects, version }]);
+                self.outlet.confirm();
+                let is_recompiled = pages.compiler().annotation_keys() != self.compiler.annotation_keys();
+                self.compiler = pages.compiler().clone();
+                self.is_recompiling = false;
+                self.outlet.deliver(vec![match is_recompiled {
+                    true => Change::Recompiled { kind: self.kind, objects, version },
+                    false => Change::Replaced { kind: self.kind, objects, version },
+                }]);
+                self.keys.delivered(&self.compiler);
             }
             Err(failure) => {
                 pages.clear();
+                // The versions up to that of the list count as seen, so that no watch could go on from before.
+                self.is_recompiling = false;
                 self.failed("list", &failure);
                 let end = End::Failed(failure);
                 reflector.step(Outcome::WatchEnded { end, lasted: Duration::ZERO }, Instant::now());
@@ -129,25 +177,26 @@ impl<S: Server> ReflectorTask<S> {
         let seconds = self.random.u64(WATCH_SECONDS);
         // The server ends the watch by itself before this; a connection that is still open then is dead.
         let deadline = began + Duration::from_secs(seconds) + WATCH_SILENCE;
-        let end = match timeout_at(deadline, self.server.watch(&reflector.watch_uri(seconds))).await {
-            Ok(Ok(chunks)) => self.read_watch(reflector, chunks, deadline).await,
-            Ok(Err(failure)) => End::Failed(failure),
-            Err(_) => End::Silent,
+        let wanted = self.wanted.clone();
+        let end = tokio::select! {
+            end = self.watch_until(reflector, seconds, deadline) => end,
+            // What has been read and not delivered is sent again, or listed.
+            () = changed(wanted) => return,
         };
         self.metrics.watch(self.kind, &end);
         match &end {
             // It was open for a while and had sent everything.
-            End::Orderly if began.elapsed() >= WATCH_LEAST => self.confirm(),
+            End::Orderly if began.elapsed() >= WATCH_LEAST => self.outlet.confirm(),
             End::Orderly => {}
             End::Cut(reason) => {
                 // A connection that breaks as soon as it is open is as good as none.
                 if began.elapsed() < WATCH_LEAST {
-                    self.health.failed(self.kind, &Failure::Transport(reason.clone()));
+                    self.outlet.failed(&Failure::Transport(reason.clone()));
                 }
                 tracing::debug!(kind = %self.kind, reason, "watch connection broken");
             }
             End::Silent => {
-                self.health.failed(self.kind, &Failure::Silent(began.elapsed()));
+                self.outlet.failed(&Failure::Silent(began.elapsed()));
                 tracing::debug!(kind = %self.kind, "watch timed out: connection dead");
             }
             End::Failed(failure) => self.failed("watch", failure),
@@ -155,6 +204,15 @@ impl<S: Server> ReflectorTask<S> {
         let effect = reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
         if let Effect::Relist(reason) = effect {
             self.note_relist(reason);
+        }
+    }
+
+    /// Opens a watch, and reads it to its end.
+    async fn watch_until(&mut self, reflector: &mut Reflector, seconds: u64, deadline: Instant) -> End {
+        match timeout_at(deadline, self.server.watch(&reflector.watch_uri(seconds))).await {
+            Ok(Ok(chunks)) => self.read_watch(reflector, chunks, deadline).await,
+            Ok(Err(failure)) => End::Failed(failure),
+            Err(_) => End::Silent,
         }
     }
 
@@ -227,7 +285,7 @@ impl<S: Server> ReflectorTask<S> {
         }
         // First the changes, then the versions: if this task ends between the two, the events are sent again.
         if !changes.is_empty() {
-            (self.deliver)(changes);
+            self.outlet.deliver(changes);
         }
         for version in versions {
             self.reach(reflector, &version);
@@ -245,13 +303,7 @@ impl<S: Server> ReflectorTask<S> {
             Some(_) => {}
             None => self.metrics.unordered(self.kind, "incomparable"),
         }
-        self.confirm();
-    }
-
-    /// The server has just shown its newest state of the kind.
-    fn confirm(&self) {
-        self.freshness.confirm(self.kind);
-        self.health.recovered(self.kind);
+        self.outlet.confirm();
     }
 
     fn note_relist(&self, reason: RelistReason) {
@@ -266,12 +318,12 @@ impl<S: Server> ReflectorTask<S> {
         }
     }
 
-    /// Counts and notes a failure. [`Health`] logs those that last.
+    /// Counts and notes a failure. [`Health`](crate::kube::Health) logs those that last.
     fn failed(&self, verb: &'static str, failure: &Failure) {
         self.metrics.failure(self.kind, failure);
         // A kind that is optional may never have been served.
         if !matches!(failure, Failure::NotServed { .. }) || !Resource::of(self.kind).is_optional() {
-            self.health.failed(self.kind, failure);
+            self.outlet.failed(failure);
         }
         tracing::debug!(kind = %self.kind, verb, %failure, "request failed");
     }

@@ -1,0 +1,239 @@
+//! Which kinds are followed, with which annotations, and for whom: each policy that is in use, or is to be, holds a lease.
+//!
+//! A kind is followed by one task for as long as any lease names it. When its last lease ends, the task ends, and after that
+//! everything of the kind is dropped: whatever the task may still say goes nowhere. Annotation keys are those of all leases
+//! together; where one brings new keys, nodes and pods are listed again. Start at [`Following::lease`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::sleep;
+
+use super::health::Health;
+use super::metrics::Metrics;
+use super::reflector::keys::{Keys, has_annotations};
+use super::reflector::outlet::Outlet;
+use super::reflector::task::{Deliver, ReflectorTask};
+use super::server::Server;
+use crate::change::Compiler;
+use crate::freshness::Freshness;
+use crate::limits::RETRY_MOST;
+use nodesift_object::Kind;
+
+/// A cluster that is followed as far as leases ask for it. Clones share it.
+#[derive(Clone)]
+pub struct Following {
+    shared: Arc<Shared>,
+}
+
+/// What is followed for one policy, for as long as this lives. The end of the last lease ends all tasks, and leaves what has been
+/// delivered as it is.
+#[must_use = "dropping it ends what is followed for it alone"]
+pub struct Lease {
+    shared: Arc<Shared>,
+    number: u64,
+    needs: Arc<Needs>,
+}
+
+/// What one policy needs.
+#[derive(Debug)]
+struct Needs {
+    kinds: BTreeSet<Kind>,
+    annotation_keys: Vec<String>,
+}
+
+/// Starts the task of a kind.
+type Start = Box<dyn Fn(Kind, &Arc<Keys>, &Arc<Outlet>) -> AbortHandle + Send + Sync>;
+
+struct Shared {
+    start: Start,
+    compiler: Compiler,
+    deliver: Deliver,
+    freshness: Freshness,
+    health: Health,
+    /// The annotation keys of all leases, sorted.
+    wanted: watch::Sender<Arc<[String]>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the next lease.
+    next: u64,
+    leases: BTreeMap<u64, Arc<Needs>>,
+    tasks: BTreeMap<Kind, Task>,
+}
+
+/// The task of one kind.
+struct Task {
+    task: AbortHandle,
+    keys: Arc<Keys>,
+    outlet: Arc<Outlet>,
+}
+
+impl Following {
+    /// Follows nothing yet. Must be called within a tokio runtime, in which all tasks will run.
+    pub fn new<S: Server>(
+        server: &Arc<S>,
+        compiler: &Compiler,
+        deliver: &Deliver,
+        (freshness, health): (&Freshness, &Health),
+        metrics: &Metrics,
+    ) -> Self {
+        let (runtime, server, metrics) = (Handle::current(), Arc::clone(server), metrics.clone());
+        let start: Start = Box::new(move |kind, keys, outlet| {
+            let (server, metrics) = (Arc::clone(&server), metrics.clone());
+            let (keys, outlet) = (Arc::clone(keys), Arc::clone(outlet));
+            let task = runtime.spawn(async move {
+                // A panic is a defect of this program, but a kind that is never watched again would be a worse one.
+                loop {
+                    let (keys, outlet) = (Arc::clone(&keys), Arc::clone(&outlet));
+                    let reflector = ReflectorTask::new(kind, keys, Arc::clone(&server), outlet, metrics.clone());
+                    let mut task = JoinSet::new();
+                    task.spawn(reflector.run());
+                    task.join_next().await;
+                    tracing::error!(%kind, "reflector panicked: restarting; please report this");
+                    sleep(RETRY_MOST).await;
+                }
+            });
+            task.abort_handle()
+        });
+        let shared = Shared {
+            start,
+            compiler: compiler.clone(),
+            deliver: Arc::clone(deliver),
+            freshness: freshness.clone(),
+            health: health.clone(),
+            wanted: watch::Sender::new(Arc::default()),
+            state: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Follows these kinds, and keeps annotations with these keys of nodes and pods, for as long as the lease lives. Neither
+    /// freshness nor health speak of what it begins until [`Lease::count`].
+    pub fn lease(&self, kinds: BTreeSet<Kind>, annotation_keys: &[String]) -> Lease {
+        let needs = Arc::new(Needs { kinds, annotation_keys: annotation_keys.to_vec() });
+        let mut state = self.shared.state.lock();
+        let number = state.next;
+        state.next += 1;
+        state.leases.insert(number, Arc::clone(&needs));
+        self.shared.want_keys(&state);
+        for kind in &needs.kinds {
+            state.tasks.entry(*kind).or_insert_with(|| self.shared.task(*kind));
+        }
+        drop(state);
+        Lease { shared: Arc::clone(&self.shared), number, needs }
+    }
+
+    /// The kinds that active policies read.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let state = self.shared.state.lock();
+        state.tasks.iter().filter(|(_, task)| task.outlet.is_counted()).map(|(kind, _)| *kind).collect()
+    }
+
+    /// Compiles objects of a kind as those have been that are held of it.
+    pub fn compiler(&self, kind: Kind) -> Compiler {
+        let state = self.shared.state.lock();
+        state.tasks.get(&kind).map_or_else(|| self.shared.compiler.clone(), |task| task.keys.compiler())
+    }
+}
+
+impl Lease {
+    /// The policy is active: from now on freshness and health speak of its kinds.
+    pub fn count(&self) {
+        let state = self.shared.state.lock();
+        self.needs.kinds.iter().filter_map(|kind| state.tasks.get(kind)).for_each(|task| task.outlet.count());
+    }
+
+    /// Its kinds that no active policy has read before.
+    pub fn new_kinds(&self) -> BTreeSet<Kind> {
+        let state = self.shared.state.lock();
+        let is_new = |kind: &Kind| state.tasks.get(kind).is_some_and(|task| !task.outlet.is_counted());
+        self.needs.kinds.iter().copied().filter(is_new).collect()
+    }
+
+    /// Its kinds whose objects have been delivered without some of its annotations.
+    pub fn not_recompiled(&self) -> BTreeSet<Kind> {
+        let state = self.shared.state.lock();
+        let lacks =
+            |kind: &Kind| state.tasks.get(kind).is_some_and(|task| !task.keys.cover(&self.needs.annotation_keys));
+        self.needs.kinds.iter().copied().filter(lacks).collect()
+    }
+
+    /// Its kinds of which the policy reads annotations.
+    pub fn annotated(&self) -> BTreeSet<Kind> {
+        let has_any = !self.needs.annotation_keys.is_empty();
+        let is_annotated = |kind: &Kind| has_any && has_annotations(*kind);
+        self.needs.kinds.iter().copied().filter(is_annotated).collect()
+    }
+
+    /// Why the last request about a kind failed; `None` where none has failed since the server last showed its newest state.
+    pub fn failure(&self, kind: Kind) -> Option<String> {
+        self.shared.state.lock().tasks.get(&kind)?.outlet.failure()
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut state = self.shared.state.lock();
+        state.leases.remove(&self.number);
+        if state.leases.is_empty() {
+            std::mem::take(&mut state.tasks).values().for_each(|task| task.task.abort());
+            return;
+        }
+        self.shared.want_keys(&state);
+        let State { leases, tasks, .. } = &mut *state;
+        let is_needed = |kind: &Kind| leases.values().any(|needs| needs.kinds.contains(kind));
+        tasks.retain(|kind, task| {
+            let stays = is_needed(kind);
+            if !stays {
+                task.task.abort();
+                task.outlet.close();
+                tracing::info!(%kind, "not followed any more: no policy reads it");
+            }
+            stays
+        });
+    }
+}
+
+impl Shared {
+    /// Notes the keys of all leases.
+    fn want_keys(&self, state: &State) {
+        let keys: BTreeSet<&String> = state.leases.values().flat_map(|needs| &needs.annotation_keys).collect();
+        self.wanted.send_if_modified(|wanted| {
+            let is_same = wanted.iter().eq(keys.iter().copied());
+            if !is_same {
+                *wanted = keys.into_iter().cloned().collect();
+            }
+            !is_same
+        });
+    }
+
+    fn task(&self, kind: Kind) -> Task {
+        let keys = Arc::new(Keys::new(kind, self.compiler.clone(), &self.wanted.subscribe()));
+        let (deliver, freshness) = (Arc::clone(&self.deliver), self.freshness.clone());
+        let outlet = Arc::new(Outlet::new(kind, deliver, freshness, self.health.clone()));
+        Task { task: (self.start)(kind, &keys, &outlet), keys, outlet }
+    }
+}
+
+impl fmt::Debug for Following {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Following").field("kinds", &self.kinds()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease").field("number", &self.number).field("needs", &self.needs).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
