@@ -3,7 +3,7 @@
 //! ```text
 //! cluster  the clusters that the arguments select      targets  targets for the synthetic clusters
 //! socket   serves a cluster on its sockets             client   sends requests to it, in another process
-//! native   runs nodesift-native                        grpc     the connection of that client
+//! native   runs nodesift-native                        grpc · http · incoming     the connections of that client
 //! results  what was measured, and its JSON             table    the results as tables
 //! ```
 //!
@@ -14,6 +14,7 @@ mod cluster;
 mod cores;
 mod grpc;
 mod http;
+mod incoming;
 mod native;
 mod results;
 mod socket;
@@ -150,6 +151,7 @@ fn measure_parts(
         names: socket.names.count,
         names_json_ns: socket.names.json_names_p50_ns.saturating_sub(socket.names.json_bitmap_p50_ns),
         names_grpc_ns: socket.names.grpc_names_p50_ns.saturating_sub(socket.names.grpc_bitmap_p50_ns),
+        names_bare_ns: socket.names.bare_names_p50_ns.saturating_sub(socket.names.bare_ping_p50_ns),
         uds_requests: socket.requests,
         pods_per_second: socket.pods_per_second,
         batch_pods: socket.batch_pods,

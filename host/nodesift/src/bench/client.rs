@@ -38,6 +38,8 @@ pub(super) struct Job {
     /// Where threads of the same process send back what they receive, [`PING_BYTES`] at a time.
     pub(super) ping_unix: PathBuf,
     pub(super) ping_tcp: SocketAddr,
+    /// Where a thread of the same process answers a number, of four bytes, with so many bytes.
+    pub(super) bulk_unix: PathBuf,
 }
 
 /// Bytes of a bare message.
@@ -82,6 +84,9 @@ pub(super) struct NamesFigures {
     pub(super) grpc_names_p50_ns: u64,
     pub(super) json_bitmap_p50_ns: u64,
     pub(super) json_names_p50_ns: u64,
+    /// As many bytes as the answer with names has in JSON, and [`PING_BYTES`], over a bare socket of the same kind.
+    pub(super) bare_names_p50_ns: u64,
+    pub(super) bare_ping_p50_ns: u64,
 }
 
 /// Requests whose latency is measured. 200 of them are slower than the 99th percentile.
@@ -170,6 +175,12 @@ fn ping(stream: &mut (impl Read + Write)) -> anyhow::Result<()> {
     stream.read_exact(&mut bytes).context("a bare message does not come back")
 }
 
+/// Asks for so many bytes over a bare socket, and reads them.
+fn bulk(stream: &mut (impl Read + Write), bytes: &mut [u8]) -> anyhow::Result<()> {
+    stream.write_all(&u32::try_from(bytes.len())?.to_le_bytes()).context("cannot send a bare message")?;
+    stream.read_exact(bytes).context("a bare message does not come")
+}
+
 /// Latencies of answers with bitmaps and with names, about the pod that fits most nodes.
 fn names(job: &Job, requests: usize) -> anyhow::Result<NamesFigures> {
     let mut grpc = Connection::open(dial_unix(&job.unix)?)?;
@@ -189,7 +200,9 @@ fn names(job: &Job, requests: usize) -> anyhow::Result<NamesFigures> {
     let with_names = v1::FilterRequest { bitmaps: None, ..with_bitmap.clone() };
     let json = [serde_json::to_string(&with_bitmap)?, serde_json::to_string(&with_names)?];
     let mut http = http::Connection::new(dial_unix(&job.unix)?);
-    let mut times = [const { Vec::new() }; 4];
+    let mut bare = dial_unix(&job.bulk_unix)?;
+    let mut bytes = vec![0; http.ask("/v1/filter", &json[1])?.len()];
+    let mut times = [const { Vec::new() }; 6];
     for round in 0..=ROUNDS {
         for (kind, times) in times.iter_mut().enumerate() {
             for _ in 0..requests.div_ceil(ROUNDS) {
@@ -200,7 +213,11 @@ fn names(job: &Job, requests: usize) -> anyhow::Result<NamesFigures> {
                         grpc.send(if kind == 0 { &with_bitmap } else { &with_names })?;
                         grpc.receive_encoded()?;
                     }
-                    _ => drop(http.ask("/v1/filter", if kind == 2 { &json[0] } else { &json[1] })?),
+                    2 | 3 => {
+                        http.ask("/v1/filter", if kind == 2 { &json[0] } else { &json[1] })?;
+                    }
+                    4 => bulk(&mut bare, &mut bytes)?,
+                    _ => bulk(&mut bare, bytes.get_mut(..PING_BYTES).unwrap_or_default())?,
                 }
                 if round > 0 {
                     times.push(started.elapsed());
@@ -208,9 +225,23 @@ fn names(job: &Job, requests: usize) -> anyhow::Result<NamesFigures> {
             }
         }
     }
-    let [grpc_bitmap_p50_ns, grpc_names_p50_ns, json_bitmap_p50_ns, json_names_p50_ns] =
-        times.map(|times| nanos(Times::of(times).quantile(0.5)));
-    Ok(NamesFigures { count, grpc_bitmap_p50_ns, grpc_names_p50_ns, json_bitmap_p50_ns, json_names_p50_ns })
+    let [
+        grpc_bitmap_p50_ns,
+        grpc_names_p50_ns,
+        json_bitmap_p50_ns,
+        json_names_p50_ns,
+        bare_names_p50_ns,
+        bare_ping_p50_ns,
+    ] = times.map(|times| nanos(Times::of(times).quantile(0.5)));
+    Ok(NamesFigures {
+        count,
+        grpc_bitmap_p50_ns,
+        grpc_names_p50_ns,
+        json_bitmap_p50_ns,
+        json_names_p50_ns,
+        bare_names_p50_ns,
+        bare_ping_p50_ns,
+    })
 }
 
 /// Latencies over the Unix socket and TCP, and of bare messages over each, which have their two ends on different cores.

@@ -10,6 +10,8 @@ use std::io::{Read, Write};
 use anyhow::{Context as _, bail};
 use prost::Message;
 
+use super::incoming::Incoming;
+
 /// The start of every HTTP/2 connection (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -27,9 +29,6 @@ const WINDOW: usize = 65_535;
 
 /// The largest window: answers never wait for this client to allow them.
 const LARGEST_WINDOW: u32 = (1 << 31) - 1;
-
-/// Bytes of one read.
-const READ_BYTES: usize = 64 * 1024;
 
 mod kind {
     pub(super) const DATA: u8 = 0;
@@ -77,7 +76,7 @@ pub(super) struct Connection<S> {
     /// Bytes received since they were last allowed again.
     received: u32,
     out: Vec<u8>,
-    arrived: Vec<u8>,
+    incoming: Incoming,
     /// The messages of calls that have not ended, by stream.
     partial: BTreeMap<u32, Vec<u8>>,
 }
@@ -95,8 +94,8 @@ impl<S: Read + Write> Connection<S> {
         let more = LARGEST_WINDOW - u32::try_from(WINDOW)?;
         frame(&mut out, kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
         stream.write_all(&out).context("cannot open a connection to the sidecar")?;
-        let (arrived, partial) = (Vec::new(), BTreeMap::new());
-        Ok(Self { stream, next: 1, window: WINDOW, received: 0, out, arrived, partial })
+        let (incoming, partial) = (Incoming::new(), BTreeMap::new());
+        Ok(Self { stream, next: 1, window: WINDOW, received: 0, out, incoming, partial })
     }
 
     /// Sends a request of `Filter`. Returns its stream.
@@ -165,30 +164,30 @@ impl<S: Read + Write> Connection<S> {
 
     /// Takes the next frame. Returns the message of a call that it ends.
     fn read_frame(&mut self) -> anyhow::Result<Option<(u32, Vec<u8>)>> {
-        let payload = loop {
-            if let Some([high, middle, low, ..]) = self.arrived.first_chunk::<FRAME_HEAD>() {
+        let end = loop {
+            let rest = self.incoming.rest();
+            if let Some([high, middle, low, ..]) = rest.first_chunk::<FRAME_HEAD>() {
                 let length = FRAME_HEAD + usize::try_from(u32::from_be_bytes([0, *high, *middle, *low]))?;
-                if self.arrived.len() >= length {
-                    break FRAME_HEAD..length;
+                if rest.len() >= length {
+                    break length;
                 }
             }
-            let before = self.arrived.len();
-            self.arrived.resize(before + READ_BYTES, 0);
-            let read = self.stream.read(self.arrived.get_mut(before..).unwrap_or_default());
-            self.arrived.truncate(before + read.as_ref().copied().unwrap_or(0));
-            if read.context("the sidecar does not answer")? == 0 {
-                bail!("the sidecar has closed the connection");
-            }
+            self.incoming.fill(&mut self.stream)?;
         };
-        let [_, _, _, kind, flags, stream @ ..] = self.arrived.first_chunk::<FRAME_HEAD>().copied().unwrap_or_default();
-        let (stream, end) = (u32::from_be_bytes(stream), payload.end);
-        let content = self.arrived.get(payload).unwrap_or_default();
+        let rest = self.incoming.rest();
+        let [_, _, _, kind, flags, stream @ ..] = rest.first_chunk::<FRAME_HEAD>().copied().unwrap_or_default();
+        let stream = u32::from_be_bytes(stream);
+        let content = rest.get(FRAME_HEAD..end).unwrap_or_default();
         let mut ended = false;
         match kind {
             kind::DATA | kind::HEADERS if flags & flag::PADDED != 0 => bail!("the sidecar pads its frames"),
             kind::DATA => {
                 self.received += u32::try_from(content.len())?;
-                self.partial.entry(stream).or_default().extend_from_slice(content);
+                let message = self.partial.entry(stream).or_default();
+                if let (true, Some([_, length @ ..])) = (message.is_empty(), content.first_chunk::<MESSAGE_HEAD>()) {
+                    message.reserve(MESSAGE_HEAD + usize::try_from(u32::from_be_bytes(*length))?);
+                }
+                message.extend_from_slice(content);
                 ended = flags & flag::END_STREAM != 0;
             }
             kind::HEADERS => ended = flags & flag::END_STREAM != 0,
@@ -205,7 +204,7 @@ impl<S: Read + Write> Connection<S> {
             }
             _ => {}
         }
-        self.arrived.drain(..end);
+        self.incoming.take(end);
         if self.received > LARGEST_WINDOW / 2 {
             self.out.clear();
             frame(&mut self.out, kind::WINDOW_UPDATE, 0, 0, &self.received.to_be_bytes());

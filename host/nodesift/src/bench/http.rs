@@ -6,20 +6,20 @@ use std::io::{Read, Write};
 
 use anyhow::{Context as _, bail};
 
-/// Bytes of one read.
-const READ_BYTES: usize = 64 * 1024;
+use super::incoming::Incoming;
 
 /// A connection that is kept alive.
 pub(super) struct Connection<S> {
     stream: S,
-    arrived: Vec<u8>,
-    taken: usize,
+    incoming: Incoming,
+    /// The document of the last answer.
+    answer: Vec<u8>,
 }
 
 impl<S: Read + Write> Connection<S> {
     /// On a connected socket.
     pub(super) fn new(stream: S) -> Self {
-        Self { stream, arrived: Vec::new(), taken: 0 }
+        Self { stream, incoming: Incoming::new(), answer: Vec::new() }
     }
 
     /// Posts a document to a path. Returns the document of the answer.
@@ -27,7 +27,7 @@ impl<S: Read + Write> Connection<S> {
     /// # Errors
     ///
     /// If the connection breaks, or the status is not 200.
-    pub(super) fn ask(&mut self, path: &str, body: &str) -> anyhow::Result<Vec<u8>> {
+    pub(super) fn ask(&mut self, path: &str, body: &str) -> anyhow::Result<&[u8]> {
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
@@ -46,58 +46,48 @@ impl<S: Read + Write> Connection<S> {
                 length = Some(value.trim().parse::<usize>()?);
             }
         }
-        let mut answer = Vec::new();
+        self.answer.clear();
         match length {
-            Some(length) => self.take(length, &mut answer)?,
+            Some(length) => self.take(length)?,
             None => loop {
                 let chunk = usize::from_str_radix(std::str::from_utf8(&self.line()?)?, 16)?;
-                self.take(chunk, &mut answer)?;
+                self.take(chunk)?;
                 self.line()?;
                 if chunk == 0 {
                     break;
                 }
             },
         }
-        Ok(answer)
+        Ok(&self.answer)
     }
 
     /// The next line, without its end.
     fn line(&mut self) -> anyhow::Result<Vec<u8>> {
         loop {
-            let rest = self.arrived.get(self.taken..).unwrap_or_default();
+            let rest = self.incoming.rest();
             if let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
                 let line = rest.get(..end).unwrap_or_default().to_vec();
-                self.taken += end + 2;
+                self.incoming.take(end + 2);
                 return Ok(line);
             }
-            self.fill()?;
+            self.incoming.fill(&mut self.stream)?;
         }
     }
 
-    /// Moves the next `count` bytes into `to`.
-    fn take(&mut self, count: usize, to: &mut Vec<u8>) -> anyhow::Result<()> {
-        while self.arrived.len() < self.taken + count {
-            self.fill()?;
+    /// Adds the next `count` bytes to the answer.
+    fn take(&mut self, mut count: usize) -> anyhow::Result<()> {
+        loop {
+            let rest = self.incoming.rest();
+            let part = rest.get(..count).unwrap_or(rest);
+            self.answer.extend_from_slice(part);
+            let taken = part.len();
+            self.incoming.take(taken);
+            count -= taken;
+            if count == 0 {
+                return Ok(());
+            }
+            self.incoming.fill(&mut self.stream)?;
         }
-        to.extend_from_slice(self.arrived.get(self.taken..self.taken + count).unwrap_or_default());
-        self.taken += count;
-        Ok(())
-    }
-
-    fn fill(&mut self) -> anyhow::Result<()> {
-        if self.taken == self.arrived.len() {
-            self.arrived.clear();
-            self.taken = 0;
-        }
-        let before = self.arrived.len();
-        self.arrived.resize(before + READ_BYTES, 0);
-        let read = self.stream.read(self.arrived.get_mut(before..).unwrap_or_default());
-        let read = read.context("the answer does not arrive")?;
-        self.arrived.truncate(before + read);
-        if read == 0 {
-            bail!("the sidecar closed the connection");
-        }
-        Ok(())
     }
 }
 

@@ -71,6 +71,8 @@ pub(super) struct ClusterFigures {
     pub(super) names_json_ns: u64,
     /// The same over gRPC.
     pub(super) names_grpc_ns: u64,
+    /// The same for as many bytes over a bare Unix socket, beyond 32 bytes.
+    pub(super) names_bare_ns: u64,
     /// Number of requests over each kind of socket.
     pub(super) uds_requests: usize,
     /// Throughput of batches.

@@ -37,6 +37,7 @@ pub(super) fn measure(engine: Arc<Engine>, testbed: &Testbed, quick: bool) -> an
     let runtime = Runtime::new().context("cannot start threads")?;
     let folder = Folder::new().context("cannot make a temporary folder")?;
     let (ping_unix, ping_tcp) = echoes(&folder).context("cannot serve bare messages")?;
+    let bulk_unix = bulk(&folder).context("cannot serve bare messages")?;
     let (listener, file) = runtime.block_on(listen::bind_unix(&folder.path().join("nodesift.sock")))?;
     let listener_tcp = runtime.block_on(listen::bind_tcp(LOOPBACK))?;
     let tcp = listener_tcp.local_addr().context("cannot read the bound address")?;
@@ -58,7 +59,7 @@ pub(super) fn measure(engine: Arc<Engine>, testbed: &Testbed, quick: bool) -> an
     let in_turn =
         (0..count).flat_map(|at| testbed.templates().iter().filter_map(move |template| template.uids().get(at)));
     let uids = in_turn.cloned().collect();
-    let job = Job { nodes: testbed.nodes(), uids, unix: file.path().to_owned(), tcp, ping_unix, ping_tcp };
+    let job = Job { nodes: testbed.nodes(), uids, unix: file.path().to_owned(), tcp, ping_unix, ping_tcp, bulk_unix };
     let figures = run_client(&job, quick);
     runtime.block_on(server.drain());
     drop(file);
@@ -88,6 +89,26 @@ fn echoes(folder: &Folder) -> std::io::Result<(PathBuf, SocketAddr)> {
         std::io::Result::Ok(())
     })?;
     Ok((path, address))
+}
+
+/// Answers numbers, of four bytes each, with so many bytes, to one client. Returns where.
+fn bulk(folder: &Folder) -> std::io::Result<PathBuf> {
+    let path = folder.path().join("bulk.sock");
+    let listener = UnixListener::bind(&path)?;
+    thread::Builder::new().spawn(move || {
+        let (mut stream, _) = listener.accept()?;
+        let (mut count, mut bytes) = ([0; 4], Vec::new());
+        while stream.read_exact(&mut count).is_ok() {
+            // Lossless on every platform that this runs on.
+            let count = usize::try_from(u32::from_le_bytes(count)).unwrap_or_default();
+            if bytes.len() < count {
+                bytes.resize(count, 7);
+            }
+            stream.write_all(bytes.get(..count).unwrap_or_default())?;
+        }
+        std::io::Result::Ok(())
+    })?;
+    Ok(path)
 }
 
 /// Sends back what arrives until the client closes the connection.

@@ -81,6 +81,10 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
         Cell::new(format!("{names} names over gRPC, beyond a bitmap: p50")),
         below(paint, micros(cluster.names_grpc_ns), targets.names),
     ]);
+    drawing.add_row([
+        Cell::new("as many bytes as these names in JSON over a bare Unix socket, beyond 32 bytes: p50"),
+        below(paint, micros(cluster.names_bare_ns), None),
+    ]);
     drawing.add_row([Cell::new(batches), above(paint, cluster.pods_per_second, targets.pods_per_second)]);
     let preemption = format!("preemption dry run for pod {first}, 30 victims, after its filter request");
     drawing.add_row([Cell::new(preemption), below(paint, micros(cluster.preemption_ns), targets.preemption)]);
@@ -189,6 +193,7 @@ mod tests {
             names: 5_000,
             names_json_ns: 41_000,
             names_grpc_ns: 30_000,
+            names_bare_ns: 25_000,
             uds_requests: 20_000,
             pods_per_second: 98_765,
             batch_pods: 64,
