@@ -272,10 +272,11 @@ impl Error {
         Self::InvalidField { field: field.into(), reason: reason.into() }
     }
 
-    /// Whether the newest snapshot does not show yet what the cache already knows of a pod of the request: the next
-    /// publication may settle it.
+    /// Whether another snapshot may settle it: the newest one does not show yet what the cache already knows of a pod of the
+    /// request, or the policy was replaced after the snapshot was taken.
     pub(crate) fn is_unsettled(&self) -> bool {
-        matches!(self, Self::Engine(engine::Error::Overlay(OverlayError::Unsettled { .. })))
+        use engine::Error::{OlderThanPolicy, Overlay};
+        matches!(self, Self::Engine(OlderThanPolicy | Overlay(OverlayError::Unsettled { .. })))
     }
 
     /// The response in the dialect of the request: a gRPC status for gRPC, else JSON.
@@ -293,7 +294,9 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         | engine::Error::Overlay(OverlayError::UnknownPod { .. } | OverlayError::UnknownNode { .. }) => {
             (Code::NotFound, StatusCode::NOT_FOUND)
         }
-        engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
+        engine::Error::OlderThanPolicy | engine::Error::Overlay(OverlayError::Unsettled { .. }) => {
+            (Code::Aborted, StatusCode::CONFLICT)
+        }
         engine::Error::OverlayPart { error, .. } => status_of(error),
         engine::Error::PreemptionWithOverlay => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         engine::Error::TooManyNominated { .. } | engine::Error::AnswerTooLarge { .. } => {

@@ -34,7 +34,7 @@ use std::time::Instant;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use nodesift_cache::metadata::{self, PodFacts, PodRecord};
-use nodesift_cache::{OverlayError, Reader, Row, Snapshot};
+use nodesift_cache::{Generation, OverlayError, Reader, Row, Snapshot};
 use nodesift_sandbox::{Pulse, Runtime};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -118,6 +118,9 @@ pub enum Error {
         /// The error of the lookup.
         error: Box<Error>,
     },
+    /// The snapshot is older than the active policy, and may lack what only this policy reads.
+    #[error("the snapshot is older than the active policy: try again with the newest one")]
+    OlderThanPolicy,
     /// A preemption query was given a snapshot with an overlay. Its victims are looked up in the cluster as it is.
     #[error("preemption cannot be combined with an overlay: remove the overlay from the request")]
     PreemptionWithOverlay,
@@ -172,12 +175,19 @@ struct Running {
     store: Store,
     /// [`Snapshot::ownership`] of the snapshots that it decides about.
     ownership: u64,
+    /// The newest generation of the cache when the policy became active: from then on the cache holds what it reads.
+    from: Generation,
 }
 
 impl Running {
     fn new(policy: Arc<ActivePolicy>, store_bytes: usize, metrics: Metrics, ownership: u64) -> Self {
         let store = Store::new(policy.predicates.len(), store_bytes, metrics);
-        Self { policy, store, ownership }
+        Self { policy, store, ownership, from: Generation(0) }
+    }
+
+    /// Whether a snapshot was taken before the policy became active, and another one has been published in between.
+    fn is_after(&self, snapshot: &Snapshot) -> bool {
+        snapshot.generation() < self.from
     }
 }
 
@@ -323,7 +333,7 @@ impl Engine {
     ///
     /// [`Error::UnknownPod`] or [`Error::UnknownNode`] where a pod or node is not in the cache, [`Error::TooManyNominated`] where
     /// too many nodes have nominated pods, [`Error::DeadlineExceeded`] where the query's deadline passes first,
-    /// [`Error::ReuseMismatch`] with [`Reuse::Verified`].
+    /// [`Error::OlderThanPolicy`] where the policy is replaced meanwhile, [`Error::ReuseMismatch`] with [`Reuse::Verified`].
     pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
         self.answer_on(&self.snapshot(), query)
     }
@@ -355,6 +365,9 @@ impl Engine {
 
     fn answer_with_unknown(&self, unknown: Unknown, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
         let running = self.running_on(snapshot);
+        if running.is_after(snapshot) {
+            return Err(Error::OlderThanPolicy);
+        }
         let shadow = self.shadow.load();
         self.answer_running(&running, shadow.as_deref(), unknown, snapshot, query)
     }
@@ -469,6 +482,9 @@ impl Engine {
             return None;
         }
         let running = self.running_on(snapshot);
+        if running.is_after(snapshot) {
+            return None;
+        }
         let shadow = self.shadow.load();
         let shadow = shadow.as_deref().filter(|shadow| shadow.compares(running.policy.generation, snapshot));
         let evaluator = Evaluator::new(&running.policy, query.phase, Some(&running.store));

@@ -8,6 +8,7 @@ use nodesift_tests::http::{ask, get};
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
+use crate::quarantine::{TRAP, about, failing};
 use crate::running::{Folder, Reloading, beside_others, command, policy};
 
 /// The kinds that only VolumeBinding reads here, by their plural.
@@ -240,6 +241,31 @@ fn a_newer_policy_ends_the_wait_of_one_that_is_not_active_yet() {
     watching.becomes(&with_volumes());
     assert_eq!(watching.feasible(), json!(["n1"]));
     watching.has_no_drift();
+}
+
+#[test]
+fn what_the_policy_before_reads_is_followed_for_as_long_as_it_can_be_gone_back_to() {
+    let _beside = beside_others();
+    let folder = Folder::new();
+    folder.put("own.wasm", failing(TRAP).component());
+    let watching = Watching::start(cluster(), folder, &with_volumes());
+    assert_eq!(watching.feasible(), json!(["n1"]));
+    let own = policy(&["name: NodeUnschedulable", "{name: Own, module: {path: own.wasm}}"]);
+    watching.becomes(&own.replace("spec:", "spec:\n  rollbackOnQuarantine: true"));
+    assert_eq!(watching.feasible(), json!(["n0"]));
+    watching.until_watched("PersistentVolume", true);
+    assert_eq!(watching.held("PersistentVolume"), 1.0);
+    let mut number = 0;
+    let is_back = || {
+        number += 1;
+        ask(&watching.reloading.sidecar.unix(), "/v1/filter", &about(number, true));
+        (watching.reloading.generation() == 3).then_some(())
+    };
+    timeout::until(is_back).expect("the policy is rolled back");
+    assert_eq!((watching.feasible(), watching.lists("PersistentVolume")), (json!(["n1"]), 1));
+    // Nothing goes back beyond that.
+    watching.becomes(&plain());
+    watching.has_no_storage();
 }
 
 /// A predicate that finds a node only where some node has the annotation `team: n1`, and the pod has one of this key.

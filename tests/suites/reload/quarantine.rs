@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use crate::load::{Ending, Sample, ask_until, length, noise, p99, ratio};
 use crate::running::{Folder, Reloading, alone, beside_others, command, generation, policy};
 
-const TRAP: &str = "(unreachable)";
+pub(crate) const TRAP: &str = "(unreachable)";
 const LOOP: &str = "(loop $forever (br $forever)) (unreachable)";
 
 /// A guest that does this for pods with the label `bad`, and rejects odd rows for all others. It reads the label `n` as well, so
 /// that pods with another one share no verdict.
-fn failing(how: &str) -> Guest {
+pub(crate) fn failing(how: &str) -> Guest {
     Guest::healthy()
         .imports(r#"(import "nodesift:predicate/pod-labels@0.1.1" "label" (func $label (param i32 i32 i32)))"#)
         .definitions(r#"(data (i32.const 2048) "nbad")"#)
@@ -41,7 +41,7 @@ fn with(own: &str) -> String {
 }
 
 /// A request about a pod that only this number tells from others.
-fn about(number: usize, is_bad: bool) -> Value {
+pub(crate) fn about(number: usize, is_bad: bool) -> Value {
     let mut labels = json!({"n": number.to_string()});
     if is_bad {
         labels["bad"] = json!("yes");

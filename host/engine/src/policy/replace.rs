@@ -110,8 +110,9 @@ impl Engine {
         };
         let kept: Vec<Option<usize>> = (0..policy.predicates.len()).map(is_kept).collect();
         let store = before.store.succeeded_by(&kept);
+        let from = self.snapshot().generation();
         let ownership = before.ownership + u64::from(recount.is_some());
-        let next = Arc::new(Running { policy: Arc::new(policy), store, ownership });
+        let next = Arc::new(Running { policy: Arc::new(policy), store, ownership, from });
         let until = recount.map(|recount| {
             self.handover.begin(&before, &next);
             recount();

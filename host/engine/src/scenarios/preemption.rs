@@ -84,6 +84,9 @@ impl Engine {
             return Err(Error::PreemptionWithOverlay);
         }
         let running = self.running_on(snapshot);
+        if running.is_after(snapshot) {
+            return Err(Error::OlderThanPolicy);
+        }
         let subject = self.subject(&query.pod, &running.policy)?;
         let nodes = query.candidates.iter().map(|candidate| self.node(snapshot, candidate));
         let nodes: Vec<Node> = nodes.collect::<Result<_, Error>>()?;

@@ -124,6 +124,49 @@ async fn a_request_that_stays_unsettled_fails_after_a_bounded_time() {
     assert!(waited >= limits::UNSETTLED_WAIT && waited < 2 * limits::UNSETTLED_WAIT, "{waited:?}");
 }
 
+/// A call whose policy is replaced, and another snapshot published before, once it has taken its snapshot.
+struct Overtaken {
+    writer: SharedWriter,
+    tries: usize,
+}
+
+impl Call for Overtaken {
+    type Request = Self;
+    type Parsed = Self;
+    type Response = (usize, usize);
+
+    fn consistency(_: &Self) -> Option<&Consistency> {
+        None
+    }
+
+    fn parse(request: Self) -> Result<Self, Error> {
+        Ok(request)
+    }
+
+    fn answer(engine: &Engine, _: &Staleness, _: Deadline, request: &mut Self) -> Result<(usize, usize), Error> {
+        let snapshot = engine.snapshot();
+        request.tries += 1;
+        if request.tries == 1 {
+            publish(&request.writer, "late");
+            drop(engine.replace_policy((*engine.policy()).clone()));
+        }
+        let (pods, nodes) = (vec![engine::PodRef::Uid("u".to_owned())], engine::Nodes::All);
+        let (phase, depth) = (engine::Phase::Allocate, engine::Depth::FirstFailure);
+        let query = engine::Query { pods, nodes, phase, depth, deadline: None };
+        let answer = engine.answer_on(&snapshot, &query)?;
+        Ok((request.tries, answer.snapshot.node_count()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_with_a_snapshot_from_before_the_policy_is_tried_again_at_once_with_the_newest() {
+    let (service, writer) = service();
+    let start = Instant::now();
+    let call = Overtaken { writer, tries: 0 };
+    let answer = run(&service, RequestScope::detached(), Stage::<Overtaken>::Decoded(call), Ok).await;
+    assert_eq!((answer.unwrap(), start.elapsed()), ((2, 2), Duration::ZERO));
+}
+
 #[tokio::test(start_paused = true)]
 async fn minimum_versions_are_waited_for_without_a_slot_wherever_a_body_is_decoded() {
     for body_bytes in [1, limits::DECODE_BYTES + 1] {
