@@ -151,13 +151,17 @@ struct Shape {
     core_instances: usize,
     memories: usize,
     tables: usize,
+    /// Slots that may stay free with the pages of one module, while another module gets a fresh slot.
+    free_warm: u32,
 }
 
 /// As much as a module may have: then no module takes more than its slots.
-const MODULE_SHAPE: Shape = Shape { core_instances: GUEST_INSTANCES, memories: GUEST_MEMORIES, tables: GUEST_TABLES };
+const MODULE_SHAPE: Shape =
+    Shape { core_instances: GUEST_INSTANCES, memories: GUEST_MEMORIES, tables: GUEST_TABLES, free_warm: GUEST_SLOTS };
 
-/// What the components of the SDK have.
-const BUILTIN_SHAPE: Shape = Shape { core_instances: 4, memories: 1, tables: 2 };
+/// What the components of the SDK have. Their instances are reused, so free slots are those of policies that were replaced: they are
+/// taken first.
+const BUILTIN_SHAPE: Shape = Shape { core_instances: 4, memories: 1, tables: 2, free_warm: 0 };
 
 fn pool(slots: u32, shape: &Shape) -> PoolingAllocationConfig {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -171,6 +175,7 @@ fn pool(slots: u32, shape: &Shape) -> PoolingAllocationConfig {
         .max_memories_per_component(count(GUEST_MEMORIES))
         .max_tables_per_component(count(GUEST_TABLES))
         .table_elements(GUEST_TABLE_ELEMENTS)
+        .max_unused_warm_slots(shape.free_warm)
         .max_memory_size(GUEST_MEMORY_BYTES)
         // Pages that a guest has touched stay resident in the slot: page faults cost more than clearing the pages, and a loop
         // of bulk copies over cold pages would exceed its deadline.
