@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     // From the beginning: its default action would end the process. The other signals still end one that is not serving yet.
     let hangups = runtime.block_on(async { signal(SignalKind::hangup()) }).context("cannot listen for signals")?;
     let checked = match (checks::check(args, &runtime), &args.state_folder, &args.policy.policy) {
-        (Err(error), Some(_), Some(policy)) if waiting::is_about_policy(&error) => {
+        (Err(error), Some(_), Some(policy)) if checks::is_about_policy(&error) => {
             waiting::until_checked(args, &runtime, policy, &error)?
         }
         (outcome, ..) => outcome?,

@@ -1,6 +1,7 @@
 //! From a checked policy to an [`ActivePolicy`]: every module loaded, linked and configured.
 //!
 //! ```text
+//! digest   what pins a module
 //! module   the bytes of a predicate's module, with the digest that the policy asks for
 //! oci      the module of an OCI artifact, in a folder with an OCI image layout
 //! error    why a predicate cannot become active
@@ -8,6 +9,7 @@
 //!
 //! Start at [`activate`]; a reload uses [`Activation`], which keeps what the active policy has loaded already.
 
+mod digest;
 mod error;
 mod module;
 mod oci;
@@ -19,10 +21,11 @@ use std::thread::{self, ScopedJoinHandle};
 
 use crate::problem::Problem;
 use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
+pub(crate) use digest::Digest;
 use error::Located;
 pub use error::{ActivateError, ActivateErrors};
+pub(crate) use module::Module;
 pub use module::ModuleFile;
-pub(crate) use module::{Digest, Module};
 use nodesift_engine::{ActivePolicy, ActivePredicate, Origin};
 use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES};
 use nodesift_sandbox::{Grants, Runtime};

@@ -10,7 +10,7 @@ use nodesift_api::tls::{self, Tls};
 use nodesift_source::kube::connection::Connection;
 use tokio::runtime::Runtime;
 
-use super::{live, waiting};
+use super::live;
 use crate::args::ServeArgs;
 use crate::cluster::{self, Opened, Origin};
 use crate::exit::{self, Failure, collect};
@@ -60,7 +60,7 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime) -> anyhow::Result<Check
 
 /// The cluster with the last good policy, where the one that is named is broken and another is remembered.
 fn open_remembered(args: &ServeArgs, origin: &Origin<'_>, error: anyhow::Error) -> anyhow::Result<Opened> {
-    let Some(folder) = args.state_folder.as_deref().filter(|_| waiting::is_about_policy(&error)) else {
+    let Some(folder) = args.state_folder.as_deref().filter(|_| is_about_policy(&error)) else {
         return Err(error);
     };
     let opened = match cluster::remembered(folder) {
@@ -128,4 +128,9 @@ pub(crate) fn socket_path(given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
              write to; give the path with --socket PATH"
         ))
     })
+}
+
+/// Whether nothing but the policy is wrong.
+pub(super) fn is_about_policy(error: &anyhow::Error) -> bool {
+    matches!(error.chain().find_map(|cause| cause.downcast_ref()), Some(Failure::Policy(_)))
 }

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 
-use super::checks::{self, Checked, check_listen};
+use super::checks::{self, Checked, check_listen, is_about_policy};
 use super::{Listeners, banner, socket_path};
 use crate::args::ServeArgs;
 use crate::exit::{self, Failure};
@@ -18,11 +18,6 @@ use nodesift_api::server::Server;
 use nodesift_api::tls::Tls;
 use nodesift_api::{Latch, Readiness, router};
 use nodesift_policy::reload::Changes;
-
-/// Whether nothing but the policy is wrong.
-pub(super) fn is_about_policy(error: &anyhow::Error) -> bool {
-    matches!(error.chain().find_map(|cause| cause.downcast_ref()), Some(Failure::Policy(_)))
-}
 
 /// Waits for a policy that is valid. `error` says what is wrong with the one that is there. Signals end the process, as before
 /// any other start.

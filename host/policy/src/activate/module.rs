@@ -6,15 +6,13 @@ use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
 
+use super::digest::Digest;
 use super::error::ActivateError;
 use super::oci;
 use crate::file::{self, FileError};
 use crate::spec::{ModuleSource, PredicateSpec, hex};
 use nodesift_sandbox::Lifetime;
 use nodesift_sandbox::limits::COMPONENT_BYTES;
-
-/// A SHA-256.
-pub(crate) type Digest = [u8; 32];
 
 /// The digests of the built-ins, in the order of the bundle.
 static BUILTINS: LazyLock<Vec<Digest>> =

@@ -16,7 +16,7 @@ use oci_spec::image::{Descriptor, ImageIndex, ImageManifest, OciLayout};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
-use super::module::Digest;
+use super::digest::Digest;
 use crate::file::{self, FileError};
 use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES};
 use crate::spec::{OCI_INDEX, blob, read_digest};

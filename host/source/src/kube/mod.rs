@@ -35,5 +35,5 @@ pub use following::{Following, Lease};
 pub use health::Health;
 pub use list::{Listed, Lister};
 pub use metrics::Metrics;
-pub use reflector::task::Deliver;
+pub use reflector::outlet::Deliver;
 pub use server::{ApiServer, Server};

@@ -4,15 +4,19 @@
 //! health speak of the kind. Once the kind is not followed any more nothing counts that its task may still say. Start at
 //! [`Outlet`].
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::task::Deliver;
 use crate::change::Change;
 use crate::freshness::Freshness;
 use crate::kube::failure::Failure;
 use crate::kube::health::Health;
 use nodesift_object::Kind;
+
+/// Takes changes that arrived together. It must not block.
+pub type Deliver = Arc<dyn Fn(Vec<Change>) + Send + Sync>;
 
 /// What the reflector of one kind says to others.
 pub(in crate::kube) struct Outlet {

@@ -15,8 +15,9 @@ use futures_util::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::keys::Keys;
+use super::outlet::Deliver;
 use super::outlet::Outlet;
-use super::task::{Deliver, ReflectorTask};
+use super::task::ReflectorTask;
 use crate::change::{Change, Compiler, ObjectChange, Record};
 use crate::freshness::Freshness;
 use crate::kube::failure::Failure;

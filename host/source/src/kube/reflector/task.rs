@@ -27,9 +27,6 @@ use crate::limits::{WATCH_DECODE_INLINE_BYTES, WATCH_LEAST, WATCH_SECONDS, WATCH
 use crate::yield_budget::YieldBudget;
 use nodesift_object::Kind;
 
-/// Takes changes that arrived together. It must not block.
-pub type Deliver = Arc<dyn Fn(Vec<Change>) + Send + Sync>;
-
 /// Lists and watches one kind.
 pub(in crate::kube) struct ReflectorTask<S> {
     kind: Kind,
