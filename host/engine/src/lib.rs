@@ -5,6 +5,7 @@
 //! policy      the predicates that run           metrics     counters and gauges    limits    every limit
 //! breaker     quarantine of a predicate that keeps failing
 //! predicate_metrics   calls, rows, time, reuse and faults of each predicate    latency    their times
+//! subject     the pod of a query
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
@@ -28,12 +29,13 @@ mod query;
 mod reuse;
 mod scenarios;
 pub mod shadow;
+mod subject;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use nodesift_cache::metadata::{self, PodFacts, PodRecord};
+use nodesift_cache::metadata::{self, PodRecord};
 use nodesift_cache::{Generation, OverlayError, Reader, Row, Snapshot};
 use nodesift_sandbox::{Pulse, Runtime};
 use parking_lot::Mutex;
@@ -68,6 +70,7 @@ use policy::replace::Handover;
 use reuse::Store;
 use scenarios::nominated::{self, NominatedRow, RowBudget};
 use scenarios::sample;
+use subject::Subject;
 
 /// Why a query has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -188,46 +191,6 @@ impl Running {
     /// Whether a snapshot was taken before the policy became active, and another one has been published in between.
     fn is_after(&self, snapshot: &Snapshot) -> bool {
         snapshot.generation() < self.from
-    }
-}
-
-/// The pod of a query.
-#[derive(Debug, Clone)]
-struct Subject {
-    /// `namespace/name`.
-    name: String,
-    /// `metadata.name`.
-    pod: Arc<str>,
-    /// `metadata.uid`; empty where absent.
-    uid: Arc<str>,
-    /// `spec.priority`; 0 where absent.
-    priority: i32,
-    /// `spec.nodeName`.
-    node_name: Option<Arc<str>>,
-    facts: Arc<PodFacts>,
-    /// The annotations that the policy lists.
-    annotation_keys: Arc<[String]>,
-}
-
-impl Subject {
-    /// A pod of the cache, for predicates of a policy.
-    fn of_record(record: &PodRecord, policy: &ActivePolicy) -> Self {
-        Self {
-            name: [&*record.namespace, "/", &record.name].concat(),
-            pod: Arc::clone(&record.name),
-            uid: if record.object_uid().is_empty() { Arc::default() } else { Arc::clone(&record.uid) },
-            priority: record.priority,
-            node_name: record.node_name.clone(),
-            facts: record.whole_facts(),
-            annotation_keys: Arc::clone(&policy.annotation_keys),
-        }
-    }
-
-    /// The facts about the pod and a batch of rows of a snapshot.
-    fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
-        let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
-        let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
-        context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).showing(Arc::clone(&self.annotation_keys))
     }
 }
 
