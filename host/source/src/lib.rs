@@ -31,7 +31,7 @@
 //! 2. `kube/reflector/task.rs` reads them; `kube/reflector/lines.rs` joins them to whole lines.
 //! 3. `kube/reflector/events.rs` and `kube/decode/event.rs`: each line becomes a `WatchEvent`. Its object is compiled by
 //!    `change.rs` at once, on a thread for blocking work where the lines are many.
-//! 4. `kube/reflector/task.rs`: all events of a chunk become `Change`s and are delivered together. `kube/reflector/state.rs` notes
+//! 4. `kube/reflector/objects.rs`: all events of a chunk become `Change`s and are delivered together. `kube/reflector/state.rs` notes
 //!    their resourceVersions, from which the next watch resumes.
 //! 5. `feed/queue.rs`: a change merges with the one of the same object that waits, or queues behind the others.
 //! 6. `feed/worker.rs` takes the batch; `feed/applier.rs` checks each change by `feed/ledger.rs`, so that nothing older follows

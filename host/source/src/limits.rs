@@ -115,6 +115,19 @@ pub const RETRY_AFTER_MOST: Duration = Duration::from_secs(120);
 /// Period in which a kind that the server does not serve is requested again: servers are upgraded at run time.
 pub const UNSERVED_KIND_PERIOD: Duration = Duration::from_secs(300);
 
+/// The same where one object of the kind is read: an operator has named it and is about to add its kind, or has forgotten to.
+pub const UNSERVED_NAME_PERIOD: Duration = Duration::from_secs(10);
+
+/// Bytes of a list of the objects of one name: one of at most 1.5 MB, as etcd takes them, which may be several times longer as
+/// JSON.
+pub const NAMED_LIST_BYTES: usize = 16 << 20;
+
+/// Timeout of writing a status: as long as a request is worth waiting for that is sent again anyway.
+pub const STATUS_TIME: Duration = Duration::from_secs(10);
+
+/// Bytes read of the answer to a written status: the object, which is not looked at.
+pub const STATUS_ANSWER_BYTES: usize = 16 << 20;
+
 /// Failures of a kind in a row that are an outage. With backoff the third is three seconds after the first: longer than a
 /// connection takes to be opened again, or a server that has just started to load its RBAC rules.
 pub const OUTAGE_FAILURES: u32 = 3;

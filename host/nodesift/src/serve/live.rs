@@ -64,7 +64,7 @@ pub(super) fn follow(
     let policy = engine.policy();
     let fed = feed.clone();
     let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));
-    let metrics = Metrics::register(registry, freshness);
+    let metrics = Metrics::default().registered(registry, freshness);
     let server = Arc::new(connection.server.clone());
     let compiler = Compiler::new(&policy.scheduler_names);
     let following = Following::new(&server, &compiler, &deliver, (freshness, health), &metrics);

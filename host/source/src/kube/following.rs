@@ -11,19 +11,17 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::sleep;
+use tokio::task::AbortHandle;
 
 use super::health::Health;
 use super::metrics::Metrics;
 use super::reflector::keys::{Keys, has_annotations};
-use super::reflector::outlet::Deliver;
-use super::reflector::outlet::Outlet;
-use super::reflector::task::ReflectorTask;
+use super::reflector::objects::Objects;
+use super::reflector::outlet::{Deliver, Outlet};
+use super::reflector::task::{ReflectorTask, forever};
 use super::server::Server;
 use crate::change::Compiler;
 use crate::freshness::Freshness;
-use crate::limits::RETRY_MOST;
 use nodesift_object::Kind;
 
 /// A cluster that is followed as far as leases ask for it. Clones share it.
@@ -90,18 +88,10 @@ impl Following {
         let start: Start = Box::new(move |kind, keys, outlet| {
             let (server, metrics) = (Arc::clone(&server), metrics.clone());
             let (keys, outlet) = (Arc::clone(keys), Arc::clone(outlet));
-            let task = runtime.spawn(async move {
-                // A panic is a defect of this program, but a kind that is never watched again would be a worse one.
-                loop {
-                    let (keys, outlet) = (Arc::clone(&keys), Arc::clone(&outlet));
-                    let reflector = ReflectorTask::new(kind, keys, Arc::clone(&server), outlet, metrics.clone());
-                    let mut task = JoinSet::new();
-                    task.spawn(reflector.run());
-                    task.join_next().await;
-                    tracing::error!(%kind, "reflector panicked: restarting; please report this");
-                    sleep(RETRY_MOST).await;
-                }
-            });
+            let task = runtime.spawn(forever(kind.into(), move || {
+                let objects = Objects::new(kind, Arc::clone(&keys), Arc::clone(&outlet), metrics.clone());
+                ReflectorTask::new(kind.into(), Arc::clone(&server), objects, metrics.clone())
+            }));
             task.abort_handle()
         });
         let shared = Shared {

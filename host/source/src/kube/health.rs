@@ -14,7 +14,6 @@ use tokio::time::Instant;
 use super::failure::Failure;
 use super::kinds::{self, Resource};
 use crate::limits::{HEALTH_KINDS_NAMED, OUTAGE_FAILURES};
-use nodesift_object::Kind;
 
 /// The health of all kinds; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +23,7 @@ pub struct Health {
 
 #[derive(Debug, Default)]
 struct State {
-    failing: BTreeMap<Kind, Failing>,
+    failing: BTreeMap<Resource, Failing>,
     /// Outages that are logged and not over, with their beginning.
     outages: BTreeMap<Outage, Instant>,
 }
@@ -52,7 +51,7 @@ enum Cause {
 }
 
 /// One cause, of one kind where that matters.
-type Outage = (Cause, Option<Kind>);
+type Outage = (Cause, Option<Resource>);
 
 impl Cause {
     /// The cause of a failure; none for one that is part of normal operation.
@@ -68,9 +67,9 @@ impl Cause {
         }
     }
 
-    fn outage(self, kind: Kind) -> Outage {
+    fn outage(self, resource: Resource) -> Outage {
         let concerns_one_kind = matches!(self, Self::Forbidden | Self::NotServed);
-        (self, concerns_one_kind.then_some(kind))
+        (self, concerns_one_kind.then_some(resource))
     }
 }
 
@@ -89,23 +88,25 @@ impl fmt::Display for Cause {
 
 impl Health {
     /// A request about a kind has failed.
-    pub(super) fn failed(&self, kind: Kind, failure: &Failure) {
+    pub(super) fn failed(&self, resource: impl Into<Resource>, failure: &Failure) {
+        let resource = resource.into();
         let Some(cause) = Cause::of(failure) else { return };
         let (now, text) = (Instant::now(), failure.to_string());
         let mut state = self.locked();
-        let outage = cause.outage(kind);
-        let failing = match state.failing.get_mut(&kind) {
+        let outage = cause.outage(resource);
+        let failing = match state.failing.get_mut(&resource) {
             Some(failing) if failing.cause == cause => {
                 failing.failures = failing.failures.saturating_add(1);
                 failing.text.clone_from(&text);
                 failing
             }
             _ => {
-                let ended = state.failing.insert(kind, Failing { cause, failures: 1, since: now, text: text.clone() });
+                let ended =
+                    state.failing.insert(resource, Failing { cause, failures: 1, since: now, text: text.clone() });
                 if let Some(ended) = ended {
-                    state.end_unless_met(ended.cause.outage(kind), now);
+                    state.end_unless_met(ended.cause.outage(resource), now);
                 }
-                let Some(failing) = state.failing.get_mut(&kind) else { return };
+                let Some(failing) = state.failing.get_mut(&resource) else { return };
                 failing
             }
         };
@@ -115,15 +116,16 @@ impl Health {
         if is_outage && !state.outages.contains_key(&outage) {
             state.outages.insert(outage, since);
             drop(state);
-            log_begin(cause, kind, &text);
+            log_begin(cause, resource, &text);
         }
     }
 
     /// The server has shown its newest state of a kind.
-    pub(super) fn recovered(&self, kind: Kind) {
+    pub(super) fn recovered(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
         let mut state = self.locked();
-        if let Some(ended) = state.failing.remove(&kind) {
-            state.end_unless_met(ended.cause.outage(kind), Instant::now());
+        if let Some(ended) = state.failing.remove(&resource) {
+            state.end_unless_met(ended.cause.outage(resource), Instant::now());
         }
     }
 
@@ -142,9 +144,9 @@ impl Health {
     /// What fails at present, for operators; `None` while nothing does.
     pub fn report(&self) -> Option<String> {
         let state = self.locked();
-        let mut by_cause: BTreeMap<Cause, Vec<(Kind, &Failing)>> = BTreeMap::new();
-        for (kind, failing) in &state.failing {
-            by_cause.entry(failing.cause).or_default().push((*kind, failing));
+        let mut by_cause: BTreeMap<Cause, Vec<(Resource, &Failing)>> = BTreeMap::new();
+        for (resource, failing) in &state.failing {
+            by_cause.entry(failing.cause).or_default().push((*resource, failing));
         }
         let causes: Vec<String> = by_cause.iter().map(|(cause, failing)| described(*cause, failing)).collect();
         (!causes.is_empty()).then(|| causes.join("; "))
@@ -158,14 +160,16 @@ impl Health {
 impl State {
     /// Ends and logs an outage that no kind meets any more.
     fn end_unless_met(&mut self, outage: Outage, now: Instant) {
-        if self.failing.iter().any(|(kind, failing)| failing.cause.outage(*kind) == outage) {
+        if self.failing.iter().any(|(resource, failing)| failing.cause.outage(*resource) == outage) {
             return;
         }
         if let Some(since) = self.outages.remove(&outage) {
-            let (cause, kind) = outage;
+            let (cause, resource) = outage;
             let lasted_s = now.saturating_duration_since(since).as_secs();
-            match kind {
-                Some(kind) => tracing::info!(%kind, %cause, lasted_s, "outage over: listed and watched again"),
+            match resource {
+                Some(Resource { kind, .. }) => {
+                    tracing::info!(%kind, %cause, lasted_s, "outage over: listed and watched again")
+                }
                 None => tracing::info!(%cause, lasted_s, "outage over: the API server is followed again"),
             }
         }
@@ -173,9 +177,9 @@ impl State {
 }
 
 /// `forbidden for 12 s: nodes, pods (403: …)`.
-fn described(cause: Cause, failing: &[(Kind, &Failing)]) -> String {
+fn described(cause: Cause, failing: &[(Resource, &Failing)]) -> String {
     let longest = failing.iter().map(|(_, failing)| failing.since.elapsed()).max().unwrap_or_default();
-    let names = failing.iter().map(|(kind, _)| Resource::of(*kind).plural);
+    let names = failing.iter().map(|(resource, _)| resource.plural);
     let mut kinds = names.take(HEALTH_KINDS_NAMED).collect::<Vec<_>>().join(", ");
     if let Some(more) = failing.len().checked_sub(HEALTH_KINDS_NAMED).filter(|more| *more > 0) {
         kinds.push_str(&format!(" and {more} more kinds"));
@@ -184,8 +188,8 @@ fn described(cause: Cause, failing: &[(Kind, &Failing)]) -> String {
     format!("{cause} for {} s: {kinds} ({text})", longest.as_secs())
 }
 
-fn log_begin(cause: Cause, kind: Kind, failure: &str) {
-    let plural = Resource::of(kind).plural;
+fn log_begin(cause: Cause, resource: Resource, failure: &str) {
+    let Resource { kind, plural, .. } = resource;
     match cause {
         Cause::Unreachable => tracing::warn!(
             %kind, failure,
@@ -196,7 +200,7 @@ fn log_begin(cause: Cause, kind: Kind, failure: &str) {
             "outage: unauthorized: the cache keeps its {plural} and all else as it is until the credentials are renewed"
         ),
         Cause::Forbidden => tracing::error!(
-            %kind, failure, grant = kinds::permission(kind),
+            %kind, failure, grant = kinds::permission(resource),
             "outage: forbidden: the cache keeps its {plural} as they are until this is granted"
         ),
         Cause::Throttled => tracing::warn!(%kind, failure, "outage: the API server asks to wait; retrying as it says"),
@@ -214,6 +218,7 @@ fn log_begin(cause: Cause, kind: Kind, failure: &str) {
 mod tests {
     use std::time::Duration;
 
+    use nodesift_object::Kind;
     use tokio::time::advance;
 
     use super::*;
@@ -276,10 +281,13 @@ mod tests {
         for kind in [Kind::Node, Kind::Pod] {
             (0..OUTAGE_FAILURES).for_each(|_| health.failed(kind, &failure(403)));
         }
-        assert_eq!(outages(&health), [(Cause::Forbidden, Some(Kind::Node)), (Cause::Forbidden, Some(Kind::Pod))]);
+        assert_eq!(
+            outages(&health),
+            [(Cause::Forbidden, Some(Kind::Node.into())), (Cause::Forbidden, Some(Kind::Pod.into()))]
+        );
         // The server goes down, and is another cause from then on.
         health.failed(Kind::Pod, &Failure::Silent(Duration::from_secs(20)));
-        assert_eq!(outages(&health), [(Cause::Unreachable, None), (Cause::Forbidden, Some(Kind::Node))]);
+        assert_eq!(outages(&health), [(Cause::Unreachable, None), (Cause::Forbidden, Some(Kind::Node.into()))]);
     }
 
     #[test]

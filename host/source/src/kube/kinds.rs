@@ -64,8 +64,10 @@ fn read_by(interface: Interface) -> &'static [Kind] {
 }
 
 /// Where the API serves a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource {
+    /// The name of the kind as Kubernetes writes it.
+    pub kind: &'static str,
     /// Empty for the core group.
     pub group: &'static str,
     /// Versions that decode, the best first. Every cluster serves some of them.
@@ -74,6 +76,14 @@ pub struct Resource {
     pub plural: &'static str,
     /// Whether its objects are namespaced.
     pub namespaced: bool,
+    /// Whether a server may lack it.
+    pub optional: bool,
+}
+
+impl From<Kind> for Resource {
+    fn from(kind: Kind) -> Self {
+        Self::of(kind)
+    }
 }
 
 impl Resource {
@@ -97,14 +107,16 @@ impl Resource {
             Kind::StatefulSet => ("apps", "statefulsets", true),
         };
         let versions: &[&str] = if kind == Kind::DeviceClass { &["v1", "v1beta2", "v1beta1"] } else { &["v1"] };
-        Self { group, versions, plural, namespaced }
+        // Kinds that have been stable for longer than any supported release are served by every API server. Where one of those
+        // is missing, something else has answered, and it would be wrong to conclude that there are no objects.
+        // `resource.k8s.io` became stable in 1.34.
+        let optional = group == "resource.k8s.io";
+        Self { kind: kind.name(), group, versions, plural, namespaced, optional }
     }
 
-    /// Whether a server may lack the kind. Kinds that have been stable for longer than any supported release are served by
-    /// every API server. Where one of those is missing, something else has answered, and it would be wrong to conclude that
-    /// there are no objects. `resource.k8s.io` became stable in 1.34.
+    /// Whether a server may lack the kind.
     pub fn is_optional(&self) -> bool {
-        self.group == "resource.k8s.io"
+        self.optional
     }
 
     /// Path and query of a list page over all namespaces. `version` is an index into [`Resource::versions`]; `next` is the
@@ -127,6 +139,16 @@ impl Resource {
         uri
     }
 
+    /// Path and query that apply the status of the object with this name, as the field manager `manager`. `version` is an index
+    /// into [`Resource::versions`].
+    pub fn status_uri(&self, version: usize, name: &str, manager: &str) -> String {
+        let mut uri = format!("{}/", self.path(version));
+        push_encoded(&mut uri, name);
+        uri.push_str("/status?force=true&fieldManager=");
+        push_encoded(&mut uri, manager);
+        uri
+    }
+
     fn path(&self, version: usize) -> String {
         let version = self.versions.get(version).copied().unwrap_or("v1");
         match self.group {
@@ -134,6 +156,12 @@ impl Resource {
             group => format!("/apis/{group}/{version}/{}", self.plural),
         }
     }
+}
+
+/// Adds to the path and query of a list or watch that only the object with this name is meant.
+pub(super) fn push_name(uri: &mut String, name: &str) {
+    uri.push_str("&fieldSelector=");
+    push_encoded(uri, &format!("metadata.name={name}"));
 }
 
 /// Adds a value to a query, everything but unreserved characters percent-encoded.
@@ -165,8 +193,8 @@ pub fn cluster_role(kinds: &BTreeSet<Kind>) -> String {
 }
 
 /// The permission that watching one kind needs, in words.
-pub fn permission(kind: Kind) -> String {
-    let resource = Resource::of(kind);
+pub fn permission(resource: impl Into<Resource>) -> String {
+    let resource = resource.into();
     match resource.group {
         "" => format!("list and watch of {} in all namespaces", resource.plural),
         group => format!("list and watch of {}.{group} in all namespaces", resource.plural),

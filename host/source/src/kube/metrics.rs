@@ -13,7 +13,6 @@ use super::failure::Failure;
 use super::kinds::Resource;
 use super::reflector::state::{End, RelistReason};
 use crate::freshness::Freshness;
-use nodesift_object::Kind;
 
 type ByKind = Family<[(&'static str, &'static str); 1], Counter>;
 type ByKindAnd = Family<[(&'static str, &'static str); 2], Counter>;
@@ -31,9 +30,10 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Counters that a registry shows, with a gauge of the freshness of every watched kind.
-    pub fn register(registry: &mut Registry, freshness: &Freshness) -> Self {
-        let metrics = Self::default();
+    /// Shows the counters in a registry, with a gauge of the freshness of every watched kind.
+    #[must_use]
+    pub fn registered(self, registry: &mut Registry, freshness: &Freshness) -> Self {
+        let metrics = self;
         registry.register("nodesift_kube_lists", "Complete lists delivered, by kind", metrics.lists.clone());
         registry.register("nodesift_kube_relists", "Relists, by kind and reason", metrics.relists.clone());
         registry.register(
@@ -61,59 +61,59 @@ impl Metrics {
         metrics
     }
 
-    pub(super) fn list(&self, kind: Kind) {
-        self.lists.get_or_create(&[of(kind)]).inc();
+    pub(super) fn list(&self, resource: impl Into<Resource>) {
+        self.lists.get_or_create(&[of(resource)]).inc();
     }
 
-    pub(super) fn relist(&self, kind: Kind, reason: RelistReason) {
-        self.relists.get_or_create(&[of(kind), ("reason", reason.name())]).inc();
+    pub(super) fn relist(&self, resource: impl Into<Resource>, reason: RelistReason) {
+        self.relists.get_or_create(&[of(resource), ("reason", reason.name())]).inc();
     }
 
-    pub(super) fn watch(&self, kind: Kind, end: &End) {
+    pub(super) fn watch(&self, resource: impl Into<Resource>, end: &End) {
         let how = match end {
             End::Orderly => "orderly",
             End::Cut(_) => "cut",
             End::Silent => "silent",
             End::Failed(_) => "failed",
         };
-        self.watches.get_or_create(&[of(kind), ("end", how)]).inc();
+        self.watches.get_or_create(&[of(resource), ("end", how)]).inc();
     }
 
-    pub(super) fn event(&self, kind: Kind, event: &'static str) {
-        self.events.get_or_create(&[of(kind), ("type", event)]).inc();
+    pub(super) fn event(&self, resource: impl Into<Resource>, event: &'static str) {
+        self.events.get_or_create(&[of(resource), ("type", event)]).inc();
     }
 
-    pub(super) fn unreadable(&self, kind: Kind) {
-        self.unreadable.get_or_create(&[of(kind)]).inc();
+    pub(super) fn unreadable(&self, resource: impl Into<Resource>) {
+        self.unreadable.get_or_create(&[of(resource)]).inc();
     }
 
-    pub(super) fn failure(&self, kind: Kind, failure: &Failure) {
-        self.failures.get_or_create(&[of(kind), ("class", failure.class())]).inc();
+    pub(super) fn failure(&self, resource: impl Into<Resource>, failure: &Failure) {
+        self.failures.get_or_create(&[of(resource), ("class", failure.class())]).inc();
     }
 
-    pub(super) fn unordered(&self, kind: Kind, how: &'static str) {
-        self.unordered.get_or_create(&[of(kind), ("how", how)]).inc();
+    pub(super) fn unordered(&self, resource: impl Into<Resource>, how: &'static str) {
+        self.unordered.get_or_create(&[of(resource), ("how", how)]).inc();
     }
 }
 
 /// Values for tests.
 #[cfg(test)]
 impl Metrics {
-    pub(super) fn unreadable_count(&self, kind: Kind) -> u64 {
-        self.unreadable.get_or_create(&[of(kind)]).get()
+    pub(super) fn unreadable_count(&self, resource: impl Into<Resource>) -> u64 {
+        self.unreadable.get_or_create(&[of(resource)]).get()
     }
 
-    pub(super) fn unordered_count(&self, kind: Kind, how: &'static str) -> u64 {
-        self.unordered.get_or_create(&[of(kind), ("how", how)]).get()
+    pub(super) fn unordered_count(&self, resource: impl Into<Resource>, how: &'static str) -> u64 {
+        self.unordered.get_or_create(&[of(resource), ("how", how)]).get()
     }
 
-    pub(super) fn failure_count(&self, kind: Kind, class: &'static str) -> u64 {
-        self.failures.get_or_create(&[of(kind), ("class", class)]).get()
+    pub(super) fn failure_count(&self, resource: impl Into<Resource>, class: &'static str) -> u64 {
+        self.failures.get_or_create(&[of(resource), ("class", class)]).get()
     }
 }
 
-fn of(kind: Kind) -> (&'static str, &'static str) {
-    ("kind", Resource::of(kind).plural)
+fn of(resource: impl Into<Resource>) -> (&'static str, &'static str) {
+    ("kind", resource.into().plural)
 }
 
 /// Shows per kind how long ago the cache was confirmed to be current.
@@ -140,12 +140,14 @@ impl Collector for FreshnessGauge {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use nodesift_object::Kind;
+
     use super::*;
 
     #[test]
     fn counters_and_freshness_are_shown_by_kind() {
         let (mut registry, freshness) = (Registry::default(), Freshness::default());
-        let metrics = Metrics::register(&mut registry, &freshness);
+        let metrics = Metrics::default().registered(&mut registry, &freshness);
         metrics.relist(Kind::Pod, RelistReason::Expired);
         metrics.watch(Kind::Node, &End::Silent);
         freshness.confirm(Kind::Pod);

@@ -3,11 +3,13 @@
 //! | file | holds |
 //! |---|---|
 //! | `following` | which kinds are followed, for which policies; the tasks of their reflectors |
-//! | `reflector/` | one task per kind: list, watch, relist; its state machine and backoff |
+//! | `named` | one object that is followed by its name |
+//! | `reflector/` | one task per kind, or for one object: list, watch, relist; its state machine and backoff |
 //! | `list/` | lists, page by page |
 //! | `decode/` | bytes of the server → compiled objects and watch events |
 //! | `kinds` | imports → kinds; paths; RBAC rules |
 //! | `server` | the two requests that are sent, as a trait, and kube's client behind it |
+//! | `status` | writes the status of one object |
 //! | `health` | which kinds fail at present and why, for log and readiness |
 //! | `failure` | why a request failed, by which the reflector decides how to retry |
 //! | `connection` | the connection to a server, as it is opened |
@@ -27,13 +29,18 @@ mod health;
 pub mod kinds;
 mod list;
 mod metrics;
+mod named;
 mod reflector;
 mod server;
+mod status;
 
 pub use failure::Failure;
 pub use following::{Following, Lease};
 pub use health::Health;
 pub use list::{Listed, Lister};
 pub use metrics::Metrics;
+pub use named::{FollowingNamed, follow_named};
+pub use reflector::named::{NamedObject, Seen};
 pub use reflector::outlet::Deliver;
-pub use server::{ApiServer, Server};
+pub use server::{ApiServer, Apply, Server};
+pub use status::{StatusTrouble, StatusWriter, Wanted};

@@ -1,4 +1,4 @@
-//! The API server: a trait of two requests, so that everything above it can be tested against a script, and its
+//! The API server: traits of the three requests, so that everything above it can be tested against a script, and their
 //! implementation over kube's client, which brings configuration, credentials and TLS.
 
 use std::error::Error;
@@ -8,7 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, Stream};
-use http::header::{ACCEPT, RETRY_AFTER};
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
+use http::request::Builder;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
@@ -16,9 +17,9 @@ use tokio::time::timeout;
 
 use super::connector::Connector;
 use super::failure::{Failure, plain};
-use crate::limits::{KUBE_REFUSAL_BYTES, LIST_PAGE_BYTES, LIST_PAGE_TIME};
+use crate::limits::{KUBE_REFUSAL_BYTES, LIST_PAGE_BYTES, LIST_PAGE_TIME, STATUS_ANSWER_BYTES};
 
-/// The two requests that are sent to an API server.
+/// The two requests that read from an API server.
 pub trait Server: Send + Sync + 'static {
     /// The body of a watch, in chunks.
     type Chunks: Stream<Item = Result<Bytes, Failure>> + Send + Unpin;
@@ -38,6 +39,16 @@ pub trait Server: Send + Sync + 'static {
     fn watch(&self, uri: &str) -> impl Future<Output = Result<Self::Chunks, Failure>> + Send;
 }
 
+/// The request that writes.
+pub trait Apply: Send + Sync + 'static {
+    /// Applies fields of an object on the server. `uri` is path and query; timeouts are up to the caller.
+    ///
+    /// # Errors
+    ///
+    /// A refusal or a broken connection.
+    fn apply(&self, uri: &str, body: &str) -> impl Future<Output = Result<(), Failure>> + Send;
+}
+
 /// An API server behind kube's client; clones share it.
 #[derive(Clone)]
 pub struct ApiServer {
@@ -50,9 +61,13 @@ impl ApiServer {
     }
 
     async fn get(&self, uri: &str) -> Result<Response<Body>, Failure> {
-        let request = Request::get(uri)
+        self.send(Request::get(uri), Body::empty()).await
+    }
+
+    async fn send(&self, request: Builder, body: Body) -> Result<Response<Body>, Failure> {
+        let request = request
             .header(ACCEPT, "application/json")
-            .body(Body::empty())
+            .body(body)
             .map_err(|error| Failure::Transport(error.to_string()))?;
         let client = self.connector.client().await;
         let response = client.send(request).await.map_err(|error| match error {
@@ -84,6 +99,17 @@ impl Server for ApiServer {
     async fn watch(&self, uri: &str) -> Result<Self::Chunks, Failure> {
         let body = self.get(uri).await?.into_body();
         Ok(body.into_data_stream().map(|chunk| chunk.map_err(|error| Failure::Transport(chain(&error)))).boxed())
+    }
+}
+
+impl Apply for ApiServer {
+    async fn apply(&self, uri: &str, body: &str) -> Result<(), Failure> {
+        // JSON is YAML.
+        let request = Request::patch(uri).header(CONTENT_TYPE, "application/apply-patch+yaml");
+        let response = self.send(request, Body::from(body.as_bytes().to_vec())).await?;
+        // Read to its end, so that the connection is used again.
+        let read = Limited::new(response.into_body(), STATUS_ANSWER_BYTES).collect().await;
+        read.map(drop).map_err(|error| Failure::Transport(chain(&*error)))
     }
 }
 

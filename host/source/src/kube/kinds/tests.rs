@@ -71,6 +71,11 @@ fn paths_are_those_of_the_api() {
     assert_eq!(next, "/api/v1/nodes?limit=500&continue=eyJ2%20%2B%2F%3D%C3%BC");
     let watch = Resource::of(Kind::Node).watch_uri(0, "42", 30);
     assert_eq!(watch, "/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=42");
+    let status = Resource::of(Kind::CsiNode).status_uri(0, "n", "a/b");
+    assert_eq!(status, "/apis/storage.k8s.io/v1/csinodes/n/status?force=true&fieldManager=a%2Fb");
+    let mut named = "?limit=1".to_owned();
+    push_name(&mut named, "a.b");
+    assert_eq!(named, "?limit=1&fieldSelector=metadata.name%3Da.b");
 }
 
 #[test]

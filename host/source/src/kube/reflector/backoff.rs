@@ -10,7 +10,7 @@ use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_MOST, RETRY_RESET};
 /// success, after [`RETRY_RESET`] without a failure, and with each cause that is new since then: a server that was down and
 /// is up may deny everything for a moment, which has nothing to do with how long it was down.
 #[derive(Debug, Clone)]
-pub(super) struct Backoff {
+pub(in crate::kube) struct Backoff {
     failures: u32,
     /// The causes since the last success, by their metric label.
     causes: Vec<&'static str>,
@@ -21,18 +21,18 @@ pub(super) struct Backoff {
 
 impl Backoff {
     /// A backoff without failures. `random` gives the jitter.
-    pub(super) fn new(random: fastrand::Rng) -> Self {
+    pub(in crate::kube) fn new(random: fastrand::Rng) -> Self {
         Self { failures: 0, causes: Vec::new(), asked_again: None, random }
     }
 
     /// A request was answered well.
-    pub(super) fn succeeded(&mut self) {
+    pub(in crate::kube) fn succeeded(&mut self) {
         self.failures = 0;
         self.causes.clear();
     }
 
     /// The wait after another failure.
-    pub(super) fn after_failure(&mut self, cause: &'static str, now: Instant) -> Duration {
+    pub(in crate::kube) fn after_failure(&mut self, cause: &'static str, now: Instant) -> Duration {
         if self.asked_again.is_some_and(|at| now.saturating_duration_since(at) >= RETRY_RESET) {
             self.succeeded();
         }
@@ -47,12 +47,12 @@ impl Backoff {
     }
 
     /// The longest wait, for failures that only an operator can fix.
-    pub(super) fn longest(&mut self, now: Instant) -> Duration {
+    pub(in crate::kube) fn longest(&mut self, now: Instant) -> Duration {
         self.wait(now, RETRY_MOST)
     }
 
     /// Replaces the wait by a longer one that the server has asked for.
-    pub(super) fn prolong(&mut self, now: Instant, wait: Duration) {
+    pub(in crate::kube) fn prolong(&mut self, now: Instant, wait: Duration) {
         self.asked_again = Some(now + wait);
     }
 

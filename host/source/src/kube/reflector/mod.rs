@@ -1,4 +1,4 @@
-//! The reflector: lists a kind, watches it from the list's resourceVersion, and relists when the watch cannot go on.
+//! The reflector: lists a kind, watches it, relists when the watch cannot go on.
 //!
 //! ```text
 //! task ─┬─ state      what comes next: a pure state machine, without I/O or clock
@@ -6,17 +6,22 @@
 //!       ├─ outlet     what it says to others: changes, freshness, health
 //!       ├─ keys       which annotations objects are compiled with
 //!       ├─ lines      chunks of a watch → whole lines
-//!       ├─ events     lines → watch events
-//!       └─ unreadable how often objects that do not decode are logged
+//!       └─ Sink       decodes and delivers
+//!           ├─ objects    all objects of a kind → changes
+//!           │   ├ events      lines → watch events
+//!           │   └ unreadable  how often objects that do not decode are logged
+//!           └─ named      one object, by its name → what is known of it
 //! ```
 //!
 //! Every kind has a task of its own. Lists are read with [`Pages`](super::list::Pages). Start at
 //! [`ReflectorTask`](task::ReflectorTask) for what is done, at [`Reflector`](state::Reflector) for when.
 
-mod backoff;
+pub(super) mod backoff;
 mod events;
 pub(super) mod keys;
 mod lines;
+pub(super) mod named;
+pub(super) mod objects;
 pub(super) mod outlet;
 #[cfg(test)]
 pub(super) mod script;

@@ -15,8 +15,8 @@ use futures_util::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::keys::Keys;
-use super::outlet::Deliver;
-use super::outlet::Outlet;
+use super::objects::Objects;
+use super::outlet::{Deliver, Outlet};
 use super::task::ReflectorTask;
 use crate::change::{Change, Compiler, ObjectChange, Record};
 use crate::freshness::Freshness;
@@ -195,7 +195,8 @@ pub(in crate::kube) async fn reflect_server<S: Server>(
     let keys = Arc::new(Keys::new(kind, compiler, &no_keys));
     let outlet = Arc::new(Outlet::new(kind, deliver, freshness.clone(), Health::default()));
     outlet.count();
-    let task = ReflectorTask::new(kind, keys, Arc::clone(&server), outlet, metrics.clone());
+    let objects = Objects::new(kind, keys, outlet, metrics.clone());
+    let task = ReflectorTask::new(kind.into(), Arc::clone(&server), objects, metrics.clone());
     let _time_is_up = tokio::time::timeout(time, task.run()).await;
     let asked = script(&server).asked.lock().unwrap().iter().map(|(at, uri)| (*at - began, uri.clone())).collect();
     let mut objects = BTreeMap::new();

@@ -19,8 +19,8 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use crate::kube::failure::Failure;
-use crate::kube::kinds::Resource;
-use crate::limits::{UNSERVED_KIND_PERIOD, WATCH_LEAST, WATCH_REFUSALS};
+use crate::kube::kinds::{Resource, push_name};
+use crate::limits::{UNSERVED_KIND_PERIOD, UNSERVED_NAME_PERIOD, WATCH_LEAST, WATCH_REFUSALS};
 use nodesift_object::version;
 
 /// What a reflector does next.
@@ -129,6 +129,10 @@ impl RelistReason {
 pub(super) struct Reflector {
     state: State,
     resource: Resource,
+    /// The only object that is read; all where there is none.
+    name: Option<Arc<str>>,
+    /// For how long a kind that is not served is not requested.
+    unserved: Duration,
     /// Index into [`Resource::versions`] of the API version that is requested.
     api_version: usize,
     /// The newest resourceVersion seen, by list, event or bookmark.
@@ -154,6 +158,8 @@ impl Reflector {
         Self {
             state: State::Listing { next: None },
             resource,
+            name: None,
+            unserved: UNSERVED_KIND_PERIOD,
             api_version: 0,
             newest: Arc::default(),
             list_version: Arc::default(),
@@ -164,6 +170,13 @@ impl Reflector {
             refusals: 0,
             backoff: Backoff::new(random),
         }
+    }
+
+    /// Reads only the object with this name.
+    #[must_use]
+    pub(super) fn of_name(self, name: &Arc<str>) -> Self {
+        // Somebody waits for it, and its kind is made for it.
+        Self { name: Some(Arc::clone(name)), unserved: UNSERVED_NAME_PERIOD, ..self }
     }
 
     /// What to do next.
@@ -194,12 +207,19 @@ impl Reflector {
 
     /// Path and query of the next page.
     pub(super) fn list_uri(&self, next: Option<&str>) -> String {
-        self.resource.list_uri(self.api_version, next)
+        self.named(self.resource.list_uri(self.api_version, next))
     }
 
     /// Path and query of the next watch.
     pub(super) fn watch_uri(&self, seconds: u64) -> String {
-        self.resource.watch_uri(self.api_version, &self.newest, seconds)
+        self.named(self.resource.watch_uri(self.api_version, &self.newest, seconds))
+    }
+
+    fn named(&self, mut uri: String) -> String {
+        if let Some(name) = &self.name {
+            push_name(&mut uri, name);
+        }
+        uri
     }
 
     /// An event or bookmark has arrived at a resourceVersion. Returns how that compares with the newest before; `None` where
@@ -320,7 +340,7 @@ impl Reflector {
             self.state = State::Waiting { until, then: Box::new(list) };
             return Effect::Relist(RelistReason::NotServed);
         }
-        self.state = State::Waiting { until: now + UNSERVED_KIND_PERIOD, then: Box::new(list) };
+        self.state = State::Waiting { until: now + self.unserved, then: Box::new(list) };
         if std::mem::replace(&mut self.absent, true) { Effect::Relist(RelistReason::NotServed) } else { Effect::Absent }
     }
 

@@ -1,120 +1,136 @@
-//! The task of one kind: makes the requests that its [`Reflector`] asks for, and delivers what they bring. Start at
-//! [`ReflectorTask::run`].
+//! The task of one reflector: makes the requests that its [`Reflector`] asks for, and gives what they bring to a [`Sink`]. Start
+//! at [`ReflectorTask::run`].
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
-use tokio::sync::watch;
-use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use futures_util::future::BoxFuture;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use super::events::events;
-use super::keys::{Keys, changed, covers};
 use super::lines::Lines;
-use super::outlet::Outlet;
 use super::state::{Effect, End, Outcome, Reflector, RelistReason, State};
-use super::unreadable::UnreadableLog;
-use crate::change::{Change, Compiler, ObjectChange};
-use crate::kube::decode::{Unreadable, WatchEvent};
-use crate::kube::failure::{Failure, plain};
+use crate::kube::decode::Head;
+use crate::kube::failure::Failure;
 use crate::kube::kinds::Resource;
-use crate::kube::list::Pages;
 use crate::kube::metrics::Metrics;
 use crate::kube::server::Server;
-use crate::limits::{WATCH_DECODE_INLINE_BYTES, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
-use crate::yield_budget::YieldBudget;
-use nodesift_object::Kind;
+use crate::limits::{RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
 
-/// Lists and watches one kind.
-pub(in crate::kube) struct ReflectorTask<S> {
-    kind: Kind,
-    server: Arc<S>,
-    /// That of the newest list that was delivered.
-    compiler: Compiler,
-    keys: Arc<Keys>,
-    /// Tells of other annotation keys.
-    wanted: Option<watch::Receiver<Arc<[String]>>>,
-    /// Whether the list in progress is there only because of other annotation keys.
-    is_recompiling: bool,
-    outlet: Arc<Outlet>,
-    metrics: Metrics,
-    random: fastrand::Rng,
-    unreadable: UnreadableLog,
-    budget: YieldBudget,
+/// What a sink wants of its reflector beside what the server's answers decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kube) enum Turn {
+    /// A list from its beginning; with the reason where none is in progress.
+    ListAnew(Option<RelistReason>),
+    /// The watch from where it was, in place of the list in progress.
+    WatchOn,
 }
 
-impl<S: Server> ReflectorTask<S> {
-    /// A task for one kind that has requested nothing yet.
-    pub(in crate::kube) fn new(
-        kind: Kind,
-        keys: Arc<Keys>,
-        server: Arc<S>,
-        outlet: Arc<Outlet>,
-        metrics: Metrics,
-    ) -> Self {
-        let (compiler, wanted) = (keys.compiler(), keys.changes());
-        let random = fastrand::Rng::new();
-        let unreadable = UnreadableLog::default();
-        let budget = YieldBudget::default();
-        let is_recompiling = false;
-        Self { kind, server, compiler, keys, wanted, is_recompiling, outlet, metrics, random, unreadable, budget }
+/// Decodes what a reflector reads, and delivers it.
+pub(in crate::kube) trait Sink: Send {
+    /// Waits until [`Self::turn`] may want something; for ever where that cannot happen.
+    fn changed(&self) -> BoxFuture<'static, ()>;
+
+    /// What is wanted now, while a list is in progress or not.
+    fn turn(&mut self, is_listing: bool) -> Option<Turn>;
+
+    /// A list begins.
+    fn begin(&mut self);
+
+    /// Adds a page to the list in progress.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Malformed`] where this page, or one before it, is not a list.
+    fn page(&mut self, body: Bytes) -> impl Future<Output = Result<Head, Failure>> + Send;
+
+    /// Delivers the list in progress, which is whole, at its resourceVersion.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Malformed`] where a page is not a list.
+    fn whole(&mut self, version: Arc<str>) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Drops the list in progress.
+    fn clear(&mut self);
+
+    /// The server does not serve the kind.
+    fn absent(&mut self);
+
+    /// Delivers the events of whole lines of a watch, up to the first that fails the watch. Returns their resourceVersions, and
+    /// that failure.
+    fn lines(&mut self, lines: Vec<u8>) -> impl Future<Output = (Vec<Arc<str>>, Option<Failure>)> + Send;
+
+    /// The server has just shown its newest state.
+    fn confirm(&self);
+
+    /// A request has failed in a way that matters.
+    fn failed(&self, failure: &Failure);
+}
+
+/// Lists and watches one kind, or one object of it.
+pub(in crate::kube) struct ReflectorTask<S, K> {
+    resource: Resource,
+    reflector: Reflector,
+    server: Arc<S>,
+    sink: K,
+    metrics: Metrics,
+    random: fastrand::Rng,
+}
+
+impl<S: Server, K: Sink> ReflectorTask<S, K> {
+    /// A task that has requested nothing yet.
+    pub(in crate::kube) fn new(resource: Resource, server: Arc<S>, sink: K, metrics: Metrics) -> Self {
+        let mut random = fastrand::Rng::new();
+        let reflector = Reflector::new(resource, random.fork());
+        Self { resource, reflector, server, sink, metrics, random }
+    }
+
+    /// Reads only the object with this name.
+    #[must_use]
+    pub(in crate::kube) fn of_name(self, name: &Arc<str>) -> Self {
+        Self { reflector: self.reflector.of_name(name), ..self }
     }
 
     /// Lists and watches until it is dropped.
     pub(in crate::kube) async fn run(mut self) {
-        let mut reflector = Reflector::new(Resource::of(self.kind), self.random.fork());
-        let mut pages = Pages::new(self.kind, self.keys.wanted());
         loop {
-            self.heed_keys(&mut reflector, &mut pages);
-            match reflector.state().clone() {
+            match self.sink.turn(self.reflector.is_listing()) {
+                None => {}
+                Some(Turn::WatchOn) => self.reflector.watch_on(),
+                Some(Turn::ListAnew(reason)) => {
+                    self.reflector.list_anew();
+                    reason.into_iter().for_each(|reason| self.note_relist(reason));
+                }
+            }
+            match self.reflector.state().clone() {
                 State::Waiting { until, .. } => tokio::select! {
                     () = sleep_until(until) => {
-                        reflector.step(Outcome::Waited, Instant::now());
+                        self.reflector.step(Outcome::Waited, Instant::now());
                     }
-                    () = changed(self.wanted.clone()) => {}
+                    () = self.sink.changed() => {}
                 },
-                State::Listing { next } => self.list_page(&mut reflector, &mut pages, next.as_deref()).await,
-                State::Watching => self.watch(&mut reflector).await,
+                State::Listing { next } => self.list_page(next.as_deref()).await,
+                State::Watching => self.watch().await,
             }
-        }
-    }
-
-    /// Lists the kind again where annotations are wanted with which it has not been compiled. Where that is over before the list
-    /// is complete, the watch goes on instead: a policy was refused, and a server that watches may refuse to list.
-    fn heed_keys(&mut self, reflector: &mut Reflector, pages: &mut Pages) {
-        let Some(wanted) = &mut self.wanted else { return };
-        let wanted = Arc::clone(&wanted.borrow_and_update());
-        let is_covered = covers(&self.compiler, &wanted);
-        match reflector.is_listing() {
-            true if self.is_recompiling && is_covered => {
-                self.is_recompiling = false;
-                pages.clear();
-                reflector.watch_on();
-            }
-            true if !covers(pages.compiler(), &wanted) => reflector.list_anew(),
-            false if !is_covered => {
-                self.is_recompiling = true;
-                reflector.list_anew();
-                self.note_relist(RelistReason::Annotations);
-            }
-            true | false => {}
         }
     }
 
     /// Requests one page of a list.
-    async fn list_page(&mut self, reflector: &mut Reflector, pages: &mut Pages, next: Option<&str>) {
+    async fn list_page(&mut self, next: Option<&str>) {
         if next.is_none() {
-            *pages = Pages::new(self.kind, self.keys.wanted());
+            self.sink.begin();
         }
-        let uri = reflector.list_uri(next);
+        let uri = self.reflector.list_uri(next);
         let page = tokio::select! {
             page = self.server.list_page(&uri) => page,
-            () = changed(self.wanted.clone()) => return,
+            () = self.sink.changed() => return,
         };
         let page = match page {
-            Ok(body) => pages.add(body).await,
+            Ok(body) => self.sink.page(body).await,
             Err(failure) => Err(failure),
         };
         let outcome = match page {
@@ -124,97 +140,86 @@ impl<S: Server> ReflectorTask<S> {
                 Outcome::NoPage(failure)
             }
         };
-        match reflector.step(outcome, Instant::now()) {
+        match self.reflector.step(outcome, Instant::now()) {
             Effect::None | Effect::Keep => {}
-            Effect::Whole(version) => self.deliver_list(reflector, pages, version).await,
+            Effect::Whole(version) => self.deliver_list(version).await,
             Effect::Relist(reason) => {
-                pages.clear();
+                self.sink.clear();
                 self.note_relist(reason);
             }
             Effect::Absent => {
-                pages.clear();
-                tracing::info!(kind = %self.kind, "kind not served; treated as empty");
-                let version = Arc::default();
-                self.outlet.deliver(vec![Change::Replaced { kind: self.kind, objects: Vec::new(), version }]);
+                self.sink.clear();
+                tracing::info!(kind = %self.resource.kind, "kind not served; treated as empty");
+                self.sink.absent();
             }
         }
     }
 
     /// Delivers a list of which all pages have been read.
-    async fn deliver_list(&mut self, reflector: &mut Reflector, pages: &mut Pages, version: Arc<str>) {
-        match pages.finish().await {
-            Ok((objects, unreadable)) => {
-                tracing::info!(kind = %self.kind, objects = objects.len(), version = &*version, "listed");
-                unreadable.iter().for_each(|unreadable| self.note_unreadable(unreadable));
-                self.metrics.list(self.kind);
-                self.outlet.confirm();
-                let is_recompiled = pages.compiler().annotation_keys() != self.compiler.annotation_keys();
-                self.compiler = pages.compiler().clone();
-                self.is_recompiling = false;
-                self.outlet.deliver(vec![match is_recompiled {
-                    true => Change::Recompiled { kind: self.kind, objects, version },
-                    false => Change::Replaced { kind: self.kind, objects, version },
-                }]);
-                self.keys.delivered(&self.compiler);
+    async fn deliver_list(&mut self, version: Arc<str>) {
+        match self.sink.whole(version).await {
+            Ok(()) => {
+                self.metrics.list(self.resource);
+                self.sink.confirm();
             }
             Err(failure) => {
-                pages.clear();
                 // The versions up to that of the list count as seen, so that no watch could go on from before.
-                self.is_recompiling = false;
+                self.sink.clear();
                 self.failed("list", &failure);
                 let end = End::Failed(failure);
-                reflector.step(Outcome::WatchEnded { end, lasted: Duration::ZERO }, Instant::now());
+                self.reflector.step(Outcome::WatchEnded { end, lasted: Duration::ZERO }, Instant::now());
             }
         }
     }
 
     /// Watches until the watch ends.
-    async fn watch(&mut self, reflector: &mut Reflector) {
+    async fn watch(&mut self) {
         let began = Instant::now();
         let seconds = self.random.u64(WATCH_SECONDS);
         // The server ends the watch by itself before this; a connection that is still open then is dead.
         let deadline = began + Duration::from_secs(seconds) + WATCH_SILENCE;
-        let wanted = self.wanted.clone();
+        let changed = self.sink.changed();
         let end = tokio::select! {
-            end = self.watch_until(reflector, seconds, deadline) => end,
+            end = self.watch_until(seconds, deadline) => end,
             // What has been read and not delivered is sent again, or listed.
-            () = changed(wanted) => return,
+            () = changed => return,
         };
-        self.metrics.watch(self.kind, &end);
+        self.metrics.watch(self.resource, &end);
+        let kind = self.resource.kind;
         match &end {
             // It was open for a while and had sent everything.
-            End::Orderly if began.elapsed() >= WATCH_LEAST => self.outlet.confirm(),
+            End::Orderly if began.elapsed() >= WATCH_LEAST => self.sink.confirm(),
             End::Orderly => {}
             End::Cut(reason) => {
                 // A connection that breaks as soon as it is open is as good as none.
                 if began.elapsed() < WATCH_LEAST {
-                    self.outlet.failed(&Failure::Transport(reason.clone()));
+                    self.sink.failed(&Failure::Transport(reason.clone()));
                 }
-                tracing::debug!(kind = %self.kind, reason, "watch connection broken");
+                tracing::debug!(%kind, reason, "watch connection broken");
             }
             End::Silent => {
-                self.outlet.failed(&Failure::Silent(began.elapsed()));
-                tracing::debug!(kind = %self.kind, "watch timed out: connection dead");
+                self.sink.failed(&Failure::Silent(began.elapsed()));
+                tracing::debug!(%kind, "watch timed out: connection dead");
             }
             End::Failed(failure) => self.failed("watch", failure),
         }
-        let effect = reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
+        let effect = self.reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
         if let Effect::Relist(reason) = effect {
             self.note_relist(reason);
         }
     }
 
     /// Opens a watch, and reads it to its end.
-    async fn watch_until(&mut self, reflector: &mut Reflector, seconds: u64, deadline: Instant) -> End {
-        match timeout_at(deadline, self.server.watch(&reflector.watch_uri(seconds))).await {
-            Ok(Ok(chunks)) => self.read_watch(reflector, chunks, deadline).await,
+    async fn watch_until(&mut self, seconds: u64, deadline: Instant) -> End {
+        match timeout_at(deadline, self.server.watch(&self.reflector.watch_uri(seconds))).await {
+            Ok(Ok(chunks)) => self.read_watch(chunks, deadline).await,
             Ok(Err(failure)) => End::Failed(failure),
             Err(_) => End::Silent,
         }
     }
 
     /// Reads a watch to its end.
-    async fn read_watch(&mut self, reflector: &mut Reflector, mut chunks: S::Chunks, deadline: Instant) -> End {
+    async fn read_watch(&mut self, mut chunks: S::Chunks, deadline: Instant) -> End {
         let mut lines = Lines::default();
         loop {
             let chunk = match timeout_at(deadline, chunks.next()).await {
@@ -227,88 +232,39 @@ impl<S: Server> ReflectorTask<S> {
                 Ok(whole) => whole,
                 Err(failure) => return End::Failed(failure),
             };
-            let (events, failure) = self.decode(whole).await;
-            self.deliver_events(reflector, events);
+            // First the changes, then the versions: if this task ends between the two, the events are sent again.
+            let (versions, failure) = self.sink.lines(whole).await;
+            for version in versions {
+                self.reach(&version);
+            }
             if let Some(failure) = failure {
-                self.metrics.event(self.kind, "error");
+                self.metrics.event(self.resource, "error");
                 return End::Failed(failure);
             }
         }
     }
 
-    /// Decodes lines: a few here, many on a thread for blocking work.
-    async fn decode(&mut self, lines: Vec<u8>) -> (Vec<WatchEvent>, Option<Failure>) {
-        if lines.len() <= WATCH_DECODE_INLINE_BYTES {
-            return events(self.kind, &lines, &self.compiler, || ());
-        }
-        let (kind, compiler) = (self.kind, self.compiler.clone());
-        let mut budget = std::mem::take(&mut self.budget);
-        let decoded = spawn_blocking(move || {
-            budget.begin();
-            let decoded = events(kind, &lines, &compiler, || budget.tick());
-            (decoded, budget)
-        });
-        let Ok((decoded, budget)) = decoded.await else {
-            return (Vec::new(), Some(Failure::Malformed("decoding panicked; please report this".to_owned())));
-        };
-        self.budget = budget;
-        decoded
-    }
-
-    /// Delivers the changes of events that arrived together, all at once: they are one turn of the feed.
-    fn deliver_events(&mut self, reflector: &mut Reflector, events: Vec<WatchEvent>) {
-        let mut changes = Vec::with_capacity(events.len());
-        let mut versions = Vec::with_capacity(events.len());
-        let kind = self.kind;
-        for event in events {
-            let (label, version, change) = match event {
-                WatchEvent::Applied(object) => {
-                    ("applied", Arc::clone(&object.identity.version), ObjectChange::Applied(object).into())
-                }
-                WatchEvent::Deleted(identity) => {
-                    ("gone", Arc::clone(&identity.version), ObjectChange::Deleted(identity).into())
-                }
-                WatchEvent::Bookmark(version) => ("bookmark", Arc::clone(&version), Change::Bookmark { kind, version }),
-                // What is held of the object stays, but its version has been seen.
-                WatchEvent::Unreadable(object) => {
-                    self.note_unreadable(&object);
-                    let version: Arc<str> = Arc::from(object.version.as_str());
-                    ("unreadable", Arc::clone(&version), Change::Bookmark { kind, version })
-                }
-            };
-            self.metrics.event(kind, label);
-            changes.push(change);
-            versions.push(version);
-        }
-        // First the changes, then the versions: if this task ends between the two, the events are sent again.
-        if !changes.is_empty() {
-            self.outlet.deliver(changes);
-        }
-        for version in versions {
-            self.reach(reflector, &version);
-        }
-    }
-
     /// Notes the resourceVersion that the watch has reached.
-    fn reach(&self, reflector: &mut Reflector, version: &Arc<str>) {
-        match reflector.reached(version) {
+    fn reach(&mut self, version: &Arc<str>) {
+        match self.reflector.reached(version) {
             // A server that lags does not confirm that the cache is current.
             Some(Ordering::Less) => {
-                self.metrics.unordered(self.kind, "back");
+                self.metrics.unordered(self.resource, "back");
                 return;
             }
             Some(_) => {}
-            None => self.metrics.unordered(self.kind, "incomparable"),
+            None => self.metrics.unordered(self.resource, "incomparable"),
         }
-        self.outlet.confirm();
+        self.sink.confirm();
     }
 
     fn note_relist(&self, reason: RelistReason) {
-        self.metrics.relist(self.kind, reason);
-        tracing::info!(kind = %self.kind, reason = reason.name(), "relisting");
+        let kind = self.resource.kind;
+        self.metrics.relist(self.resource, reason);
+        tracing::info!(%kind, reason = reason.name(), "relisting");
         if reason == RelistReason::Lagging {
             tracing::warn!(
-                kind = %self.kind,
+                %kind,
                 "list older than the resourceVersion seen before: refused and requested again; \
                  if the cluster was restored from a backup, restart this sidecar"
             );
@@ -317,21 +273,26 @@ impl<S: Server> ReflectorTask<S> {
 
     /// Counts and notes a failure. [`Health`](crate::kube::Health) logs those that last.
     fn failed(&self, verb: &'static str, failure: &Failure) {
-        self.metrics.failure(self.kind, failure);
+        self.metrics.failure(self.resource, failure);
         // A kind that is optional may never have been served.
-        if !matches!(failure, Failure::NotServed { .. }) || !Resource::of(self.kind).is_optional() {
-            self.outlet.failed(failure);
+        if !matches!(failure, Failure::NotServed { .. }) || !self.resource.is_optional() {
+            self.sink.failed(failure);
         }
-        tracing::debug!(kind = %self.kind, verb, %failure, "request failed");
+        tracing::debug!(kind = %self.resource.kind, verb, %failure, "request failed");
     }
+}
 
-    fn note_unreadable(&mut self, object: &Unreadable) {
-        self.metrics.unreadable(self.kind);
-        if let Some(unlogged) = self.unreadable.note(Instant::now()) {
-            let key = plain(&object.key);
-            let reason = plain(&object.reason);
-            tracing::warn!(kind = %self.kind, object = key, reason, unlogged, "object does not decode; cached state kept");
-        }
+/// Runs a reflector. A panic is a defect of this program, but a kind that is never watched again would be a worse one.
+pub(in crate::kube) async fn forever<S: Server, K: Sink + 'static>(
+    resource: Resource,
+    task: impl Fn() -> ReflectorTask<S, K>,
+) {
+    loop {
+        let mut running = JoinSet::new();
+        running.spawn(task().run());
+        running.join_next().await;
+        tracing::error!(kind = %resource.kind, "reflector panicked: restarting; please report this");
+        sleep(RETRY_MOST).await;
     }
 }
 

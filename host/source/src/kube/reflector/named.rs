@@ -1,0 +1,210 @@
+//! One object that is followed by its name: what is known of it, as the server has written it. Start at [`Named`].
+//!
+//! The object is not interpreted beyond its metadata: whoever follows it says what it means. So one that is broken never ends the
+//! watch.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, pending};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::task::{Sink, Turn};
+use crate::kube::decode::Head;
+use crate::kube::decode::status::Status;
+use crate::kube::failure::{Failure, plain};
+use crate::kube::health::Health;
+use crate::kube::kinds::Resource;
+use crate::kube::metrics::Metrics;
+use crate::limits::NAMED_LIST_BYTES;
+
+/// What is known of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// The server does not serve its kind.
+    NotServed,
+    /// There is no object of this name.
+    Absent,
+    /// It is there.
+    Present(NamedObject),
+}
+
+/// An object as the server has written it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedObject {
+    /// `metadata.uid`.
+    pub uid: Arc<str>,
+    /// `metadata.generation`: it rises with each change that is not one of the status.
+    pub generation: i64,
+    /// The whole object.
+    pub json: Arc<str>,
+}
+
+/// Delivers what is known of one object.
+pub(in crate::kube) struct Named<D> {
+    resource: Resource,
+    name: Arc<str>,
+    deliver: Arc<D>,
+    health: Health,
+    metrics: Metrics,
+    /// What the pages of the list in progress hold of it.
+    listed: Option<NamedObject>,
+}
+
+impl<D> Named<D> {
+    /// Nothing has been read.
+    pub(in crate::kube) fn new(
+        resource: Resource,
+        name: Arc<str>,
+        deliver: Arc<D>,
+        health: Health,
+        metrics: Metrics,
+    ) -> Self {
+        Self { resource, name, deliver, health, metrics, listed: None }
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    uid: Cow<'a, str>,
+    #[serde(borrow)]
+    resource_version: Cow<'a, str>,
+    generation: i64,
+    #[serde(borrow)]
+    r#continue: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    metadata: Metadata<'a>,
+}
+
+/// An object and its metadata.
+fn read(json: &RawValue) -> Result<(NamedObject, Metadata<'_>), Failure> {
+    let Envelope { metadata } = serde_json::from_str(json.get()).map_err(|error| malformed(&error))?;
+    let object =
+        NamedObject { uid: Arc::from(&*metadata.uid), generation: metadata.generation, json: Arc::from(json.get()) };
+    Ok((object, metadata))
+}
+
+impl<D: Fn(Seen) + Send + Sync> Named<D> {
+    /// What one line of a watch says: a resourceVersion, and what it makes known.
+    fn event(&self, line: &[u8]) -> Result<(Arc<str>, Option<Seen>), Failure> {
+        #[derive(Deserialize)]
+        struct Line<'a> {
+            #[serde(rename = "type", borrow)]
+            kind: Cow<'a, str>,
+            #[serde(borrow)]
+            object: &'a RawValue,
+        }
+        let Line { kind, object } = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+        if kind == "ERROR" {
+            let status: Status = serde_json::from_str(object.get()).map_err(|error| malformed(&error))?;
+            return Err(Failure::of_event(&status));
+        }
+        let (found, metadata) = read(object)?;
+        let (label, seen) = match &*kind {
+            "BOOKMARK" => ("bookmark", None),
+            // A server that does not know the selector sends others too.
+            _ if metadata.name != *self.name => ("other", None),
+            "ADDED" | "MODIFIED" => ("applied", Some(Seen::Present(found))),
+            "DELETED" => ("gone", Some(Seen::Absent)),
+            other => return Err(Failure::Malformed(plain(&format!("not a watch event: unknown type {other:?}")))),
+        };
+        self.metrics.event(self.resource, label);
+        Ok((Arc::from(&*metadata.resource_version), seen))
+    }
+}
+
+impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
+    fn changed(&self) -> BoxFuture<'static, ()> {
+        pending().boxed()
+    }
+
+    fn turn(&mut self, _is_listing: bool) -> Option<Turn> {
+        None
+    }
+
+    fn begin(&mut self) {
+        self.listed = None;
+    }
+
+    async fn page(&mut self, body: Bytes) -> Result<Head, Failure> {
+        #[derive(Deserialize)]
+        struct List<'a> {
+            #[serde(borrow, default)]
+            metadata: Metadata<'a>,
+            #[serde(borrow)]
+            items: Option<Vec<&'a RawValue>>,
+        }
+        if body.len() > NAMED_LIST_BYTES {
+            return Err(Failure::Malformed(format!("a list of more than {} MiB", NAMED_LIST_BYTES >> 20)));
+        }
+        let List { metadata, items } = serde_json::from_slice(&body).map_err(|error| malformed(&error))?;
+        for item in items.unwrap_or_default() {
+            let (found, metadata) = read(item)?;
+            if metadata.name == *self.name {
+                self.listed = Some(found);
+            }
+        }
+        let next = Some(metadata.r#continue.into_owned()).filter(|next| !next.is_empty());
+        Ok(Head { version: Arc::from(&*metadata.resource_version), next })
+    }
+
+    async fn whole(&mut self, _version: Arc<str>) -> Result<(), Failure> {
+        (self.deliver)(self.listed.take().map_or(Seen::Absent, Seen::Present));
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.listed = None;
+    }
+
+    fn absent(&mut self) {
+        (self.deliver)(Seen::NotServed);
+    }
+
+    async fn lines(&mut self, lines: Vec<u8>) -> (Vec<Arc<str>>, Option<Failure>) {
+        let (mut versions, mut newest, mut failure) = (Vec::new(), None, None);
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+            match self.event(line) {
+                Ok((version, seen)) => {
+                    versions.push(version);
+                    newest = seen.or(newest);
+                }
+                Err(found) => {
+                    failure = Some(found);
+                    break;
+                }
+            }
+        }
+        // Of states that arrive together only the last matters.
+        if let Some(seen) = newest {
+            (self.deliver)(seen);
+        }
+        (versions, failure)
+    }
+
+    fn confirm(&self) {
+        self.health.recovered(self.resource);
+    }
+
+    fn failed(&self, failure: &Failure) {
+        self.health.failed(self.resource, failure);
+    }
+}
+
+fn malformed(error: &serde_json::Error) -> Failure {
+    Failure::Malformed(plain(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;
