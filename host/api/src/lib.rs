@@ -34,6 +34,7 @@ pub mod router;
 mod service;
 mod transport;
 
+pub use admin::policy::rfc3339;
 pub use admin::{differences, exposition};
 pub use admission::metrics::Metrics;
 pub use admission::readiness::{Latch, Readiness, Stopped};

@@ -3,6 +3,7 @@
 //! [`Service::evaluate`] runs work in an evaluation slot, [`Service::write`] runs work that takes the cache's lock. A panic
 //! inside either is an error of that request alone. Which work a call needs is decided in [`calls`](crate::calls).
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,6 +71,16 @@ impl ClassPlaces {
     }
 }
 
+/// What operators should know about where the policy comes from; none while all is well.
+#[derive(Clone, Default)]
+struct PolicyNote(Option<Arc<dyn Fn() -> Option<String> + Send + Sync>>);
+
+impl fmt::Debug for PolicyNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PolicyNote").finish_non_exhaustive()
+    }
+}
+
 /// Answers requests; clones share everything.
 #[derive(Debug, Clone)]
 pub struct Service {
@@ -85,6 +96,7 @@ pub struct Service {
     unix: ClassPlaces,
     tcp: ClassPlaces,
     version_waiters: VersionWaiters,
+    policy_note: PolicyNote,
 }
 
 impl Service {
@@ -103,6 +115,7 @@ impl Service {
             locked_reads: Arc::new(Semaphore::new(limits::WRITES)),
             unix: ClassPlaces::new(),
             tcp: ClassPlaces::new(),
+            policy_note: PolicyNote::default(),
         }
     }
 
@@ -110,6 +123,16 @@ impl Service {
     #[must_use]
     pub fn counting(self, metrics: Metrics) -> Self {
         Self { metrics, ..self }
+    }
+
+    /// The same service, which tells this beside the policy; none while all is well.
+    #[must_use]
+    pub fn noting_policy(self, note: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        Self { policy_note: PolicyNote(Some(Arc::new(note))), ..self }
+    }
+
+    pub(crate) fn policy_note(&self) -> Option<String> {
+        self.policy_note.0.as_ref().and_then(|note| note())
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::exit;
@@ -254,7 +254,7 @@ impl KubeArgs {
 pub struct PolicyArgs {
     /// Policy file, or a folder with one; serve follows its changes [default: kube-scheduler's default predicates, in its
     /// order]
-    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    #[arg(long, value_name = "FILE", group = "followed", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
     /// Run only these built-in predicates, in this order
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1.., help_heading = "Policy")]
@@ -277,9 +277,16 @@ pub(crate) struct ServeArgs {
     pub(crate) sample: bool,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// Take the policy from the PredicatePolicy object of this name in the watched cluster, follow its changes, and write into
+    /// its status what became of them. Where it is not there, the last good policy serves, else the default
+    #[arg(long, value_name = "NAME", group = "followed", conflicts_with_all = ["policy", "predicates", "cluster", "sample"], value_parser = NonEmptyStringValueParser::new(), help_heading = "Policy")]
+    pub(crate) policy_resource: Option<String>,
+    /// Name of this replica in the status of the policy's object [default: the name of the host]
+    #[arg(long, value_name = "NAME", env = "POD_NAME", help_heading = "Policy")]
+    pub(crate) replica_name: Option<String>,
     /// Folder that remembers the last good policy, with its modules: a start with a broken policy serves that one. With none,
     /// it is live and waits for the policy to be mended. A folder that cannot be written is warned of once
-    #[arg(long, value_name = "FOLDER", requires = "policy", env = "NODESIFT_STATE_FOLDER", help_heading = "Policy")]
+    #[arg(long, value_name = "FOLDER", requires = "followed", env = "NODESIFT_STATE_FOLDER", help_heading = "Policy")]
     pub(crate) state_folder: Option<PathBuf>,
     /// Second policy, which decides nothing: what it would change is counted, see `nodesift policy shadow`. Changes of its
     /// files are followed
@@ -470,6 +477,19 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_policy_comes_from_one_place() {
+        let parse = |words: &[&str]| Args::try_parse_from(["nodesift", "serve", "--kube"].iter().chain(words));
+        let object = ["--policy-resource", "default"];
+        assert!(parse(&object).is_ok() && parse(&["--policy-resource", ""]).is_err());
+        assert!(parse(&[&object[..], &["--state-folder", "f"]].concat()).is_ok());
+        assert!(parse(&["--policy", "p", "--state-folder", "f"]).is_ok());
+        assert!(parse(&["--state-folder", "f"]).is_err());
+        for other in [&["--policy", "p"][..], &["--predicates", "NodeName"], &["--sample"], &["--cluster", "c"]] {
+            assert!(parse(&[&object[..], other].concat()).is_err(), "{other:?}");
+        }
     }
 
     #[test]

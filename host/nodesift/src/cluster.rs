@@ -54,6 +54,21 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
     open_with(origin, |reader| engine(reader, policy))
 }
 
+/// The same with the policy of this document.
+///
+/// # Errors
+///
+/// As for [`open`].
+pub(crate) fn open_text(origin: &Origin<'_>, text: PolicyText) -> anyhow::Result<Opened> {
+    open_with(origin, |reader| {
+        let runtime = runtime()?;
+        let policy = text.policy(&builtins()).map_err(|error| nodesift_policy::with_module_errors(error, &runtime));
+        let policy = policy.map_err(|error| Failure::Policy(error.into()))?;
+        let active = loaded(&policy, text.text, &runtime, None).map_err(Failure::Policy)?;
+        Ok(Engine::new(reader, active, runtime))
+    })
+}
+
 /// The same with the last good policy of an earlier process.
 ///
 /// # Errors

@@ -66,3 +66,20 @@ pub(crate) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 
 /// Pods that one benchmark run accepts. Each is measured several thousand times and has 64 replicas in the cache.
 pub(crate) const BENCH_TEMPLATES: usize = 32;
+
+/// Time for which a start waits until anything is known of the policy's object. After it the process is live and not ready, until
+/// more is known.
+pub(crate) const POLICY_OBJECT_TIME: Duration = Duration::from_secs(3);
+
+/// Writes of the status of the policy's object about one attempt to use it, without a pause. Replicas that try it at the same time
+/// correct each other's conditions a few times.
+pub(crate) const STATUS_WRITES: u32 = 16;
+
+/// Pause between further writes.
+pub(crate) const STATUS_WRITE_PERIOD: Duration = Duration::from_secs(60);
+
+/// Time at the end of the process for taking its entry out of the status of the policy's object.
+pub(crate) const STATUS_END_TIME: Duration = Duration::from_secs(1);
+
+/// Bytes of the name of a field manager, as API servers limit it. Names of pods may be longer.
+pub(crate) const FIELD_MANAGER_BYTES: usize = 128;

@@ -1,13 +1,14 @@
 //! `nodesift serve`: the sidecar, from its checks to the end of its drain.
 //!
 //! ```text
-//! checks      what is checked before anything is bound
-//! live        follows a live cluster; what readiness waits for
-//! reload      follows the policy's files
-//! waiting     live and not ready, where there is no policy yet
-//! watchdog    heartbeats of threads; liveness
-//! banner      the startup text on stdout, and in the log
-//! failpoints  what tests stop or break; not in release builds
+//! checks         what is checked before anything is bound
+//! live           follows a live cluster; what readiness waits for
+//! policy_object  the policy as an object of the watched cluster, and its status
+//! reload         follows the policy's files, or its object
+//! waiting        live and not ready, where there is no policy yet
+//! watchdog       heartbeats of threads; liveness
+//! banner         the startup text on stdout, and in the log
+//! failpoints     what tests stop or break; not in release builds
 //! ```
 //!
 //! Errors in arguments, cluster files or policy are reported before any address is bound. The API itself is in
@@ -18,6 +19,7 @@ mod checks;
 #[cfg(debug_assertions)]
 mod failpoints;
 mod live;
+mod policy_object;
 mod reload;
 mod waiting;
 mod watchdog;
@@ -47,11 +49,13 @@ use nodesift_api::{self as api, Readiness, Service, Settings, Staleness, assume,
 use nodesift_cache as cache;
 use nodesift_engine::{self as engine, Reuse};
 use nodesift_object::Kind;
+use nodesift_policy::reload::Source;
 use nodesift_source::audit::{self, Audit};
 use nodesift_source::feed::{self, Feed};
 use nodesift_source::freshness::Freshness;
-use nodesift_source::kube::Health;
 use nodesift_source::kube::connection::Connection;
+use nodesift_source::kube::{self, Health};
+use policy_object::Followed;
 use watchdog::Watchdog;
 
 /// Serves until SIGTERM or SIGINT, then drains. A second signal ends the process at once.
@@ -63,19 +67,29 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let runtime = Runtime::new().context("cannot start threads")?;
     // From the beginning: its default action would end the process. The other signals still end one that is not serving yet.
     let hangups = runtime.block_on(async { signal(SignalKind::hangup()) }).context("cannot listen for signals")?;
-    let checked = match (checks::check(args, &runtime), &args.state_folder, &args.policy.policy) {
-        (Err(error), Some(_), Some(policy)) if checks::is_about_policy(&error) => {
-            waiting::until_checked(args, &runtime, policy, &error)?
+    let followed = Followed::start(args, &runtime)?;
+    let source = policy_source(args, followed.as_ref());
+    // Files that are broken end a start which could not go on with others. An object is mended while its replicas run.
+    let waits = args.state_folder.is_some() || followed.is_some();
+    let checked = match (checks::check(args, &runtime, followed.as_ref()), &source) {
+        (Err(error), Some(source)) if waits && checks::is_about_policy(&error) => {
+            waiting::until_checked(args, &runtime, source, followed.as_ref(), &error)?
         }
-        (outcome, ..) => outcome?,
+        (outcome, _) => outcome?,
     };
     let Checked { tls, socket, connection, opened } = checked;
     cluster::note_summary(&opened.summary);
 
-    let outcome = runtime.block_on(serve(args, hangups, tls, &socket, opened, connection));
+    let outcome = runtime.block_on(serve(args, hangups, tls, &socket, opened, connection, followed));
     // A running evaluation must not delay the end of the process.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
+}
+
+/// Where the policy comes from, if it is followed.
+fn policy_source(args: &ServeArgs, followed: Option<&Followed>) -> Option<Source> {
+    let object = followed.map(|followed| Source::Object(followed.object.clone()));
+    object.or_else(|| args.policy.policy.clone().map(Source::Path))
 }
 
 /// The listeners, all bound before anything is served.
@@ -111,6 +125,7 @@ async fn serve(
     socket: &Path,
     opened: Opened,
     connection: Option<Connection>,
+    followed: Option<Followed>,
 ) -> anyhow::Result<()> {
     let mut registry = Registry::default();
     let writer = opened.writer;
@@ -155,18 +170,27 @@ async fn serve(
     let _watchdog = Watchdog::start(clock, pulse, readiness.clone()).context("cannot start threads")?;
     let retried = feed.clone();
     readiness.remark(move || retried.remark());
-    let health = Health::default();
-    let failing = health.clone();
-    readiness.remark(move || failing.report());
+    let (health, requests) = match &followed {
+        Some(followed) => (followed.health.clone(), followed.metrics.clone()),
+        None => (Health::default(), kube::Metrics::default()),
+    };
+    let requests = requests.registered(&mut registry, &freshness);
+    match &followed {
+        Some(followed) => followed.remark(&readiness),
+        None => {
+            let failing = health.clone();
+            readiness.remark(move || failing.report());
+        }
+    }
     // Readiness must wait for every kind before the server accepts requests.
-    let followed = match &connection {
-        Some(connection) => live::follow(connection, &engine, &feed, &readiness, (&freshness, &health), &mut registry),
+    let watching = match &connection {
+        Some(connection) => live::follow(connection, &engine, &feed, &readiness, (&freshness, &health, &requests)),
         None => live::nothing(),
     };
-    let live::Followed { live, first, kinds, list } = followed;
+    let live::Followed { live, first, kinds, list } = watching;
     let is_live = live.is_some();
-    let files = reload::Files { policy: args.policy.policy.as_deref(), state: args.state_folder.as_deref() };
-    let reloading = reload::follow(&files, (&engine, &writer), (live, first), &readiness, &mut registry);
+    let files = reload::Files { policy: policy_source(args, followed.as_ref()), state: args.state_folder.as_deref() };
+    let reloading = reload::follow(files, (&engine, &writer), (live, first), &readiness, &mut registry);
     let _reloading = reloading.context("cannot start threads")?;
     let second = args.shadow_policy.as_deref();
     reload::shadow(second, &engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
@@ -179,7 +203,10 @@ async fn serve(
     let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
     let counting = api::Metrics::register(&mut registry);
     banner.log(&engine, &source, args);
-    let service = Service::new(engine, writer, readiness.clone(), settings).counting(counting);
+    let mut service = Service::new(engine, writer, readiness.clone(), settings).counting(counting);
+    if let Some(followed) = &followed {
+        service = service.noting_policy(followed.trouble());
+    }
     let exposition = Exposition::new(registry);
     let access = args.access.checks(args.listen);
     let probes_router = router::probes(service.clone(), exposition.clone());
@@ -201,6 +228,9 @@ async fn serve(
             tracing::warn!(grace_s = nodesift_api::limits::DRAIN_GRACE.as_secs(), "requests cut off: drain timeout reached");
         },
         second = signals.next() => anyhow::bail!("received a second signal ({second}) while draining"),
+    }
+    if let Some(followed) = followed {
+        followed.end().await;
     }
     Ok(())
 }

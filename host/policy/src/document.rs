@@ -110,9 +110,23 @@ pub fn read(text: &str) -> Result<(Document, Vec<Problem>), Problem> {
         let reason = "empty; expected a PredicatePolicy".to_owned();
         return Err(Problem { line: 0, column: 0, field: String::new(), reason });
     }
-    let tree = tree::parse(text)?;
+    of_tree(&tree::parse(text)?)
+}
+
+/// As [`read`], of a text that nobody has written as such: what is wrong has a field, and neither line nor column.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_without_places(text: &str) -> Result<(Document, Vec<Problem>), Problem> {
+    let mut tree = tree::parse(text).map_err(|problem| Problem { line: 0, column: 0, ..problem })?;
+    tree.forget_places();
+    of_tree(&tree)
+}
+
+fn of_tree(tree: &At<Tree>) -> Result<(Document, Vec<Problem>), Problem> {
     let mut reader = Reader::default();
-    let document = document(&mut reader, &tree);
+    let document = document(&mut reader, tree);
     match document {
         Some(document) => Ok((document, reader.problems)),
         None => Err(reader.problems.remove(0)),

@@ -13,7 +13,8 @@
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
 //! - [`problem`] is something wrong in a document, with its place.
 //! - [`schema()`] is the JSON schema of documents, for editors.
-//! - [`reload`] follows the files of a policy and makes what they hold the active policy of a running engine.
+//! - [`object`] is the policy as an object of a cluster: its definition, its document, its status.
+//! - [`reload`] follows the files of a policy, or its object, and makes what they hold the active policy of a running engine.
 //! - [`remembered`] keeps the last good policy over restarts.
 //! - [`import()`] makes a policy of a configuration of kube-scheduler.
 //! - [`shadow`] evaluates predicates and policies beside the active one, which decide nothing.
@@ -27,6 +28,7 @@ pub mod document;
 mod file;
 mod import;
 pub mod limits;
+pub mod object;
 pub mod problem;
 pub mod reload;
 pub mod remembered;

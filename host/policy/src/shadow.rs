@@ -15,7 +15,7 @@ use cpu_time::ThreadTime;
 
 use crate::activate::{ActivateErrors, Activation};
 use crate::limits::{SHADOW_FILES_LOOK, SHADOW_LOOK, SHADOW_NICE, SHADOW_SHARE};
-use crate::reload::{Files, Stamp, Unacceptable};
+use crate::reload::{Files, Source, Stamp, Unacceptable};
 use crate::spec::{PolicyError, PolicyText};
 use nodesift_engine::{ActivePolicy, Alternative, Asked, Comparison, Engine, Shadow};
 
@@ -79,7 +79,7 @@ impl Beside {
         let text = PolicyText::read(path)?;
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let policy = text.policy(&builtins)?;
-        let files = Files::new(path).of(&policy);
+        let files = Files::new(&Source::Path(path.clone())).of(&policy);
         // Before its modules are read: what changes meanwhile is a change.
         let stamp = files.stamp();
         let runtime = self.engine.runtime();

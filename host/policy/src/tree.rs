@@ -27,6 +27,13 @@ impl<T> At<T> {
     }
 }
 
+impl<T> At<T> {
+    /// For a message about what is there twice, where this is the first.
+    pub(crate) fn first_line(&self) -> String {
+        if self.line > 0 { format!(", first on line {}", self.line) } else { String::new() }
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<T>::deserialize(deserializer)?;
@@ -44,6 +51,21 @@ pub(crate) enum Tree {
     List(Vec<At<Tree>>),
     /// As written: a key may be there twice.
     Map(Vec<(At<String>, At<Tree>)>),
+}
+
+impl At<Tree> {
+    /// Nothing in it has a place any more.
+    pub(crate) fn forget_places(&mut self) {
+        (self.line, self.column) = (0, 0);
+        match &mut self.value {
+            Tree::List(items) => items.iter_mut().for_each(Self::forget_places),
+            Tree::Map(fields) => fields.iter_mut().for_each(|(key, value)| {
+                (key.line, key.column) = (0, 0);
+                value.forget_places();
+            }),
+            Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => {}
+        }
+    }
 }
 
 impl Tree {
@@ -194,7 +216,7 @@ impl Reader {
         for (at, (key, _)) in fields.iter().enumerate() {
             let before = fields.iter().take(at).find(|(earlier, _)| earlier.value == key.value);
             if let Some((first, _)) = before {
-                self.refuse(key, &below(path, &key.value), format!("is there twice, first on line {}", first.line));
+                self.refuse(key, &below(path, &key.value), format!("is there twice{}", first.first_line()));
             }
         }
     }

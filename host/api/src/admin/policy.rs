@@ -31,7 +31,9 @@ pub(crate) async fn policy(
     let policy = service.engine().policy();
     let refusal = service.engine().refusal(&policy);
     let last_reload = service.engine().last_reload();
-    Encoded::of(codec::encode(&Status::of(&policy, refusal.as_deref(), last_reload.as_deref()))?).respond(unsent)
+    let status = Status::of(&policy, refusal.as_deref(), last_reload.as_deref());
+    let status = Status { status_trouble: service.policy_note(), ..status };
+    Encoded::of(codec::encode(&status)?).respond(unsent)
 }
 
 #[derive(Serialize)]
@@ -55,6 +57,8 @@ struct Status<'a> {
     last_reload: Option<Reload>,
     /// The last document that was refused while this policy was active.
     last_failure: Option<Failure<'a>>,
+    /// Why the status of the policy's object cannot be written at present.
+    status_trouble: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -163,7 +167,7 @@ impl<'a> Status<'a> {
     fn of(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>, last_reload: Option<&LastReload>) -> Self {
         Self {
             generation: policy.generation.to_string(),
-            since: text(policy.origin.since),
+            since: rfc3339(policy.origin.since),
             source: &policy.origin.source,
             name: &policy.origin.name,
             remembered: policy.origin.is_remembered,
@@ -174,6 +178,7 @@ impl<'a> Status<'a> {
             document: &policy.origin.document,
             last_reload: last_reload.map(Reload::of),
             last_failure: refusal.map(Failure::of),
+            status_trouble: None,
         }
     }
 }
@@ -232,7 +237,7 @@ impl Breaker {
             state: if quarantine.is_some() { "open" } else { "closed" },
             opened: predicate.breaker.opened(),
             quarantine: quarantine.map(|Quarantine { since, last_fault, retry_in, good_calls }| Open {
-                since: text(since),
+                since: rfc3339(since),
                 last_fault: last_fault.to_string(),
                 retry_in_ms: microseconds(retry_in) / 1_000,
                 good_calls,
@@ -245,7 +250,7 @@ impl Reload {
     fn of(last: &LastReload) -> Self {
         Self {
             generation: last.generation.to_string(),
-            time: text(last.at),
+            time: rfc3339(last.at),
             result: last.outcome.name(),
             took_ms: microseconds(last.took) / 1_000,
             swap_us: last.swap.map(microseconds),
@@ -271,7 +276,7 @@ impl<'a> Failure<'a> {
             reason: &failure.reason,
         };
         Self {
-            time: text(refusal.at),
+            time: rfc3339(refusal.at),
             source: &refusal.source,
             step: first.map_or("", |failure| failure.step),
             predicate: first.and_then(|failure| failure.predicate.as_deref()),
@@ -283,7 +288,7 @@ impl<'a> Failure<'a> {
 }
 
 /// A time in RFC 3339, in milliseconds.
-pub(super) fn text(time: SystemTime) -> String {
+pub fn rfc3339(time: SystemTime) -> String {
     let mut time = prost_types::Timestamp::from(time);
     time.nanos -= time.nanos % 1_000_000;
     time.to_string()

@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::differences::Summary;
-use super::policy::text;
+use super::policy::rfc3339;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::transport::unsent::{self, Unsent};
@@ -100,7 +100,7 @@ impl<'a> Status<'a> {
         };
         Self {
             policy_generation: shadow.map(|shadow| shadow.generation.to_string()),
-            since: since.map(text),
+            since: since.map(rfc3339),
             dropped: shadow.map_or(0, Shadow::dropped),
             shadows: records.iter().map(compared).collect(),
         }
@@ -116,7 +116,7 @@ impl<'a> Difference<'a> {
             nodes: &change.nodes,
         };
         Self {
-            time: text(difference.at),
+            time: rfc3339(difference.at),
             pod: &difference.pod,
             before: difference.before,
             after: difference.after,

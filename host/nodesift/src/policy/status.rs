@@ -127,6 +127,9 @@ fn rendered(status: &Value) -> String {
             let _infallible = write!(out, "\n  and {unlisted} more");
         }
     }
+    if let Value::String(trouble) = &status["statusTrouble"] {
+        let _infallible = write!(out, "\n\nthe status of the policy's object is not written: {trouble}");
+    }
     out
 }
 
@@ -170,6 +173,7 @@ mod tests {
             "lastReload": {"time": "2026-01-02T03:04:05Z", "result": "active", "tookMs": 45, "swapUs": 3},
             "lastFailure": {"time": "2026-01-02T03:04:06Z", "source": "/p.yaml", "unlisted": 1,
                             "failures": [{"step": "trial", "predicate": "Own", "reason": "it trapped"}]},
+            "statusTrouble": "403: forbidden",
         });
         let text = rendered(&status);
         for expected in [
@@ -183,6 +187,7 @@ mod tests {
             "NodeName is in quarantine",
             "Trap: unreachable",
             "next call in 2 s",
+            "not written: 403: forbidden",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in {text}");
         }

@@ -50,7 +50,11 @@ impl Banner {
     pub(super) fn log(&self, engine: &Engine, source: &ClusterSource<'_>, args: &ServeArgs) {
         let policy = engine.policy();
         let predicates: Vec<&str> = policy.predicates.iter().map(|predicate| &*predicate.name).collect();
-        let file = args.policy.policy.as_ref().map_or_else(|| "built-in".to_owned(), |file| file.display().to_string());
+        let file = match (&args.policy.policy, &args.policy_resource) {
+            (Some(file), _) => file.display().to_string(),
+            (None, Some(name)) => format!("PredicatePolicy {name}"),
+            (None, None) => "built-in".to_owned(),
+        };
         let source = match source {
             ClusterSource::Sample => "sample".to_owned(),
             ClusterSource::Files(files) => {

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use nodesift_api::listen;
 use nodesift_api::tls::{self, Tls};
+use nodesift_policy::reload::{ObjectState, PolicyObject};
 use nodesift_source::kube::connection::Connection;
 use tokio::runtime::Runtime;
 
 use super::live;
+use super::policy_object::Followed;
 use crate::args::ServeArgs;
 use crate::cluster::{self, Opened, Origin};
 use crate::exit::{self, Failure, collect};
@@ -29,7 +31,7 @@ pub(super) struct Checked {
 /// # Errors
 ///
 /// All that is wrong, as one error.
-pub(super) fn check(args: &ServeArgs, runtime: &Runtime) -> anyhow::Result<Checked> {
+pub(super) fn check(args: &ServeArgs, runtime: &Runtime, followed: Option<&Followed>) -> anyhow::Result<Checked> {
     let mut errors = Vec::new();
     // Wrong arguments first: they decide the exit code.
     collect(&mut errors, check_listen(args));
@@ -46,9 +48,15 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime) -> anyhow::Result<Check
     let socket = collect(&mut errors, socket_path(args.socket.as_ref()));
     let tls = args.tls.files().map(Tls::open).transpose().map_err(|error: tls::Error| Failure::Files(error.into()));
     let tls = collect(&mut errors, tls);
-    let connection = args.kube.origin().map(|origin| runtime.block_on(live::connect(&origin))).transpose();
+    let connection = match followed {
+        Some(followed) => Ok(Some(followed.connection.clone())),
+        None => args.kube.origin().map(|origin| runtime.block_on(live::connect(&origin))).transpose(),
+    };
     let connection = collect(&mut errors, connection);
-    let opened = cluster::open(&origin, &args.policy).or_else(|error| open_remembered(args, &origin, error));
+    let opened = match followed {
+        Some(followed) => open_object(args, &origin, &followed.object),
+        None => cluster::open(&origin, &args.policy).or_else(|error| open_remembered(args, &origin, error)),
+    };
     let opened = collect(&mut errors, opened);
     match (tls, socket, connection, opened) {
         (Some(tls), Some(socket), Some(connection), Some(opened)) if errors.is_empty() => {
@@ -56,6 +64,22 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime) -> anyhow::Result<Check
         }
         _ => Err(exit::all(errors).unwrap_or_else(|| Failure::Usage(NO_SOURCE.to_owned()).into())),
     }
+}
+
+/// The cluster with the policy of an object. Where that is not there, with the last good policy, else with the default one.
+fn open_object(args: &ServeArgs, origin: &Origin<'_>, object: &PolicyObject) -> anyhow::Result<Opened> {
+    let is_missing = matches!(object.state(), ObjectState::Absent | ObjectState::NotServed);
+    let opened = match object.text() {
+        Ok(text) => cluster::open_text(origin, text),
+        Err(error) => Err(Failure::Policy(error.into()).into()),
+    };
+    opened.or_else(|error| open_remembered(args, origin, error)).or_else(|error| {
+        if !is_missing {
+            return Err(error);
+        }
+        tracing::warn!(reason = %terminal::escaped(&exit::text(&error)), "the policy is missing: serving the default policy");
+        cluster::open(origin, &args.policy)
+    })
 }
 
 /// The cluster with the last good policy, where the one that is named is broken and another is remembered.

@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use prometheus_client::registry::Registry;
-
 use crate::exit::Failure;
 use crate::limits::POLICY_SYNC_LOOK;
 use nodesift_api::Readiness;
@@ -58,16 +56,14 @@ pub(super) fn follow(
     engine: &Engine,
     feed: &Feed,
     readiness: &Readiness,
-    (freshness, health): (&Freshness, &Health),
-    registry: &mut Registry,
+    (freshness, health, metrics): (&Freshness, &Health, &Metrics),
 ) -> Followed {
     let policy = engine.policy();
     let fed = feed.clone();
     let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));
-    let metrics = Metrics::default().registered(registry, freshness);
     let server = Arc::new(connection.server.clone());
     let compiler = Compiler::new(&policy.scheduler_names);
-    let following = Following::new(&server, &compiler, &deliver, (freshness, health), &metrics);
+    let following = Following::new(&server, &compiler, &deliver, (freshness, health), metrics);
     let live = Live { following: following.clone(), feed: feed.clone() };
     for kind in needs(&policy) {
         let latch = readiness.wait_for(&format!("the list of {}", Resource::of(kind).plural));

@@ -1,5 +1,5 @@
-//! The policy's files are followed while serving; what a new policy waits for, what changes with it, and which ones a running
-//! process cannot change to. Start at [`follow`], then [`Ready`].
+//! The policy's files, or its object, are followed while serving; what a new policy waits for, what changes with it, and which ones a
+//! running process cannot change to. Start at [`follow`], then [`Ready`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use nodesift_api::Readiness;
 use nodesift_cache::SharedWriter;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
-use nodesift_policy::reload::{self, Follow, Following, Metrics, Prepare, Prepared, Unacceptable, Unprepared};
+use nodesift_policy::reload::{self, Follow, Following, Metrics, Prepare, Prepared, Source, Unacceptable, Unprepared};
 use nodesift_policy::remembered::StateFolder;
 use nodesift_policy::shadow::{self, Beside, ShadowError};
 use nodesift_source::kube::Lease;
@@ -21,8 +21,8 @@ use prometheus_client::registry::Registry;
 
 /// What is named on the command line.
 pub(super) struct Files<'a> {
-    /// The policy's file or folder.
-    pub(super) policy: Option<&'a Path>,
+    /// The policy's file, folder or object.
+    pub(super) policy: Option<Source>,
     /// The folder that remembers the last good one.
     pub(super) state: Option<&'a Path>,
 }
@@ -34,21 +34,21 @@ pub(super) struct Reloading {
     _first: Option<Lease>,
 }
 
-/// Follows the policy's file or folder, if there is one. `live` is the cluster, unless that comes from files, and `first` what the
+/// Follows the policy's file, folder or object, if there is one. `live` is the cluster, unless that comes from files, and `first` what the
 /// active policy has followed of it.
 ///
 /// # Errors
 ///
 /// Where the system starts no thread.
 pub(super) fn follow(
-    files: &Files<'_>,
+    files: Files<'_>,
     (engine, writer): (&Arc<Engine>, &SharedWriter),
     (live, first): (Option<Live>, Option<Lease>),
     readiness: &Readiness,
     registry: &mut Registry,
 ) -> std::io::Result<Reloading> {
     let metrics = Metrics::register(engine, registry);
-    let Some(path) = files.policy else { return Ok(Reloading { _policy: None, _first: first }) };
+    let Some(source) = files.policy else { return Ok(Reloading { _policy: None, _first: first }) };
     let remembering = Arc::downgrade(engine);
     readiness.remark(move || {
         let is_remembered = remembering.upgrade()?.policy().origin.is_remembered;
@@ -80,8 +80,8 @@ pub(super) fn follow(
         writer.publish();
         tracing::info!(pods = changed, "pods of other schedulers are foreign now");
     });
-    let (engine, path) = (Arc::clone(engine), path.to_owned());
-    let policy = reload::start(Follow { engine, path, prepare, prepared, recount, metrics, state_folder })?;
+    let engine = Arc::clone(engine);
+    let policy = reload::start(Follow { engine, source, prepare, prepared, recount, metrics, state_folder })?;
     Ok(Reloading { _policy: Some(policy), _first: None })
 }
 

@@ -1,7 +1,6 @@
 //! A start without a policy: the one that is named is broken, and none is remembered. The process is live and not ready, says why,
 //! and begins to serve once the policy is mended. Start at [`until_checked`].
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
@@ -9,6 +8,7 @@ use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 
 use super::checks::{self, Checked, check_listen, is_about_policy};
+use super::policy_object::Followed;
 use super::{Listeners, banner, socket_path};
 use crate::args::ServeArgs;
 use crate::exit::{self, Failure};
@@ -17,7 +17,7 @@ use nodesift_api::exposition::{self, Exposition};
 use nodesift_api::server::Server;
 use nodesift_api::tls::Tls;
 use nodesift_api::{Latch, Readiness, router};
-use nodesift_policy::reload::Changes;
+use nodesift_policy::reload::{Changes, Source};
 
 /// Waits for a policy that is valid. `error` says what is wrong with the one that is there. Signals end the process, as before
 /// any other start.
@@ -28,20 +28,26 @@ use nodesift_policy::reload::Changes;
 pub(super) fn until_checked(
     args: &ServeArgs,
     runtime: &Runtime,
-    policy: &Path,
+    source: &Source,
+    followed: Option<&Followed>,
     error: &anyhow::Error,
 ) -> anyhow::Result<Checked> {
-    let mut changes = Changes::of(policy);
-    let waiting = runtime.block_on(Waiting::start(args, error))?;
+    let mut changes = Changes::of(source);
+    let waiting = runtime.block_on(Waiting::start(args, followed, error))?;
     loop {
         // At first once more: it may have been mended before anybody looked for changes.
-        match checks::check(args, runtime) {
+        match checks::check(args, runtime, followed) {
             Ok(checked) => {
                 runtime.block_on(waiting.end());
                 tracing::info!("the policy is valid");
                 return Ok(checked);
             }
-            Err(error) if is_about_policy(&error) => waiting.say(&error),
+            Err(error) if is_about_policy(&error) => {
+                waiting.say(&error);
+                if let Some(followed) = followed {
+                    followed.refuse(&error);
+                }
+            }
             Err(error) => return Err(error),
         }
         changes.wait();
@@ -58,7 +64,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    async fn start(args: &ServeArgs, error: &anyhow::Error) -> anyhow::Result<Self> {
+    async fn start(args: &ServeArgs, followed: Option<&Followed>, error: &anyhow::Error) -> anyhow::Result<Self> {
         check_listen(args)?;
         let tls = args.tls.files().map(Tls::open).transpose().map_err(|error| Failure::Files(error.into()))?;
         let socket = socket_path(args.socket.as_ref())?;
@@ -68,6 +74,9 @@ impl Waiting {
         let why = Arc::new(Mutex::new(exit::text(error)));
         let said = Arc::clone(&why);
         readiness.remark(move || Some(said.lock().unwrap_or_else(PoisonError::into_inner).replace('\n', "; ")));
+        if let Some(followed) = followed {
+            followed.remark(&readiness);
+        }
         let mut registry = Registry::default();
         exposition::build(&mut registry);
         exposition::process(&mut registry);

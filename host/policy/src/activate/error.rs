@@ -53,7 +53,10 @@ pub(super) struct Located {
 impl fmt::Display for Located {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(Place { line, column, field }) = &self.place {
-            write!(f, "{}:{line}:{column}: {field}: ", self.document)?;
+            match line {
+                0 => write!(f, "{}: {field}: ", self.document)?,
+                _ => write!(f, "{}:{line}:{column}: {field}: ", self.document)?,
+            }
         }
         write!(f, "{}", self.error)
     }

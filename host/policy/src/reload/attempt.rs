@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::object::ObjectId;
 use super::stamp::{Files, Stamp};
 use crate::activate::{ActivateErrors, Activated, Activation, Digest, Made, Module, sound_part};
 use crate::spec::{Policy, PolicyError, PolicyText};
@@ -86,8 +87,10 @@ pub(super) struct Reading {
     pub(super) files: Files,
     /// Their state.
     pub(super) stamp: Stamp,
-    /// The document's file.
+    /// The document's file, or what messages call its object.
     pub(super) source: String,
+    /// Which state of an object the document is.
+    pub(super) object: Option<ObjectId>,
     text: Result<PolicyText, PolicyError>,
     policy: Option<Result<Policy, PolicyError>>,
     digests: Option<Result<Vec<Digest>, ActivateErrors>>,
@@ -107,7 +110,7 @@ impl Reading {
     /// Reads the document, and the digests of the modules that it names. `None` where files change meanwhile.
     pub(super) fn of(files: &Files, builtins: &[&str]) -> Option<Self> {
         let before = Files::new(&files.root).stamp();
-        let text = PolicyText::read(&files.root);
+        let (text, object) = files.root.text();
         let policy = text.as_ref().ok().map(|text| text.policy(builtins));
         let files = match &policy {
             Some(Ok(policy)) => files.of(policy),
@@ -123,8 +126,8 @@ impl Reading {
         if Files::new(&files.root).stamp() != before || files.stamp() != stamp {
             return None;
         }
-        let source = text.as_ref().map_or(&files.root, |text| &text.path).display().to_string();
-        Some(Self { files, stamp, source, text, policy, digests })
+        let source = text.as_ref().map_or_else(|_| files.root.to_string(), |text| text.path.display().to_string());
+        Some(Self { files, stamp, source, object, text, policy, digests })
     }
 
     /// Whether the document ends in the middle of a line, and means something all the same.

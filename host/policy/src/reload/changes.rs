@@ -1,13 +1,14 @@
-//! Changes of the files of a policy for a process that has none yet. Start at [`Changes::of`].
+//! Changes of a policy for a process that has none yet. Start at [`Changes::of`].
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::attempt::Reading;
-use super::notice::{Notice, Watches};
+use super::notice::Notice;
 use super::settle::{Next, Settle};
+use super::source::Source;
 use super::stamp::{Files, Stamp};
+use super::watches::Watches;
 use crate::limits::RELOAD_LOOK;
 
 /// The files of a policy, and what has been seen of them.
@@ -27,11 +28,11 @@ impl std::fmt::Debug for Changes {
 
 impl Changes {
     /// What changes from now on.
-    pub fn of(path: &Path) -> Self {
+    pub fn of(source: &Source) -> Self {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
-        let notice = Arc::<Notice>::default();
+        let notice = source.notice();
         let mut watches = Watches::new(&notice);
-        let mut files = Files::new(path);
+        let mut files = Files::new(source);
         watches.follow(&files);
         let settle = Settle::new(Reading::of(&files, &builtins).map(|reading| {
             files = reading.files;

@@ -1,5 +1,6 @@
 //! Errors of all steps of a reload, as the engine reports them. Start at [`refusal`].
 
+use std::error::Error;
 use std::time::SystemTime;
 
 use super::attempt::AttemptError;
@@ -24,6 +25,20 @@ pub(super) fn refusal(generation: u64, source: String, error: &AttemptError) -> 
     let unlisted = failures.len().saturating_sub(REFUSAL_FAILURES);
     failures.truncate(REFUSAL_FAILURES);
     Refusal { generation, at: SystemTime::UNIX_EPOCH, source, failures, unlisted }
+}
+
+/// The same for a start that has no policy at all: this error, or one that it quotes, says why.
+pub fn start_refusal(source: String, error: &(dyn Error + 'static)) -> Refusal {
+    let (mut found, mut cause) = (None, Some(error));
+    while let Some(next) = cause.filter(|_| found.is_none()) {
+        let of_document = next.downcast_ref().map(of_document);
+        found = of_document.or_else(|| next.downcast_ref().map(of_modules));
+        cause = next.source();
+    }
+    let mut failures = found.unwrap_or_else(|| vec![failure("internal", None, error.to_string())]);
+    let unlisted = failures.len().saturating_sub(REFUSAL_FAILURES);
+    failures.truncate(REFUSAL_FAILURES);
+    Refusal { generation: 0, at: SystemTime::UNIX_EPOCH, source, failures, unlisted }
 }
 
 fn of_document(error: &PolicyError) -> Vec<StepFailure> {

@@ -1,19 +1,21 @@
-//! The thread that follows the files of a policy. Start at [`start`].
+//! The thread that follows the files of a policy, or its object. Start at [`start`].
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use super::attempt::{self, Active, AttemptError, Prepare, Prepared, Reading, Recount, milliseconds};
 use super::failure::refusal;
 use super::metrics::Metrics;
-use super::notice::{Notice, Watches};
+use super::notice::Notice;
+use super::object::{Attempt, AttemptOutcome, ObjectId};
 use super::rollback::Predecessor;
 use super::settle::{Next, Settle};
+use super::source::Source;
 use super::stamp::{Files, Stamp};
+use super::watches::Watches;
 use crate::limits::{RELOAD_DRAIN_LOOK, RELOAD_LOOK, RELOAD_RETRY, ROLLBACK_LOOK};
 use crate::remembered::StateFolder;
 use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired, StepFailure};
@@ -22,8 +24,8 @@ use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired, StepFailure};
 pub struct Follow {
     /// Gets the policies.
     pub engine: Arc<Engine>,
-    /// The policy's file or folder.
-    pub path: PathBuf,
+    /// The policy's file, folder or object.
+    pub source: Source,
     /// Makes this process ready for the next policy.
     pub prepare: Box<dyn Prepare>,
     /// What is ready for the active one.
@@ -38,7 +40,7 @@ pub struct Follow {
 
 impl fmt::Debug for Follow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Follow").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Follow").field("source", &self.source).finish_non_exhaustive()
     }
 }
 
@@ -61,7 +63,7 @@ impl Drop for Following {
 ///
 /// Where the system starts no thread.
 pub fn start(follow: Follow) -> std::io::Result<Following> {
-    let notice = Arc::<Notice>::default();
+    let notice = follow.source.notice();
     let for_thread = Arc::clone(&notice);
     thread::Builder::new().name("policy".to_owned()).spawn(move || Follower::new(follow, for_thread).run())?;
     Ok(Following { notice })
@@ -79,6 +81,10 @@ struct Follower {
     predecessor: Option<Predecessor>,
     /// What was wrong at the last attempt, if it was refused.
     refused: Vec<StepFailure>,
+    /// The state of the object that was attempted last.
+    object: Option<ObjectId>,
+    /// The one of which it was told last what became of it.
+    told: Option<ObjectId>,
     /// Replaced policies that requests may still use, and what was ready for them. They are freed here, which delays no request.
     retired: Vec<(Retired, Arc<dyn Prepared>)>,
 }
@@ -87,11 +93,12 @@ impl Follower {
     fn new(mut follow: Follow, notice: Arc<Notice>) -> Self {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let mut watches = Watches::new(&notice);
-        let mut files = Files::new(&follow.path);
+        let mut files = Files::new(&follow.source);
         watches.follow(&files);
         // The start has read the files before. What has changed since then is a change like any other.
         let reading = Reading::of(&files, &builtins);
         let current = reading.filter(|reading| reading.is(&follow.engine.policy()));
+        let object = current.as_ref().and_then(|reading| reading.object.clone());
         let settle = Settle::new(current.map(|reading| {
             if let (Some(folder), Some(policy)) = (&mut follow.state_folder, reading.policy()) {
                 folder.remember(policy, &follow.engine.policy(), false);
@@ -101,7 +108,21 @@ impl Follower {
         }));
         watches.follow(&files);
         let (predecessor, refused, retired) = (None, Vec::new(), Vec::new());
-        Self { follow, notice, watches, files, settle, builtins, predecessor, refused, retired }
+        let told = None;
+        let mut follower =
+            Self { follow, notice, watches, files, settle, builtins, predecessor, refused, object, told, retired };
+        let since = follower.follow.engine.policy().origin.since;
+        follower.tell(AttemptOutcome::Active, since);
+        follower
+    }
+
+    /// Tells what became of the object that was attempted last.
+    fn tell(&mut self, outcome: AttemptOutcome, at: SystemTime) {
+        if let (Source::Object(followed), Some(object)) = (&self.follow.source, &self.object) {
+            let policy_generation = self.follow.engine.policy().generation;
+            followed.tell(Attempt { object: object.clone(), policy_generation, outcome, at });
+            self.told.clone_from(&self.object);
+        }
     }
 
     fn run(mut self) {
@@ -150,6 +171,7 @@ impl Follower {
         self.files = reading.files.clone();
         self.watches.follow(&self.files);
         self.settle.attempted(reading.stamp.clone());
+        self.object.clone_from(&reading.object);
         let (engine, source) = (Arc::clone(&self.follow.engine), reading.source.clone());
         let before = engine.policy();
         let (files, stamp, notice) = (reading.files.clone(), reading.stamp.clone(), Arc::clone(&self.notice));
@@ -167,6 +189,7 @@ impl Follower {
                 let is_before = self.predecessor.as_ref().is_some_and(|predecessor| predecessor.is(&before));
                 engine.note_reload(ReloadOutcome::Active, started.elapsed(), Some(retired.swap()));
                 self.follow.metrics.active(made, active.origin.since);
+                self.tell(AttemptOutcome::Active, active.origin.since);
                 tracing::info!(
                     policy_generation = active.generation,
                     policy = source,
@@ -222,9 +245,11 @@ impl Follower {
             reason = %rollback.refusal,
             "policy rolled back: the one before is active again"
         );
-        let at = engine.note_refusal(Refusal { generation, ..rollback.refusal });
+        let refusal = Refusal { generation, ..rollback.refusal };
+        let at = engine.note_refusal(refusal.clone());
         engine.note_reload(ReloadOutcome::RolledBack, started.elapsed(), Some(retired.swap()));
         self.follow.metrics.rolled_back(at);
+        self.tell(AttemptOutcome::Refused(refusal), at);
         self.retired.push((retired, prepared));
         if let Some(folder) = &mut self.follow.state_folder {
             folder.roll_back();
@@ -232,10 +257,15 @@ impl Follower {
     }
 
     /// Notes a refusal. One that is known from the attempt before is not logged again.
-    fn refuse(&self, refusal: Refusal, is_known: bool) {
+    fn refuse(&mut self, refusal: Refusal, is_known: bool) {
         if is_known {
             tracing::debug!(reason = %refusal, "policy refused for the same reason as before");
-            self.follow.metrics.refused(self.follow.engine.note_refusal(refusal));
+            let at = self.follow.engine.note_refusal(refusal.clone());
+            self.follow.metrics.refused(at);
+            // Files that cannot be read are tried again and again.
+            if self.told != self.object {
+                self.tell(AttemptOutcome::Refused(refusal), at);
+            }
             return;
         }
         let first = refusal.failures.first();
@@ -247,7 +277,8 @@ impl Follower {
             reason = %refusal,
             "policy refused: the one before stays active"
         );
-        let at = self.follow.engine.note_refusal(refusal);
+        let at = self.follow.engine.note_refusal(refusal.clone());
         self.follow.metrics.refused(at);
+        self.tell(AttemptOutcome::Refused(refusal), at);
     }
 }

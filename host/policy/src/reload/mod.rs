@@ -3,6 +3,9 @@
 //! ```text
 //! follow    the thread: waits for a change that is whole, makes an attempt, notes its result
 //! notice    notifications of the system about the files, and which are open for writing
+//! watches   the watches of the system that send them
+//! source    where the document is
+//! object    an object of a cluster in the place of the document's file
 //! stamp     which files there are, and in which state
 //! settle    when a change is whole: a state machine without I/O
 //! changes   the same wait, for a process that has no policy yet
@@ -20,12 +23,18 @@ mod failure;
 mod follow;
 mod metrics;
 mod notice;
+mod object;
 mod rollback;
 mod settle;
+mod source;
 mod stamp;
+mod watches;
 
 pub use attempt::{Prepare, Prepared, Recount, Unacceptable, Unprepared};
 pub use changes::Changes;
+pub use failure::start_refusal;
 pub use follow::{Follow, Following, start};
 pub use metrics::Metrics;
+pub use object::{Attempt, AttemptOutcome, ObjectId, ObjectState, PolicyObject};
+pub use source::Source;
 pub(crate) use stamp::{Files, Stamp};

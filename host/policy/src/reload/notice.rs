@@ -1,18 +1,15 @@
-//! What the system notifies about the files of a policy: that something has happened, and which files are open for writing.
+//! What wakes the thread of reloads: notifications of the system about the files of a policy, and whoever sees its object.
 //!
-//! What has happened is decided by the state of the files, so that a lost notification costs time and nothing else. Start at
-//! [`Notice::wait`].
+//! What has happened is decided by the state of the files and of the object, so that a lost notification costs time and nothing
+//! else. Start at [`Notice::wait`].
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
+use notify::Event;
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 use parking_lot::{Condvar, Mutex};
-
-use super::stamp::Files;
 
 /// Shared with the thread of notifications.
 #[derive(Debug, Default)]
@@ -52,13 +49,32 @@ impl Notice {
         self.state.lock().is_over
     }
 
+    /// Ends the wait: it is to be looked again.
+    pub(super) fn wake(&self) {
+        self.state.lock().is_due = true;
+        self.changed.notify_all();
+    }
+
+    #[cfg(test)]
+    pub(super) fn take_due(&self) -> bool {
+        std::mem::take(&mut self.state.lock().is_due)
+    }
+
     /// Ends every wait.
     pub(super) fn end(&self) {
         self.state.lock().is_over = true;
         self.changed.notify_all();
     }
 
-    fn take(&self, event: notify::Result<Event>) {
+    /// Only these paths matter from now on.
+    pub(super) fn follow(&self, paths: BTreeSet<PathBuf>) {
+        let mut state = self.state.lock();
+        state.open.retain(|path| paths.contains(path));
+        state.paths = paths;
+    }
+
+    /// Takes a notification of the system.
+    pub(super) fn take(&self, event: notify::Result<Event>) {
         let mut state = self.state.lock();
         let Ok(event) = event else {
             state.is_due = true;
@@ -93,45 +109,5 @@ impl Notice {
         state.is_due = true;
         drop(state);
         self.changed.notify_all();
-    }
-}
-
-/// The watches of the system. Without any, files are looked at now and then.
-pub(super) struct Watches {
-    notice: Arc<Notice>,
-    watcher: Option<RecommendedWatcher>,
-    folders: BTreeSet<PathBuf>,
-}
-
-impl Watches {
-    pub(super) fn new(notice: &Arc<Notice>) -> Self {
-        let told = Arc::clone(notice);
-        let watcher = notify::recommended_watcher(move |event| told.take(event));
-        let watcher = watcher.inspect_err(|error| {
-            tracing::warn!(%error, "no notifications about the policy's files: they are looked at now and then");
-        });
-        Self { notice: Arc::clone(notice), watcher: watcher.ok(), folders: BTreeSet::new() }
-    }
-
-    /// Watches the folders of these files, and no others.
-    pub(super) fn follow(&mut self, files: &Files) {
-        let (paths, folders) = (files.paths(), files.folders());
-        {
-            let mut state = self.notice.state.lock();
-            state.open.retain(|path| paths.contains(path));
-            state.paths = paths;
-        }
-        let Some(watcher) = &mut self.watcher else { return };
-        for folder in self.folders.difference(&folders) {
-            // Fails where the folder is gone, and its watch with it.
-            let _gone = watcher.unwatch(folder);
-        }
-        // All of them again: one that was removed and is there again has lost its watch.
-        for folder in &folders {
-            if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive) {
-                tracing::debug!(folder = %folder.display(), %error, "no notifications about a folder");
-            }
-        }
-        self.folders = folders;
     }
 }

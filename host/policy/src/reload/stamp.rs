@@ -5,20 +5,29 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use super::object::ObjectState;
+use super::source::Source;
 use crate::spec::{Policy, locate};
 
 /// The files of a policy: its document, and the modules that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Files {
-    /// The document's file or folder, as the operator names it.
-    pub(super) root: PathBuf,
+    /// The document.
+    pub(super) root: Source,
     /// By path, as the document names them.
     pub(super) modules: BTreeSet<PathBuf>,
 }
 
 /// The state of all files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stamp(Vec<Option<FileStamp>>, Option<PathBuf>);
+pub(crate) struct Stamp {
+    /// Of the document's file and of the modules.
+    files: Vec<Option<FileStamp>>,
+    /// The document's file; none where it is an object.
+    document: Option<PathBuf>,
+    /// The object.
+    object: Option<ObjectState>,
+}
 
 /// The state of one file. Times that a reader changes are not in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +41,8 @@ struct FileStamp {
 }
 
 impl Files {
-    pub(crate) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), modules: BTreeSet::new() }
+    pub(crate) fn new(root: &Source) -> Self {
+        Self { root: root.clone(), modules: BTreeSet::new() }
     }
 
     /// The same document with the modules of this policy.
@@ -44,15 +53,22 @@ impl Files {
 
     /// Their state now. A file that cannot be looked at has none.
     pub(crate) fn stamp(&self) -> Stamp {
-        let document = locate(&self.root).ok();
+        let (document, object) = match &self.root {
+            Source::Path(path) => (locate(path).ok(), None),
+            Source::Object(object) => (None, Some(object.state())),
+        };
         let paths = document.iter().chain(&self.modules);
-        Stamp(paths.map(|path| stamp(path)).collect(), document.clone())
+        Stamp { files: paths.map(|path| stamp(path)).collect(), document: document.clone(), object }
     }
 
     /// All paths of the files: as they are named, and where symbolic links lead. What happens to one of them changes the policy.
     pub(super) fn paths(&self) -> BTreeSet<PathBuf> {
-        let document = locate(&self.root).ok();
-        let named: Vec<&PathBuf> = std::iter::once(&self.root).chain(&document).chain(&self.modules).collect();
+        let root = match &self.root {
+            Source::Path(path) => Some(path),
+            Source::Object(_) => None,
+        };
+        let document = root.and_then(|root| locate(root).ok());
+        let named: Vec<&PathBuf> = root.into_iter().chain(&document).chain(&self.modules).collect();
         let real = named.iter().filter_map(|path| fs::canonicalize(path).ok());
         named.iter().map(|path| (*path).clone()).chain(real).collect()
     }
@@ -99,7 +115,7 @@ mod tests {
             fs::rename(at("new"), at("..data")).unwrap();
         };
         link("a");
-        let files = Files::new(&at("..data"));
+        let files = Files::new(&Source::Path(at("..data")));
         let first = files.stamp();
         fs::read(at("a/policy.yaml")).unwrap();
         assert_eq!(files.stamp(), first);

@@ -4,7 +4,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::time::Duration;
 
@@ -35,12 +35,12 @@ const ON_ERROR: [(&str, OnError); 2] = [("Reject", OnError::Reject), ("Ignore", 
 const MODES: [(&str, Mode); 2] = [("Enforce", Mode::Enforce), ("Shadow", Mode::Shadow)];
 
 /// Checks a whole document. `unreadable` are the problems of fields that are absent from it because they could not be read.
-/// `folder` is what relative paths of modules are joined to.
+/// `folder` is what relative paths of modules are joined to; without one, they are refused.
 /// Returns the policy and all problems of the document in the order of lines. The policy is valid if there are none.
 pub(super) fn check(
     document: &Document,
     unreadable: Vec<Problem>,
-    folder: &Path,
+    folder: Option<&Path>,
     builtins: &[&str],
 ) -> (Policy, Vec<Problem>) {
     let mut checker = Checker { folder, builtins, unreadable, problems: Vec::new() };
@@ -51,7 +51,7 @@ pub(super) fn check(
 }
 
 struct Checker<'a> {
-    folder: &'a Path,
+    folder: Option<&'a Path>,
     builtins: &'a [&'a str],
     unreadable: Vec<Problem>,
     problems: Vec<Problem>,
@@ -160,10 +160,10 @@ impl Checker<'_> {
         for (index, text) in texts {
             match seen.entry(text.value.as_str()) {
                 Entry::Vacant(new) => {
-                    new.insert(text.line);
+                    new.insert(text);
                 }
                 Entry::Occupied(first) => {
-                    let reason = format!("{:?} is there twice, first on line {}", text.value, first.get());
+                    let reason = format!("{:?} is there twice{}", text.value, first.get().first_line());
                     self.refuse(text, &field(index), reason);
                 }
             }
@@ -272,7 +272,9 @@ impl Checker<'_> {
             (Some(path), None) if path.value.is_empty() => {
                 self.refuse(path, &format!("{field}.path"), "empty");
             }
-            (Some(path), None) => return ModuleSource::Path { path: self.folder.join(&path.value), digest },
+            (Some(path), None) => {
+                return ModuleSource::Path { path: self.located(path, &format!("{field}.path")), digest };
+            }
             (None, Some(oci)) => return self.oci(module, oci, digest, field),
             (Some(_), Some(oci)) => self.refuse(oci, &format!("{field}.oci"), "given beside `path`; give one of them"),
             (None, None) => self.refuse(module, field, "neither `path` nor `oci`; give one of them"),
@@ -302,10 +304,23 @@ impl Checker<'_> {
         }
         match (layout, digest) {
             (Some(layout), Some(digest)) => {
-                ModuleSource::Oci { layout: self.folder.join(&layout.value), reference: oci.value.clone(), digest }
+                let layout = self.located(layout, &format!("{field}.layout"));
+                ModuleSource::Oci { layout, reference: oci.value.clone(), digest }
             }
             _ => ModuleSource::Builtin,
         }
+    }
+
+    /// A path that the document names.
+    fn located(&mut self, path: &At<String>, field: &str) -> PathBuf {
+        if self.folder.is_none() && Path::new(&path.value).is_relative() {
+            self.refuse(
+                path,
+                field,
+                format!("{:?} is relative, and an object has no folder: give the whole path", path.value),
+            );
+        }
+        self.folder.unwrap_or(Path::new("")).join(&path.value)
     }
 
     fn limits(&mut self, limits: &Limits, field: &str) -> SpecLimits {

@@ -18,7 +18,10 @@ mod read;
 mod select;
 
 pub(crate) use check::read_digest;
-pub use policy::{API_VERSION, DEFAULT_SCHEDULER, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
+pub use policy::{
+    API_VERSION, DEFAULT_SCHEDULER, GROUP, KIND, ModuleSource, PLURAL, Place, Policy, PredicateSpec, SpecLimits,
+    VERSION,
+};
 pub(crate) use policy::{OCI_INDEX, blob, hex};
 pub(crate) use read::locate;
 pub use read::{PolicyError, PolicyText};

@@ -13,6 +13,12 @@ use nodesift_sandbox::Interface;
 
 /// The `apiVersion` of policy documents.
 pub const API_VERSION: &str = "nodesift.dev/v1alpha1";
+/// Its group.
+pub const GROUP: &str = "nodesift.dev";
+/// Its version.
+pub const VERSION: &str = "v1alpha1";
+/// The name of policies in paths of an API server.
+pub const PLURAL: &str = "predicatepolicies";
 /// The `kind` of policy documents.
 pub const KIND: &str = "PredicatePolicy";
 /// The `schedulerNames` of the default policy: kube-scheduler's default profile.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::check;
 use super::policy::Policy;
-use crate::document;
+use crate::document::{self, Document};
 use crate::file::{self, FileError};
 use crate::limits::POLICY_FILE_BYTES;
 use crate::problem::Problem;
@@ -28,7 +28,15 @@ pub enum PolicyError {
         /// The names of the documents in it.
         found: Vec<String>,
     },
-    /// The file is larger than [`POLICY_FILE_BYTES`].
+    /// An object of the cluster that is not there.
+    #[error("{name}: {reason}")]
+    Object {
+        /// What messages call it.
+        name: String,
+        /// Why it is not.
+        reason: String,
+    },
+    /// The document is larger than [`POLICY_FILE_BYTES`].
     #[error("{}: more than {} KiB: not a policy", .path.display(), POLICY_FILE_BYTES >> 10)]
     TooLarge {
         /// The policy's file.
@@ -63,13 +71,14 @@ fn folder_problem(found: &[String]) -> String {
     }
 }
 
-/// The text of a policy's file, and where it is.
+/// The text of a policy's document, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyText {
-    /// The file. Where a folder was named, the one in it.
+    /// The file. Where a folder was named, the one in it; where it is an object, what messages call it.
     pub path: PathBuf,
     /// Its content.
     pub text: String,
+    is_object: bool,
 }
 
 impl PolicyText {
@@ -88,7 +97,12 @@ impl PolicyText {
         };
         let not_text = |error| read(FileError::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)));
         let text = String::from_utf8(bytes).map_err(not_text)?;
-        Ok(Self { path, text })
+        Ok(Self { path, text, is_object: false })
+    }
+
+    /// The document of an object that messages call so.
+    pub(crate) fn of_object(name: String, document: &str) -> Self {
+        Self { path: PathBuf::from(name), text: document.to_owned(), is_object: true }
     }
 
     /// The policy.
@@ -97,6 +111,9 @@ impl PolicyText {
     ///
     /// [`PolicyError::Invalid`] with everything that is wrong.
     pub fn policy(&self, builtins: &[&str]) -> Result<Policy, PolicyError> {
+        if self.is_object {
+            return Policy::read_object(&self.text, &self.path.display().to_string(), builtins);
+        }
         let folder = self.path.parent().unwrap_or(Path::new(""));
         Policy::read(&self.text, &self.path.display().to_string(), folder, builtins)
     }
@@ -138,7 +155,25 @@ impl Policy {
     ///
     /// [`PolicyError::Invalid`] with everything that is wrong, or with the first problem of a text that is not YAML.
     pub fn read(text: &str, name: &str, folder: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
-        let (policy, problems) = match document::read(text) {
+        Self::read_with(document::read(text), name, Some(folder), builtins)
+    }
+
+    /// Reads the document of an object. Its problems have no lines, and its modules absolute paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn read_object(text: &str, name: &str, builtins: &[&str]) -> Result<Self, PolicyError> {
+        Self::read_with(document::read_without_places(text), name, None, builtins)
+    }
+
+    fn read_with(
+        document: Result<(Document, Vec<Problem>), Problem>,
+        name: &str,
+        folder: Option<&Path>,
+        builtins: &[&str],
+    ) -> Result<Self, PolicyError> {
+        let (policy, problems) = match document {
             Ok((document, unreadable)) => check::check(&document, unreadable, folder, builtins),
             Err(problem) => (Self::default(), vec![problem]),
         };

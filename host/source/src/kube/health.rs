@@ -130,10 +130,11 @@ impl Health {
     }
 
     /// The kind is not followed any more.
-    pub(super) fn forget(&self, kind: Kind) {
+    pub(super) fn forget(&self, resource: impl Into<Resource>) {
+        let resource = resource.into();
         let mut state = self.locked();
-        if let Some(ended) = state.failing.remove(&kind) {
-            let outage = ended.cause.outage(kind);
+        if let Some(ended) = state.failing.remove(&resource) {
+            let outage = ended.cause.outage(resource);
             // Nothing was recovered, so nothing is logged.
             if !state.failing.iter().any(|(kind, failing)| failing.cause.outage(*kind) == outage) {
                 state.outages.remove(&outage);

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::time::advance;
 
+use tokio::time::sleep;
+
 use super::*;
 use crate::change::{Change, Record};
 use crate::kube::failure::Failure;

@@ -40,8 +40,8 @@ async fn seen(script: Script, time: Duration) -> (Vec<(Duration, String)>, Vec<S
         into.lock().push((began.elapsed(), text));
     });
     let (name, metrics): (Arc<str>, _) = (Arc::from("a"), Metrics::default());
-    let named = Named::new(RESOURCE, Arc::clone(&name), deliver, metrics.clone());
-    let task = ReflectorTask::new(RESOURCE, Arc::clone(&script), named, Health::default(), metrics).of_name(&name);
+    let named = Named::new(RESOURCE, Arc::clone(&name), deliver, Health::default(), metrics.clone());
+    let task = ReflectorTask::new(RESOURCE, Arc::clone(&script), named, metrics).of_name(&name);
     let _time_is_up = timeout(time, task.run()).await;
     let told = told.lock().clone();
     (told, script.asked())

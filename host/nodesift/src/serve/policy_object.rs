@@ -1,0 +1,289 @@
+//! `--policy-resource`: the policy is an object of the watched cluster. It is followed from before the checks on, because it decides
+//! what else is followed; and every replica writes into its status what became of it.
+//!
+//! Between watch, reloads and status there is one state each, the newest, so that none of them waits for another. Start at
+//! [`Followed::start`].
+
+use std::fs;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::live;
+use crate::args::ServeArgs;
+use crate::exit::Failure;
+use crate::limits::{FIELD_MANAGER_BYTES, POLICY_OBJECT_TIME, STATUS_END_TIME, STATUS_WRITE_PERIOD, STATUS_WRITES};
+use nodesift_api::{Readiness, rfc3339};
+use nodesift_policy::object::{self, Report};
+use nodesift_policy::reload::{Attempt, AttemptOutcome, ObjectId, ObjectState, PolicyObject, start_refusal};
+use nodesift_policy::spec::{GROUP, KIND, PLURAL, VERSION};
+use nodesift_source::kube::connection::Connection;
+use nodesift_source::kube::kinds::Resource;
+use nodesift_source::kube::{self, ApiServer, Health, Metrics, Seen, StatusTrouble, StatusWriter, Wanted};
+
+/// Policies, as an API server serves them.
+const POLICIES: Resource =
+    Resource { kind: KIND, group: GROUP, versions: &[VERSION], plural: PLURAL, namespaced: false, optional: true };
+
+/// A policy object that is followed until this is dropped.
+pub(super) struct Followed {
+    /// The object.
+    pub(super) object: PolicyObject,
+    /// The connection over which it is followed.
+    pub(super) connection: Connection,
+    /// What fails about it, and about whatever else is followed over the connection.
+    pub(super) health: Health,
+    /// The requests about it.
+    pub(super) metrics: Metrics,
+    trouble: StatusTrouble,
+    status: Arc<Status>,
+    writer: Arc<StatusWriter<ApiServer>>,
+    reporting: JoinSet<()>,
+    _watch: kube::FollowingNamed,
+}
+
+impl Followed {
+    /// Follows the object that the arguments name, if they do, and waits a while until anything is known of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] without a cluster to watch, and as [`live::connect`].
+    pub(super) fn start(args: &ServeArgs, runtime: &Runtime) -> Result<Option<Self>, Failure> {
+        let Some(name) = &args.policy_resource else { return Ok(None) };
+        let origin = args.kube.origin().ok_or_else(|| {
+            Failure::Usage(
+                "--policy-resource needs a cluster to watch: use --kube, --kubeconfig FILE or --context NAME"
+                    .to_owned(),
+            )
+        })?;
+        let connection = runtime.block_on(live::connect(&origin))?;
+        let _inside = runtime.enter();
+        let status = Arc::new(Status::new(name, args.replica_name.as_deref()));
+        let telling = Arc::clone(&status);
+        let object = PolicyObject::new(name, move |attempt| telling.tell(attempt));
+        let (seeing, showing) = (object.clone(), Arc::clone(&status));
+        let see = move |seen: Seen| {
+            showing.see(&seen);
+            seeing.see(state_of(seen));
+        };
+        let (server, health, metrics) = (Arc::new(connection.server.clone()), Health::default(), Metrics::default());
+        let watch = kube::follow_named(&server, POLICIES, name, see, &health, &metrics);
+        let trouble = StatusTrouble::default();
+        let writer = Arc::new(StatusWriter::start(&server, &trouble));
+        let mut reporting = JoinSet::new();
+        reporting.spawn(report(Arc::clone(&status), Arc::clone(&writer)));
+        object.wait(POLICY_OBJECT_TIME);
+        Ok(Some(Self { object, connection, health, metrics, trouble, status, writer, reporting, _watch: watch }))
+    }
+
+    /// Why its status cannot be written at present.
+    pub(super) fn trouble(&self) -> impl Fn() -> Option<String> + Send + Sync + use<> {
+        let trouble = self.trouble.clone();
+        move || trouble.report()
+    }
+
+    /// Has readiness tell what fails.
+    pub(super) fn remark(&self, readiness: &Readiness) {
+        let (health, trouble) = (self.health.clone(), self.trouble());
+        readiness.remark(move || health.report());
+        readiness.remark(move || Some(format!("the status of the policy's object is not written: {}", trouble()?)));
+    }
+
+    /// The start has no policy at all: tells why, as of a reload that was refused.
+    pub(super) fn refuse(&self, error: &anyhow::Error) {
+        let ObjectState::Present { id, .. } = self.object.state() else { return };
+        let inner = match error.downcast_ref() {
+            Some(Failure::Policy(inner)) => inner,
+            _ => error,
+        };
+        let outcome = AttemptOutcome::Refused(start_refusal(self.object.source(), inner.as_ref()));
+        self.object.tell(Attempt { object: id, policy_generation: 0, outcome, at: now() });
+    }
+
+    /// Takes what this replica has written out of the status: it is about to end.
+    pub(super) async fn end(mut self) {
+        self.reporting.shutdown().await;
+        let Some(last) = self.status.released() else { return };
+        // The task of reports has ended, and held the other one.
+        let Some(writer) = Arc::into_inner(self.writer) else { return };
+        if let Err(error) = writer.finish(&last, STATUS_END_TIME).await {
+            tracing::debug!(%error, "the status of the policy's object keeps the entry of this replica");
+        }
+    }
+}
+
+fn state_of(seen: Seen) -> ObjectState {
+    match seen {
+        Seen::NotServed => ObjectState::NotServed,
+        Seen::Absent => ObjectState::Absent,
+        Seen::Present(seen) => ObjectState::Present {
+            id: ObjectId { uid: seen.uid, generation: seen.generation },
+            document: object::document(&seen.json).into(),
+        },
+    }
+}
+
+/// The time that operators are told.
+#[allow(clippy::disallowed_methods, reason = "shown to people and never compared")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// What is known for the status of the object.
+struct Status {
+    name: String,
+    replica: String,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// The object as it was seen last.
+    shown: Option<(Arc<str>, Arc<str>)>,
+    attempt: Option<Attempt>,
+    /// How often the status was written since the last attempt, and when last.
+    written: (u32, Option<Instant>),
+}
+
+impl Status {
+    fn new(name: &str, replica: Option<&str>) -> Self {
+        let replica = replica.filter(|name| !name.is_empty()).map_or_else(host_name, str::to_owned);
+        Self { name: name.to_owned(), replica, state: Mutex::default(), changed: Notify::new() }
+    }
+
+    fn see(&self, seen: &Seen) {
+        self.state.lock().shown = match seen {
+            Seen::Present(object) => Some((Arc::clone(&object.uid), Arc::clone(&object.json))),
+            Seen::NotServed | Seen::Absent => None,
+        };
+        self.changed.notify_one();
+    }
+
+    fn tell(&self, attempt: Attempt) {
+        let mut state = self.state.lock();
+        state.attempt = Some(attempt);
+        state.written = (0, None);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// What is to be written now.
+    fn wanted(&self) -> Option<Wanted> {
+        let mut state = self.state.lock();
+        let (Some((uid, json)), Some(attempt)) = (&state.shown, &state.attempt) else { return None };
+        // Nothing has become of this object yet: it has replaced another one of the same name.
+        if *uid != attempt.object.uid {
+            return None;
+        }
+        let shown: Value = serde_json::from_str(json).ok()?;
+        let (at, now) = (rfc3339(attempt.at), rfc3339(now()));
+        let report = Report { object: &self.name, replica: &self.replica, attempt, at: &at, now: &now };
+        let wanted = object::status(&shown, &report)?;
+        // A server that does not keep what is written would be written to for ever.
+        let (count, last) = state.written;
+        if count >= STATUS_WRITES && last.is_some_and(|last| last.elapsed() < STATUS_WRITE_PERIOD) {
+            return None;
+        }
+        state.written = (count.saturating_add(1), Some(Instant::now()));
+        Some(self.applied(&wanted))
+    }
+
+    /// What ends everything that was written.
+    fn released(&self) -> Option<Wanted> {
+        let state = self.state.lock();
+        let attempt = state.attempt.as_ref().filter(|_| state.shown.is_some() && state.written.0 > 0)?;
+        Some(self.applied(&object::released(&self.name, attempt)))
+    }
+
+    fn applied(&self, body: &Value) -> Wanted {
+        Wanted { uri: POLICIES.status_uri(0, &self.name, manager(&self.replica)), body: body.to_string() }
+    }
+}
+
+/// Writes the status whenever it is not what it should be.
+async fn report(status: Arc<Status>, writer: Arc<StatusWriter<ApiServer>>) {
+    loop {
+        status.changed.notified().await;
+        if let Some(wanted) = status.wanted() {
+            writer.write(wanted);
+        }
+    }
+}
+
+/// The replica as a field manager, whose name is limited: the end, by which the names of pods differ.
+fn manager(replica: &str) -> &str {
+    let excess = replica.len().saturating_sub(FIELD_MANAGER_BYTES);
+    replica.get(replica.ceil_char_boundary(excess)..).unwrap_or(replica)
+}
+
+/// The name of this machine, which in a pod is that of the pod.
+fn host_name() -> String {
+    let read = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = read.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    name.unwrap_or("nodesift").to_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use nodesift_source::kube::NamedObject;
+
+    fn seen(uid: &str, json: &str) -> Seen {
+        Seen::Present(NamedObject { uid: Arc::from(uid), generation: 1, json: Arc::from(json) })
+    }
+
+    fn attempt(uid: &str) -> Attempt {
+        let object = ObjectId { uid: Arc::from(uid), generation: 1 };
+        Attempt { object, policy_generation: 1, outcome: AttemptOutcome::Active, at: SystemTime::UNIX_EPOCH }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_status_is_written_for_the_object_that_was_tried_and_for_no_other() {
+        let status = Status::new("default", Some("pod/a"));
+        assert!(status.wanted().is_none() && status.released().is_none());
+        status.see(&seen("u", "{}"));
+        assert!(status.wanted().is_none(), "nothing was tried");
+        status.tell(attempt("u"));
+        let wanted = status.wanted().unwrap();
+        assert!(wanted.uri.ends_with("/predicatepolicies/default/status?force=true&fieldManager=pod%2Fa"));
+        assert!(wanted.body.contains("\"observedGeneration\":1"), "{}", wanted.body);
+        assert!(status.released().is_some());
+        status.see(&seen("another", "{}"));
+        assert!(status.wanted().is_none());
+        status.see(&Seen::Absent);
+        assert!(status.wanted().is_none() && status.released().is_none());
+    }
+
+    #[test]
+    fn a_field_manager_is_the_end_of_a_long_name() {
+        let long = format!("{}-a", "ü".repeat(100));
+        assert!(manager(&long).len() <= FIELD_MANAGER_BYTES && manager(&long).ends_with("ü-a"));
+        assert_eq!(manager("a"), "a");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_keeps_nothing_is_written_to_a_few_times_and_then_seldom() {
+        let status = Status::new("default", None);
+        status.tell(attempt("u"));
+        let mut written = 0;
+        for _ in 0..1_000 {
+            status.see(&seen("u", "{}"));
+            written += u32::from(status.wanted().is_some());
+        }
+        assert_eq!(written, STATUS_WRITES);
+        tokio::time::advance(STATUS_WRITE_PERIOD + Duration::from_secs(1)).await;
+        assert!(status.wanted().is_some() && status.wanted().is_none());
+        status.tell(attempt("u"));
+        assert!(status.wanted().is_some(), "another attempt is written at once");
+    }
+}

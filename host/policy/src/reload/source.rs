@@ -1,0 +1,50 @@
+//! Where the document of a policy is. Start at [`Source`].
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::notice::Notice;
+use super::object::{ObjectId, ObjectState, PolicyObject};
+use crate::spec::{PolicyError, PolicyText};
+
+/// Where the document of a policy is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// In a file, or in a folder, as the operator names it.
+    Path(PathBuf),
+    /// In an object of a cluster.
+    Object(PolicyObject),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Object(object) => f.write_str(&object.source()),
+        }
+    }
+}
+
+impl Source {
+    /// The document, and which state of an object it is.
+    pub(super) fn text(&self) -> (Result<PolicyText, PolicyError>, Option<ObjectId>) {
+        match self {
+            Self::Path(path) => (PolicyText::read(path), None),
+            Self::Object(object) => {
+                let state = object.state();
+                let text = object.text_in(&state);
+                let ObjectState::Present { id, .. } = state else { return (text, None) };
+                (text, Some(id))
+            }
+        }
+    }
+
+    /// What wakes those who follow it.
+    pub(super) fn notice(&self) -> Arc<Notice> {
+        match self {
+            Self::Path(_) => Arc::default(),
+            Self::Object(object) => Arc::clone(object.notice()),
+        }
+    }
+}
