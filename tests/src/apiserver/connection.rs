@@ -67,6 +67,8 @@ pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Res
         } else if request.kind.is_empty() {
             let status = status(404, "NotFound", "the server could not find the requested resource");
             body::answer(stream, 404, None, &status)?;
+        } else if request.verb == Verb::Apply {
+            apply(shared, stream, &request)?;
         } else if request.verb == Verb::Watch {
             watch(shared, stream, &request, &faults, Place { connection: number, endings })?;
         } else {
@@ -74,6 +76,19 @@ pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Res
         }
     }
     Ok(())
+}
+
+/// Applies a status.
+fn apply(shared: &Shared, stream: &TcpStream, request: &Request) -> io::Result<()> {
+    let Some((resource, name)) = resource::at_status(&request.path) else { return refuse(stream, &Fault::not_found()) };
+    let applied: Value = serde_json::from_str(&request.body).map_err(io::Error::other)?;
+    let outcome = shared.store().apply_status(resource.kind, name, request.parameter("fieldManager"), &applied);
+    shared.wake(resource::place(resource.kind));
+    match outcome {
+        Some(true) => body::answer(stream, 200, None, &applied),
+        Some(false) => body::answer(stream, 409, None, &status(409, "Conflict", "Precondition failed: UID")),
+        None => refuse(stream, &Fault::not_found()),
+    }
 }
 
 fn list(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault]) -> io::Result<()> {

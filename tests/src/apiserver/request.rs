@@ -25,6 +25,8 @@ pub struct Request {
     pub query: BTreeMap<String, String>,
     /// Its bearer token; empty where it has none.
     pub token: String,
+    /// Its body; empty where it has none.
+    pub body: String,
 }
 
 impl Request {
@@ -43,21 +45,28 @@ impl Request {
         self.verb == Verb::List(1)
     }
 
+    /// Whether it applies a status.
+    pub fn is_apply(&self) -> bool {
+        self.verb == Verb::Apply
+    }
+
     /// Whether it requests a watch.
     pub fn is_watch(&self) -> bool {
         self.verb == Verb::Watch
     }
 }
 
-/// Reads the head of the next request; `None` where the connection has ended. Requests have no body.
+/// Reads the next request; `None` where the connection has ended.
 pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let Some(first) = line(reader)? else { return Ok(None) };
-    let mut token = String::new();
+    let (mut token, mut length, mut media_type) = (String::new(), 0, String::new());
     while let Some(header) = line(reader)?.filter(|line| !line.is_empty()) {
-        if let Some((name, value)) = header.split_once(':')
-            && name.eq_ignore_ascii_case("authorization")
-        {
-            token = value.trim_start().strip_prefix("Bearer ").unwrap_or_default().to_owned();
+        let Some((name, value)) = header.split_once(':') else { continue };
+        match name.to_ascii_lowercase().as_str() {
+            "authorization" => token = value.trim_start().strip_prefix("Bearer ").unwrap_or_default().to_owned(),
+            "content-length" => length = value.trim().parse().map_err(io::Error::other)?,
+            "content-type" => media_type = value.trim().to_owned(),
+            _ => {}
         }
     }
     let target = first.split(' ').nth(1).unwrap_or_default();
@@ -68,15 +77,21 @@ pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
         .map(|(name, value)| (decoded(name), decoded(value)))
         .collect();
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let is_apply = first.starts_with("PATCH ") && media_type == "application/apply-patch+yaml";
+    let applied = resource::at_status(path).filter(|_| is_apply).map(|(resource, _)| resource);
     let mut request = Request {
         at: Instant::now(),
-        kind: resource::at_path(path).map_or("", |resource| resource.kind),
+        kind: applied.or_else(|| resource::at_path(path)).map_or("", |resource| resource.kind),
         verb: Verb::List(1),
         path: path.to_owned(),
         query,
         token,
+        body: String::from_utf8(body).map_err(io::Error::other)?,
     };
     request.verb = match request.flag("watch") {
+        _ if applied.is_some() => Verb::Apply,
         true => Verb::Watch,
         false => Verb::List(Token::read(request.parameter("continue")).map_or(1, |token| token.page)),
     };
@@ -158,6 +173,16 @@ mod tests {
         assert_eq!((request.parameter("resourceVersion"), request.parameter("a")), ("7", "/b c"));
         assert_eq!(text, b"GET", "the next request is not consumed");
         assert!(read(&mut text).unwrap().is_none());
+    }
+
+    #[test]
+    fn an_apply_is_read_with_its_body() {
+        let text = "PATCH /apis/nodesift.dev/v1alpha1/predicatepolicies/a/status?force=true HTTP/1.1\r\nContent-Length: 2\r\n\
+                    content-type: application/apply-patch+yaml\r\n\r\n{}GET";
+        let mut bytes = text.as_bytes();
+        let request = read(&mut bytes).unwrap().unwrap();
+        assert_eq!((request.kind, request.verb, request.body.as_str()), ("PredicatePolicy", Verb::Apply, "{}"));
+        assert_eq!(bytes, b"GET");
     }
 
     #[test]

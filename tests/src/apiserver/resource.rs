@@ -12,7 +12,7 @@ pub struct Resource {
 }
 
 /// Every served kind; [`place`] is an index into it.
-pub const RESOURCES: [Resource; 15] = [
+pub const RESOURCES: [Resource; 16] = [
     resource("Node", "v1", "nodes"),
     resource("Pod", "v1", "pods"),
     resource("Namespace", "v1", "namespaces"),
@@ -28,6 +28,7 @@ pub const RESOURCES: [Resource; 15] = [
     resource("CSIStorageCapacity", "storage.k8s.io/v1", "csistoragecapacities"),
     resource("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments"),
     resource("DeviceClass", "resource.k8s.io/v1", "deviceclasses"),
+    resource("PredicatePolicy", "nodesift.dev/v1alpha1", "predicatepolicies"),
 ];
 
 const fn resource(kind: &'static str, api_version: &'static str, plural: &'static str) -> Resource {
@@ -38,6 +39,17 @@ const fn resource(kind: &'static str, api_version: &'static str, plural: &'stati
 pub fn place(kind: &str) -> usize {
     let found = RESOURCES.iter().position(|resource| resource.kind == kind);
     found.unwrap_or_else(|| panic!("the scripted server does not serve {kind}"))
+}
+
+/// Whether a kind has a status of its own: applied objects leave it as it is, and their generation rises with the rest of them.
+pub(super) fn has_status(kind: &str) -> bool {
+    kind == "PredicatePolicy"
+}
+
+/// The resource and the name of an object whose status is at a path.
+pub(super) fn at_status(path: &str) -> Option<(&'static Resource, &str)> {
+    let (collection, name) = path.strip_suffix("/status")?.rsplit_once('/')?;
+    at_path(collection).filter(|resource| has_status(resource.kind)).map(|resource| (resource, name))
 }
 
 /// The resource of a path: `/api/v1/…` for the core group, `/apis/<group>/<version>/…` for any other.
@@ -60,5 +72,8 @@ mod tests {
         assert_eq!(kind("/apis/storage.k8s.io/v1/csinodes"), Some("CSINode"));
         assert_eq!(kind("/apis/resource.k8s.io/v1beta1/deviceclasses"), None);
         assert_eq!(kind("/version"), None);
+        let (policies, name) = at_status("/apis/nodesift.dev/v1alpha1/predicatepolicies/a/status").unwrap();
+        assert_eq!((policies.kind, name), ("PredicatePolicy", "a"));
+        assert_eq!(at_status("/api/v1/pods/a/status"), None);
     }
 }

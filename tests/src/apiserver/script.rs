@@ -17,6 +17,8 @@ pub enum Verb {
     List(usize),
     /// A watch.
     Watch,
+    /// A server-side apply of a status.
+    Apply,
 }
 
 /// A fault of a request.
@@ -89,6 +91,11 @@ impl Fault {
             status["details"] = json!({"causes": [cause], "retryAfterSeconds": 1});
         }
         fault
+    }
+
+    /// 404: there is no such kind, or no such object.
+    pub fn not_found() -> Self {
+        Self::status(404, "NotFound", "the server could not find the requested resource")
     }
 
     fn status(code: u16, reason: &str, message: &str) -> Self {

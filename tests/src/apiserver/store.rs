@@ -107,12 +107,53 @@ impl Store {
             let uid = known.as_ref().map_or(Value::Null, |known| value(known)["metadata"]["uid"].clone());
             object["metadata"]["uid"] = if uid.is_null() { json!(self.new_uid()) } else { uid };
         }
+        if resource::has_status(object["kind"].as_str().unwrap_or_default()) {
+            let known = known.as_ref().map(|known| value(known)).unwrap_or_default();
+            let is_same = known["spec"] == object["spec"];
+            let generation = known["metadata"]["generation"].as_i64().unwrap_or_default() + i64::from(!is_same);
+            object["metadata"]["generation"] = json!(generation.max(1));
+            object["status"] = known["status"].clone();
+        }
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.written(self.version));
         let stored = Arc::new(Stored::new(object));
         let event = if known.is_some() { Event::Modified } else { Event::Added };
         self.happened(place, event(Arc::clone(&stored)), false);
         self.version
+    }
+
+    /// Applies a status as the manager whose entry has its name: entries of others stay. Returns whether the object has the UID
+    /// that is meant; `None` where there is no object.
+    pub fn apply_status(&mut self, kind: &str, key: &str, manager: &str, applied: &Value) -> Option<bool> {
+        let place = resource::place(kind);
+        let known = self.objects.get(place)?.get(key)?;
+        let mut object = value(known);
+        let uid = &applied["metadata"]["uid"];
+        if !uid.is_null() && *uid != object["metadata"]["uid"] {
+            return Some(false);
+        }
+        let before = object["status"].clone();
+        let entries = |status: &Value| status["replicas"].as_array().cloned().unwrap_or_default();
+        let mut replicas = entries(&before);
+        replicas.retain(|entry| entry["name"] != manager);
+        replicas.extend(entries(&applied["status"]));
+        replicas.sort_by_key(|entry| entry["name"].to_string());
+        let wanted = &applied["status"];
+        object["status"] = match (wanted.is_null(), replicas.is_empty()) {
+            (true, true) => Value::Null,
+            (true, false) => before.clone(),
+            (false, _) => wanted.clone(),
+        };
+        if !object["status"].is_null() {
+            object["status"]["replicas"] = Value::Array(replicas);
+        }
+        // What changes nothing is no event.
+        if object["status"] != before {
+            self.version += 1;
+            object["metadata"]["resourceVersion"] = json!(self.written(self.version));
+            self.happened(place, Event::Modified(Arc::new(Stored::new(object))), false);
+        }
+        Some(true)
     }
 
     /// Deletes an object if it exists. Returns the version.
@@ -351,6 +392,34 @@ mod tests {
         assert_eq!((names(&store, heard), names(&store, later)), before);
         let told: Vec<Version> = store.after(pods, heard, 9).iter().map(|entry| entry.version).collect();
         assert_eq!((told, store.compacted()), (vec![later], heard));
+    }
+
+    #[test]
+    fn a_status_is_applied_by_each_manager_for_itself_and_survives_a_change() {
+        let policy = |spec: u32| json!({"kind": "PredicatePolicy", "apiVersion": "nodesift.dev/v1alpha1", "metadata": {"name": "a"}, "spec": spec});
+        let entry = |name: &str, generation: u32| json!({"status": {"observedGeneration": generation, "replicas": [{"name": name}]}});
+        let mut store = Store::default();
+        assert_eq!(store.apply_status("PredicatePolicy", "a", "x", &entry("x", 1)), None);
+        store.apply(policy(1));
+        let now = |store: &Store| value(&store.now("PredicatePolicy")["a"]);
+        for name in ["x", "y", "x"] {
+            assert_eq!(store.apply_status("PredicatePolicy", "a", name, &entry(name, 1)), Some(true));
+        }
+        assert_eq!(now(&store)["status"]["replicas"], json!([{"name": "x"}, {"name": "y"}]));
+        let version = store.version();
+        store.apply_status("PredicatePolicy", "a", "x", &entry("x", 1));
+        assert_eq!(store.version(), version, "nothing has changed");
+        store.apply(policy(2));
+        assert_eq!(now(&store)["metadata"]["generation"], 2);
+        assert_eq!(now(&store)["status"]["observedGeneration"], 1);
+        store.apply(policy(2));
+        assert_eq!(now(&store)["metadata"]["generation"], 2);
+        for name in ["x", "y"] {
+            store.apply_status("PredicatePolicy", "a", name, &json!({}));
+        }
+        assert!(now(&store)["status"].is_null());
+        let other = json!({"metadata": {"uid": "other"}, "status": {}});
+        assert_eq!(store.apply_status("PredicatePolicy", "a", "x", &other), Some(false));
     }
 
     #[test]

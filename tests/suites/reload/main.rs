@@ -10,6 +10,7 @@ mod flap;
 mod followed;
 mod kept;
 mod load;
+mod object;
 mod order;
 mod quarantine;
 mod remembered;

@@ -1,0 +1,383 @@
+//! The policy is an object of the watched cluster: it is followed like a file, and its status says what became of it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
+use nodesift_tests::guest::Guest;
+use nodesift_tests::http::get;
+use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::timeout;
+use serde_json::{Value, json};
+
+use crate::running::{Folder, alone, beside_others, command, generation};
+
+const KIND: &str = "PredicatePolicy";
+
+/// Another policy object, which nobody has named.
+const OTHER: &str = "other";
+
+/// A server with a node and a pending pod, and a sidecar whose policy is the object `default` there.
+struct Cluster {
+    server: ApiServer,
+    sidecar: Sidecar,
+}
+
+fn server() -> ApiServer {
+    let server = ApiServer::start();
+    server.apply(json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+    }));
+    server.apply(json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": "p"},
+        "spec": {"schedulerName": "default-scheduler", "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Pending"},
+    }));
+    server
+}
+
+/// The policy object of this name, with these predicates.
+fn object(name: &str, predicates: &Value) -> Value {
+    json!({
+        "apiVersion": "nodesift.dev/v1alpha1", "kind": KIND,
+        "metadata": {"name": name, "labels": {"app": "x"}, "managedFields": [{"manager": "kubectl"}]},
+        "spec": {"schedulerNames": ["default-scheduler"], "predicates": predicates},
+    })
+}
+
+fn put(server: &ApiServer, predicates: &Value) {
+    server.apply(object("default", predicates));
+}
+
+fn good() -> Value {
+    json!([{"name": "NodeName"}, {"name": "TaintToleration"}])
+}
+
+fn launch(server: &ApiServer, replica: &str, arguments: &[&str]) -> Sidecar {
+    let kubeconfig = server.kubeconfig().to_str().unwrap();
+    let named = ["--kubeconfig", kubeconfig, "--policy-resource", "default", "--replica-name", replica];
+    Sidecar::launch(command(), &[&named[..], arguments].concat())
+}
+
+/// What `GET /v1/policy` of a sidecar says.
+fn policy(sidecar: &Sidecar) -> Value {
+    let answer = get(&sidecar.unix(), "/v1/policy").expect("the sidecar answers");
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.json()
+}
+
+/// The status of the object.
+fn status(server: &ApiServer) -> Value {
+    server.look(|store| {
+        let stored = store.now(KIND).get("default").cloned();
+        stored.map_or(Value::Null, |stored| serde_json::from_str::<Value>(&stored.text).unwrap()["status"].clone())
+    })
+}
+
+fn condition(status: &Value, kind: &str) -> Value {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().find(|condition| condition["type"] == kind).cloned().unwrap_or_default()
+}
+
+/// Waits until the status of the object is as wanted.
+fn when(server: &ApiServer, what: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+    let found = timeout::until(|| Some(status(server)).filter(|status| is_wanted(status)));
+    found.unwrap_or_else(|| panic!("not seen: {what}: {:#}", status(server)))
+}
+
+fn is_active(generation: i64) -> impl Fn(&Value) -> bool {
+    move |status| status["observedGeneration"] == generation && condition(status, "Active")["status"] == "True"
+}
+
+fn is_refused(generation: i64) -> impl Fn(&Value) -> bool {
+    move |status| status["observedGeneration"] == generation && condition(status, "Refused")["status"] == "True"
+}
+
+fn ready(sidecar: &Sidecar) -> (u16, String) {
+    let answer = get(&sidecar.unix(), "/readyz").expect("the sidecar answers");
+    (answer.status, answer.body)
+}
+
+/// Waits until the readiness of a sidecar is as wanted.
+fn is_told(sidecar: &Sidecar, code: u16, words: &str) {
+    let seen = timeout::until(|| Some(ready(sidecar)).filter(|(status, text)| *status == code && text.contains(words)));
+    assert!(seen.is_some(), "{code} {words}: {:?}\n{}", ready(sidecar), sidecar.output());
+}
+
+fn applies(server: &ApiServer) -> usize {
+    server.count(Request::is_apply)
+}
+
+impl Cluster {
+    fn of(server: ApiServer) -> Self {
+        let sidecar = launch(&server, "a", &[]);
+        sidecar.wait_until_ready();
+        Self { server, sidecar }
+    }
+
+    fn generation(&self) -> u64 {
+        generation(&policy(&self.sidecar))
+    }
+}
+
+/// R-01 for an object.
+#[test]
+fn an_object_is_followed_and_its_status_says_within_a_second_what_became_of_it() {
+    let _alone = alone();
+    let folder = Folder::new();
+    folder.put("own.wasm", Guest::healthy().filter("unreachable").component());
+    let own = folder.path("own.wasm");
+    let server = server();
+    put(&server, &good());
+    server.apply(object(OTHER, &json!([])));
+    let Cluster { server, sidecar } = Cluster::of(server);
+    let shown = policy(&sidecar);
+    assert_eq!((&shown["source"], &shown["name"]), (&json!("PredicatePolicy default"), &json!("default")));
+    assert_eq!(generation(&shown), 1, "it was read before the first answer");
+    let seen = when(&server, "the first is active", is_active(1));
+    let entry = &seen["replicas"][0];
+    assert_eq!((&entry["name"], &entry["active"]), (&json!("a"), &json!(true)));
+    assert_eq!((&entry["policyGeneration"], &seen["replicas"][1]), (&json!(1), &Value::Null));
+
+    put(&server, &json!([{"name": "NodeName"}]));
+    when(&server, "the second is active", is_active(2));
+    assert_eq!(generation(&policy(&sidecar)), 2);
+
+    let module = |path: &str| json!([{"name": "NodeName"}, {"name": "Own", "module": {"path": path}}]);
+    let missing = folder.path("none.wasm");
+    let cases = [
+        ("an unknown built-in", json!([{"name": "NodeNmae"}]), "DocumentFailed", "spec.predicates[0].name", "NodeNmae"),
+        ("a missing module", module(missing.to_str().unwrap()), "ReadFailed", "none.wasm", "Own"),
+        ("a relative path", module("own.wasm"), "DocumentFailed", "an object has no folder", "Own"),
+        ("a module that traps", module(own.to_str().unwrap()), "TrialFailed", "Own", "trap"),
+        ("no predicates", json!([]), "DocumentFailed", "spec.predicates", "empty"),
+    ];
+    let mut object_generation = 2;
+    for (what, predicates, reason, first, second) in cases {
+        let since = Instant::now();
+        put(&server, &predicates);
+        object_generation += 1;
+        let refused = when(&server, what, is_refused(object_generation));
+        let time = since.elapsed();
+        assert!(time <= timeout::scaled(Duration::from_secs(1)), "{what}: told after {time:?}");
+        let active = condition(&refused, "Active");
+        assert_eq!((&active["status"], &active["reason"]), (&json!("False"), &json!(reason)), "{what}: {refused:#}");
+        let message = active["message"].as_str().unwrap();
+        assert!(message.contains(first) && message.contains(second), "{what}: {message}");
+        assert!(message.ends_with("(a: refused by 1 of 1 replica)"), "{what}: {message}");
+        let shown = policy(&sidecar);
+        assert_eq!(generation(&shown), 2, "{what}");
+        assert!(shown["lastFailure"]["reason"].as_str().unwrap().contains(first), "{what}: {shown}");
+        assert!(ready(&sidecar).1.contains("generation 2 stays active"), "{what}: {}", ready(&sidecar).1);
+    }
+    put(&server, &good());
+    when(&server, "a good one is active", is_active(object_generation + 1));
+    assert_eq!(generation(&policy(&sidecar)), 3);
+}
+
+#[test]
+fn a_deleted_object_leaves_its_policy_active_and_another_one_of_its_name_replaces_it() {
+    let _beside = beside_others();
+    let server = server();
+    put(&server, &good());
+    let cluster = Cluster::of(server);
+    when(&cluster.server, "it is active", is_active(1));
+    cluster.server.delete(KIND, "default");
+    is_told(&cluster.sidecar, 200, "policy refused at step read: generation 1 stays active");
+    let shown = policy(&cluster.sidecar);
+    assert_eq!(shown["lastFailure"]["reason"], "PredicatePolicy default: there is no such object");
+    assert_eq!(shown["predicates"].as_array().unwrap().len(), 2);
+    put(&cluster.server, &json!([{"name": "NodeName"}]));
+    when(&cluster.server, "the new one is active", is_active(1));
+    assert_eq!(cluster.generation(), 2);
+    assert_eq!(policy(&cluster.sidecar)["lastFailure"], Value::Null);
+}
+
+#[test]
+fn changes_of_the_status_reload_nothing_and_are_not_answered_for_ever() {
+    let _beside = beside_others();
+    let server = server();
+    put(&server, &good());
+    let cluster = Cluster::of(server);
+    let server = &cluster.server;
+    when(server, "it is active", is_active(1));
+    let before = applies(server);
+    // Another replica, which agrees, and one that does not.
+    for (replica, is_active) in [("b", true), ("c", false)] {
+        let entry =
+            json!({"name": replica, "observedGeneration": 1, "active": is_active, "step": "read", "message": "no"});
+        let mut status = status(server);
+        status["replicas"] = json!([entry]);
+        server.change(|store| store.apply_status(KIND, "default", replica, &json!({"status": status})));
+    }
+    let refused = when(server, "the conditions are about all of them", is_refused(1));
+    assert_eq!(condition(&refused, "Active")["message"], "read: no (c: refused by 1 of 3 replicas)");
+    // Somebody clears it.
+    server.change(|store| {
+        for replica in ["a", "b", "c"] {
+            store.apply_status(KIND, "default", replica, &json!({}));
+        }
+    });
+    when(server, "it is written again", is_active(1));
+    // A change of the policy comes after everything that the changes of the status could have caused.
+    put(server, &json!([{"name": "NodeName"}]));
+    when(server, "the change is active", is_active(2));
+    assert_eq!(cluster.generation(), 2);
+    let written = applies(server) - before;
+    assert!((3..=6).contains(&written), "{written} writes");
+}
+
+#[test]
+fn a_server_that_refuses_the_status_is_named_once_and_harms_nothing() {
+    let _beside = beside_others();
+    let server = server();
+    server.script(|script| script.always(Some(KIND), Some(Verb::Apply), Fault::forbidden()));
+    put(&server, &good());
+    let cluster = Cluster::of(server);
+    let told = timeout::until(|| policy(&cluster.sidecar)["statusTrouble"].as_str().map(str::to_owned));
+    let told = told.expect("the trouble is told");
+    assert!(told.starts_with("403: is forbidden"), "{told}");
+    is_told(&cluster.sidecar, 200, "the status of the policy's object is not written: 403");
+    put(&cluster.server, &json!([{"name": "NodeName"}]));
+    let reloaded = timeout::until(|| (cluster.generation() == 2).then_some(()));
+    assert!(reloaded.is_some(), "{}", cluster.sidecar.output());
+    let tried = applies(&cluster.server);
+    timeout::until(|| (applies(&cluster.server) > tried).then_some(())).expect("it is tried again");
+    let log = cluster.sidecar.output();
+    assert_eq!(log.matches("the status of the policy's object is not written").count(), 1, "{log}");
+    cluster.server.clear_faults();
+    when(&cluster.server, "it is written", is_active(2));
+    let ended = timeout::until(|| policy(&cluster.sidecar)["statusTrouble"].is_null().then_some(()));
+    assert!(ended.is_some(), "{}", policy(&cluster.sidecar));
+}
+
+#[test]
+fn without_the_object_the_default_policy_serves_and_says_so() {
+    let _beside = beside_others();
+    let server = server();
+    let cluster = Cluster::of(server);
+    is_told(&cluster.sidecar, 200, "policy refused at step read: generation 1 stays active");
+    let shown = policy(&cluster.sidecar);
+    assert_eq!(shown["source"], "the default policy");
+    assert!(cluster.sidecar.output().contains("the policy is missing: serving the default policy"));
+    put(&cluster.server, &json!([{"name": "NodeName"}]));
+    when(&cluster.server, "it is active", is_active(1));
+    assert_eq!(policy(&cluster.sidecar)["predicates"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_server_without_the_kind_is_asked_for_it_again() {
+    let _beside = beside_others();
+    let server = server();
+    server.script(|script| script.at(KIND, Verb::List(1), 0..1, Fault::not_found()));
+    put(&server, &good());
+    let cluster = Cluster::of(server);
+    is_told(&cluster.sidecar, 200, "policy refused at step read");
+    let reason = policy(&cluster.sidecar)["lastFailure"]["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(reason.is_empty() || reason.contains("deploy/crd.yaml"), "{reason}");
+    when(&cluster.server, "it is active", is_active(1));
+}
+
+#[test]
+fn a_broken_object_at_the_start_is_live_and_not_ready_until_it_is_mended() {
+    let _beside = beside_others();
+    let server = server();
+    put(&server, &json!([{"name": "NodeNmae"}]));
+    let sidecar = launch(&server, "a", &[]);
+    is_told(&sidecar, 503, "NodeNmae");
+    assert_eq!(get(&sidecar.unix(), "/livez").unwrap().status, 200);
+    let refused = when(&server, "it is refused", is_refused(1));
+    assert_eq!(condition(&refused, "Active")["reason"], "DocumentFailed");
+    assert_eq!(refused["replicas"][0]["policyGeneration"], 0);
+    put(&server, &good());
+    sidecar.wait_until_ready();
+    when(&server, "it is active", is_active(2));
+}
+
+#[test]
+fn a_broken_or_missing_object_at_the_start_leaves_the_last_good_policy() {
+    let _beside = beside_others();
+    let (server, state) = (server(), Folder::new());
+    let folder = state.path("state");
+    let arguments = ["--state-folder", folder.to_str().unwrap()];
+    let start = || {
+        let sidecar = launch(&server, "a", &arguments);
+        sidecar.wait_until_ready();
+        sidecar
+    };
+    put(&server, &good());
+    let sidecar = start();
+    when(&server, "it is active", is_active(1));
+    timeout::until(|| fs::exists(folder.join("policy.json")).unwrap().then_some(())).expect("it is remembered");
+    drop(sidecar);
+    put(&server, &json!([{"name": "NodeNmae"}]));
+    let sidecar = start();
+    let shown = policy(&sidecar);
+    assert_eq!((&shown["remembered"], shown["predicates"].as_array().unwrap().len()), (&json!(true), 2), "{shown}");
+    when(&server, "it is refused", is_refused(2));
+    drop(sidecar);
+    server.delete(KIND, "default");
+    let sidecar = start();
+    let shown = policy(&sidecar);
+    assert_eq!((&shown["remembered"], shown["predicates"].as_array().unwrap().len()), (&json!(true), 2), "{shown}");
+    is_told(&sidecar, 200, "policy refused at step read");
+}
+
+#[test]
+fn a_missing_permission_is_named_and_waited_for() {
+    let _beside = beside_others();
+    let server = server();
+    put(&server, &good());
+    server.script(|script| script.always(Some(KIND), Some(Verb::List(1)), Fault::forbidden()));
+    let sidecar = launch(&server, "a", &[]);
+    is_told(&sidecar, 503, "forbidden for");
+    is_told(&sidecar, 503, "predicatepolicies (403");
+    server.clear_faults();
+    sidecar.wait_until_ready();
+    when(&server, "it is active", is_active(1));
+}
+
+#[test]
+fn a_server_that_is_down_at_the_start_is_waited_for() {
+    let _beside = beside_others();
+    let server = server();
+    put(&server, &good());
+    server.go_down();
+    let sidecar = launch(&server, "a", &[]);
+    is_told(&sidecar, 503, "the API server has not shown it yet");
+    server.come_up();
+    sidecar.wait_until_ready();
+    when(&server, "it is active", is_active(1));
+    assert_eq!(policy(&sidecar)["source"], "PredicatePolicy default");
+}
+
+#[test]
+fn a_replica_that_ends_takes_its_entry_along() {
+    let _beside = beside_others();
+    let server = server();
+    put(&server, &good());
+    let first = launch(&server, "a", &[]);
+    let second = launch(&server, "b", &[]);
+    first.wait_until_ready();
+    second.wait_until_ready();
+    let both = |status: &Value| condition(status, "Active")["message"] == "active in 2 of 2 replicas";
+    when(&server, "both are active", both);
+    first.signal("TERM");
+    let (code, log) = first.wait();
+    assert!(code.success(), "{log}");
+    let one = |status: &Value| {
+        status["replicas"].as_array().is_some_and(|entries| entries.len() == 1)
+            && condition(status, "Active")["message"] == "active in 1 of 1 replica"
+    };
+    let left = when(&server, "one is left", one);
+    assert_eq!(left["replicas"][0]["name"], "b");
+}
+
+#[test]
+fn an_object_needs_a_cluster_to_watch() {
+    let _beside = beside_others();
+    let output = nodesift_tests::sidecar::run(command().args(["serve", "--policy-resource", "default"]));
+    assert_eq!(output.code, Some(64), "{}", output.stderr);
+    assert!(output.stderr.contains("--policy-resource needs a cluster to watch"), "{}", output.stderr);
+}
