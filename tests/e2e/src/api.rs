@@ -97,6 +97,12 @@ impl Api {
         self.send(Request::get(path).body(Body::empty())?).await
     }
 
+    /// Sends a GET request for the table that `kubectl get` prints.
+    pub(crate) async fn table(&self, path: &str) -> anyhow::Result<Reply> {
+        let request = Request::get(path).header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+        self.send(request.body(Body::empty())?).await
+    }
+
     /// Sends a write request.
     pub(crate) async fn write(&self, write: &Write) -> anyhow::Result<Reply> {
         let kind = if write.method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };

@@ -22,7 +22,7 @@ pub(crate) const ADMIN_TOKEN: &str = "administrator";
 pub(crate) const SIDECAR_TOKEN: &str = "sidecar";
 
 /// The sidecar's user: the service account to which the manifests of deploy/ grant rights.
-const SIDECAR_USER: &str = "system:serviceaccount:kube-system:nodesift";
+pub(crate) const SIDECAR_USER: &str = "system:serviceaccount:kube-system:nodesift";
 
 /// Admission plugins that need controllers: one that creates service accounts, one whose taint of new nodes a controller
 /// removes, one whose finalizers a controller removes.

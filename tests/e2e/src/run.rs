@@ -17,6 +17,7 @@ use crate::asker::Asker;
 use crate::history::History;
 use crate::judge;
 use crate::kinds::{PODS, collection};
+use crate::policies;
 use crate::programs::{ADMIN_TOKEN, ApiServer, Etcd, SIDECAR_TOKEN};
 use crate::progress::{Progress, seconds};
 use crate::steps::GONE_NODES;
@@ -65,6 +66,11 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     history.begin(args.nodes).await?;
     let (nodes, pods) = (history.world.nodes.len(), history.world.pods.len());
     progress.say(format!("{nodes} nodes and {pods} pods made in {}", seconds(started.elapsed())));
+
+    policies::run(args, &api, &mut server, &sidecars, progress).await?;
+    if args.policies_only {
+        return Ok(());
+    }
 
     let started = Instant::now();
     let sidecar = start_sidecar(args, &sidecars)?;
@@ -170,10 +176,14 @@ fn kubeconfig(
 
 /// Grants the sidecar exactly the rights of its manifests.
 async fn grant(api: &Api) -> anyhow::Result<()> {
-    let manifests: Vec<Value> =
-        serde_saphyr::from_str_multiple(include_str!("../../../deploy/rbac.yaml")).context("deploy/rbac.yaml")?;
-    for manifest in manifests {
-        api.done(&Write::create(collection(&manifest), manifest)).await?;
+    create(api, include_str!("../../../deploy/rbac.yaml")).await.context("deploy/rbac.yaml")
+}
+
+/// Creates the objects of a manifest.
+pub(crate) async fn create(api: &Api, manifest: &str) -> anyhow::Result<()> {
+    let objects: Vec<Value> = serde_saphyr::from_str_multiple(manifest)?;
+    for object in objects {
+        api.done(&Write::create(collection(&object), object)).await?;
     }
     Ok(())
 }
