@@ -78,6 +78,13 @@ pub(crate) const STATUS_WRITES: u32 = 16;
 /// Pause between further writes.
 pub(crate) const STATUS_WRITE_PERIOD: Duration = Duration::from_secs(60);
 
+/// Interval at which a replica says in the status of the policy's object that it is there. Each of these is a write and an event for
+/// every other replica: a hundred of them make ten in a minute.
+pub(crate) const STATUS_BEAT: Duration = Duration::from_secs(10 * 60);
+
+/// Time after which a replica that has not said that it is there is taken out of the status: two missed beats and clocks that differ.
+pub(crate) const STATUS_UNSEEN: Duration = Duration::from_secs(30 * 60);
+
 /// Time at the end of the process for taking its entry out of the status of the policy's object.
 pub(crate) const STATUS_END_TIME: Duration = Duration::from_secs(1);
 

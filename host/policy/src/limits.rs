@@ -66,6 +66,14 @@ pub const RELOAD_RETRY: Duration = Duration::from_secs(10);
 /// Interval at which it is looked whether a predicate is in quarantine, where that brings the policy before back.
 pub const ROLLBACK_LOOK: Duration = Duration::from_millis(100);
 
+/// Interval at which it is looked whether a predicate is in quarantine, for the status of the policy's object: operators are told
+/// within a second.
+pub const QUARANTINE_LOOK: Duration = Duration::from_millis(500);
+
+/// Time after the end of a quarantine for which the status of the policy's object still shows it: a predicate that fails again and
+/// again is no reason to write that often.
+pub const QUARANTINE_SHOWN: Duration = Duration::from_secs(5);
+
 /// Time for which a policy has to be active to be gone back to: as long as a predicate needs at least to be put in quarantine by one
 /// fault every two seconds.
 pub const ROLLBACK_PROOF: Duration = Duration::from_secs(10);

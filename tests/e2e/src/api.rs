@@ -44,7 +44,7 @@ impl Reply {
 /// A write request.
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
-    /// POST, PATCH (a merge patch) or DELETE.
+    /// POST, PATCH (a merge patch, or an apply where the path names a field manager) or DELETE.
     pub(crate) method: Method,
     /// The path of the object, or of its collection.
     pub(crate) path: String,
@@ -105,7 +105,11 @@ impl Api {
 
     /// Sends a write request.
     pub(crate) async fn write(&self, write: &Write) -> anyhow::Result<Reply> {
-        let kind = if write.method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let kind = match write.method == Method::PATCH {
+            true if write.path.contains("fieldManager=") => "application/apply-patch+yaml",
+            true => "application/merge-patch+json",
+            false => "application/json",
+        };
         let request = Request::builder().method(&write.method).uri(&write.path).header("content-type", kind);
         self.send(request.body(Body::from(write.body.to_string().into_bytes()))?).await
     }

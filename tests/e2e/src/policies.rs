@@ -103,7 +103,7 @@ impl Part<'_> {
             let started = Instant::now();
             self.change(&predicates).await?;
             let refused = |object: &Value| {
-                condition(object, "Refused") == "True"
+                condition(object, "Accepted") == "False"
                     && object["status"]["observedGeneration"] == generation
                     && message(object).contains("2 of 2")
             };
@@ -131,6 +131,8 @@ impl Part<'_> {
         let (status, _) = tokio::task::block_in_place(|| second.wait());
         ensure!(status.success(), "the second replica ended with {status}");
         self.step("followed by one replica again", |object| message(object) == "active in 1 of 1 replica").await?;
+
+        self.release_the_killed().await?;
 
         let generation = text(&policy(first)?, "generation").to_owned();
         self.api.done(&Write::delete(POLICY, None)).await?;
@@ -163,6 +165,24 @@ impl Part<'_> {
             ensure!((400..500).contains(&reply.status), "{what}: accepted with {}", reply.status);
             self.progress.say(format!("policy: {what}: {} {}", reply.status, text(&reply.body, "message")));
         }
+        Ok(())
+    }
+
+    /// The entry of a replica that has ended without taking it along.
+    async fn release_the_killed(&self) -> anyhow::Result<()> {
+        let entry = json!({"name": "nodesift-9", "active": false, "seen": "2020-01-02T03:04:05Z"});
+        let applied = json!({
+            "apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "metadata": {"name": "default"},
+            "status": {"replicas": [entry]},
+        });
+        let before = text(&self.api.get(POLICY).await?.body, "metadata.resourceVersion").to_owned();
+        self.api.done(&Write::patch(format!("{POLICY}/status?fieldManager=nodesift-9"), applied)).await?;
+        let is_gone = |object: &Value| {
+            text(object, "metadata.resourceVersion") != before
+                && list(object, "status.replicas").len() == 1
+                && message(object) == "active in 1 of 1 replica"
+        };
+        self.step("the entry of a killed replica is taken out", is_gone).await?;
         Ok(())
     }
 

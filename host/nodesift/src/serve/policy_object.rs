@@ -13,12 +13,15 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::live;
 use crate::args::ServeArgs;
 use crate::exit::Failure;
-use crate::limits::{FIELD_MANAGER_BYTES, POLICY_OBJECT_TIME, STATUS_END_TIME, STATUS_WRITE_PERIOD, STATUS_WRITES};
+use crate::limits::{
+    FIELD_MANAGER_BYTES, POLICY_OBJECT_TIME, STATUS_BEAT, STATUS_END_TIME, STATUS_UNSEEN, STATUS_WRITE_PERIOD,
+    STATUS_WRITES,
+};
 use nodesift_api::{Readiness, rfc3339};
 use nodesift_policy::object::{self, Report};
 use nodesift_policy::reload::{Attempt, AttemptOutcome, ObjectId, ObjectState, PolicyObject, start_refusal};
@@ -103,7 +106,7 @@ impl Followed {
             _ => error,
         };
         let outcome = AttemptOutcome::Refused(start_refusal(self.object.source(), inner.as_ref()));
-        self.object.tell(Attempt { object: id, policy_generation: 0, outcome, at: now() });
+        self.object.tell(Attempt { object: id, policy_generation: 0, outcome, at: now(), quarantined: Vec::new() });
     }
 
     /// Takes what this replica has written out of the status: it is about to end.
@@ -174,8 +177,8 @@ impl Status {
         self.changed.notify_one();
     }
 
-    /// What is to be written now.
-    fn wanted(&self) -> Option<Wanted> {
+    /// What is to be written now. `is_due` is whether it is time to say again that this replica is there.
+    fn wanted(&self, is_due: bool) -> Option<Wanted> {
         let mut state = self.state.lock();
         let (Some((uid, json)), Some(attempt)) = (&state.shown, &state.attempt) else { return None };
         // Nothing has become of this object yet: it has replaced another one of the same name.
@@ -183,35 +186,47 @@ impl Status {
             return None;
         }
         let shown: Value = serde_json::from_str(json).ok()?;
-        let (at, now) = (rfc3339(attempt.at), rfc3339(now()));
-        let report = Report { object: &self.name, replica: &self.replica, attempt, at: &at, now: &now };
+        let time = now();
+        let (at, now) = (rfc3339(attempt.at), rfc3339(time));
+        let report = Report { object: &self.name, replica: &self.replica, attempt, at: &at, now: &now, is_due };
         let wanted = object::status(&shown, &report)?;
         // A server that does not keep what is written would be written to for ever.
         let (count, last) = state.written;
         if count >= STATUS_WRITES && last.is_some_and(|last| last.elapsed() < STATUS_WRITE_PERIOD) {
             return None;
         }
+        // Those of replicas that were killed.
+        let before = time.checked_sub(STATUS_UNSEEN).map(rfc3339).unwrap_or_default();
+        let unseen = object::unseen(&shown, &self.replica, &before);
+        let release = object::released(&self.name, attempt);
+        let after = unseen.iter().map(|replica| self.applied(replica, &release)).collect();
         state.written = (count.saturating_add(1), Some(Instant::now()));
-        Some(self.applied(&wanted))
+        Some(Wanted { after, ..self.applied(&self.replica, &wanted) })
     }
 
     /// What ends everything that was written.
     fn released(&self) -> Option<Wanted> {
         let state = self.state.lock();
         let attempt = state.attempt.as_ref().filter(|_| state.shown.is_some() && state.written.0 > 0)?;
-        Some(self.applied(&object::released(&self.name, attempt)))
+        Some(self.applied(&self.replica, &object::released(&self.name, attempt)))
     }
 
-    fn applied(&self, body: &Value) -> Wanted {
-        Wanted { uri: POLICIES.status_uri(0, &self.name, manager(&self.replica)), body: body.to_string() }
+    fn applied(&self, replica: &str, body: &Value) -> Wanted {
+        let uri = POLICIES.status_uri(0, &self.name, manager(replica));
+        Wanted { uri, body: body.to_string(), after: Vec::new() }
     }
 }
 
-/// Writes the status whenever it is not what it should be.
+/// Writes the status whenever it is not what it should be, and now and then to say that this replica is there.
 async fn report(status: Arc<Status>, writer: Arc<StatusWriter<ApiServer>>) {
+    let mut beat = interval(STATUS_BEAT);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        status.changed.notified().await;
-        if let Some(wanted) = status.wanted() {
+        let is_due = tokio::select! {
+            _ = beat.tick() => true,
+            () = status.changed.notified() => false,
+        };
+        if let Some(wanted) = status.wanted(is_due) {
             writer.write(wanted);
         }
     }
@@ -231,9 +246,11 @@ fn host_name() -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use std::time::Duration;
+
+    use serde_json::json;
 
     use super::*;
     use nodesift_source::kube::NamedObject;
@@ -244,24 +261,54 @@ mod tests {
 
     fn attempt(uid: &str) -> Attempt {
         let object = ObjectId { uid: Arc::from(uid), generation: 1 };
-        Attempt { object, policy_generation: 1, outcome: AttemptOutcome::Active, at: SystemTime::UNIX_EPOCH }
+        Attempt {
+            object,
+            policy_generation: 1,
+            outcome: AttemptOutcome::Active,
+            at: SystemTime::UNIX_EPOCH,
+            quarantined: Vec::new(),
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_status_is_written_for_the_object_that_was_tried_and_for_no_other() {
         let status = Status::new("default", Some("pod/a"));
-        assert!(status.wanted().is_none() && status.released().is_none());
+        assert!(status.wanted(false).is_none() && status.released().is_none());
         status.see(&seen("u", "{}"));
-        assert!(status.wanted().is_none(), "nothing was tried");
+        assert!(status.wanted(false).is_none(), "nothing was tried");
         status.tell(attempt("u"));
-        let wanted = status.wanted().unwrap();
+        let wanted = status.wanted(false).unwrap();
         assert!(wanted.uri.ends_with("/predicatepolicies/default/status?force=true&fieldManager=pod%2Fa"));
         assert!(wanted.body.contains("\"observedGeneration\":1"), "{}", wanted.body);
         assert!(status.released().is_some());
         status.see(&seen("another", "{}"));
-        assert!(status.wanted().is_none());
+        assert!(status.wanted(false).is_none());
         status.see(&Seen::Absent);
-        assert!(status.wanted().is_none() && status.released().is_none());
+        assert!(status.wanted(false).is_none() && status.released().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_replica_writes_again_when_that_is_due_and_takes_out_those_that_were_killed() {
+        let status = Status::new("default", Some("a"));
+        status.tell(attempt("u"));
+        let entry = |name: &str, seen: SystemTime| json!({"name": name, "observedGeneration": 1, "active": true, "seen": rfc3339(seen)});
+        let gone = entry("gone", now() - STATUS_UNSEEN - Duration::from_secs(60));
+        let others = json!([gone, entry("late", now() - STATUS_BEAT)]);
+        status.see(&seen("u", &json!({"status": {"replicas": others}}).to_string()));
+        let wanted = status.wanted(false).unwrap();
+        assert_eq!(wanted.after.len(), 1, "{wanted:?}");
+        let release = &wanted.after[0];
+        assert!(release.uri.ends_with("fieldManager=gone") && !release.body.contains("replicas"), "{release:?}");
+        // What the server makes of it.
+        let mut applied: Value = serde_json::from_str(&wanted.body).unwrap();
+        applied["status"]["replicas"].as_array_mut().unwrap().push(others[1].clone());
+        status.see(&seen("u", &applied.to_string()));
+        let corrected = status.wanted(false).unwrap();
+        assert!(corrected.body.contains("active in 2 of 2 replicas") && corrected.after.is_empty(), "{corrected:?}");
+        applied["status"]["conditions"] =
+            serde_json::from_str::<Value>(&corrected.body).unwrap()["status"]["conditions"].clone();
+        status.see(&seen("u", &applied.to_string()));
+        assert!(status.wanted(false).is_none() && status.wanted(true).is_some());
     }
 
     #[test]
@@ -278,12 +325,12 @@ mod tests {
         let mut written = 0;
         for _ in 0..1_000 {
             status.see(&seen("u", "{}"));
-            written += u32::from(status.wanted().is_some());
+            written += u32::from(status.wanted(false).is_some());
         }
         assert_eq!(written, STATUS_WRITES);
         tokio::time::advance(STATUS_WRITE_PERIOD + Duration::from_secs(1)).await;
-        assert!(status.wanted().is_some() && status.wanted().is_none());
+        assert!(status.wanted(false).is_some() && status.wanted(false).is_none());
         status.tell(attempt("u"));
-        assert!(status.wanted().is_some(), "another attempt is written at once");
+        assert!(status.wanted(false).is_some(), "another attempt is written at once");
     }
 }

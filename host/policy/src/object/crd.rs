@@ -25,6 +25,7 @@ pub fn crd() -> Value {
     });
     let column = |name: &str, kind: &str, path: &str, description: &str| json!({"name": name, "type": kind, "jsonPath": path, "description": description});
     let condition = |field: &str| format!(".status.conditions[?(@.type==\"Active\")].{field}");
+    let degraded = ".status.conditions[?(@.type==\"Degraded\")].status";
     let mut message =
         column("Message", "string", &condition("message"), "Which step of which predicate failed, and why");
     message["priority"] = json!(1);
@@ -47,6 +48,7 @@ pub fn crd() -> Value {
                     column("Generation", "integer", ".metadata.generation", "Rises with each change of the policy"),
                     column("Observed", "integer", ".status.observedGeneration", "The generation that Active is about"),
                     column("Active", "string", &condition("status"), "Whether that generation answers in every replica"),
+                    column("Degraded", "string", degraded, "Whether a predicate is in quarantine, or was and brought the policy before back"),
                     column("Reason", "string", &condition("reason"), "The step that failed, where it does not"),
                     column("Age", "date", ".metadata.creationTimestamp", "Since it was created"),
                     message,
@@ -177,8 +179,8 @@ fn status() -> Value {
         "properties": {
             "observedGeneration": generation("The generation that the conditions are about"),
             "conditions": {
-                "description": "Active: it answers in every replica that has seen it. Refused: a replica could not use it, and \
-                                goes on with the policy before",
+                "description": "Accepted: every replica that has tried the generation could use it. Active: it answers there. \
+                                Degraded: a predicate is in quarantine, or the policy before is active again for that reason",
                 "type": "array",
                 "x-kubernetes-list-type": "map",
                 "x-kubernetes-list-map-keys": ["type"],
@@ -186,11 +188,11 @@ fn status() -> Value {
                     "type": "object",
                     "required": ["type", "status", "lastTransitionTime", "reason", "message"],
                     "properties": {
-                        "type": text("Active or Refused"),
+                        "type": text("Accepted, Active or Degraded"),
                         "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
                         "observedGeneration": generation("The generation that it is about"),
                         "lastTransitionTime": time("Since when it has this status"),
-                        "reason": text("Active, or the step that failed"),
+                        "reason": text("One word: the step that failed, RolledBack or Quarantined where it is not as it should be"),
                         "message": text("Which replica, which predicate, and why"),
                     },
                 },
@@ -214,7 +216,9 @@ fn status() -> Value {
                         "step": text("The step that failed"),
                         "predicate": text("The predicate that failed"),
                         "message": text("What is wrong"),
+                        "quarantined": text("The predicates in quarantine, with the last fault"),
                         "time": time("When it was tried"),
+                        "seen": time("When the replica was there last. An entry that is not renewed is taken out"),
                     },
                 },
             },

@@ -1,11 +1,12 @@
 //! The status of a policy object: an entry of each replica, and conditions about all of them. Start at [`status`].
 //!
 //! Every replica owns its entry (server-side apply, with its name as the field manager), and all own the conditions. These follow
-//! from the entries alone, so whoever writes them last writes the same, and nothing is written that is shown already.
+//! from the entries alone, so whoever writes them last writes the same, and nothing is written that is shown already. An entry
+//! says when its replica was there last: [`unseen`] are those that have ended without taking theirs along.
 
 use serde_json::{Value, json};
 
-use crate::reload::{Attempt, AttemptOutcome};
+use crate::reload::{Attempt, AttemptOutcome, Quarantined};
 use crate::spec::{API_VERSION, KIND};
 use nodesift_engine::Refusal;
 
@@ -22,10 +23,15 @@ pub struct Report<'a> {
     pub at: &'a str,
     /// The time, in RFC 3339.
     pub now: &'a str,
+    /// Whether it is to say again that it is there.
+    pub is_due: bool,
 }
 
 /// Bytes of a message in a status: what an operator reads at a glance, and far from the limit of an object.
 const MESSAGE_BYTES: usize = 1 << 10;
+
+/// The step at which a policy that was active has failed.
+const ROLLED_BACK_STEP: &str = "quarantine";
 
 /// What the replica has to apply, given the object as it is shown; `None` where its status says that already.
 pub fn status(object: &Value, report: &Report<'_>) -> Option<Value> {
@@ -45,10 +51,15 @@ pub fn status(object: &Value, report: &Report<'_>) -> Option<Value> {
             condition
         })
         .collect();
-    let is_shown = |wanted: &Value, list: &Value| items(list).any(|item| item == wanted);
-    if shown["observedGeneration"] == observed
-        && is_shown(&mine, &shown["replicas"])
-        && conditions.iter().all(|condition| is_shown(condition, &shown["conditions"]))
+    let is_mine = |entry: &Value| {
+        let mut entry = entry.clone();
+        entry["seen"] = mine["seen"].clone();
+        entry == mine
+    };
+    if !report.is_due
+        && shown["observedGeneration"] == observed
+        && items(&shown["replicas"]).any(is_mine)
+        && conditions.iter().all(|condition| items(&shown["conditions"]).any(|shown| shown == condition))
     {
         return None;
     }
@@ -56,7 +67,16 @@ pub fn status(object: &Value, report: &Report<'_>) -> Option<Value> {
     Some(applied(report.object, &report.attempt.object.uid, Some(&status)))
 }
 
-/// What the replica has to apply so that nothing of the status is its own any more.
+/// The names of other replicas that were there last before this time, in RFC 3339. One that is there all the same writes its entry
+/// again as soon as it is gone.
+pub fn unseen(object: &Value, replica: &str, before: &str) -> Vec<String> {
+    let names = items(&object["status"]["replicas"])
+        .filter(|entry| entry["seen"].as_str().is_some_and(|seen| seen < before))
+        .filter_map(|entry| entry["name"].as_str().filter(|name| *name != replica));
+    names.map(str::to_owned).collect()
+}
+
+/// What a replica has to apply so that nothing of the status is its own any more.
 pub fn released(object: &str, attempt: &Attempt) -> Value {
     applied(object, &attempt.object.uid, None)
 }
@@ -79,28 +99,24 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
 
 /// The entry of one replica.
 fn entry(report: &Report<'_>) -> Value {
-    let Attempt { object, policy_generation, outcome, .. } = report.attempt;
+    let Attempt { object, policy_generation, outcome, quarantined, .. } = report.attempt;
     let mut entry = json!({
         "name": report.replica,
         "observedGeneration": object.generation,
         "active": matches!(outcome, AttemptOutcome::Active),
         "policyGeneration": policy_generation,
         "time": report.at,
+        "seen": report.now,
     });
+    if let Some(Quarantined { predicate, last_fault }) = quarantined.first() {
+        let text = format!("{predicate} is in quarantine; its last fault: {last_fault}");
+        entry["quarantined"] = json!(short(&text, quarantined.len() - 1));
+    }
     if let AttemptOutcome::Refused(Refusal { failures, unlisted, .. }) = outcome
         && let Some(first) = failures.first()
     {
-        let mut message = first.reason.clone();
-        if message.len() > MESSAGE_BYTES {
-            message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
-            message.push('…');
-        }
-        match failures.len() + unlisted - 1 {
-            0 => {}
-            others => message.push_str(&format!(" (and {others} more)")),
-        }
         entry["step"] = json!(first.step);
-        entry["message"] = json!(message);
+        entry["message"] = json!(short(&first.reason, failures.len() + unlisted - 1));
         if let Some(predicate) = &first.predicate {
             entry["predicate"] = json!(predicate);
         }
@@ -108,24 +124,60 @@ fn entry(report: &Report<'_>) -> Value {
     entry
 }
 
+/// The text of a message; others like it are counted.
+fn short(text: &str, others: usize) -> String {
+    let mut short = text.to_owned();
+    if short.len() > MESSAGE_BYTES {
+        short.truncate(short.floor_char_boundary(MESSAGE_BYTES));
+        short.push('…');
+    }
+    match others {
+        0 => short,
+        others => format!("{short} (and {others} more)"),
+    }
+}
+
 /// The conditions of a generation, without their times. They depend on nothing but the entries.
-fn conditions(entries: &[&Value], observed: i64) -> [Value; 2] {
-    let of_generation: Vec<&&Value> = entries.iter().filter(|entry| entry["observedGeneration"] == observed).collect();
-    let refused: Vec<&&&Value> = of_generation.iter().filter(|entry| entry["active"] != true).collect();
-    let (reason, message) = match refused.first() {
-        None => ("Active".to_owned(), counted("active in", of_generation.len(), entries.len())),
-        Some(first) => {
-            let text = |field: &str| first[field].as_str().unwrap_or_default();
-            let of = if text("predicate").is_empty() { String::new() } else { format!(" of {}", text("predicate")) };
-            let others = counted("refused by", refused.len(), entries.len());
-            (reason(text("step")), format!("{}{of}: {} ({}: {others})", text("step"), text("message"), text("name")))
-        }
+fn conditions(entries: &[&Value], observed: i64) -> [Value; 3] {
+    let of_generation: Vec<&Value> =
+        entries.iter().filter(|entry| entry["observedGeneration"] == observed).copied().collect();
+    let those = |is_one: &dyn Fn(&Value) -> bool| -> Vec<&Value> {
+        of_generation.iter().filter(|entry| is_one(entry)).copied().collect()
     };
-    let condition = |kind: &str, is_true: bool| {
+    let refused = those(&|entry| entry["active"] != true && entry["step"] != ROLLED_BACK_STEP);
+    let rolled_back = those(&|entry| entry["active"] != true && entry["step"] == ROLLED_BACK_STEP);
+    let quarantined = those(&|entry| entry["quarantined"].is_string());
+    let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+    let counted = |what: &str, some: &[&Value]| counted(what, some.len(), entries.len());
+    // What is wrong at the first of some replicas, and at how many.
+    let told = |what: &str, some: &[&Value]| {
+        let first = some.first()?;
+        let (step, name) = (text(first, "step"), text(first, "name"));
+        let of = match text(first, "predicate") {
+            predicate if predicate.is_empty() => predicate,
+            predicate => format!(" of {predicate}"),
+        };
+        Some((reason(&step), format!("{step}{of}: {} ({name}: {})", text(first, "message"), counted(what, some))))
+    };
+    let refusal = told("refused by", &refused);
+    let rollback = told("rolled back by", &rolled_back);
+    let quarantine = quarantined.first().map(|first| {
+        let told = format!("{} ({}: {})", text(first, "quarantined"), text(first, "name"), counted("in", &quarantined));
+        ("Quarantined".to_owned(), told)
+    });
+    let condition = |kind: &str, is_true: bool, (reason, message): (String, String)| {
         let status = if is_true { "True" } else { "False" };
         json!({"type": kind, "status": status, "observedGeneration": observed, "reason": reason, "message": message})
     };
-    [condition("Active", refused.is_empty()), condition("Refused", !refused.is_empty())]
+    let accepted = || ("Accepted".to_owned(), counted("accepted by", &of_generation));
+    let active = || ("Active".to_owned(), counted("active in", &of_generation));
+    let sound = || ("Healthy".to_owned(), "no predicate is in quarantine".to_owned());
+    let (inactive, degraded) = (refusal.clone().or_else(|| rollback.clone()), quarantine.or(rollback));
+    [
+        condition("Accepted", refusal.is_none(), refusal.unwrap_or_else(accepted)),
+        condition("Active", inactive.is_none(), inactive.unwrap_or_else(active)),
+        condition("Degraded", degraded.is_some(), degraded.unwrap_or_else(sound)),
+    ]
 }
 
 fn counted(what: &str, some: usize, all: usize) -> String {
@@ -135,6 +187,9 @@ fn counted(what: &str, some: usize, all: usize) -> String {
 
 /// The reason of a condition: one word, which begins with a capital.
 fn reason(step: &str) -> String {
+    if step == ROLLED_BACK_STEP {
+        return "RolledBack".to_owned();
+    }
     let mut letters = step.chars();
     match letters.next() {
         Some(first) => format!("{}{}Failed", first.to_ascii_uppercase(), letters.as_str()),

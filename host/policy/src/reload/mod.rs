@@ -35,6 +35,6 @@ pub use changes::Changes;
 pub use failure::start_refusal;
 pub use follow::{Follow, Following, start};
 pub use metrics::Metrics;
-pub use object::{Attempt, AttemptOutcome, ObjectId, ObjectState, PolicyObject};
+pub use object::{Attempt, AttemptOutcome, ObjectId, ObjectState, PolicyObject, Quarantined};
 pub use source::Source;
 pub(crate) use stamp::{Files, Stamp};

@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use super::notice::Notice;
 use crate::limits::POLICY_FILE_BYTES;
 use crate::spec::{GROUP, KIND, PLURAL, PolicyError, PolicyText};
-use nodesift_engine::Refusal;
+use nodesift_engine::{ActivePolicy, ActivePredicate, Quarantine, Refusal};
 
 /// A state of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,30 @@ pub struct Attempt {
     pub outcome: AttemptOutcome,
     /// When.
     pub at: SystemTime,
+    /// Which predicates of the active policy are in quarantine since.
+    pub quarantined: Vec<Quarantined>,
+}
+
+/// A predicate in quarantine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantined {
+    /// Its name.
+    pub predicate: String,
+    /// Its last fault when that was noticed.
+    pub last_fault: String,
+}
+
+impl Quarantined {
+    /// Those of a policy, in its order.
+    pub(super) fn of(policy: &ActivePolicy) -> Vec<Self> {
+        let predicates = policy.predicates.iter();
+        let found = predicates.filter_map(|predicate| Some((predicate, predicate.breaker.quarantine()?)));
+        let named = |(predicate, open): (&ActivePredicate, Quarantine)| Self {
+            predicate: predicate.name.to_string(),
+            last_fault: open.last_fault.to_string(),
+        };
+        found.map(named).collect()
+    }
 }
 
 /// Whether a state of an object has become the active policy.

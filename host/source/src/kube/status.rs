@@ -23,6 +23,8 @@ pub struct Wanted {
     pub uri: String,
     /// The fields that the writer wants to own, as JSON.
     pub body: String,
+    /// What is written after it, once, whatever becomes of it.
+    pub after: Vec<Wanted>,
 }
 
 /// Why the status cannot be written at present; clones share it.
@@ -92,12 +94,18 @@ async fn write<S: Apply>(server: Arc<S>, mut asked: watch::Receiver<Option<Wante
     let mut backoff = Backoff::new(fastrand::Rng::new());
     loop {
         let wanted = asked.borrow_and_update().clone();
-        if let Some(Wanted { uri, body }) = wanted {
+        if let Some(Wanted { uri, body, after }) = wanted {
             let outcome = timeout(STATUS_TIME, server.apply(&uri, &body)).await;
             match outcome.unwrap_or(Err(Failure::Silent(STATUS_TIME))) {
                 Ok(()) => {
                     trouble.ended();
                     backoff.succeeded();
+                    for Wanted { uri, body, .. } in after {
+                        let outcome = timeout(STATUS_TIME, server.apply(&uri, &body)).await;
+                        if let Err(failure) = outcome.unwrap_or(Err(Failure::Silent(STATUS_TIME))) {
+                            tracing::debug!(%failure, uri, "not written");
+                        }
+                    }
                 }
                 // The object is gone, or another one has its name. A watch event says so too, and something else is wanted then.
                 Err(failure @ (Failure::NotServed { .. } | Failure::Refused { status: 409, .. })) => {
@@ -149,7 +157,7 @@ mod tests {
     }
 
     fn wanted(body: &str) -> Wanted {
-        Wanted { uri: "/status".to_owned(), body: body.to_owned() }
+        Wanted { uri: "/status".to_owned(), body: body.to_owned(), after: Vec::new() }
     }
 
     fn status(code: u16) -> Failure {
@@ -195,6 +203,15 @@ mod tests {
             sleep(Duration::from_secs(1)).await;
             assert_eq!(script.bodies(), ["a", "b"]);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_after_a_status_is_written_once_and_only_after_it() {
+        let (script, trouble) = (Script::of([status(500)]), StatusTrouble::default());
+        let writer = StatusWriter::start(&script, &trouble);
+        writer.write(Wanted { after: vec![wanted("b"), wanted("c")], ..wanted("a") });
+        sleep(Duration::from_secs(600)).await;
+        assert_eq!(script.bodies(), ["a", "a", "b", "c"]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -164,5 +164,5 @@ fn the_columns_show_generation_verdict_reason_and_age() {
         .filter(|column| column["priority"].is_null())
         .map(|column| column["name"].as_str().unwrap())
         .collect();
-    assert_eq!(shown, ["Generation", "Observed", "Active", "Reason", "Age"]);
+    assert_eq!(shown, ["Generation", "Observed", "Active", "Degraded", "Reason", "Age"]);
 }

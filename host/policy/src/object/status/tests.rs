@@ -21,11 +21,11 @@ fn attempt(generation: i64, refused: Option<(&'static str, Option<&str>, &str)>)
         }
     };
     let object = ObjectId { uid: Arc::from("u"), generation };
-    Attempt { object, policy_generation: 7, outcome, at: SystemTime::UNIX_EPOCH }
+    Attempt { object, policy_generation: 7, outcome, at: SystemTime::UNIX_EPOCH, quarantined: Vec::new() }
 }
 
 fn report<'a>(replica: &'a str, attempt: &'a Attempt, now: &'a str) -> Report<'a> {
-    Report { object: "default", replica, attempt, at: AT, now }
+    Report { object: "default", replica, attempt, at: AT, now, is_due: false }
 }
 
 /// What a server makes of an apply: the entry of the replica is replaced, and the conditions.
@@ -60,7 +60,8 @@ fn an_active_generation_is_shown_and_not_written_twice() {
     let active = condition(&object, "Active");
     assert_eq!((&active["status"], &active["reason"]), (&json!("True"), &json!("Active")));
     assert_eq!(active["message"], "active in 1 of 1 replica");
-    assert_eq!(condition(&object, "Refused")["status"], "False");
+    assert_eq!(condition(&object, "Accepted")["status"], "True");
+    assert_eq!(condition(&object, "Degraded")["status"], "False");
     assert_eq!(status(&object, &report("a", &attempt, LATER)), None);
 }
 
@@ -74,7 +75,9 @@ fn a_refused_generation_names_step_predicate_reason_and_replica() {
     assert_eq!((&active["status"], &active["reason"]), (&json!("False"), &json!("TrialFailed")));
     assert_eq!(active["message"], "trial of Own: it trapped (and 2 more) (a: refused by 1 of 1 replica)");
     assert_eq!((&active["observedGeneration"], &active["lastTransitionTime"]), (&json!(4), &json!(LATER)));
-    assert_eq!(condition(&object, "Refused")["status"], "True");
+    assert_eq!(condition(&object, "Accepted")["status"], "False");
+    assert_eq!(condition(&object, "Accepted")["message"], active["message"]);
+    assert_eq!(condition(&object, "Degraded")["status"], "False", "the policy before is sound");
     let entry = &object["status"]["replicas"][0];
     assert_eq!(
         (&entry["step"], &entry["predicate"], &entry["active"]),
@@ -99,6 +102,59 @@ fn one_replica_that_refuses_makes_the_object_inactive_and_one_that_is_behind_doe
     let message = condition(&object, "Active")["message"].as_str().unwrap();
     assert!(message.contains("(b: refused by 1 of 2 replicas)"), "{message}");
     assert_eq!(status(&object, &report("a", &good, LATER)), None, "it would write the same");
+}
+
+#[test]
+fn a_policy_that_is_rolled_back_was_accepted_and_is_not_active() {
+    let reason = "generation 3 was rolled back: predicate Own failed too often; its last fault: Trap";
+    let bad = attempt(4, Some(("quarantine", Some("Own"), reason)));
+    let mut object = json!({});
+    write(&mut object, &report("b", &attempt(4, None), AT));
+    write(&mut object, &report("a", &bad, AT));
+    assert_eq!(condition(&object, "Accepted")["status"], "True");
+    for (kind, shown) in [("Active", "False"), ("Degraded", "True")] {
+        let found = condition(&object, kind);
+        assert_eq!((&found["status"], &found["reason"]), (&json!(shown), &json!("RolledBack")), "{object:#}");
+        let told = format!("quarantine of Own: {reason} (and 2 more) (a: rolled back by 1 of 2 replicas)");
+        assert_eq!(found["message"], told);
+    }
+    // Another replica refuses it: that is what an operator has to see first.
+    write(&mut object, &report("b", &attempt(4, Some(("read", None, "no module"))), AT));
+    assert_eq!(condition(&object, "Active")["reason"], "ReadFailed");
+    assert_eq!(condition(&object, "Degraded")["reason"], "RolledBack");
+}
+
+#[test]
+fn predicates_in_quarantine_make_the_object_degraded_until_they_are_not() {
+    let one = |name: &str| Quarantined { predicate: name.to_owned(), last_fault: "Trap: unreachable".to_owned() };
+    let mut failing = attempt(4, None);
+    failing.quarantined = vec![one("Own"), one("Other")];
+    let mut object = json!({});
+    write(&mut object, &report("b", &attempt(4, None), AT));
+    write(&mut object, &report("a", &failing, AT));
+    let found = condition(&object, "Degraded");
+    assert_eq!((&found["status"], &found["reason"]), (&json!("True"), &json!("Quarantined")));
+    let told = "Own is in quarantine; its last fault: Trap: unreachable (and 1 more) (a: in 1 of 2 replicas)";
+    assert_eq!(found["message"], told);
+    assert_eq!(condition(&object, "Active")["message"], "active in 2 of 2 replicas");
+    write(&mut object, &report("a", &attempt(4, None), LATER));
+    let found = condition(&object, "Degraded");
+    assert_eq!((&found["status"], &found["lastTransitionTime"]), (&json!("False"), &json!(LATER)));
+    assert!(object["status"]["replicas"][1]["quarantined"].is_null());
+}
+
+#[test]
+fn a_replica_says_that_it_is_there_when_that_is_due_and_names_those_that_are_gone() {
+    let (good, mut object) = (attempt(3, None), json!({}));
+    write(&mut object, &report("a", &good, AT));
+    write(&mut object, &report("b", &good, LATER));
+    assert_eq!(status(&object, &report("a", &good, LATER)), None);
+    assert_eq!(unseen(&object, "b", AT), Vec::<String>::new());
+    assert_eq!(unseen(&object, "b", LATER), ["a"]);
+    assert_eq!(unseen(&object, "a", LATER), Vec::<String>::new(), "nobody names itself");
+    write(&mut object, &Report { is_due: true, ..report("a", &good, LATER) });
+    assert_eq!(unseen(&object, "b", LATER), Vec::<String>::new());
+    assert_eq!(condition(&object, "Active")["message"], "active in 2 of 2 replicas");
 }
 
 #[test]
@@ -155,7 +211,7 @@ fn whatever_the_order_the_replicas_come_to_rest_with_the_same_conditions() {
         let refused = attempts
             .iter()
             .any(|attempt| attempt.object.generation == last && matches!(attempt.outcome, AttemptOutcome::Refused(_)));
-        assert_eq!(condition(&object, "Refused")["status"] == "True", refused, "seed {seed}");
+        assert_eq!(condition(&object, "Accepted")["status"] == "False", refused, "seed {seed}");
         assert_eq!(condition(&object, "Active")["status"] == "True", !refused, "seed {seed}");
     }
 }
