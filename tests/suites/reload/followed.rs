@@ -269,7 +269,7 @@ fn what_the_policy_before_reads_is_followed_for_as_long_as_it_can_be_gone_back_t
 }
 
 /// A predicate that finds a node only where some node has the annotation `team: n1`, and the pod has one of this key.
-fn team() -> Vec<u8> {
+pub(crate) fn team() -> Vec<u8> {
     let imports = r#"
         (import "nodesift:predicate/pod-annotations@0.1.1" "annotation" (func $of_pod (param i32 i32 i32)))
         (import "nodesift:predicate/node-annotations@0.1.1" "code" (func $of_node (param i32 i32 i32 i32 i32)))"#;

@@ -10,6 +10,7 @@ use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
+use crate::followed::team;
 use crate::quarantine::{TRAP, about, failing};
 use crate::running::{Folder, alone, beside_others, command, generation};
 
@@ -397,6 +398,82 @@ fn an_entry_of_a_replica_that_was_killed_is_taken_out_and_that_of_another_one_is
     let left = when(server, "one is taken out", two);
     let names: Vec<&Value> = left["replicas"].as_array().unwrap().iter().map(|entry| &entry["name"]).collect();
     assert_eq!(names, ["a", "quiet"]);
+}
+
+#[test]
+fn pods_change_sides_with_an_object_that_names_other_schedulers() {
+    let _beside = beside_others();
+    let server = server();
+    for scheduler in ["default-scheduler", "yunikorn"] {
+        server.apply(json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": scheduler},
+            "spec": {"nodeName": "n", "schedulerName": scheduler, "containers": [{"name": "c", "image": "i"}]},
+            "status": {"phase": "Running"},
+        }));
+    }
+    put(&server, &good());
+    let cluster = Cluster::of(server);
+    let foreign = || {
+        let state = get(&cluster.sidecar.unix(), "/v1/state").unwrap().json();
+        let listed = state["nodes"][0]["foreignAllocations"].as_array().unwrap().clone();
+        assert_eq!(listed.len(), 1, "{state}");
+        listed[0].to_string()
+    };
+    assert!(foreign().contains("yunikorn"), "{}", foreign());
+    let mut other = object("default", &good());
+    other["spec"]["schedulerNames"] = json!(["yunikorn"]);
+    cluster.server.apply(other);
+    when(&cluster.server, "it is active", is_active(2));
+    assert!(foreign().contains("default-scheduler"), "{}", foreign());
+    assert_eq!(policy(&cluster.sidecar)["schedulerNames"], json!(["yunikorn"]));
+}
+
+/// The nodes on which the pending pod fits.
+fn feasible(sidecar: &Sidecar) -> Value {
+    let request = json!({"pods": [{"name": {"namespace": "default", "name": "p"}}]});
+    ask(&sidecar.unix(), "/v1/filter", &request)["pods"][0]["feasible"].clone()
+}
+
+#[test]
+fn annotations_that_an_object_adds_are_read_of_what_was_there_before() {
+    let _beside = beside_others();
+    let folder = Folder::new();
+    folder.put("team.wasm", team());
+    let reading = |key: &str| {
+        let mut object = object(
+            "default",
+            &json!([{"name": "NodeName"}, {"name": "Team", "module": {"path": folder.path("team.wasm")}}]),
+        );
+        object["spec"]["facts"] = json!({"annotations": [key]});
+        object
+    };
+    let server = server();
+    server.apply(reading("other"));
+    let cluster = Cluster::of(server);
+    assert_eq!(feasible(&cluster.sidecar), json!([]));
+    for (generation, key, expected) in [(2, "team", json!(["n"])), (3, "other", json!([]))] {
+        cluster.server.apply(reading(key));
+        when(&cluster.server, key, is_active(generation));
+        assert_eq!(feasible(&cluster.sidecar), expected, "{key}");
+    }
+}
+
+#[test]
+fn kinds_that_an_object_reads_are_followed_with_it_and_dropped_after_it() {
+    let _beside = beside_others();
+    let server = server();
+    put(&server, &good());
+    let cluster = Cluster::of(server);
+    let server = &cluster.server;
+    when(server, "it is active", is_active(1));
+    assert!(!server.is_watched("StorageClass"));
+    for (generation, predicates, is_watched) in [(2, json!([{"name": "VolumeBinding"}]), true), (3, good(), false)] {
+        put(server, &predicates);
+        when(server, "it is active", is_active(generation));
+        let seen = timeout::until(|| (server.is_watched("StorageClass") == is_watched).then_some(()));
+        assert!(seen.is_some(), "storage classes are watched: {}", !is_watched);
+        assert_eq!(feasible(&cluster.sidecar), json!(["n"]));
+    }
 }
 
 /// A bad predicate of one's own, in the folder.
