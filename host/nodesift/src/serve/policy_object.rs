@@ -191,7 +191,7 @@ impl Status {
         let report = Report { object: &self.name, replica: &self.replica, attempt, at: &at, now: &now, is_due };
         let wanted = object::status(&shown, &report)?;
         // A server that does not keep what is written would be written to for ever.
-        let (count, last) = state.written;
+        let (count, last) = if is_due { (0, None) } else { state.written };
         if count >= STATUS_WRITES && last.is_some_and(|last| last.elapsed() < STATUS_WRITE_PERIOD) {
             return None;
         }
@@ -285,6 +285,17 @@ mod tests {
         assert!(status.wanted(false).is_none());
         status.see(&Seen::Absent);
         assert!(status.wanted(false).is_none() && status.released().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_follows_a_renewal_is_not_held_back_by_what_was_written_long_ago() {
+        let status = Status::new("default", None);
+        status.tell(attempt("u"));
+        status.see(&seen("u", "{}"));
+        for _ in 0..2 * STATUS_WRITES {
+            assert!(status.wanted(true).is_some() && status.wanted(false).is_some());
+            tokio::time::advance(STATUS_BEAT).await;
+        }
     }
 
     #[tokio::test(start_paused = true)]
