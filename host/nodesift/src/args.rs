@@ -131,7 +131,7 @@ pub(crate) struct PolicyShadowArgs {
 /// Options of `policy diff`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyDiffArgs {
-    /// Policy that decides now: a file, or a folder with one
+    /// Policy that decides now: a file, or a folder of files
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
     /// Policy that would decide
@@ -184,7 +184,7 @@ pub(crate) struct ModuleInspectArgs {
 /// Options of `policy check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyCheckArgs {
-    /// Policy file, or a folder with one
+    /// Policy file, or a folder of files
     #[arg(value_name = "FILE")]
     pub(crate) policy: PathBuf,
     #[command(flatten)]
@@ -252,8 +252,8 @@ impl KubeArgs {
 #[derive(Debug, Default, clap::Args)]
 #[group(multiple = false)]
 pub struct PolicyArgs {
-    /// Policy file, or a folder with one; serve follows its changes [default: kube-scheduler's default predicates, in its
-    /// order]
+    /// Policy file, or a folder whose .yaml files make one document in the order of their names; serve follows its changes [default:
+    /// kube-scheduler's default predicates, in its order]
     #[arg(long, value_name = "FILE", group = "followed", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
     /// Run only these built-in predicates, in this order

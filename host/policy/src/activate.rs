@@ -79,10 +79,10 @@ pub fn with_module_errors(error: PolicyError, runtime: &Runtime) -> PolicyError 
     let PolicyError::Invalid { name, mut problems, rest } = error else { return error };
     if let Err(ActivateErrors { first, others }) = activate(&sound_part(&problems, &rest), 0, runtime) {
         for Located { place, error, .. } in std::iter::once(*first).chain(others) {
-            let Place { line, column, field } = place.unwrap_or_default();
-            problems.push(Problem { line, column, field, reason: error.to_string() });
+            let Place { file, line, column, field } = place.unwrap_or_default();
+            problems.push(Problem { file, line, column, field, reason: error.to_string() });
         }
-        problems.sort_by_key(|problem| (problem.line, problem.column));
+        problems.sort_by(Problem::compare);
     }
     PolicyError::Invalid { name, problems, rest }
 }

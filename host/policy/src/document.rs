@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use crate::parts::{self, Part};
 use crate::problem::Problem;
 pub use crate::tree::At;
 use crate::tree::{self, Reader, Tree};
@@ -107,11 +108,40 @@ pub struct Limits {
 /// The problem that keeps the text from being a document.
 pub fn read(text: &str) -> Result<(Document, Vec<Problem>), Problem> {
     if text.trim().is_empty() {
-        let reason = "empty; expected a PredicatePolicy".to_owned();
-        return Err(Problem { line: 0, column: 0, field: String::new(), reason });
+        return Err(empty());
     }
     of_tree(&tree::parse(text)?)
 }
+
+fn empty() -> Problem {
+    let reason = "empty; expected a PredicatePolicy".to_owned();
+    Problem { file: None, line: 0, column: 0, field: String::new(), reason }
+}
+
+/// As [`read`], of several files that are one document. Where a file cannot be read, only what is wrong without it is told.
+///
+/// # Errors
+///
+/// The problems that keep the files from being a document.
+pub(crate) fn read_parts(parts: &[Part]) -> Result<(Document, Vec<Problem>), Vec<Problem>> {
+    let (merged, mut problems) = parts::merge(parts);
+    let outcome = merged.map(|tree| of_tree(&tree));
+    let found = match outcome {
+        Some(Ok(read)) if problems.is_empty() => return Ok(read),
+        Some(Ok((_, found))) => found,
+        Some(Err(problem)) => vec![problem],
+        None if problems.is_empty() => vec![empty()],
+        None => Vec::new(),
+    };
+    // What is missing may be in a file that cannot be read.
+    let is_elsewhere = |problem: &Problem| DOCUMENT_FIELDS.contains(&&*problem.field) && problem.reason == MISSING;
+    problems.extend(found.into_iter().filter(|problem| !is_elsewhere(problem)));
+    problems.sort_by(Problem::compare);
+    Err(problems)
+}
+
+/// What is said of a field that is not there.
+const MISSING: &str = "missing";
 
 /// As [`read`], of a text that nobody has written as such: what is wrong has a field, and neither line nor column.
 ///
@@ -137,7 +167,7 @@ fn document(reader: &mut Reader, tree: &At<Tree>) -> Option<Document> {
     let fields = reader.fields(tree, "", DOCUMENT_FIELDS)?;
     for name in ["apiVersion", "kind", "spec"] {
         if fields.get(name).0.is_none() {
-            reader.refuse(tree, name, "missing");
+            reader.refuse(tree, name, MISSING);
         }
     }
     let (metadata, path) = fields.get("metadata");
@@ -170,7 +200,7 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
 fn predicate(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Predicate> {
     let fields = reader.fields(map, path, PREDICATE_FIELDS)?;
     if fields.get("name").0.is_none() {
-        reader.refuse(map, &fields.get("name").1, "missing");
+        reader.refuse(map, &fields.get("name").1, MISSING);
     }
     let (module_map, module_path) = fields.get("module");
     let (limits_map, limits_path) = fields.get("limits");

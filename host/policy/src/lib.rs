@@ -11,6 +11,7 @@
 //! - [`document`] parses YAML or JSON and knows where each value stands, by `tree`. It interprets nothing.
 //! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
+//! - `parts` makes one document of the files of a folder.
 //! - [`problem`] is something wrong in a document, with its place.
 //! - [`schema()`] is the JSON schema of documents, for editors.
 //! - [`object`] is the policy as an object of a cluster: its definition, its document, its status.
@@ -29,6 +30,7 @@ mod file;
 mod import;
 pub mod limits;
 pub mod object;
+mod parts;
 pub mod problem;
 pub mod reload;
 pub mod remembered;

@@ -2,6 +2,7 @@
 //! with each and go on. Start at [`parse`], then [`Reader`].
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -14,6 +15,8 @@ use crate::problem::Problem;
 pub struct At<T> {
     /// The value.
     pub value: T,
+    /// The file, where the document is in several.
+    pub file: Option<Arc<str>>,
     /// Line, from 1.
     pub line: u64,
     /// Column, from 1.
@@ -23,21 +26,26 @@ pub struct At<T> {
 impl<T> At<T> {
     /// Another value at the same place.
     pub(crate) fn with<U>(&self, value: U) -> At<U> {
-        At { value, line: self.line, column: self.column }
+        At { value, file: self.file.clone(), line: self.line, column: self.column }
     }
 }
 
 impl<T> At<T> {
     /// For a message about what is there twice, where this is the first.
-    pub(crate) fn first_line(&self) -> String {
-        if self.line > 0 { format!(", first on line {}", self.line) } else { String::new() }
+    pub(crate) fn first_place(&self) -> String {
+        match &self.file {
+            Some(file) => format!(", first at {file}:{}:{}", self.line, self.column),
+            None if self.line > 0 => format!(", first on line {}", self.line),
+            None => String::new(),
+        }
     }
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<T>::deserialize(deserializer)?;
-        Ok(Self { line: spanned.referenced.line(), column: spanned.referenced.column(), value: spanned.value })
+        let (line, column) = (spanned.referenced.line(), spanned.referenced.column());
+        Ok(Self { value: spanned.value, file: None, line, column })
     }
 }
 
@@ -62,6 +70,21 @@ impl At<Tree> {
             Tree::Map(fields) => fields.iter_mut().for_each(|(key, value)| {
                 (key.line, key.column) = (0, 0);
                 value.forget_places();
+            }),
+            Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => {}
+        }
+    }
+}
+
+impl At<Tree> {
+    /// All of it is in this file.
+    pub(crate) fn set_file(&mut self, file: &Arc<str>) {
+        self.file = Some(Arc::clone(file));
+        match &mut self.value {
+            Tree::List(items) => items.iter_mut().for_each(|item| item.set_file(file)),
+            Tree::Map(fields) => fields.iter_mut().for_each(|(key, value)| {
+                key.file = Some(Arc::clone(file));
+                value.set_file(file);
             }),
             Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => {}
         }
@@ -154,7 +177,7 @@ pub(crate) fn parse(text: &str) -> Result<At<Tree>, Problem> {
         let at = error.location();
         let reason = UserMessageFormatter.format_message(&error).into_owned();
         let (line, column) = at.map_or((0, 0), |at| (at.line(), at.column()));
-        Problem { line, column, field: String::new(), reason }
+        Problem { file: None, line, column, field: String::new(), reason }
     })
 }
 
@@ -188,7 +211,8 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn refuse<T>(&mut self, at: &At<T>, field: &str, reason: impl Into<String>) {
-        let problem = Problem { line: at.line, column: at.column, field: field.to_owned(), reason: reason.into() };
+        let (file, field, reason) = (at.file.clone(), field.to_owned(), reason.into());
+        let problem = Problem { file, line: at.line, column: at.column, field, reason };
         self.problems.push(problem);
     }
 
@@ -216,7 +240,7 @@ impl Reader {
         for (at, (key, _)) in fields.iter().enumerate() {
             let before = fields.iter().take(at).find(|(earlier, _)| earlier.value == key.value);
             if let Some((first, _)) = before {
-                self.refuse(key, &below(path, &key.value), format!("is there twice{}", first.first_line()));
+                self.refuse(key, &below(path, &key.value), format!("is there twice{}", first.first_place()));
             }
         }
     }

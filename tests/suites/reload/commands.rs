@@ -70,6 +70,45 @@ fn everything_that_is_wrong_is_told_at_once_and_the_exit_code_says_where() {
 }
 
 #[test]
+fn the_files_of_a_folder_are_checked_and_compared_as_one_policy() {
+    let _beside = beside_others();
+    let (folder, single) = (Folder::new(), Folder::new());
+    folder.put("own.wasm", Guest::healthy().component());
+    folder.put("a.yaml", policy(&["name: NodeName", "name: NodeResourcesFit"]));
+    folder.put("b.yaml", "spec:\n  predicates:\n  - {name: Own, module: {path: own.wasm}}\n");
+    let check = || sidecar::run(command().args(["policy", "check"]).arg(folder.path("")));
+    let output = check();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    assert!(output.stdout.contains("valid, 3 predicates"), "{}", output.stdout);
+    single.put("policy.yaml", policy(&["name: NodeName", "name: NodeResourcesFit"]));
+    let cluster = data::sample_cluster();
+    let mut diff = command();
+    diff.args(["policy", "diff"]).arg(single.path("policy.yaml")).arg(folder.path("")).arg("--cluster").arg(cluster);
+    let output = sidecar::run(&mut diff);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(output.stdout.contains("Own"), "{}", output.stdout);
+    // All that is wrong, each with its own file.
+    folder.put("c.yaml", "spec:\n  schedulerNames: [b]\n  predicates:\n  - {name: NodeName}\n");
+    folder.put("d.yaml", "spec:\n  predicates:\n  - {name: Other, module: {path: none.wasm}}\n");
+    let output = check();
+    assert_eq!(output.code, Some(USAGE), "{}", output.stderr);
+    for (file, place, words) in [
+        ("c.yaml", "2:3: spec.schedulerNames", "a.yaml:5:3"),
+        ("c.yaml", "4:12: spec.predicates[3].name", "a.yaml:7:11"),
+        ("d.yaml", "3:5: spec.predicates[4]", "none.wasm"),
+    ] {
+        let begin = format!("{}:{place}", folder.path(file).display());
+        let line =
+            output.stderr.lines().find(|line| line.contains(&begin)).unwrap_or_else(|| panic!("{}", output.stderr));
+        assert!(line.contains(words), "{line}");
+    }
+    // One that is no YAML does not hide the others.
+    folder.put("d.yaml", "spec: [\n");
+    let output = check();
+    assert!(output.stderr.contains("d.yaml:") && output.stderr.contains("c.yaml:2:3"), "{}", output.stderr);
+}
+
+#[test]
 fn the_status_of_a_running_sidecar_is_printed_for_people_and_for_programs() {
     let _beside = beside_others();
     let reloading = Reloading::start(&policy(&["name: NodeName", "name: NodeResourcesFit"]));

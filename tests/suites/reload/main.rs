@@ -7,6 +7,7 @@
 mod broken;
 mod commands;
 mod flap;
+mod folder;
 mod followed;
 mod kept;
 mod load;

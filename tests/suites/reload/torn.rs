@@ -30,7 +30,7 @@ fn documents() -> [String; 2] {
 }
 
 /// The pause of a writer that stops in the middle of a file: a fault, and no wait for a result.
-fn stall() {
+pub(crate) fn stall() {
     let end = Instant::now() + PAUSE;
     while let Some(rest) = end.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero()) {
         thread::park_timeout(rest);

@@ -52,10 +52,11 @@ pub(super) struct Located {
 
 impl fmt::Display for Located {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Place { line, column, field }) = &self.place {
+        if let Some(Place { file, line, column, field }) = &self.place {
+            let document = file.as_deref().unwrap_or(&self.document);
             match line {
-                0 => write!(f, "{}: {field}: ", self.document)?,
-                _ => write!(f, "{}:{line}:{column}: {field}: ", self.document)?,
+                0 => write!(f, "{document}: {field}: ")?,
+                _ => write!(f, "{document}:{line}:{column}: {field}: ")?,
             }
         }
         write!(f, "{}", self.error)

@@ -75,7 +75,8 @@ struct Importer {
 
 impl Importer {
     fn note<T>(&mut self, at: &At<T>, field: &str, reason: impl Into<String>) {
-        let note = Problem { line: at.line, column: at.column, field: field.to_owned(), reason: reason.into() };
+        let (file, field, reason) = (at.file.clone(), field.to_owned(), reason.into());
+        let note = Problem { file, line: at.line, column: at.column, field, reason };
         self.notes.push(note);
     }
 
@@ -263,7 +264,7 @@ const SAMPLED: &str = "not carried over: answers are about every node, unless a 
 
 /// Where a profile that is not written down is.
 fn profile_place() -> At<()> {
-    At { value: (), line: 0, column: 0 }
+    At { value: (), file: None, line: 0, column: 0 }
 }
 
 /// The phases in which a built-in runs, as in the bundled policies; `None` where there is no such built-in.

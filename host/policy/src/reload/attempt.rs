@@ -87,7 +87,7 @@ pub(super) struct Reading {
     pub(super) files: Files,
     /// Their state.
     pub(super) stamp: Stamp,
-    /// The document's file, or what messages call its object.
+    /// The document's file or folder, or what messages call its object.
     pub(super) source: String,
     /// Which state of an object the document is.
     pub(super) object: Option<ObjectId>,
@@ -132,8 +132,7 @@ impl Reading {
 
     /// Whether the document ends in the middle of a line, and means something all the same.
     pub(super) fn is_unended(&self) -> bool {
-        let text = self.text.as_ref().map_or("", |text| text.text.trim_end_matches([' ', '\t']));
-        matches!(self.policy, Some(Ok(_))) && !text.ends_with(['\n', '}', ']'])
+        matches!(self.policy, Some(Ok(_))) && self.text.as_ref().is_ok_and(PolicyText::is_unended)
     }
 
     /// Whether this is the active policy.

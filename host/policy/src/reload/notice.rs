@@ -4,12 +4,14 @@
 //! else. Start at [`Notice::wait`].
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use notify::Event;
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use parking_lot::{Condvar, Mutex};
+
+use crate::spec::is_document;
 
 /// Shared with the thread of notifications.
 #[derive(Debug, Default)]
@@ -26,8 +28,17 @@ struct State {
     is_over: bool,
     /// The paths that matter.
     paths: BTreeSet<PathBuf>,
+    /// The folders of which every document matters.
+    folders: BTreeSet<PathBuf>,
     /// Those of them that have been written to and not been closed.
     open: BTreeSet<PathBuf>,
+}
+
+impl State {
+    fn matters(&self, path: &Path) -> bool {
+        let is_in = |folder: &Path| self.folders.iter().any(|known| known == folder);
+        self.paths.contains(path) || is_document(path) && path.parent().is_some_and(is_in)
+    }
 }
 
 impl Notice {
@@ -66,11 +77,12 @@ impl Notice {
         self.changed.notify_all();
     }
 
-    /// Only these paths matter from now on.
-    pub(super) fn follow(&self, paths: BTreeSet<PathBuf>) {
+    /// Only these paths matter from now on, and the documents in these folders.
+    pub(super) fn follow(&self, paths: BTreeSet<PathBuf>, folders: BTreeSet<PathBuf>) {
         let mut state = self.state.lock();
-        state.open.retain(|path| paths.contains(path));
-        state.paths = paths;
+        (state.paths, state.folders) = (paths, folders);
+        let open = std::mem::take(&mut state.open);
+        state.open = open.into_iter().filter(|path| state.matters(path)).collect();
     }
 
     /// Takes a notification of the system.
@@ -95,7 +107,7 @@ impl Notice {
             EventKind::Access(_) => return,
             EventKind::Modify(ModifyKind::Data(_)) => {
                 let mut written: BTreeSet<PathBuf> =
-                    event.paths.into_iter().filter(|path| state.paths.contains(path)).collect();
+                    event.paths.into_iter().filter(|path| state.matters(path)).collect();
                 state.open.append(&mut written);
             }
             // Another file has the name now, or none.

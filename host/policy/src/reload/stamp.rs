@@ -21,10 +21,10 @@ pub(crate) struct Files {
 /// The state of all files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    /// Of the document's file and of the modules.
+    /// Of the document's files and of the modules.
     files: Vec<Option<FileStamp>>,
-    /// The document's file; none where it is an object.
-    document: Option<PathBuf>,
+    /// The document's files; none where it is an object.
+    documents: Vec<PathBuf>,
     /// The object.
     object: Option<ObjectState>,
 }
@@ -53,12 +53,12 @@ impl Files {
 
     /// Their state now. A file that cannot be looked at has none.
     pub(crate) fn stamp(&self) -> Stamp {
-        let (document, object) = match &self.root {
-            Source::Path(path) => (locate(path).ok(), None),
-            Source::Object(object) => (None, Some(object.state())),
+        let (documents, object) = match &self.root {
+            Source::Path(path) => (locate(path).unwrap_or_default(), None),
+            Source::Object(object) => (Vec::new(), Some(object.state())),
         };
-        let paths = document.iter().chain(&self.modules);
-        Stamp { files: paths.map(|path| stamp(path)).collect(), document: document.clone(), object }
+        let paths = documents.iter().chain(&self.modules);
+        Stamp { files: paths.map(|path| stamp(path)).collect(), documents: documents.clone(), object }
     }
 
     /// All paths of the files: as they are named, and where symbolic links lead. What happens to one of them changes the policy.
@@ -67,10 +67,19 @@ impl Files {
             Source::Path(path) => Some(path),
             Source::Object(_) => None,
         };
-        let document = root.and_then(|root| locate(root).ok());
-        let named: Vec<&PathBuf> = root.into_iter().chain(&document).chain(&self.modules).collect();
+        let documents = root.and_then(|root| locate(root).ok()).unwrap_or_default();
+        let named: Vec<&PathBuf> = root.into_iter().chain(&documents).chain(&self.modules).collect();
         let real = named.iter().filter_map(|path| fs::canonicalize(path).ok());
         named.iter().map(|path| (*path).clone()).chain(real).collect()
+    }
+
+    /// The folder in which every document is a file of the policy, also one that is not there yet; as it is named, and where symbolic
+    /// links lead.
+    pub(super) fn document_folders(&self) -> BTreeSet<PathBuf> {
+        match &self.root {
+            Source::Path(path) if path.is_dir() => fs::canonicalize(path).into_iter().chain([path.clone()]).collect(),
+            Source::Path(_) | Source::Object(_) => BTreeSet::new(),
+        }
     }
 
     /// The folders in which something has to happen before the state changes.

@@ -28,8 +28,8 @@ impl Watches {
 
     /// Watches the folders of these files, and no others.
     pub(super) fn follow(&mut self, files: &Files) {
-        let (paths, folders) = (files.paths(), files.folders());
-        self.notice.follow(paths);
+        let folders = files.folders();
+        self.notice.follow(files.paths(), files.document_folders());
         let Some(watcher) = &mut self.watcher else { return };
         for folder in self.folders.difference(&folders) {
             // Fails where the folder is gone, and its watch with it.

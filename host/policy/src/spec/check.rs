@@ -46,7 +46,7 @@ pub(super) fn check(
     let mut checker = Checker { folder, builtins, unreadable, problems: Vec::new() };
     let policy = checker.policy(document);
     let mut problems = [checker.unreadable, checker.problems].concat();
-    problems.sort_by_key(|problem| (problem.line, problem.column));
+    problems.sort_by(Problem::compare);
     (policy, problems)
 }
 
@@ -61,7 +61,8 @@ impl Checker<'_> {
     fn refuse<T>(&mut self, at: &At<T>, field: &str, reason: impl Into<String>) {
         // A field that could not be read is not missing as well.
         if self.unreadable.iter().all(|problem| problem.field != field) {
-            let problem = Problem { line: at.line, column: at.column, field: field.to_owned(), reason: reason.into() };
+            let (file, field, reason) = (at.file.clone(), field.to_owned(), reason.into());
+            let problem = Problem { file, line: at.line, column: at.column, field, reason };
             self.problems.push(problem);
         }
     }
@@ -163,7 +164,7 @@ impl Checker<'_> {
                     new.insert(text);
                 }
                 Entry::Occupied(first) => {
-                    let reason = format!("{:?} is there twice{}", text.value, first.get().first_line());
+                    let reason = format!("{:?} is there twice{}", text.value, first.get().first_place());
                     self.refuse(text, &field(index), reason);
                 }
             }
@@ -196,7 +197,7 @@ impl Checker<'_> {
         }
         PredicateSpec {
             name: name.map(|name| name.value.clone()).unwrap_or_default(),
-            place: Place { line: at.line, column: at.column, field: field.to_owned() },
+            place: Place { file: at.file.clone(), line: at.line, column: at.column, field: field.to_owned() },
             phases: predicate.phases.as_ref().map_or(Phases::ALL, |phases| self.phases(phases, field)),
             args: predicate.args.as_ref().map_or_else(|| Value::Object(Map::new()), |args| self.args(args, field)),
             module: match &predicate.module {

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `policy` | [`Policy`] and what it consists of |
-//! | `read` | file or text → [`Policy`]: the only way to get one |
+//! | `read` | file, folder or text → [`Policy`]: the only way to get one |
 //! | `check` | the document as written → [`Policy`], or every problem that it has |
 //! | `annotation_key` | the API server's rule for annotation keys |
 //! | `select` | a policy reduced to some of its predicates |
@@ -23,8 +23,8 @@ pub use policy::{
     VERSION,
 };
 pub(crate) use policy::{OCI_INDEX, blob, hex};
-pub(crate) use read::locate;
 pub use read::{PolicyError, PolicyText};
+pub(crate) use read::{is_document, locate};
 pub use select::SelectError;
 
 #[cfg(test)]

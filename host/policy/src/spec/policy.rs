@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -70,6 +71,8 @@ pub struct PredicateSpec {
 /// A place in a policy document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
+    /// The file, where the document is in several.
+    pub file: Option<Arc<str>>,
     /// Line, from 1.
     pub line: u64,
     /// Column, from 1.

@@ -1,12 +1,14 @@
 //! From a file or text to a [`Policy`]. Start at [`Policy::read_file`].
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::check;
 use super::policy::Policy;
 use crate::document::{self, Document};
 use crate::file::{self, FileError};
-use crate::limits::POLICY_FILE_BYTES;
+use crate::limits::{POLICY_FILE_BYTES, POLICY_FILES};
+use crate::parts::{self, Part};
 use crate::problem::Problem;
 
 /// Why a policy cannot be read.
@@ -20,13 +22,13 @@ pub enum PolicyError {
         /// Why not.
         source: FileError,
     },
-    /// A folder that does not hold exactly one document.
-    #[error("{}: {}", .path.display(), folder_problem(.found))]
+    /// A folder that holds no document, or too many files.
+    #[error("{}: {}", .path.display(), folder_problem(*.found))]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// The names of the documents in it.
-        found: Vec<String>,
+        /// The number of files.
+        found: usize,
     },
     /// An object of the cluster that is not there.
     #[error("{name}: {reason}")]
@@ -56,53 +58,72 @@ pub enum PolicyError {
 
 /// Problems, each on a line that begins with the document's name.
 fn listed(name: &str, problems: &[Problem]) -> String {
-    let line = |problem: &Problem| {
+    let line = |problem: &Problem| match problem {
+        Problem { file: Some(_), .. } => problem.to_string(),
         // An editor opens `file:line:column:`.
-        let colon = if problem.line > 0 { ":" } else { ": " };
-        format!("{name}{colon}{problem}")
+        Problem { line: 1.., .. } => format!("{name}:{problem}"),
+        _ => format!("{name}: {problem}"),
     };
     problems.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn folder_problem(found: &[String]) -> String {
+fn folder_problem(found: usize) -> String {
     match found {
-        [] => "this folder has no policy: its file must end in .yaml".to_owned(),
-        found => format!("this folder has several policies, and one is expected: {}", found.join(", ")),
+        0 => "this folder has no policy: its file must end in .yaml".to_owned(),
+        found => format!("this folder has {found} files, and at most {POLICY_FILES} make a policy"),
     }
 }
 
 /// The text of a policy's document, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyText {
-    /// The file. Where a folder was named, the one in it; where it is an object, what messages call it.
+    /// The file; the folder, where several files in it are the document; where it is an object, what messages call it.
     pub path: PathBuf,
-    /// Its content.
+    /// Its content. That of several files is one document in JSON, and empty where they are none.
     pub text: String,
-    is_object: bool,
+    form: Form,
+}
+
+/// What a document was read of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Form {
+    File,
+    Files(Vec<Part>),
+    Object,
 }
 
 impl PolicyText {
-    /// Reads a policy's file, or the only file in a folder whose name ends in `.yaml`. Hidden files do not count: a ConfigMap's
-    /// folder has some.
+    /// Reads a policy's file, or all files in a folder whose names end in `.yaml`, in the order of their names. Hidden files do not
+    /// count: a ConfigMap's folder has some.
     ///
     /// # Errors
     ///
     /// All of [`PolicyError`] but [`PolicyError::Invalid`].
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
-        let path = locate(path)?;
-        let read = |source| PolicyError::Read { path: path.clone(), source };
-        let bytes = match file::read(&path, POLICY_FILE_BYTES) {
-            Err(FileError::TooLarge { .. }) => return Err(PolicyError::TooLarge { path }),
-            outcome => outcome.map_err(read)?,
-        };
-        let not_text = |error| read(FileError::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)));
-        let text = String::from_utf8(bytes).map_err(not_text)?;
-        Ok(Self { path, text, is_object: false })
+        let files = locate(path)?;
+        if let [file] = files.as_slice() {
+            return Ok(Self { path: file.clone(), text: read(file)?, form: Form::File });
+        }
+        let too_large = || PolicyError::TooLarge { path: path.to_owned() };
+        let (mut parts, mut bytes) = (Vec::new(), 0);
+        for file in &files {
+            let text = read(file)?;
+            bytes += text.len() as u64;
+            if bytes > POLICY_FILE_BYTES {
+                return Err(too_large());
+            }
+            parts.push(Part { file: file.display().to_string().into(), text });
+        }
+        let text = parts::text(&parts).unwrap_or_default();
+        if text.len() as u64 > POLICY_FILE_BYTES {
+            return Err(too_large());
+        }
+        Ok(Self { path: path.to_owned(), text, form: Form::Files(parts) })
     }
 
     /// The document of an object that messages call so.
     pub(crate) fn of_object(name: String, document: &str) -> Self {
-        Self { path: PathBuf::from(name), text: document.to_owned(), is_object: true }
+        Self { path: PathBuf::from(name), text: document.to_owned(), form: Form::Object }
     }
 
     /// The policy.
@@ -111,36 +132,63 @@ impl PolicyText {
     ///
     /// [`PolicyError::Invalid`] with everything that is wrong.
     pub fn policy(&self, builtins: &[&str]) -> Result<Policy, PolicyError> {
-        if self.is_object {
-            return Policy::read_object(&self.text, &self.path.display().to_string(), builtins);
+        let name = self.path.display().to_string();
+        match &self.form {
+            Form::File => Policy::read(&self.text, &name, self.path.parent().unwrap_or(Path::new("")), builtins),
+            Form::Files(parts) => Policy::read_with(document::read_parts(parts), &name, Some(&self.path), builtins),
+            Form::Object => Policy::read_object(&self.text, &name, builtins),
         }
-        let folder = self.path.parent().unwrap_or(Path::new(""));
-        Policy::read(&self.text, &self.path.display().to_string(), folder, builtins)
+    }
+
+    /// Whether it, or one of its files, ends in the middle of a line.
+    pub(crate) fn is_unended(&self) -> bool {
+        let is_unended = |text: &str| !text.trim_end_matches([' ', '\t']).ends_with(['\n', '}', ']']);
+        match &self.form {
+            Form::Files(parts) => parts.iter().any(|part| is_unended(&part.text)),
+            Form::File | Form::Object => is_unended(&self.text),
+        }
     }
 }
 
-/// The policy's file: the path itself, or the document in the folder.
-pub(crate) fn locate(path: &Path) -> Result<PathBuf, PolicyError> {
+/// The text of one file.
+fn read(path: &Path) -> Result<String, PolicyError> {
+    let failed = |source| PolicyError::Read { path: path.to_owned(), source };
+    let bytes = match file::read(path, POLICY_FILE_BYTES) {
+        Err(FileError::TooLarge { .. }) => return Err(PolicyError::TooLarge { path: path.to_owned() }),
+        outcome => outcome.map_err(failed)?,
+    };
+    let not_text = |error| failed(FileError::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)));
+    String::from_utf8(bytes).map_err(not_text)
+}
+
+/// The policy's files: the path itself, or the documents in the folder, in the order of their names.
+pub(crate) fn locate(path: &Path) -> Result<Vec<PathBuf>, PolicyError> {
     if !path.is_dir() {
-        return Ok(path.to_owned());
+        return Ok(vec![path.to_owned()]);
     }
-    let read = |error: std::io::Error| PolicyError::Read { path: path.to_owned(), source: FileError::Io(error) };
+    let failed = |error: std::io::Error| PolicyError::Read { path: path.to_owned(), source: FileError::Io(error) };
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(read)? {
-        let name = entry.map_err(read)?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".yaml") && !name.starts_with('.') {
-            found.push(name);
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let file = path.join(entry.map_err(failed)?.file_name());
+        if is_document(&file) {
+            found.push(file);
         }
     }
     found.sort_unstable();
-    match found.as_slice() {
-        [name] => Ok(path.join(name)),
-        _ => Err(PolicyError::Folder { path: path.to_owned(), found }),
+    match found.len() {
+        1..=POLICY_FILES => Ok(found),
+        found => Err(PolicyError::Folder { path: path.to_owned(), found }),
     }
 }
 
+/// Whether a file in a policy's folder is one of its documents, by its name.
+pub(crate) fn is_document(path: &Path) -> bool {
+    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    name.ends_with(".yaml") && !name.starts_with('.')
+}
+
 impl Policy {
-    /// Reads a policy's file, or the one in a folder. `builtins` are the names of the built-in predicates.
+    /// Reads a policy's file, or those in a folder. `builtins` are the names of the built-in predicates.
     ///
     /// # Errors
     ///
@@ -155,7 +203,7 @@ impl Policy {
     ///
     /// [`PolicyError::Invalid`] with everything that is wrong, or with the first problem of a text that is not YAML.
     pub fn read(text: &str, name: &str, folder: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
-        Self::read_with(document::read(text), name, Some(folder), builtins)
+        Self::read_with(document::read(text).map_err(|problem| vec![problem]), name, Some(folder), builtins)
     }
 
     /// Reads the document of an object. Its problems have no lines, and its modules absolute paths.
@@ -164,18 +212,19 @@ impl Policy {
     ///
     /// As [`Self::read`].
     pub fn read_object(text: &str, name: &str, builtins: &[&str]) -> Result<Self, PolicyError> {
-        Self::read_with(document::read_without_places(text), name, None, builtins)
+        let document = document::read_without_places(text).map_err(|problem| vec![problem]);
+        Self::read_with(document, name, None, builtins)
     }
 
     fn read_with(
-        document: Result<(Document, Vec<Problem>), Problem>,
+        document: Result<(Document, Vec<Problem>), Vec<Problem>>,
         name: &str,
         folder: Option<&Path>,
         builtins: &[&str],
     ) -> Result<Self, PolicyError> {
         let (policy, problems) = match document {
             Ok((document, unreadable)) => check::check(&document, unreadable, folder, builtins),
-            Err(problem) => (Self::default(), vec![problem]),
+            Err(problems) => (Self::default(), problems),
         };
         let policy = Self { document: name.to_owned(), ..policy };
         if problems.is_empty() {
@@ -184,3 +233,6 @@ impl Policy {
         Err(PolicyError::Invalid { name: name.to_owned(), problems, rest: Box::new(policy) })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,7 +61,7 @@ fn every_field_of_a_document_is_read() {
         *affinity,
         PredicateSpec {
             name: "NodeAffinity".to_owned(),
-            place: Place { line: 7, column: 5, field: "spec.predicates[0]".to_owned() },
+            place: Place { file: None, line: 7, column: 5, field: "spec.predicates[0]".to_owned() },
             phases: Phases::ALL,
             args: json!({}),
             module: ModuleSource::Builtin,
