@@ -12,6 +12,7 @@ mod followed;
 mod kept;
 mod load;
 mod object;
+mod object_status;
 mod order;
 mod quarantine;
 mod remembered;

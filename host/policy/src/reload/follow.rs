@@ -10,13 +10,14 @@ use super::attempt::{self, Active, AttemptError, Prepare, Prepared, Reading, Rec
 use super::failure::refusal;
 use super::metrics::Metrics;
 use super::notice::Notice;
-use super::object::{Attempt, AttemptOutcome, ObjectId, Quarantined};
+use super::object::{AttemptOutcome, ObjectId};
 use super::rollback::Predecessor;
 use super::settle::{Next, Settle};
 use super::source::Source;
 use super::stamp::{Files, Stamp};
+use super::told::Told;
 use super::watches::Watches;
-use crate::limits::{QUARANTINE_LOOK, QUARANTINE_SHOWN, RELOAD_DRAIN_LOOK, RELOAD_LOOK, RELOAD_RETRY, ROLLBACK_LOOK};
+use crate::limits::{QUARANTINE_LOOK, RELOAD_DRAIN_LOOK, RELOAD_LOOK, RELOAD_RETRY, ROLLBACK_LOOK};
 use crate::remembered::StateFolder;
 use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired, StepFailure};
 
@@ -83,10 +84,8 @@ struct Follower {
     refused: Vec<StepFailure>,
     /// The state of the object that was attempted last.
     object: Option<ObjectId>,
-    /// What was told last of a state of it.
-    told: Option<Attempt>,
-    /// Since when a predicate that was told to be in quarantine is not.
-    mended: Option<Instant>,
+    /// What was told of the states of it.
+    told: Told,
     /// Replaced policies that requests may still use, and what was ready for them. They are freed here, which delays no request.
     retired: Vec<(Retired, Arc<dyn Prepared>)>,
 }
@@ -110,21 +109,9 @@ impl Follower {
         }));
         watches.follow(&files);
         let (predecessor, refused, retired) = (None, Vec::new(), Vec::new());
-        let (told, mended) = (None, None);
-        let mut follower = Self {
-            follow,
-            notice,
-            watches,
-            files,
-            settle,
-            builtins,
-            predecessor,
-            refused,
-            object,
-            told,
-            mended,
-            retired,
-        };
+        let told = Told::default();
+        let mut follower =
+            Self { follow, notice, watches, files, settle, builtins, predecessor, refused, object, told, retired };
         let since = follower.follow.engine.policy().origin.since;
         follower.tell(AttemptOutcome::Active, since);
         follower
@@ -132,34 +119,8 @@ impl Follower {
 
     /// Tells what became of the object that was attempted last.
     fn tell(&mut self, outcome: AttemptOutcome, at: SystemTime) {
-        if let (Source::Object(followed), Some(object)) = (&self.follow.source, &self.object) {
-            let policy = self.follow.engine.policy();
-            let (object, quarantined) = (object.clone(), Quarantined::of(&policy));
-            let attempt = Attempt { object, policy_generation: policy.generation, outcome, at, quarantined };
-            followed.tell(attempt.clone());
-            (self.told, self.mended) = (Some(attempt), None);
-        }
-    }
-
-    /// Tells which predicates are in quarantine, where others were told.
-    fn tell_quarantined(&mut self, now: Instant) {
-        let (Source::Object(followed), Some(told)) = (&self.follow.source, &mut self.told) else { return };
-        let found = Quarantined::of(&self.follow.engine.policy());
-        let lacks = |some: &[Quarantined], others: &[Quarantined]| {
-            some.iter().any(|one| others.iter().all(|other| other.predicate != one.predicate))
-        };
-        if !lacks(&found, &told.quarantined) {
-            if !lacks(&told.quarantined, &found) {
-                self.mended = None;
-                return;
-            }
-            if now.duration_since(*self.mended.get_or_insert(now)) < QUARANTINE_SHOWN {
-                return;
-            }
-        }
-        self.mended = None;
-        told.quarantined = found;
-        followed.tell(told.clone());
+        let object = (&self.follow.source, self.object.as_ref());
+        self.told.tell(object, &self.follow.engine.policy(), outcome, at);
     }
 
     fn run(mut self) {
@@ -180,7 +141,7 @@ impl Follower {
                 }
             };
             self.roll_back();
-            self.tell_quarantined(now);
+            self.told.look(&self.follow.source, &self.follow.engine.policy(), now);
             self.retired.retain(|(retired, _)| {
                 let is_drained = retired.is_drained();
                 if is_drained {
@@ -190,7 +151,7 @@ impl Follower {
             });
             let wake = if self.retired.is_empty() { wake } else { wake.min(now + RELOAD_DRAIN_LOOK) };
             let wake = if self.predecessor.is_none() { wake } else { wake.min(now + ROLLBACK_LOOK) };
-            let wake = if self.told.is_none() { wake } else { wake.min(now + QUARANTINE_LOOK) };
+            let wake = if self.told.is_any() { wake.min(now + QUARANTINE_LOOK) } else { wake };
             if !self.notice.wait(wake) {
                 return;
             }
@@ -302,7 +263,7 @@ impl Follower {
             let at = self.follow.engine.note_refusal(refusal.clone());
             self.follow.metrics.refused(at);
             // Files that cannot be read are tried again and again.
-            if self.told.as_ref().map(|told| &told.object) != self.object.as_ref() {
+            if !self.told.is_about(self.object.as_ref()) {
                 self.tell(AttemptOutcome::Refused(refusal), at);
             }
             return;

@@ -12,6 +12,7 @@
 //! rollback  back to the policy before, once a new predicate is put in quarantine
 //! attempt   one reload: read, verify, compile, link, configure, follow, trial, swap
 //! failure   errors of all steps as the engine reports them
+//! told      what is told of the states of an object
 //! metrics   generation, reloads by result, time of the last
 //! ```
 //!
@@ -28,6 +29,7 @@ mod rollback;
 mod settle;
 mod source;
 mod stamp;
+mod told;
 mod watches;
 
 pub use attempt::{Prepare, Prepared, Recount, Unacceptable, Unprepared};
