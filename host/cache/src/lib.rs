@@ -37,7 +37,7 @@ pub use columns::labels::LabelColumn;
 pub use columns::row::{Generation, Row};
 pub use columns::{Dictionary, NOT_AN_INTEGER};
 pub use health::MemoryStats;
-pub use nodes::{Epoch, NodeNames, PortUse, Resource};
+pub use nodes::{EncodedNames, Epoch, NodeNames, PortUse, Resource};
 pub use objects::{
     Attachments, Binding, CsiVolume, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse, Workloads,
     resolve,

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `table` | all columns together: start here |
 //! | `node_index` | which node is in which row |
+//! | `encoded_names` | all names as responses carry them |
 //! | `resources` | allocatable, free and foreign amounts per advertised resource |
 //! | `unadvertised` | pods that use resources which no node advertises |
 //! | `pod_slots` | numbers of pods per node, and how many fit |
 //! | `ports` | host ports in use |
 //! | `nominated` | pending pods nominated for a node |
 
+mod encoded_names;
 pub(crate) mod node_index;
 pub(crate) mod nominated;
 pub(crate) mod pod_slots;
@@ -18,6 +20,7 @@ pub(crate) mod resources;
 pub(crate) mod table;
 mod unadvertised;
 
+pub use encoded_names::EncodedNames;
 pub use node_index::{Epoch, NodeNames};
 pub use ports::PortUse;
 pub use resources::Resource;

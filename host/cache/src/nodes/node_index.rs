@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
+use super::encoded_names::EncodedNames;
 use crate::columns::{Column, DriftReport, Row};
 
 /// Identifies a cache, one per process: rows and generations of one cache mean nothing in another.
@@ -22,44 +23,64 @@ impl Epoch {
 
 /// The names of all nodes of a snapshot, apart from the snapshot: a response that is still being sent holds no other column.
 #[derive(Debug, Clone, Default)]
-pub struct NodeNames {
-    names: Column<Arc<str>>,
-    order: NameOrder,
-}
+pub struct NodeNames(Arc<NameOrder>);
 
 impl NodeNames {
     /// The name of the node in a row; empty past the last row.
     pub fn get(&self, row: Row) -> &str {
-        self.names.get(row).map_or("", |name| name)
+        self.0.names.get(row).map_or("", |name| name)
     }
 
     /// All rows in the order of names.
     pub fn by_name(&self) -> &Arc<[Row]> {
-        &self.order.rows
+        &self.0.rows
     }
 
-    /// Whether no name has a quote, a backslash or a control character, so that each is its own text in JSON. Every name that an
-    /// API server takes is; looking at each byte again takes longer than copying it.
-    pub fn are_plain(&self) -> bool {
-        self.order.is_plain
+    /// The place of a row in the order of names; 0 past the last row.
+    pub fn rank(&self, row: Row) -> usize {
+        self.0.ranks.get(row.index()).map_or(0, |rank| *rank as usize)
+    }
+
+    /// The names in the order of names, as elements of an array in JSON.
+    pub fn json(&self) -> &EncodedNames {
+        self.0.json.get_or_init(|| EncodedNames::json(self.0.names()))
+    }
+
+    /// The names in the order of names, as elements of a repeated field in protobuf.
+    pub fn protobuf(&self) -> &EncodedNames {
+        self.0.protobuf.get_or_init(|| EncodedNames::protobuf(self.0.names()))
     }
 }
 
 /// What all names together determine.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct NameOrder {
+    names: Column<Arc<str>>,
     /// Rows in the order of names.
     rows: Arc<[Row]>,
-    is_plain: bool,
+    /// By row: its place in `rows`.
+    ranks: Vec<u32>,
+    /// Found on first use, as its neighbour.
+    json: OnceLock<EncodedNames>,
+    protobuf: OnceLock<EncodedNames>,
 }
 
 impl NameOrder {
-    fn of(nodes: &FxHashMap<Arc<str>, Row>) -> Self {
+    fn of(nodes: &FxHashMap<Arc<str>, Row>, names: &Column<Arc<str>>) -> Self {
         let mut named: Vec<(&Arc<str>, Row)> = nodes.iter().map(|(name, row)| (name, *row)).collect();
         named.sort_unstable();
-        let is_special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
-        let is_plain = !named.iter().any(|(name, _)| name.bytes().any(is_special));
-        Self { rows: named.into_iter().map(|(_, row)| row).collect(), is_plain }
+        let mut ranks = vec![0; names.len()];
+        for ((_, row), rank) in named.iter().zip(0..) {
+            if let Some(place) = ranks.get_mut(row.index()) {
+                *place = rank;
+            }
+        }
+        let rows = named.into_iter().map(|(_, row)| row).collect();
+        Self { names: names.clone(), rows, ranks, ..Self::default() }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|row| self.names.get(*row).map_or("", |name| name))
     }
 }
 
@@ -69,7 +90,7 @@ pub(crate) struct NodeIndex {
     rows: Arc<FxHashMap<Arc<str>, Row>>,
     names: Column<Arc<str>>,
     /// Found on first use after nodes came or went.
-    order: Arc<OnceLock<NameOrder>>,
+    order: Arc<OnceLock<NodeNames>>,
 }
 
 impl NodeIndex {
@@ -101,16 +122,12 @@ impl NodeIndex {
 
     /// All rows in the order of names.
     pub(crate) fn rows_by_name(&self) -> Arc<[Row]> {
-        Arc::clone(&self.order().rows)
+        Arc::clone(self.node_names().by_name())
     }
 
-    /// All names, and their order.
-    pub(crate) fn node_names(&self) -> NodeNames {
-        NodeNames { names: self.names.clone(), order: self.order().clone() }
-    }
-
-    fn order(&self) -> &NameOrder {
-        self.order.get_or_init(|| NameOrder::of(&self.rows))
+    /// All names, in their order.
+    pub(crate) fn node_names(&self) -> &NodeNames {
+        self.order.get_or_init(|| NodeNames(Arc::new(NameOrder::of(&self.rows, &self.names))))
     }
 
     /// Appends a row.

@@ -124,7 +124,7 @@ impl Snapshot {
 
     /// The names of all nodes, apart from the snapshot.
     pub fn node_names(&self) -> NodeNames {
-        self.published.nodes.index().node_names()
+        self.published.nodes.index().node_names().clone()
     }
 
     /// `resourceVersion` of the newest Node seen; empty where the source has none.

@@ -159,45 +159,32 @@ fn append(piece: &mut Vec<u8>, text: Vec<u8>) {
     }
 }
 
-/// The longest name of a Kubernetes object, with quotes and comma.
-const NAME_BYTES: usize = 253 + 3;
-
 impl NodeList {
     /// Writes names until the piece is full; returns whether some are left.
     fn write(&mut self, names: &NodeNames, piece: &mut Vec<u8>) -> bool {
         let rows = self.rows.get_or_insert_with(|| RowsByName::new(&self.set, names));
-        let value = self.value.as_deref().unwrap_or_default();
-        // Most names are shorter than 32 bytes.
-        let room = (self.set.len() * (32 + value.len())).min(limits::STREAM_CHUNK.saturating_sub(piece.len()));
-        piece.reserve(room + NAME_BYTES);
+        let (encoded, value) = (names.json(), self.value.as_deref());
+        let left = encoded.mean_bytes(self.set.len()) + self.set.len() * value.map_or(0, <[u8]>::len);
+        piece.reserve(left.min(limits::STREAM_CHUNK.saturating_sub(piece.len())) + NAME_BYTES);
         while piece.len() < limits::STREAM_CHUNK {
-            let Some(row) = rows.next() else { return false };
-            if !std::mem::take(&mut self.is_first) {
-                piece.push(b',');
+            let run = rows.run();
+            if run.is_empty() {
+                return false;
             }
-            let name = names.get(row);
-            if names.are_plain() {
-                write_plain(name, piece)
-            } else {
-                write_escaped(name, piece)
-            }
-            piece.extend_from_slice(value);
+            // A value follows each name.
+            let room = if value.is_some() { 1 } else { limits::STREAM_CHUNK - piece.len() };
+            let run = encoded.filling(run, room);
+            let comma = usize::from(std::mem::take(&mut self.is_first));
+            rows.take_ranks(run.len());
+            piece.extend_from_slice(encoded.get(run).get(comma..).unwrap_or_default());
+            piece.extend_from_slice(value.unwrap_or_default());
         }
         true
     }
 }
 
-/// Writes a JSON string that needs no escapes.
-fn write_plain(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'"');
-}
-
-/// Writes a JSON string with the escapes that it needs: a name from a file that no API server has checked.
-fn write_escaped(text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
-}
+/// The longest name of a Kubernetes object, with quotes and comma.
+const NAME_BYTES: usize = 253 + 3;
 
 #[cfg(test)]
 mod tests;

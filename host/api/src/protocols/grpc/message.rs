@@ -16,7 +16,7 @@ use crate::calls::response;
 use crate::calls::yunikorn::PreFiltered;
 use crate::error::code_name;
 use crate::{Error, limits};
-use nodesift_cache::NodeNames;
+use nodesift_cache::{EncodedNames, NodeNames};
 use nodesift_engine::{Answer, FailureGroup, PodAnswer, RowSet, RowsByName};
 
 /// Numbers of the fields with large parts.
@@ -62,7 +62,8 @@ pub(crate) fn filter(filtered: &Filtered) -> Result<Vec<u8>, Error> {
     };
     writer.rest(&rest)?;
     for pod in &filtered.answer.pods {
-        writer.nested(field::FILTER_PODS, |writer| writer.pod_answer(pod, detail, bitmaps))?;
+        let guess = if bitmaps { 0 } else { writer.names.protobuf().mean_bytes(pod.feasible.len()) };
+        writer.nested(field::FILTER_PODS, guess, |writer| writer.pod_answer(pod, detail, bitmaps))?;
     }
     Ok(writer.finish())
 }
@@ -103,17 +104,17 @@ pub(crate) fn explain(explanation: &Explanation) -> Result<Vec<u8>, Error> {
         unknown_nodes: explanation.answer.unknown_nodes.clone(),
     })?;
     for pod in &explanation.answer.pods {
-        writer.nested(field::EXPLAIN_PODS, |writer| {
+        writer.nested(field::EXPLAIN_PODS, 0, |writer| {
             writer.rest(&v1::PodExplanation { pod: pod.pod.clone(), ..Default::default() })?;
             for alone in &pod.predicates {
-                writer.nested(field::EXPLANATION_PREDICATES, |writer| {
+                writer.nested(field::EXPLANATION_PREDICATES, 0, |writer| {
                     let predicate = alone.predicate.to_string();
                     writer.rest(&v1::PredicateAnswer { predicate, failures: Vec::new() })?;
                     writer.failures(field::PREDICATE_FAILURES, &alone.failures, Nodes::Names)
                 })?;
             }
             let conjunction = field::EXPLANATION_CONJUNCTION;
-            writer.nested(conjunction, |writer| writer.pod_answer(pod, v1::Detail::Failures, false))
+            writer.nested(conjunction, 0, |writer| writer.pod_answer(pod, v1::Detail::Failures, false))
         })?;
     }
     Ok(writer.finish())
@@ -141,9 +142,6 @@ enum Nodes {
     Names,
     Rows,
 }
-
-/// Bytes of a name with its tag and length; most names are shorter.
-const NAME_ROOM: usize = 32;
 
 /// A message that grows at its end.
 struct Writer {
@@ -173,29 +171,46 @@ impl Writer {
         Ok(())
     }
 
-    /// A nested message. Its length comes before it and is known after it, so it moves by the length's bytes.
-    fn nested(&mut self, tag: u32, write: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+    /// A nested message of about `guess` bytes. Its length comes before it and is known after it: where the length takes
+    /// another number of bytes than that of the guess, the message moves.
+    fn nested(
+        &mut self,
+        tag: u32,
+        guess: usize,
+        write: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         encode_key(tag, WireType::LengthDelimited, &mut self.out);
+        let place = self.out.len();
+        encode_varint(guess as u64, &mut self.out);
         let start = self.out.len();
         write(self)?;
         let mut length = Vec::with_capacity(5);
         encode_varint((self.out.len() - start) as u64, &mut length);
-        self.out.splice(start..start, length);
+        self.out.splice(place..start, length);
         Ok(())
     }
 
     /// Names of nodes, sorted.
     fn names(&mut self, tag: u32, rows: &Arc<RowSet>) -> Result<(), Error> {
         let Self { names, out } = self;
-        out.reserve(rows.len() * NAME_ROOM);
-        for row in RowsByName::new(rows, names) {
-            let name = names.get(row);
-            encode_key(tag, WireType::LengthDelimited, out);
-            encode_varint(name.len() as u64, out);
-            out.extend_from_slice(name.as_bytes());
+        let encoded = names.protobuf();
+        out.reserve(encoded.mean_bytes(rows.len()).min(limits::MESSAGE_BYTES));
+        let mut rows = RowsByName::new(rows, names);
+        loop {
+            let mut run = rows.run();
+            if run.is_empty() {
+                return Ok(());
+            }
+            if tag == u32::from(EncodedNames::PROTOBUF_FIELD) {
+                out.extend_from_slice(encoded.get(run.clone()));
+            } else {
+                run.end = run.start + 1;
+                encode_key(tag, WireType::LengthDelimited, out);
+                out.extend_from_slice(encoded.get(run.clone()).get(1..).unwrap_or_default());
+            }
+            rows.take_ranks(run.len());
             check(out.len())?;
         }
-        Ok(())
     }
 
     fn pod_answer(&mut self, pod: &PodAnswer, detail: v1::Detail, bitmaps: bool) -> Result<(), Error> {
@@ -214,7 +229,7 @@ impl Writer {
 
     fn failures(&mut self, tag: u32, groups: &[FailureGroup], nodes: Nodes) -> Result<(), Error> {
         for group in groups {
-            self.nested(tag, |writer| {
+            self.nested(tag, 0, |writer| {
                 let node_rows = (nodes == Nodes::Rows).then(|| group.rows.to_bytes());
                 writer.rest(&v1::Failure { node_rows, ..response::group_without_nodes(group) })?;
                 if nodes == Nodes::Names { writer.names(field::FAILURE_NODES, &group.rows) } else { Ok(()) }
