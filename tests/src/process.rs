@@ -48,6 +48,18 @@ pub fn processor_time_of(id: u32, thread: &str) -> Duration {
     Duration::from_nanos(times.sum())
 }
 
+/// The identifier of the thread of a process with this name.
+pub fn thread(id: u32, name: &str) -> u32 {
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("the process exists");
+    let named = tasks.filter_map(|task| {
+        let path = task.ok()?.path();
+        let is_named = fs::read_to_string(path.join("comm")).ok()?.trim_end() == name;
+        is_named.then(|| path.file_name()?.to_str()?.parse().ok()).flatten()
+    });
+    let [thread] = named.collect::<Vec<u32>>()[..] else { panic!("there is one thread {name}") };
+    thread
+}
+
 fn nanoseconds(schedstat: &str) -> Option<u64> {
     schedstat.split(' ').next()?.parse().ok()
 }

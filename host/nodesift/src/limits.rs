@@ -54,7 +54,7 @@ pub(crate) const POLICY_SYNC_LOOK: Duration = Duration::from_millis(100);
 pub(crate) const WATCHDOG_LOOK: Duration = Duration::from_millis(10);
 
 /// Looks at an epoch clock without a beat after which guests are no longer called: 80 ms, in which it should have ticked 80
-/// times.
+/// times. Looks at a clock that waits for a processor do not count.
 pub(crate) const WATCHDOG_CLOCK_LOOKS: u32 = 8;
 
 /// Looks at any other heartbeat after which its thread counts as stopped: 700 ms, seven times the longest time between two

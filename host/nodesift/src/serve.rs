@@ -7,6 +7,7 @@
 //! reload         follows the policy's files, or its object
 //! waiting        live and not ready, where there is no policy yet
 //! watchdog       heartbeats of threads; liveness
+//! starvation     whether a thread only waits for a processor
 //! banner         the startup text on stdout, and in the log
 //! failpoints     what tests stop or break; not in release builds
 //! ```
@@ -21,6 +22,7 @@ mod failpoints;
 mod live;
 mod policy_object;
 mod reload;
+mod starvation;
 mod waiting;
 mod watchdog;
 

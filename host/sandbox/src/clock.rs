@@ -4,9 +4,9 @@
 //! It is a thread and not an async task, so that busy worker threads cannot delay it.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ impl Clock {
         let tick = {
             let pulse = Arc::clone(&pulse);
             move || {
+                pulse.thread.get_or_init(|| rustix::thread::gettid().as_raw_nonzero().get());
                 while stopped.recv_timeout(EPOCH_TICK) == Err(RecvTimeoutError::Timeout) {
                     #[cfg(debug_assertions)]
                     if pulse.stalled.load(Ordering::Relaxed) {
@@ -63,6 +64,8 @@ impl Drop for Clock {
 pub struct Pulse {
     engines: Vec<Engine>,
     beats: AtomicU64,
+    /// The identifier of the clock's thread in the system, once it runs.
+    thread: OnceLock<i32>,
     suspended: AtomicBool,
     #[cfg(debug_assertions)]
     stalled: AtomicBool,
@@ -73,6 +76,7 @@ impl Pulse {
         Self {
             engines,
             beats: AtomicU64::new(0),
+            thread: OnceLock::new(),
             suspended: AtomicBool::new(false),
             #[cfg(debug_assertions)]
             stalled: AtomicBool::new(false),
@@ -82,6 +86,11 @@ impl Pulse {
     /// Ticks of the clock since its start.
     pub fn beats(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
+    }
+
+    /// The identifier of the clock's thread in the system; `None` until it runs.
+    pub fn thread(&self) -> Option<i32> {
+        self.thread.get().copied()
     }
 
     /// Suspends the calls of guests, or allows them again.

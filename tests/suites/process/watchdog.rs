@@ -1,5 +1,8 @@
 //! P-09: threads without which answers are wrong or late stop; the probes say so, and guests are no longer called.
 
+use std::num::NonZero;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nodesift_tests::http::post;
@@ -103,6 +106,51 @@ fn a_process_that_was_stopped_as_a_whole_is_live_when_it_goes_on() {
         assert_eq!(probe(&unix, "/readyz").0, 200);
         assert_eq!(post(&unix, "/v1/filter", question(1).to_string()).unwrap().status, 200);
     }
+    assert!(!breakable.sidecar.output().contains("no heartbeat"), "{}", breakable.sidecar.output());
+}
+
+#[test]
+fn a_clock_that_only_waits_for_a_processor_has_not_stopped() {
+    /// Time without a processor that would be that of a clock which has stopped.
+    const WITHOUT: Duration = Duration::from_millis(200);
+    let _alone = alone();
+    let breakable = Breakable::start(&[]);
+    let unix = breakable.sidecar.unix();
+    let clock = process::thread(breakable.sidecar.id(), "epoch-clock");
+    // The clock runs when nothing else wants to, and something always does.
+    let chrt = Command::new("chrt").args(["--idle", "--pid", "0", &clock.to_string()]).status().unwrap();
+    assert!(chrt.success(), "chrt: {chrt}");
+    let done = AtomicBool::new(false);
+    let beats = || process::processor_time_of(breakable.sidecar.id(), "epoch-clock");
+    std::thread::scope(|scope| {
+        for _ in 0..2 * std::thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let (started, mut longest) = (Instant::now(), Duration::ZERO);
+        let (mut last, mut since) = (beats(), Instant::now());
+        for number in 1_usize.. {
+            if longest >= WITHOUT || started.elapsed() > timeout::limit() {
+                break;
+            }
+            let answer = post(&unix, "/v1/filter", question(number).to_string()).unwrap();
+            if answer.status != 200 || answer.body.contains("ClockStopped") {
+                done.store(true, Ordering::Relaxed);
+                panic!("{} {}", answer.status, answer.body);
+            }
+            let now = beats();
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+            longest = longest.max(since.elapsed());
+        }
+        done.store(true, Ordering::Relaxed);
+        println!("the clock had no processor for {longest:?}");
+        assert!(longest >= WITHOUT, "the clock always had a processor: nothing was shown");
+    });
     assert!(!breakable.sidecar.output().contains("no heartbeat"), "{}", breakable.sidecar.output());
 }
 

@@ -1,7 +1,8 @@
 //! The watchdog: a thread that looks at the heartbeats of others, and tells [`Readiness`] which have stopped.
 //!
 //! It counts its own looks at a heartbeat that does not change, not time: where the whole process is stopped or gets no
-//! processor, it does not look either. Probes notice if the watchdog itself looks no more. Start at [`Watchdog::start`].
+//! processor, it does not look either. A clock that only waits for a processor has not stopped, so these looks do not count.
+//! Probes notice if the watchdog itself looks no more. Start at [`Watchdog::start`].
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -11,6 +12,7 @@ use nodesift_api::{Readiness, Stopped};
 use nodesift_sandbox::Pulse;
 use nodesift_source::feed;
 
+use super::starvation::Starvation;
 use crate::limits;
 
 /// Looks every [`limits::WATCHDOG_LOOK`] until it is dropped.
@@ -33,18 +35,23 @@ impl Watchdog {
             Part::new(Stopped { what: "the feed", refuses: false }, limits::WATCHDOG_LOOKS),
             Part::new(Stopped { what: "publication", refuses: false }, limits::WATCHDOG_LOOKS),
         ];
+        let mut starvation = Starvation::default();
         let look = move || {
             while stopped.recv_timeout(limits::WATCHDOG_LOOK) == Err(RecvTimeoutError::Timeout) {
-                let beats = [clock.beats(), feed.thread(), feed.publication()];
-                for (part, beats) in parts.iter_mut().zip(beats) {
-                    part.look(beats);
-                }
-                let clock_stopped = parts.iter().any(|part| part.what.refuses && part.has_stopped());
-                clock.suspend(clock_stopped);
-                if clock_stopped {
+                let [of_clock, of_feed, of_publication] = &mut parts;
+                if !of_clock.has_beaten(clock.beats()) {
                     // In the clock's place, for guests that run already.
                     clock.advance(limits::WATCHDOG_LOOK);
+                    if !clock.thread().is_some_and(|thread| starvation.look(thread)) {
+                        of_clock.miss();
+                    }
                 }
+                for (part, beats) in [(of_feed, feed.thread()), (of_publication, feed.publication())] {
+                    if !part.has_beaten(beats) {
+                        part.miss();
+                    }
+                }
+                clock.suspend(parts.iter().any(|part| part.what.refuses && part.has_stopped()));
                 readiness.watched(parts.iter().filter(|part| part.has_stopped()).map(|part| part.what).collect());
             }
         };
@@ -78,18 +85,24 @@ impl Part {
         Self { what, most, beats: 0, looks: 0 }
     }
 
-    fn look(&mut self, beats: u64) {
-        let (what, stopped) = (self.what.what, self.has_stopped());
+    /// Whether there was a beat since the last call.
+    fn has_beaten(&mut self, beats: u64) -> bool {
         if self.beats == beats {
-            self.looks = self.looks.saturating_add(1);
-        } else {
-            self.beats = beats;
-            self.looks = 0;
+            return false;
         }
-        match (stopped, self.has_stopped()) {
-            (false, true) => tracing::error!(what, "no heartbeat: probes fail until there is one again"),
-            (true, false) => tracing::warn!(what, "the heartbeat is back"),
-            _ => {}
+        if self.has_stopped() {
+            tracing::warn!(what = self.what.what, "the heartbeat is back");
+        }
+        self.beats = beats;
+        self.looks = 0;
+        true
+    }
+
+    /// Counts a look without a beat.
+    fn miss(&mut self) {
+        self.looks = self.looks.saturating_add(1);
+        if self.looks == self.most {
+            tracing::error!(what = self.what.what, "no heartbeat: probes fail until there is one again");
         }
     }
 
@@ -105,13 +118,14 @@ mod tests {
     #[test]
     fn a_part_has_stopped_after_so_many_looks_without_a_beat_and_goes_on_with_the_next() {
         let mut part = Part::new(Stopped { what: "the feed", refuses: false }, 3);
-        part.look(1);
+        assert!(part.has_beaten(1));
         for _ in 0..3 {
             assert!(!part.has_stopped());
-            part.look(1);
+            assert!(!part.has_beaten(1));
+            part.miss();
         }
         assert!(part.has_stopped());
-        part.look(2);
+        assert!(part.has_beaten(2));
         assert!(!part.has_stopped());
     }
 }
