@@ -107,6 +107,8 @@ ci: TARGETS = --bins --tests
 # Clippy and compiler cannot share one incremental cache.
 ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
+# Tests of whole processes mostly wait. Those that measure have the machine to themselves, as far as the tests of their suite go.
+ci: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 ci: style deny readme interop bench-smoke fuzz-smoke test ## Run everything that CI checks
 
 toolchain: ## Install the toolchain that compiles predicates to wasm, if it is missing

@@ -12,7 +12,8 @@ pub(super) struct Starvation {
 }
 
 impl Starvation {
-    /// Whether the thread can run and has not run since the last look. `false` where the system does not tell.
+    /// Whether the thread can run and has not run since the last look, at least a tick of the scheduler ago: 10 ms at most.
+    /// `false` where the system does not tell.
     pub(super) fn look(&mut self, thread: i32) -> bool {
         let folder = format!("/proc/self/task/{thread}");
         let read = |file: &str| read_to_string(format!("{folder}/{file}")).unwrap_or_default();
@@ -48,12 +49,8 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_runs_or_sleeps_does_not_wait_for_a_processor() {
+    fn a_thread_that_sleeps_does_not_wait_for_a_processor() {
         let mut starvation = Starvation::default();
-        let this = rustix::thread::gettid().as_raw_nonzero().get();
-        // This thread runs between the looks.
-        assert!(!starvation.look(this));
-        assert!(!starvation.look(this));
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
