@@ -1,0 +1,90 @@
+package nodesift
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
+)
+
+// AssumeOption is an option of [Client.Assume].
+type AssumeOption func(*nodesiftv1.AssumeRequest)
+
+// TimeToLive is how long the pod is assumed if the watch does not show it; 30 s unless given or configured.
+func TimeToLive(ttl time.Duration) AssumeOption {
+	return func(request *nodesiftv1.AssumeRequest) { request.TtlMs = proto.Uint32(milliseconds(ttl)) }
+}
+
+// IfGeneration assumes the pod only if the cluster has not changed since that generation, and else fails with [ErrChanged].
+func IfGeneration(generation uint64) AssumeOption {
+	return func(request *nodesiftv1.AssumeRequest) { request.IfGeneration = proto.Uint64(generation) }
+}
+
+// Check assumes the pod only if it fits, in one step, and else fails with [ErrDoesNotFit].
+func Check() AssumeOption {
+	return func(request *nodesiftv1.AssumeRequest) { request.Check = true }
+}
+
+// Placed is what Assume has done; the numbers are those of the proto.
+type Placed int32
+
+const (
+	// PlacedAssumed: the pod is assumed on the node.
+	PlacedAssumed Placed = 1
+	// PlacedRenewed: it was already. Its time to live starts again.
+	PlacedRenewed Placed = 2
+	// PlacedMoved: it was assumed on another node.
+	PlacedMoved Placed = 3
+	// PlacedAlreadyBound: the watch has shown it bound to the node. Nothing changes.
+	PlacedAlreadyBound Placed = 4
+)
+
+// Assumed is a pod on a node.
+type Assumed struct {
+	// namespace/name.
+	Pod string
+	// metadata.uid, for [Client.Forget].
+	UID    string
+	Placed Placed
+	// The first version with the pod on the node.
+	Version Version
+}
+
+// Assume counts a pod on a node from the next call on, until the watch shows what has become of it, [Client.Forget] ends it, or
+// its time to live expires.
+func (c *Client) Assume(ctx context.Context, pod Pod, node string, options ...AssumeOption) (Assumed, error) {
+	encoded, err := pod.encode()
+	if err != nil {
+		return Assumed{}, err
+	}
+	request := &nodesiftv1.AssumeRequest{Pod: encoded, Node: node}
+	for _, option := range options {
+		option(request)
+	}
+	ctx, cancel := c.deadline(ctx, 0)
+	defer cancel()
+	response, err := c.stub.Assume(ctx, request)
+	if err != nil {
+		return Assumed{}, failure(err)
+	}
+	return Assumed{
+		Pod:     response.GetPod(),
+		UID:     response.GetUid(),
+		Placed:  Placed(response.GetPlaced()),
+		Version: versionOf(response.GetVersion()),
+	}, nil
+}
+
+// Forget ends the assumption of a pod, and tells whether there was one.
+func (c *Client) Forget(ctx context.Context, pod Pod) (wasAssumed bool, err error) {
+	encoded, err := pod.encode()
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := c.deadline(ctx, 0)
+	defer cancel()
+	response, err := c.stub.Forget(ctx, &nodesiftv1.ForgetRequest{Pod: encoded})
+	return response.GetWasAssumed(), failure(err)
+}

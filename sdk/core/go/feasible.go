@@ -1,0 +1,202 @@
+package nodesift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
+)
+
+// Feasible evaluates a pod on all nodes. Where a predicate has failed, or the answer is stale, it returns both a whole answer
+// and an error ([ErrFault], [ErrStale]), so that nobody takes it for an ordinary one; [AllowFaults] and [AllowStale] leave the
+// error out. Otherwise the Set is empty where there is an error.
+func (c *Client) Feasible(ctx context.Context, pod Pod, options ...FeasibleOption) (Set, error) {
+	var of feasible
+	of.request.Detail = nodesiftv1.Detail_DETAIL_NODES
+	for _, option := range options {
+		option.feasible(&of)
+	}
+	encoded, err := pod.encode()
+	if err := errors.Join(err, of.err); err != nil {
+		return Set{}, err
+	}
+	of.request.Pods = []*nodesiftv1.Pod{encoded}
+	// Rows are those of the cluster as it is, so an answer about other nodes has their names.
+	inBitmaps := len(of.request.GetOverlay().GetNodes()) == 0
+	known := c.index.Names()
+	if inBitmaps {
+		of.request.Bitmaps = known.Known()
+	}
+	ctx, cancel := c.deadline(ctx, waits(of.request.GetConsistency()))
+	defer cancel()
+	response, err := c.stub.Filter(ctx, &of.request)
+	if err != nil {
+		return Set{}, failure(err)
+	}
+	if len(response.GetPods()) != 1 {
+		return Set{}, &Error{Code: codes.Internal, Message: fmt.Sprintf("%d answers about one pod", len(response.GetPods()))}
+	}
+	about := response.GetPods()[0]
+	if about.GetError() != nil {
+		return Set{}, &Error{Code: codeNamed(about.GetError().GetCode()), Message: about.GetError().GetMessage()}
+	}
+	result := &answer{
+		pod:       about.GetPod(),
+		message:   about.GetMessage(),
+		evaluated: int(about.GetNodes()),
+		feasible:  int(about.GetFeasibleCount()),
+		faults:    faultsOf(about.GetFaults()),
+		unknown:   response.GetUnknownNodes(),
+		version:   versionOf(response.GetVersion()),
+		cycle:     Cycle(about.GetCycle()),
+		nextStart: about.GetNextStart(),
+	}
+	if inBitmaps {
+		// The answer has the difference from the table that its request has named, not from what the index is by now.
+		if result.names, err = known.With(response.GetRows()); err == nil {
+			c.index.adopt(result.names)
+			err = result.readBitmaps(about)
+		}
+	} else {
+		err = result.readNames(about)
+	}
+	if err != nil {
+		return Set{}, err
+	}
+	return Set{result}, of.judge(result)
+}
+
+// judge is the error beside an answer.
+func (f *feasible) judge(answer *answer) error {
+	var fault, stale error
+	if len(answer.faults) > 0 && !f.allowFaults {
+		fault = &FaultError{answer.faults}
+	}
+	if answer.version.Stale && !f.allowStale {
+		stale = fmt.Errorf("%w: the API server has confirmed nothing for %s", ErrStale, answer.version.Staleness)
+	}
+	return errors.Join(fault, stale)
+}
+
+func (a *answer) readBitmaps(about *nodesiftv1.PodAnswer) error {
+	a.fits = about.GetFeasibleRows()
+	if err := a.check(a.fits, a.feasible); err != nil {
+		return err
+	}
+	for at, group := range about.GetFailures() {
+		a.failures = append(a.failures, failureOf(group))
+		if err := a.check(group.GetNodeRows(), int(group.GetCount())); err != nil {
+			return err
+		}
+		if a.why == nil {
+			a.why = make([]uint32, a.names.Len())
+		}
+		for first, byte := range group.GetNodeRows() {
+			for ; byte != 0; byte &= byte - 1 {
+				row := first*8 + bits.TrailingZeros8(byte)
+				if a.why[row] != 0 || bit(a.fits, uint32(row)) {
+					return fmt.Errorf("%w: row %d has two verdicts", ErrTable, row)
+				}
+				a.why[row] = uint32(at + 1)
+			}
+		}
+	}
+	return nil
+}
+
+// check refuses a bitmap with another number of rows than the message says, or with rows that the table does not have.
+func (a *answer) check(bitmap []byte, count int) error {
+	set, last := 0, -1
+	for at, byte := range bitmap {
+		if byte != 0 {
+			set += bits.OnesCount8(byte)
+			last = at*8 + bits.Len8(byte) - 1
+		}
+	}
+	if set != count || last >= a.names.Len() {
+		return fmt.Errorf("%w: a bitmap has %d rows up to %d, not %d of %d", ErrTable, set, last, count, a.names.Len())
+	}
+	return nil
+}
+
+// readNames makes a table of its own for an answer that has names.
+func (a *answer) readNames(about *nodesiftv1.PodAnswer) error {
+	table := &nodesiftv1.RowTable{Epoch: 1, Whole: true}
+	add := func(nodes []string) {
+		for _, node := range nodes {
+			table.Changes = append(table.Changes, &nodesiftv1.RowName{Row: table.Count, Node: node})
+			table.Count++
+		}
+	}
+	add(about.GetFeasible())
+	for _, group := range about.GetFailures() {
+		a.failures = append(a.failures, failureOf(group))
+		add(group.GetNodes())
+	}
+	names, err := (*RowNames)(nil).With(table)
+	if err != nil {
+		return err
+	}
+	a.names = names
+	a.fits = make([]byte, (names.Len()+7)/8)
+	a.why = make([]uint32, names.Len())
+	row := 0
+	for range about.GetFeasible() {
+		a.fits[row/8] |= 1 << (row % 8)
+		row++
+	}
+	for at, group := range about.GetFailures() {
+		for range group.GetNodes() {
+			a.why[row] = uint32(at + 1)
+			row++
+		}
+	}
+	return nil
+}
+
+func failureOf(group *nodesiftv1.Failure) Failure {
+	return Failure{
+		Predicate: group.GetPredicate(),
+		Code:      codeOf(group.GetCode()),
+		Reasons:   group.GetReasons(),
+		Count:     int(group.GetCount()),
+	}
+}
+
+func faultsOf(messages []*nodesiftv1.Fault) []Fault {
+	var faults []Fault
+	for _, fault := range messages {
+		faults = append(faults, Fault{
+			Predicate: fault.GetPredicate(),
+			Kind:      fault.GetFault(),
+			Detail:    fault.GetDetail(),
+			Ignored:   fault.GetEffect() == "Ignored",
+		})
+	}
+	return faults
+}
+
+func versionOf(message *nodesiftv1.Version) Version {
+	return Version{
+		Generation:           message.GetGeneration(),
+		PolicyGeneration:     message.GetPolicyGeneration(),
+		NodesResourceVersion: message.GetNodesResourceVersion(),
+		PodsResourceVersion:  message.GetPodsResourceVersion(),
+		Staleness:            time.Duration(message.GetStalenessMs()) * time.Millisecond,
+		Stale:                message.GetStale(),
+	}
+}
+
+// codeNamed is the code of gRPC that goes by a name such as NOT_FOUND.
+func codeNamed(name string) codes.Code {
+	var code codes.Code
+	if code.UnmarshalJSON([]byte(`"`+name+`"`)) != nil {
+		return codes.Unknown
+	}
+	return code
+}

@@ -1,0 +1,161 @@
+package nodesift
+
+import (
+	"iter"
+	"time"
+)
+
+// Code is kube-scheduler's code of a failure; the numbers are those of its framework.
+type Code uint8
+
+const (
+	// CodeUnknown is a code that this client does not know.
+	CodeUnknown Code = 0
+	// CodeError is a failure of the evaluation.
+	CodeError Code = 1
+	// CodeUnschedulable is a rejection that preemption may resolve.
+	CodeUnschedulable Code = 2
+	// CodeUnresolvable is kube-scheduler's UnschedulableAndUnresolvable.
+	CodeUnresolvable Code = 3
+)
+
+var codeNames = [...]string{"Unknown", "Error", "Unschedulable", "UnschedulableAndUnresolvable"}
+
+func (c Code) String() string { return codeNames[min(int(c), len(codeNames)-1)] }
+
+func codeOf(name string) Code {
+	for code, known := range codeNames {
+		if known == name {
+			return Code(code)
+		}
+	}
+	return CodeUnknown
+}
+
+// Failure is one way in which nodes do not fit.
+type Failure struct {
+	// The first predicate that rejects the nodes, in policy order.
+	Predicate string
+	Code      Code
+	// Every reason that applies, sorted. Shared: not to be changed.
+	Reasons []string
+	// The number of nodes.
+	Count int
+}
+
+// Version is what an answer was computed from.
+type Version struct {
+	// Of the cache's snapshot, in this process of the sidecar.
+	Generation uint64
+	// Of the policy.
+	PolicyGeneration uint64
+	// Of the newest Node and the newest Pod of the snapshot; empty where the source has none.
+	NodesResourceVersion, PodsResourceVersion string
+	// Since the API server last confirmed the kind that it has confirmed the longest ago; 0 where the source is files.
+	Staleness time.Duration
+	// Whether that is longer than the sidecar is configured to allow.
+	Stale bool
+}
+
+// Cycle is how far kube-scheduler's scheduling cycle gets with a pod; the numbers are those of the proto.
+type Cycle int32
+
+const (
+	// CycleEachNode runs filters on every node.
+	CycleEachNode Cycle = 1
+	// CycleNamedNodes runs filters only on nodes that PreFilter selects.
+	CycleNamedNodes Cycle = 2
+	// CycleRejected ends at PreFilter.
+	CycleRejected Cycle = 3
+	// CycleAborted ends with an error: an object is missing or invalid.
+	CycleAborted Cycle = 4
+)
+
+// Set is the answer about one pod. It never changes, is cheap to copy, and can be shared; it reads its bitmaps with the table
+// that they came with, whatever the [Index] has become. No node fits the zero Set.
+type Set struct{ answer *answer }
+
+type answer struct {
+	names     *RowNames
+	fits      []byte
+	feasible  int
+	evaluated int
+	failures  []Failure
+	// Per row 1 + the place of its failure, or 0. Empty without failures.
+	why       []uint32
+	pod       string
+	message   string
+	faults    []Fault
+	unknown   []string
+	version   Version
+	cycle     Cycle
+	nextStart uint32
+}
+
+var nothing answer
+
+func (s Set) get() *answer {
+	if s.answer == nil {
+		return &nothing
+	}
+	return s.answer
+}
+
+// Fits tells whether the pod fits a node. No pod fits a node that the snapshot does not have, or that was not evaluated.
+func (s Set) Fits(node string) bool {
+	a := s.get()
+	row, ok := a.names.Row(node)
+	return ok && bit(a.fits, row)
+}
+
+// Why tells why the pod does not fit a node. It knows nothing of nodes that fit, that were not evaluated, or that the snapshot
+// does not have, and nothing at all after [WithoutReasons].
+func (s Set) Why(node string) (predicate string, code Code, reasons []string) {
+	a := s.get()
+	row, ok := a.names.Row(node)
+	if !ok || int(row) >= len(a.why) || a.why[row] == 0 {
+		return "", CodeUnknown, nil
+	}
+	failure := &a.failures[a.why[row]-1]
+	return failure.Predicate, failure.Code, failure.Reasons
+}
+
+// Has tells whether the snapshot has a node. After an overlay that adds nodes, or the whole answer would be names, it has those
+// that were evaluated.
+func (s Set) Has(node string) bool {
+	_, ok := s.get().names.Row(node)
+	return ok
+}
+
+// Feasible returns the names of the nodes that fit, in no order.
+func (s Set) Feasible() iter.Seq[string] { return s.get().names.Decode(s.get().fits) }
+
+// Len is the number of nodes that fit.
+func (s Set) Len() int { return s.get().feasible }
+
+// Evaluated is the number of nodes that were evaluated.
+func (s Set) Evaluated() int { return s.get().evaluated }
+
+// Failures are the ways in which nodes do not fit, in policy order. Shared: not to be changed.
+func (s Set) Failures() []Failure { return s.get().failures }
+
+// Pod is namespace/name of the pod.
+func (s Set) Pod() string { return s.get().pod }
+
+// Message is kube-scheduler's, where no node fits: 0/3 nodes are available: …
+func (s Set) Message() string { return s.get().message }
+
+// Faults are the predicates that could not be evaluated. Shared: not to be changed.
+func (s Set) Faults() []Fault { return s.get().faults }
+
+// Unknown are the nodes of [OnNodes] that the cache does not have, sorted. Shared: not to be changed.
+func (s Set) Unknown() []string { return s.get().unknown }
+
+// Version is what the answer was computed from.
+func (s Set) Version() Version { return s.get().version }
+
+// Cycle is how far kube-scheduler's scheduling cycle gets.
+func (s Set) Cycle() Cycle { return s.get().cycle }
+
+// NextStart is the start of the next call with [Limit].
+func (s Set) NextStart() uint32 { return s.get().nextStart }
