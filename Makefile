@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop e2e mutants fuzz fuzz-smoke soak flap fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop go-test go-race proto proto-check e2e mutants fuzz fuzz-smoke soak flap fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -36,9 +36,10 @@ build: toolchain
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 12 on two cores), most of it the wasm compiler'
 	@$(CARGO) build --workspace $(LOCKED) $(TARGETS)
 
-test: toolchain ## Run all tests
+test: toolchain ## Run all tests; those of the Go client where there is Go
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 16 on two cores), most of it the wasm compiler'
 	@$(CARGO) test --workspace $(LOCKED)
+	@sdk/core/go/run.sh test
 
 bench: toolchain ## Run all benchmarks: make figures, predicates, preemption, allocations, speed and memory of the cache
 	@$(MAKE) --no-print-directory figures ARGS=
@@ -58,6 +59,18 @@ readme: build ## Run the commands of README.md and those that the sidecar prints
 
 interop: build ## Run grpc-python, grpc-go and Prometheus' parsers of metrics against the sidecar
 	@tests/interop/run.sh
+
+go-test: build ## Run the tests of the Go client against the sidecar
+	@sdk/core/go/run.sh test
+
+go-race: build ## The same with the race detector, which needs a C compiler
+	@sdk/core/go/run.sh race
+
+proto: ## Make the messages and stubs of the Go client from the proto; needs Go, and no protoc
+	@sdk/core/go/run.sh proto
+
+proto-check:
+	@sdk/core/go/run.sh proto-check
 
 # Part of neither `make test` nor CI: the servers take minutes to build, and need Go.
 e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
@@ -109,7 +122,7 @@ ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
 # Tests of whole processes mostly wait. Those that measure have the machine to themselves, as far as the tests of their suite go.
 ci: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
-ci: style deny readme interop bench-smoke fuzz-smoke test ## Run everything that CI checks
+ci: style deny readme interop proto-check bench-smoke fuzz-smoke test ## Run everything that CI checks
 
 toolchain: ## Install the toolchain that compiles predicates to wasm, if it is missing
 	@.ci/toolchain

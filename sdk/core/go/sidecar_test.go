@@ -1,7 +1,6 @@
 package nodesift_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -242,11 +241,4 @@ func (p *proxy) cut() {
 	for connection := range p.connections {
 		_ = connection.Close()
 	}
-}
-
-// within is a context for one step of a test.
-func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), scaled(20*time.Second))
-	t.Cleanup(cancel)
-	return ctx
 }
