@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -92,8 +93,15 @@ func (s *sidecar) run() error {
 		return err
 	}
 	defer log.Close()
-	s.command = exec.Command(binary, append([]string{"serve", "--no-tcp", "--socket", s.socket}, s.arguments...)...)
-	s.command.Env = []string{"PATH=" + os.Getenv("PATH"), "XDG_CACHE_HOME=" + cacheFolder, "NO_COLOR=1", "NODESIFT_REQUEST_TIMEOUT=" + fmt.Sprint(scaled(2*time.Second).Milliseconds()) + "ms"}
+	arguments := append([]string{"serve", "--socket", s.socket}, s.arguments...)
+	if !slices.Contains(arguments, "--listen") {
+		arguments = append(arguments, "--no-tcp")
+	}
+	s.command = exec.Command(binary, arguments...)
+	s.command.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "XDG_CACHE_HOME=" + cacheFolder, "NO_COLOR=1",
+		fmt.Sprintf("NODESIFT_REQUEST_TIMEOUT=%dms", scaled(2*time.Second).Milliseconds()),
+	}
 	s.command.Stdout, s.command.Stderr = log, log
 	if err := s.command.Start(); err != nil {
 		return err
