@@ -13,6 +13,7 @@ import (
 // PreemptionPredicates tells how many victims have to leave a node until a pod fits there. The victims before start go first,
 // together, then the others, one at a time. The answer is the place of the last victim that has to go, and -1 where all of them
 // are not enough. Pod and victims are given by UID; victims that the cache does not have are skipped, as are static pods.
+// Faults and stale answers are errors beside the answer, as with [Client.Feasible].
 func (c *Client) PreemptionPredicates(
 	ctx context.Context, uid, node string, victims []string, start int, options ...ConsistencyOption,
 ) (last int, err error) {

@@ -15,7 +15,7 @@ if ! go=$("$root/.ci/go"); then
     exit 0
 fi
 # The plugins are run as tools of Go. Flags are those of `make interop`, so that the two share what is compiled.
-PATH=$(dirname "$go"):$PATH
+PATH=$("$go" env GOROOT)/bin:$PATH
 export PATH GOFLAGS=-mod=readonly
 
 generate() { (cd generate && CGO_ENABLED=0 go run -trimpath -buildvcs=false . ../../proto nodesift/v1/nodesift.proto "$1"); }

@@ -120,14 +120,14 @@ func (s Set) Why(node string) (predicate string, code Code, reasons []string) {
 	return failure.Predicate, failure.Code, failure.Reasons
 }
 
-// Has tells whether the snapshot has a node. After an overlay that adds nodes, or the whole answer would be names, it has those
-// that were evaluated.
+// Has tells whether the snapshot has a node. An answer about an overlay that adds nodes has only those nodes that it names: with
+// [WithoutReasons], those that fit.
 func (s Set) Has(node string) bool {
 	_, ok := s.get().names.Row(node)
 	return ok
 }
 
-// Feasible returns the names of the nodes that fit, in no order.
+// Feasible returns the names of the nodes that fit, in the order of rows, which means nothing.
 func (s Set) Feasible() iter.Seq[string] { return s.get().names.Decode(s.get().fits) }
 
 // Len is the number of nodes that fit.
