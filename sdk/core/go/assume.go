@@ -53,7 +53,8 @@ type Assumed struct {
 }
 
 // Assume counts a pod on a node from the next call on, until the watch shows what has become of it, [Client.Forget] ends it, or
-// its time to live expires.
+// its time to live expires. A call that has failed with [ErrDeadline] or [ErrUnavailable] may have been carried out all the same:
+// forget the pod, or assume it again.
 func (c *Client) Assume(ctx context.Context, pod Pod, node string, options ...AssumeOption) (Assumed, error) {
 	encoded, err := pod.encode()
 	if err != nil {
