@@ -46,4 +46,6 @@ pub use file::{FileError, read_text};
 pub use import::{Imported, import};
 pub use problem::Problem;
 pub use schema::schema;
-pub use spec::{ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec, SelectError, SpecLimits};
+pub use spec::{
+    API_VERSION, ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec, SelectError, SpecLimits,
+};

@@ -59,6 +59,7 @@ fn spec() -> Value {
                 "items": predicate(),
             },
             "facts": {
+                "description": "What is kept of objects for predicates",
                 "type": "object",
                 "additionalProperties": false,
                 "properties": {

@@ -1,13 +1,12 @@
 //! The CustomResourceDefinition of policies, `deploy/crd.yaml`. Start at [`crd`].
 //!
-//! Its schema says what can be said of documents in the part of OpenAPI that API servers take. The rest is refused by the sidecar,
-//! and then in the status: names that are none of built-ins, for example.
+//! Its schema is that of documents, in the part of OpenAPI that API servers take. The rest is refused by the sidecar, and then in
+//! the status: names that are none of built-ins, for example.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::limits::ANNOTATION_KEYS_MAX;
+use crate::schema::schema;
 use crate::spec::{GROUP, KIND, PLURAL, VERSION};
-use nodesift_sandbox::Interface;
 
 /// The definition.
 pub fn crd() -> Value {
@@ -64,110 +63,54 @@ fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
-/// One of these texts.
-fn choice(values: &[&str], description: &str) -> Value {
-    json!({"type": "string", "enum": values, "description": description})
-}
-
-/// Texts, none of them twice.
-fn texts(items: &Value, description: &str) -> Value {
-    json!({"type": "array", "x-kubernetes-list-type": "set", "items": items, "description": description})
-}
-
-fn object(properties: &Value, description: &str) -> Value {
-    json!({"type": "object", "properties": properties, "description": description})
-}
-
+/// The document's own schema, see [`schema`].
 fn spec() -> Value {
-    let named = json!({"type": "string", "minLength": 1});
-    let mut scheduler_names =
-        texts(&named, "The schedulers whose pods are evaluated; pods of any other scheduler are foreign");
-    scheduler_names["minItems"] = json!(1);
-    let mut annotations = texts(&named, "Keys of the annotations that predicates may read; all others read as absent");
-    annotations["maxItems"] = json!(ANNOTATION_KEYS_MAX);
-    let predicates = json!({
-        "description": "The predicates that run, in evaluation order; each name once",
-        "type": "array", "minItems": 1,
-        // Told apart by their names, and kept in the order in which they are written.
-        "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
-        "items": predicate(),
-    });
-    let mut spec = object(
-        &json!({
-            "schedulerNames": scheduler_names,
-            "predicates": predicates,
-            "facts": object(&json!({"annotations": annotations}), "What is kept of objects for predicates"),
-            "onUnsupported": choice(
-                &["Reject", "Ignore"],
-                "What becomes of a pod that needs what no predicate evaluates, such as resource claims"
-            ),
-            "rollbackOnQuarantine": {
-                "type": "boolean",
-                "description": "Whether the policy before is active again once a predicate of this one is in quarantine",
-            },
-        }),
-        "Which predicates decide where pods may run, in which order, with which arguments and limits",
-    );
-    spec["required"] = json!(["schedulerNames", "predicates"]);
+    let schema = schema();
+    let mut spec = structural(&schema["properties"]["spec"]);
+    spec["description"] = schema["description"].clone();
+    let predicates = &mut spec["properties"]["predicates"];
+    // Told apart by their names, and kept in the order in which they are written.
+    predicates["x-kubernetes-list-type"] = json!("map");
+    predicates["x-kubernetes-list-map-keys"] = json!(["name"]);
+    // An object has no folder.
+    let module = &mut predicates["items"]["properties"]["module"]["properties"];
+    module["path"]["description"] = json!("A component file in every replica, by its whole path");
+    module["layout"]["description"] = json!("A folder with an OCI image layout in every replica, by its whole path");
     spec
 }
 
-fn predicate() -> Value {
-    let interfaces = json!({"type": "string", "enum": Interface::ALL.map(Interface::name)});
-    let phase = json!({"type": "string", "enum": ["allocate", "reserve"]});
-    let mut phases = texts(&phase, "The phases in which it runs; all where the field is left out");
-    phases["minItems"] = json!(1);
-    let mut module = object(
-        &json!({
-            "path": text("A component file in every replica, by its whole path"),
-            "oci": text("The reference of an OCI artifact"),
-            "layout": text("The folder with the OCI image layout that holds the artifact, in every replica, by its whole path"),
-            "digest": {
-                "type": "string", "pattern": "^sha256:[0-9a-fA-F]{64}$",
-                "description": "The SHA-256 of the component, or of the manifest of the artifact",
-            },
-        }),
-        "Where the module of your own predicate is; a built-in has none",
-    );
-    module["oneOf"] = json!([{"required": ["path"]}, {"required": ["oci"]}]);
-    let quantity = |description: &str| {
-        json!({
-            "description": description,
+/// A JSON schema in the words that API servers take.
+fn structural(schema: &Value) -> Value {
+    let Some(fields) = schema.as_object() else { return schema.clone() };
+    if fields.contains_key("oneOf") && !fields.contains_key("type") {
+        return json!({
+            "description": schema["description"],
             "x-kubernetes-int-or-string": true,
             "anyOf": [{"type": "integer"}, {"type": "string"}],
-        })
-    };
-    let limits = json!({
-        "memory": quantity("Linear memory in bytes"),
-        "output": quantity("What one call may pass to the host, in bytes"),
-        "logLines": {"type": "integer", "minimum": 0, "description": "Lines that it may write to the log in a second"},
-        "timePerCall": {
-            "type": "string", "pattern": "^[0-9]+(us|ms|s)$", "description": "Processor time, such as 5ms",
-        },
-    });
-    let mut predicate = object(
-        &json!({
-            "name": {
-                "type": "string", "minLength": 1, "description": "The name of a built-in, or a name for your own module",
-            },
-            "phases": phases,
-            "args": {
-                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                "description": "Its arguments. Those of built-ins are kube-scheduler's own, such as NodeAffinityArgs",
-            },
-            "module": module,
-            "allow": texts(&interfaces, "The only interfaces that it may import; all where the field is left out"),
-            "onError": choice(
-                &["Reject", "Ignore"],
-                "What replaces its verdict when a call fails: Reject every node (the default), or Ignore it"
-            ),
-            "limits": object(&limits, "What one call may use"),
-            "mode": choice(&["Enforce", "Shadow"], "Whether its verdicts count"),
-        }),
-        "One predicate",
-    );
-    predicate["required"] = json!(["name"]);
-    predicate
+        });
+    }
+    let mut taken = Map::new();
+    for (name, value) in fields {
+        let (name, value) = match name.as_str() {
+            // What is not known they drop or refuse themselves, and conditions they do not know.
+            "additionalProperties" | "if" | "then" => continue,
+            "uniqueItems" => ("x-kubernetes-list-type", json!("set")),
+            "items" => ("items", structural(value)),
+            "properties" => {
+                let properties = value.as_object().into_iter().flatten();
+                (name.as_str(), properties.map(|(name, value)| (name.clone(), structural(value))).collect())
+            }
+            name => (name, value.clone()),
+        };
+        taken.insert(name.to_owned(), value);
+    }
+    if taken.contains_key("enum") {
+        taken.insert("type".to_owned(), json!("string"));
+    }
+    if schema["type"] == "object" && !taken.contains_key("properties") {
+        taken.insert("x-kubernetes-preserve-unknown-fields".to_owned(), json!(true));
+    }
+    taken.into()
 }
 
 fn status() -> Value {

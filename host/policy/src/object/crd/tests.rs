@@ -117,6 +117,7 @@ fn check(schema: &Value, path: &str) {
         "format",
         "items",
         "maxItems",
+        "maximum",
         "minItems",
         "minLength",
         "minimum",
