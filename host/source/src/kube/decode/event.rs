@@ -26,24 +26,51 @@ pub(crate) enum WatchEvent {
     Unreadable(Unreadable),
 }
 
+/// One line of a watch: what has happened, and the object as the server has written it.
+#[derive(Deserialize)]
+pub(in crate::kube) struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(in crate::kube) kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(in crate::kube) object: &'a RawValue,
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line.
+    ///
+    /// # Errors
+    ///
+    /// What an `ERROR` event says; [`Failure::Malformed`] where the line is not an event.
+    pub(in crate::kube) fn read(line: &'a [u8]) -> Result<Self, Failure> {
+        let line = std::str::from_utf8(line)
+            .map_err(|error| malformed(&format!("not UTF-8 after byte {}", error.valid_up_to())))?;
+        let line: Self = serde_json::from_str(line).map_err(not_an_event)?;
+        if line.kind == "ERROR" {
+            let status: Status = serde_json::from_str(line.object.get()).map_err(not_an_event)?;
+            return Err(Failure::of_event(&status));
+        }
+        Ok(line)
+    }
+
+    /// It is of a type that this client does not know.
+    pub(in crate::kube) fn unknown(&self) -> Failure {
+        malformed(&format!("not a watch event: unknown type {:?}", self.kind))
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // As `map_err` hands it over.
+fn not_an_event(error: serde_json::Error) -> Failure {
+    malformed(&format!("not a watch event: {error}"))
+}
+
 /// Decodes and compiles one line of a watch of objects of one kind.
 ///
 /// # Errors
 ///
-/// What an `ERROR` event says; [`Failure::Malformed`] where the line is not an event, or tells of an object without a name:
-/// it may be the deletion of an object that is held, so only a relist can tell.
+/// As for [`Line::read`]; also [`Failure::Malformed`] where the line tells of an object without a name: it may be the deletion of
+/// an object that is held, so only a relist can tell.
 pub(crate) fn event(kind: Kind, line: &[u8], compiler: &Compiler) -> Result<WatchEvent, Failure> {
-    #[derive(Deserialize)]
-    struct Line<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: Cow<'a, str>,
-        #[serde(borrow)]
-        object: &'a RawValue,
-    }
-    let line = std::str::from_utf8(line)
-        .map_err(|error| malformed(&format!("not UTF-8 after byte {}", error.valid_up_to())))?;
-    let not_an_event = |error: serde_json::Error| malformed(&format!("not a watch event: {error}"));
-    let line: Line<'_> = serde_json::from_str(line).map_err(not_an_event)?;
+    let line = Line::read(line)?;
     let json = line.object.get();
     match &*line.kind {
         "ADDED" | "MODIFIED" => match decode(kind, json) {
@@ -60,11 +87,7 @@ pub(crate) fn event(kind: Kind, line: &[u8], compiler: &Compiler) -> Result<Watc
             let Envelope { metadata } = serde_json::from_str(json).map_err(not_an_event)?;
             Ok(WatchEvent::Bookmark(metadata.resource_version.into()))
         }
-        "ERROR" => {
-            let status: Status = serde_json::from_str(json).map_err(not_an_event)?;
-            Err(Failure::of_event(&status))
-        }
-        other => Err(malformed(&format!("not a watch event: unknown type {other:?}"))),
+        _ => Err(line.unknown()),
     }
 }
 

@@ -18,7 +18,7 @@ mod page;
 pub(super) mod status;
 
 pub use error::Error;
-pub(super) use event::{WatchEvent, event};
+pub(super) use event::{Line, WatchEvent, event};
 pub use metadata::Unreadable;
 pub use page::{Head, Page, head, page};
 

@@ -13,8 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::task::{Sink, Turn};
-use crate::kube::decode::Head;
-use crate::kube::decode::status::Status;
+use crate::kube::decode::{Head, Line};
 use crate::kube::failure::{Failure, plain};
 use crate::kube::health::Health;
 use crate::kube::kinds::Resource;
@@ -98,26 +97,15 @@ fn read(json: &RawValue) -> Result<(NamedObject, Metadata<'_>), Failure> {
 impl<D: Fn(Seen) + Send + Sync> Named<D> {
     /// What one line of a watch says: a resourceVersion, and what it makes known.
     fn event(&self, line: &[u8]) -> Result<(Arc<str>, Option<Seen>), Failure> {
-        #[derive(Deserialize)]
-        struct Line<'a> {
-            #[serde(rename = "type", borrow)]
-            kind: Cow<'a, str>,
-            #[serde(borrow)]
-            object: &'a RawValue,
-        }
-        let Line { kind, object } = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
-        if kind == "ERROR" {
-            let status: Status = serde_json::from_str(object.get()).map_err(|error| malformed(&error))?;
-            return Err(Failure::of_event(&status));
-        }
-        let (found, metadata) = read(object)?;
-        let (label, seen) = match &*kind {
+        let line = Line::read(line)?;
+        let (found, metadata) = read(line.object)?;
+        let (label, seen) = match &*line.kind {
             "BOOKMARK" => ("bookmark", None),
             // A server that does not know the selector sends others too.
             _ if metadata.name != *self.name => ("other", None),
             "ADDED" | "MODIFIED" => ("applied", Some(Seen::Present(found))),
             "DELETED" => ("gone", Some(Seen::Absent)),
-            other => return Err(Failure::Malformed(plain(&format!("not a watch event: unknown type {other:?}")))),
+            _ => return Err(line.unknown()),
         };
         self.metrics.event(self.resource, label);
         Ok((Arc::from(&*metadata.resource_version), seen))
