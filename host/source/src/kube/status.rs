@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 use super::failure::Failure;
 use super::reflector::backoff::Backoff;
@@ -83,11 +83,22 @@ impl<S: Apply> StatusWriter<S> {
     /// # Errors
     ///
     /// Why it is not written.
-    pub async fn finish(mut self, last: &Wanted, within: Duration) -> Result<(), Failure> {
-        self.task.shutdown().await;
-        let applied = self.server.apply(&last.uri, &last.body);
-        timeout(within, applied).await.unwrap_or(Err(Failure::Silent(within)))
+    pub async fn finish(self, last: &Wanted, within: Duration) -> Result<(), Failure> {
+        let Self { server, wanted, mut task } = self;
+        drop(wanted);
+        let written = async {
+            // A write that is under way ends first. A server that has received it applies it even if nobody waits for the answer, and
+            // that could be after the last one.
+            while task.join_next().await.is_some() {}
+            server.apply(&last.uri, &last.body).await
+        };
+        timeout(within, written).await.unwrap_or(Err(Failure::Silent(within)))
     }
+}
+
+/// Ends once nothing more will be wanted.
+async fn closed(mut asked: watch::Receiver<Option<Wanted>>) {
+    while asked.changed().await.is_ok() {}
 }
 
 async fn write<S: Apply>(server: Arc<S>, mut asked: watch::Receiver<Option<Wanted>>, trouble: StatusTrouble) {
@@ -114,7 +125,10 @@ async fn write<S: Apply>(server: Arc<S>, mut asked: watch::Receiver<Option<Wante
                 Err(failure) => {
                     trouble.failed(&failure);
                     let wait = backoff.after_failure(failure.class(), Instant::now());
-                    sleep(failure.retry_after().map_or(wait, |asked| asked.max(wait))).await;
+                    let wait = failure.retry_after().map_or(wait, |asked| asked.max(wait));
+                    if timeout(wait, closed(asked.clone())).await.is_ok() {
+                        return;
+                    }
                     continue;
                 }
             }
@@ -129,6 +143,8 @@ async fn write<S: Apply>(server: Arc<S>, mut asked: watch::Receiver<Option<Wante
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::VecDeque;
+
+    use tokio::time::sleep;
 
     use super::*;
 
@@ -223,5 +239,36 @@ mod tests {
         writer.finish(&wanted("end"), Duration::from_secs(1)).await.unwrap();
         sleep(Duration::from_secs(600)).await;
         assert_eq!(script.bodies(), ["a", "end"]);
+    }
+
+    /// A server that applies what it has received, whether or not anybody waits; the first body takes it longer than the others.
+    #[derive(Default)]
+    struct Slow {
+        received: Mutex<usize>,
+        applied: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Apply for Slow {
+        async fn apply(&self, _uri: &str, body: &str) -> Result<(), Failure> {
+            let earlier = std::mem::replace(&mut *self.received.lock(), 1);
+            let (applied, body) = (Arc::clone(&self.applied), body.to_owned());
+            let time = Duration::from_millis(if earlier == 0 { 100 } else { 1 });
+            let work = tokio::spawn(async move {
+                sleep(time).await;
+                applied.lock().push(body);
+            });
+            work.await.map_err(|_| Failure::Silent(time))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_status_is_applied_after_one_that_is_under_way() {
+        let slow = Arc::new(Slow::default());
+        let writer = StatusWriter::start(&slow, &StatusTrouble::default());
+        writer.write(wanted("a"));
+        sleep(Duration::from_millis(1)).await;
+        writer.finish(&wanted("end"), Duration::from_secs(1)).await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(*slow.applied.lock(), ["a", "end"]);
     }
 }
