@@ -1,6 +1,7 @@
 //! Measurements of another process from `/proc`: memory, open files, threads, processor time.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The peak of the resident set in bytes, since the start of the process or the last call of [`forget_peak`].
@@ -39,25 +40,24 @@ pub fn processor_time(id: u32) -> Duration {
 
 /// The processor time used by the threads of a process with this name.
 pub fn processor_time_of(id: u32, thread: &str) -> Duration {
-    let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("the process exists");
-    let times = tasks.filter_map(|task| {
-        let path = task.ok()?.path();
-        let is_named = fs::read_to_string(path.join("comm")).ok()?.trim_end() == thread;
-        is_named.then(|| nanoseconds(&fs::read_to_string(path.join("schedstat")).ok()?)).flatten()
-    });
+    let times = named(id, thread).filter_map(|path| nanoseconds(&fs::read_to_string(path.join("schedstat")).ok()?));
     Duration::from_nanos(times.sum())
 }
 
 /// The identifier of the thread of a process with this name.
 pub fn thread(id: u32, name: &str) -> u32 {
-    let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("the process exists");
-    let named = tasks.filter_map(|task| {
-        let path = task.ok()?.path();
-        let is_named = fs::read_to_string(path.join("comm")).ok()?.trim_end() == name;
-        is_named.then(|| path.file_name()?.to_str()?.parse().ok()).flatten()
-    });
-    let [thread] = named.collect::<Vec<u32>>()[..] else { panic!("there is one thread {name}") };
+    let threads = named(id, name).filter_map(|path| path.file_name()?.to_str()?.parse().ok());
+    let [thread] = threads.collect::<Vec<u32>>()[..] else { panic!("there is one thread {name}") };
     thread
+}
+
+/// The folders in `/proc` of the threads of a process with this name.
+fn named(id: u32, name: &str) -> impl Iterator<Item = PathBuf> {
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("the process exists");
+    tasks.filter_map(move |task| {
+        let path = task.ok()?.path();
+        (fs::read_to_string(path.join("comm")).ok()?.trim_end() == name).then_some(path)
+    })
 }
 
 fn nanoseconds(schedstat: &str) -> Option<u64> {

@@ -114,6 +114,15 @@ impl Cluster {
         Self { server, sidecar }
     }
 
+    /// With a good policy, which is active.
+    pub(crate) fn active() -> Self {
+        let server = server();
+        put(&server, &good());
+        let cluster = Self::of(server);
+        when(&cluster.server, "it is active", is_active(1));
+        cluster
+    }
+
     pub(crate) fn generation(&self) -> u64 {
         generation(&policy(&self.sidecar))
     }
@@ -353,11 +362,8 @@ fn annotations_that_an_object_adds_are_read_of_what_was_there_before() {
 #[test]
 fn kinds_that_an_object_reads_are_followed_with_it_and_dropped_after_it() {
     let _beside = beside_others();
-    let server = server();
-    put(&server, &good());
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::active();
     let server = &cluster.server;
-    when(server, "it is active", is_active(1));
     assert!(!server.is_watched("StorageClass"));
     for (generation, predicates, is_watched) in [(2, json!([{"name": "VolumeBinding"}]), true), (3, good(), false)] {
         put(server, &predicates);

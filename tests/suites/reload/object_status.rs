@@ -18,22 +18,24 @@ fn applies(server: &ApiServer) -> usize {
     server.count(Request::is_apply)
 }
 
+/// Has another replica write its entry.
+fn write_entry(server: &ApiServer, replica: &str, entry: &Value) {
+    let mut status = status(server);
+    status["replicas"] = json!([entry]);
+    server.change(|store| store.apply_status(KIND, "default", replica, &json!({"status": status})));
+}
+
 #[test]
 fn changes_of_the_status_reload_nothing_and_are_not_answered_for_ever() {
     let _beside = beside_others();
-    let server = server();
-    put(&server, &good());
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::active();
     let server = &cluster.server;
-    when(server, "it is active", is_active(1));
     let before = applies(server);
     // Another replica, which agrees, and one that does not.
     for (replica, is_active) in [("b", true), ("c", false)] {
         let entry =
             json!({"name": replica, "observedGeneration": 1, "active": is_active, "step": "read", "message": "no"});
-        let mut status = status(server);
-        status["replicas"] = json!([entry]);
-        server.change(|store| store.apply_status(KIND, "default", replica, &json!({"status": status})));
+        write_entry(server, replica, &entry);
     }
     let refused = when(server, "the conditions are about all of them", is_refused(1));
     assert_eq!(condition(&refused, "Active")["message"], "read: no (c: refused by 1 of 3 replicas)");
@@ -104,19 +106,14 @@ fn a_replica_that_ends_takes_its_entry_along() {
 #[test]
 fn an_entry_of_a_replica_that_was_killed_is_taken_out_and_that_of_another_one_is_not() {
     let _beside = beside_others();
-    let server = server();
-    put(&server, &good());
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::active();
     let server = &cluster.server;
-    when(server, "it is active", is_active(1));
     let others = [("killed", "2020-01-02T03:04:05.678Z", false), ("quiet", "2100-01-02T03:04:05.678Z", true)];
     for (replica, seen, is_active) in others {
         let entry = json!({
             "name": replica, "observedGeneration": 1, "active": is_active, "step": "read", "message": "no", "seen": seen,
         });
-        let mut status = status(server);
-        status["replicas"] = json!([entry]);
-        server.change(|store| store.apply_status(KIND, "default", replica, &json!({"status": status})));
+        write_entry(server, replica, &entry);
     }
     let two = |status: &Value| condition(status, "Active")["message"] == "active in 2 of 2 replicas";
     let left = when(server, "one is taken out", two);
