@@ -35,7 +35,7 @@ mod service;
 mod transport;
 
 pub use admin::policy::rfc3339;
-pub use admin::{differences, exposition};
+pub use admin::{differences, exposition, version};
 pub use admission::metrics::Metrics;
 pub use admission::readiness::{Latch, Readiness, Stopped};
 pub use admission::staleness::{Age, Staleness};

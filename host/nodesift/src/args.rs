@@ -7,6 +7,7 @@ mod value;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
@@ -15,18 +16,30 @@ use clap::{ArgAction, Parser, Subcommand};
 use crate::exit;
 use nodesift_api::access::{Access, HostName, Hosts, Rights};
 use nodesift_api::tls::TlsFiles;
+use nodesift_api::version::{CONTRACT, REVISION};
+use nodesift_policy::API_VERSION;
 use nodesift_source::kube::connection;
 pub(crate) use value::{Format, LogFormat, PhaseArg, PodKey};
 
 /// Evaluates kube-scheduler's filter predicates: which nodes can run a pod, and why the others cannot
 #[derive(Debug, Parser)]
-#[command(name = "nodesift", version, after_help = format!("{EXAMPLES}\n\n{}", exit::HELP), max_term_width = 120)]
+#[command(name = "nodesift", version, long_version = LONG_VERSION.as_str(), after_help = format!("{EXAMPLES}\n\n{}", exit::HELP), max_term_width = 120)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) log: LogArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// What `--version` prints; `-V` prints the version alone.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{}\nrevision: {}\npredicate contract: {}\nAPI: nodesift.v1\npolicies: {API_VERSION}",
+        env!("CARGO_PKG_VERSION"),
+        REVISION.unwrap_or("not named by the build"),
+        *CONTRACT
+    )
+});
 
 /// First commands for a new user, at the end of `--help`.
 const EXAMPLES: &str = "Examples:
@@ -106,12 +119,23 @@ pub(crate) enum PolicyCommand {
     Shadow(PolicyShadowArgs),
 }
 
+/// The sidecar that `policy status` and `policy shadow` ask.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SidecarArgs {
+    /// Unix socket of the sidecar [default: as for serve]
+    // No conflict with --server: it would count the environment variable too.
+    #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET")]
+    pub(crate) socket: Option<PathBuf>,
+    /// The sidecar, instead of by its socket: unix:PATH or http://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+}
+
 /// Options of `policy status`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyStatusArgs {
-    /// The sidecar: unix:PATH or http://HOST:PORT [default: the Unix socket, as for serve]
-    #[arg(long, value_name = "URL")]
-    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) sidecar: SidecarArgs,
     /// Output format
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
@@ -120,9 +144,8 @@ pub(crate) struct PolicyStatusArgs {
 /// Options of `policy shadow`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyShadowArgs {
-    /// The sidecar: unix:PATH or http://HOST:PORT [default: the Unix socket, as for serve]
-    #[arg(long, value_name = "URL")]
-    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) sidecar: SidecarArgs,
     /// Output format
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,

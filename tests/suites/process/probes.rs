@@ -126,6 +126,7 @@ fn the_version_names_program_contract_and_policy() {
     assert_eq!(version.status, 200, "{}", version.body);
     let version: Value = version.json();
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(version["revision"].as_str(), option_env!("NODESIFT_REVISION"));
     assert_eq!(version["policy"]["generation"], "1");
     assert_eq!(version["policy"]["predicates"], serde_json::json!(["NodeName", "NodePorts"]));
     assert!(version["contract"].as_str().unwrap().starts_with("nodesift:predicate@"), "{version}");

@@ -17,6 +17,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 
+use super::version::REVISION;
+
 /// The registry; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Exposition {
@@ -71,10 +73,14 @@ impl Exposition {
 
 /// Registers which program this is, as `nodesift_build_info` with the value 1.
 pub fn build(registry: &mut Registry) {
-    let labels = [("version", env!("CARGO_PKG_VERSION")), ("contract", nodesift_sandbox::VERSION)];
+    let labels = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("revision", REVISION.unwrap_or_default()),
+        ("contract", nodesift_sandbox::VERSION),
+    ];
     let info = Family::<Vec<(&str, &str)>, Gauge>::default();
     info.get_or_create(&labels.to_vec()).set(1);
-    let help = "1: the version of the program, and of the contract with predicates";
+    let help = "1: version and revision of the program, and the version of the contract with predicates";
     registry.register("nodesift_build_info", help, info);
 }
 

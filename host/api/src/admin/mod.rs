@@ -7,7 +7,7 @@
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
 //! shadow      GET /v1/policy/shadow: what is evaluated beside it, over `differences`
-//! version     GET /version: version, contract and policy
+//! version     GET /version: version, revision, contract and policy
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
 //! ```
 //!
@@ -21,4 +21,4 @@ mod partition;
 pub(crate) mod policy;
 pub(crate) mod shadow;
 pub(crate) mod state;
-pub(crate) mod version;
+pub mod version;

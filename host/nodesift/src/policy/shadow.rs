@@ -20,7 +20,7 @@ const LISTED: usize = 10;
 ///
 /// As [`status`](super::status()).
 pub(crate) fn shadow(args: &PolicyShadowArgs) -> anyhow::Result<()> {
-    let status = fetch(args.server.as_deref(), PATH, limits::POLICY_SHADOW_BYTES)?;
+    let status = fetch(&args.sidecar, PATH, limits::POLICY_SHADOW_BYTES)?;
     let text = super::status::formatted(args.output, &status, rendered)?;
     terminal::print(&terminal::escaped(&text))
 }

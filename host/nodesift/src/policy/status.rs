@@ -7,7 +7,7 @@ use anyhow::{Context as _, anyhow};
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::args::{Format, PolicyStatusArgs};
+use crate::args::{Format, PolicyStatusArgs, SidecarArgs};
 use crate::client::{self, Endpoint};
 use crate::exit::Failure;
 use crate::terminal::{self, Paint, render, table};
@@ -24,14 +24,14 @@ const DIGEST_DIGITS: usize = 12;
 ///
 /// [`Failure::Usage`] if there is no sidecar to ask, [`Failure::Unavailable`] if it does not answer.
 pub(crate) fn status(args: &PolicyStatusArgs) -> anyhow::Result<()> {
-    let status = fetch(args.server.as_deref(), PATH, limits::POLICY_STATUS_BYTES)?;
+    let status = fetch(&args.sidecar, PATH, limits::POLICY_STATUS_BYTES)?;
     let text = formatted(args.output, &status, rendered)?;
     terminal::print(&terminal::escaped(&text))
 }
 
 /// A document of at most `bytes` bytes from a sidecar.
-pub(super) fn fetch(server: Option<&str>, path: &str, bytes: usize) -> anyhow::Result<Value> {
-    let endpoint = endpoint(server)?;
+pub(super) fn fetch(sidecar: &SidecarArgs, path: &str, bytes: usize) -> anyhow::Result<Value> {
+    let endpoint = endpoint(sidecar)?;
     let (code, text) = client::get(&endpoint, path, limits::CLIENT_CONNECT, bytes)?;
     if code != StatusCode::OK {
         let error = anyhow!("{}: {}", code.as_u16(), text.trim());
@@ -50,8 +50,10 @@ pub(super) fn formatted(format: Format, status: &Value, rendered: fn(&Value) -> 
     })
 }
 
-fn endpoint(server: Option<&str>) -> Result<Endpoint, Failure> {
-    let Some(url) = server else { return Ok(Endpoint::Socket(serve::socket_path(None)?)) };
+fn endpoint(sidecar: &SidecarArgs) -> Result<Endpoint, Failure> {
+    let Some(url) = &sidecar.server else {
+        return Ok(Endpoint::Socket(serve::socket_path(sidecar.socket.as_ref())?));
+    };
     match url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path)) {
         Some("") => Err(Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"))),
         Some(path) => Ok(Endpoint::Socket(PathBuf::from(path))),
@@ -202,8 +204,12 @@ mod tests {
 
     #[test]
     fn a_sidecar_is_named_as_for_the_other_commands() {
-        assert_eq!(endpoint(Some("unix:///run/s.sock")).ok(), Some(Endpoint::Socket("/run/s.sock".into())));
-        assert_eq!(endpoint(Some("http://127.0.0.1:1")).ok(), Some(Endpoint::Tcp("127.0.0.1:1".into())));
-        assert!(endpoint(Some("unix:")).is_err() && endpoint(Some("https://a:1")).is_err());
+        let of = |server: Option<&str>| {
+            endpoint(&SidecarArgs { socket: Some("/run/t.sock".into()), server: server.map(str::to_owned) })
+        };
+        assert_eq!(of(Some("unix:///run/s.sock")).ok(), Some(Endpoint::Socket("/run/s.sock".into())));
+        assert_eq!(of(Some("http://127.0.0.1:1")).ok(), Some(Endpoint::Tcp("127.0.0.1:1".into())));
+        assert_eq!(of(None).ok(), Some(Endpoint::Socket("/run/t.sock".into())));
+        assert!(of(Some("unix:")).is_err() && of(Some("https://a:1")).is_err());
     }
 }

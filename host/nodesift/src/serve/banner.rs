@@ -11,9 +11,9 @@ use serde_json::json;
 
 use crate::args::ServeArgs;
 use crate::{log, terminal};
+use nodesift_api::version::{CONTRACT, REVISION};
 use nodesift_cache::{Row, Snapshot};
 use nodesift_engine::Engine;
-use nodesift_sandbox::{PACKAGE, VERSION};
 
 /// Where the cluster comes from.
 pub(super) enum ClusterSource<'a> {
@@ -70,7 +70,8 @@ impl Banner {
         };
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
-            contract = %format_args!("{PACKAGE}@{VERSION}"),
+            revision = REVISION,
+            contract = %*CONTRACT,
             policy = %terminal::escaped(&file),
             policy_generation = policy.generation,
             predicates = %predicates.join(","),
