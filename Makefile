@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop go-test go-race proto proto-check e2e mutants fuzz fuzz-smoke soak flap fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop go-test go-race proto proto-check e2e mutants fuzz fuzz-smoke soak flap manifests image fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -104,6 +104,14 @@ mutants: toolchain ## Plant mutants and list those that no test notices: hours; 
 	$(CARGO) mutants --in-place --test-workspace=true --minimum-test-timeout 300 --output target \
 		$(if $(ARGS),$(ARGS),$(foreach path,$(MUTATED),--file '$(path)$(if $(filter %.rs,$(path)),,/**/*.rs)')) \
 		-- --lib --test hostile --test differential
+
+manifests: build ## Check what is in deploy/ against the program: flags, metrics, labels, permissions
+	@tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift"
+
+image: toolchain ## Build the image as an OCI archive, target/image/nodesift.tar; needs buildah
+	@command -v buildah >/dev/null || { echo 'error: the image is built with buildah, which is not here: apt-get install buildah' >&2; exit 1; }
+	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
+	@deploy/image.sh "$${CARGO_TARGET_DIR:-target}/release/nodesift" "$${CARGO_TARGET_DIR:-target}/image/nodesift.tar"
 
 fmt: ## Format the code
 	$(CARGO) fmt --all

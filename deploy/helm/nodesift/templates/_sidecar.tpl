@@ -1,0 +1,74 @@
+{{- /* The sidecar's container, an init container that keeps running, and its volumes. A chart that depends on this one can include
+both in the pod of its own core. Reasons are in deploy/kustomize/base/sidecar.yaml. */ -}}
+{{- define "nodesift.container" -}}
+- name: nodesift
+  image: {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  restartPolicy: Always
+  args:
+  - serve
+  - --kube
+  {{- range .Values.sidecar.args }}
+  - {{ . }}
+  {{- end }}
+  {{- if .Values.policyResource }}
+  - --policy-resource={{ .Values.policyResource }}
+  {{- else }}
+  - --policy=/etc/nodesift/policy
+  {{- end }}
+  - --state-folder=/var/lib/nodesift/state
+  - --probe-listen=0.0.0.0:10271
+  - --log-format=json
+  env:
+  - name: NODESIFT_SOCKET
+    value: /run/nodesift/nodesift.sock
+  - name: POD_NAME
+    valueFrom: {fieldRef: {fieldPath: metadata.name}}
+  ports:
+  - name: nodesift
+    containerPort: 10271
+  startupProbe:
+    exec: {command: [/nodesift, health, --live]}
+    periodSeconds: 1
+    failureThreshold: 120
+  livenessProbe:
+    exec: {command: [/nodesift, health, --live]}
+    periodSeconds: 10
+    timeoutSeconds: 2
+    failureThreshold: 3
+  readinessProbe:
+    exec: {command: [/nodesift, health]}
+    periodSeconds: 5
+    timeoutSeconds: 2
+    failureThreshold: 2
+  resources:
+    {{- toYaml .Values.sidecar.resources | nindent 4 }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    readOnlyRootFilesystem: true
+    allowPrivilegeEscalation: false
+    capabilities: {drop: [ALL]}
+    seccompProfile: {type: RuntimeDefault}
+  volumeMounts:
+  - {name: nodesift-socket, mountPath: /run/nodesift}
+  - {name: nodesift-state, mountPath: /var/lib/nodesift}
+  - {name: nodesift-policy, mountPath: /etc/nodesift/policy, readOnly: true}
+  - {name: nodesift-modules, mountPath: /etc/nodesift/modules, readOnly: true}
+{{- end }}
+
+{{- define "nodesift.volumes" -}}
+- name: nodesift-socket
+  emptyDir: {medium: Memory, sizeLimit: 1Mi}
+- name: nodesift-state
+  emptyDir: {sizeLimit: 256Mi}
+- name: nodesift-policy
+  configMap: {name: nodesift-policy}
+- name: nodesift-modules
+  {{- if .Values.modules.image }}
+  image: {reference: {{ .Values.modules.image }}, pullPolicy: IfNotPresent}
+  {{- else }}
+  configMap: {name: nodesift-modules, optional: true}
+  {{- end }}
+{{- end }}

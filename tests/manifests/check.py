@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+"""Checks deploy/ against the program: every file parses, every flag, variable and metric exists, and what belongs together fits.
+
+It needs python3-yaml and a built nodesift (the first argument, by default target/debug/nodesift). What else it can use and does not
+find, it names: kubectl or kustomize to build the overlays, helm or Go to render the chart, python3-jsonschema. Start at main().
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import yaml
+except ImportError:
+    sys.exit("error: this reads YAML with python3-yaml, which is not here: apt-get install python3-yaml")
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+KUSTOMIZE = DEPLOY / "kustomize"
+CHART = DEPLOY / "helm" / "nodesift"
+OVERLAYS = ["extender", "kube-scheduler", "yunikorn"]
+# Metrics that the process exposes under the names that Prometheus' own clients use.
+PROCESS = {"process_cpu_seconds", "process_resident_memory_bytes", "process_threads", "process_open_fds"}
+# What follows the name of a metric in its samples.
+SUFFIXES = ["_total", "_bucket", "_sum", "_count"]
+UNITS = ["_seconds", "_bytes"]
+SIDECAR = "nodesift.dev/sidecar"
+
+problems = []
+skipped = []
+
+
+def problem(where, text):
+    problems.append(f"{where}: {text}")
+
+
+def expect(condition, where, text):
+    if not condition:
+        problem(where, text)
+
+
+def run(*command, stdin=None):
+    # Go compiles for some seconds.
+    done = subprocess.run([str(part) for part in command], input=stdin, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode != 0:
+        problem(" ".join(str(part) for part in command), f"exit code {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def documents(text, where):
+    try:
+        return [document for document in yaml.safe_load_all(text) if document is not None]
+    except yaml.YAMLError as error:
+        problem(where, f"is no YAML: {error}")
+        return []
+
+
+def files_parse():
+    count = 0
+    for path in sorted(DEPLOY.rglob("*")):
+        if CHART / "templates" in path.parents or not path.is_file():
+            continue
+        where = path.relative_to(ROOT)
+        if path.suffix == ".yaml":
+            expect(documents(path.read_text(), where), where, "holds nothing")
+            count += 1
+        elif path.suffix == ".json":
+            try:
+                json.loads(path.read_text())
+            except ValueError as error:
+                problem(where, f"is no JSON: {error}")
+            count += 1
+    expect(count > 0, "deploy", "has no files")
+    return count
+
+
+# What the program says of itself.
+
+
+def version():
+    return re.search(r'^\[workspace\.package\]\nversion = "([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.M).group(1)
+
+
+def flags_of(binary, command):
+    text = run(binary, command, "--help")
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)), set(re.findall(r"\[env: ([A-Z_]+)=", text))
+
+
+def metric_names():
+    """The names in the sources that are not tests; some get a suffix for their unit from the encoder."""
+    names = set(PROCESS)
+    for path in (ROOT / "host").rglob("*.rs"):
+        if "tests" in path.parts or path.name == "tests.rs":
+            continue
+        shipped = path.read_text().split("#[cfg(test)]\nmod tests")[0]
+        names |= set(re.findall(r'"(nodesift_[a-z_]+)"', shipped))
+    return names
+
+
+def is_known_metric(name, known):
+    stems = {name} | {name.removesuffix(suffix) for suffix in SUFFIXES}
+    stems |= {stem.removesuffix(unit) for stem in set(stems) for unit in UNITS}
+    return bool(stems & known)
+
+
+def scraped_names(text):
+    return {line.split("{")[0].split(" ")[0] for line in text.splitlines() if line and not line.startswith("#")}
+
+
+# Alerts and the dashboard.
+
+
+def expressions():
+    rules = documents((KUSTOMIZE / "monitoring" / "rules.yaml").read_text(), "rules.yaml")[0]
+    for group in rules["spec"]["groups"]:
+        for rule in group["rules"]:
+            yield f"alert {rule['alert']}", rule["expr"]
+            for field in ("summary", "runbook"):
+                expect(rule["annotations"].get(field), f"alert {rule['alert']}", f"has no {field}")
+                yield f"{field} of alert {rule['alert']}", rule["annotations"].get(field, "")
+    dashboard = json.loads((KUSTOMIZE / "monitoring" / "dashboard.json").read_text())
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", []):
+            yield f"panel {panel['title']}", target["expr"]
+    for variable in dashboard["templating"]["list"]:
+        yield f"variable {variable['name']}", variable["query"]
+    ids = [panel["id"] for panel in dashboard["panels"]]
+    expect(len(ids) == len(set(ids)), "dashboard.json", "two panels have one id")
+
+
+def metrics_exist(scrape):
+    known, seen, used = metric_names(), scraped_names(scrape) if scrape else set(), set()
+    expect(len(known) > len(PROCESS) + 20, "host", "has few metrics: the search for them is broken")
+    for where, expression in expressions():
+        for opening, closing in ("()", "{}", "[]"):
+            expect(expression.count(opening) == expression.count(closing), where, f"{opening} and {closing} do not match")
+        for name in re.findall(r"\b(?:nodesift|process)_[a-z_]+", re.sub(r'"[^"]*"', '""', expression)):
+            used.add(name)
+            expect(is_known_metric(name, known), where, f"no metric {name}")
+    # A scrape has the suffixes too, but only of series that have values.
+    stems = {name.removesuffix(suffix) for name in seen for suffix in SUFFIXES}
+    for name in sorted(used if seen else ()):
+        stem = name
+        for suffix in SUFFIXES:
+            stem = stem.removesuffix(suffix)
+        expect(name in seen or stem not in stems | seen, "scrape", f"{name} is exposed under another name")
+    return len(used), sorted(name for name in used if seen and name not in seen)
+
+
+# Objects.
+
+
+def pod_of(document):
+    return document["spec"]["template"]["spec"]
+
+
+def check_sidecar(where, pod, facts):
+    sidecars = [container for container in pod.get("initContainers", []) if container["name"] == "nodesift"]
+    if len(sidecars) != 1:
+        problem(where, f"has {len(sidecars)} containers nodesift")
+        return
+    sidecar = sidecars[0]
+    expect(sidecar.get("restartPolicy") == "Always", where, "the sidecar ends before the core starts")
+    expect(sidecar["image"] == facts["image"], where, f"image {sidecar['image']}, not {facts['image']}")
+    expect(sidecar["args"][0] == "serve", where, f"runs {sidecar['args'][0]}")
+    for argument in sidecar["args"][1:]:
+        expect(argument.split("=")[0] in facts["serve"][0], where, f"serve has no option {argument}")
+    for variable in sidecar.get("env", []):
+        expect(variable["name"] in facts["serve"][1], where, f"serve has no variable {variable['name']}")
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        program, command, *options = sidecar[probe]["exec"]["command"]
+        expect([program] == facts["entrypoint"] and command == "health", where, f"{probe} runs {program} {command}")
+        for option in options:
+            expect(option in facts["health"][0], where, f"health has no option {option}")
+    context = sidecar["securityContext"]
+    restricted = {
+        "runAsNonRoot": True, "readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"}, "runAsUser": facts["user"], "runAsGroup": facts["user"],
+    }
+    expect(context == restricted, where, f"securityContext is {context}, not {restricted}")
+    mounts = {mount["mountPath"] for mount in sidecar["volumeMounts"]}
+    ports = {str(port["containerPort"]) for port in sidecar["ports"]}
+    for argument in sidecar["args"]:
+        name, _, value = argument.partition("=")
+        if value.startswith("/"):
+            inside = any(value == mount or value.startswith(mount + "/") for mount in mounts)
+            expect(inside, where, f"{argument} is in no volume")
+        if name == "--probe-listen":
+            expect(value.rpartition(":")[2] in ports, where, f"{argument} is no port of the container")
+    socket = {variable["name"]: variable.get("value") for variable in sidecar.get("env", [])}.get("NODESIFT_SOCKET")
+    expect(socket and str(pathlib.PurePath(socket).parent) in mounts, where, f"the socket {socket} is in no volume")
+
+
+def check_objects(where, objects, facts, has_core=True):
+    by_kind = {}
+    for item in objects:
+        for field in ("apiVersion", "kind"):
+            expect(item.get(field), where, f"an object without {field}")
+        by_kind.setdefault(item.get("kind"), []).append(item)
+    names = [(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]) for item in objects]
+    expect(len(names) == len(set(names)), where, "two objects have one name")
+    deployments = [item for item in by_kind.get("Deployment", []) if item["metadata"].get("labels", {}).get(SIDECAR) == "true"]
+    expect(len(deployments) == int(has_core), where, f"{len(deployments)} Deployments with a sidecar")
+    configs = {item["metadata"]["name"]: item for item in by_kind.get("ConfigMap", [])}
+    for deployment in deployments:
+        pod, labels = pod_of(deployment), deployment["spec"]["template"]["metadata"]["labels"]
+        check_sidecar(where, pod, facts)
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        containers = pod["containers"] + pod["initContainers"]
+        expect(any("nodesift-socket" in {mount["name"] for mount in container.get("volumeMounts", [])}
+                   for container in pod["containers"]), where, "no core mounts the socket's folder")
+        for container in containers:
+            for mount in container.get("volumeMounts", []):
+                expect(mount["name"] in volumes, where, f"{container['name']} mounts {mount['name']}, which is no volume")
+        for volume in volumes.values():
+            config = volume.get("configMap")
+            if config and not config.get("optional"):
+                expect(config["name"] in configs, where, f"no ConfigMap {config['name']}")
+        selectors = [deployment["spec"]["selector"]["matchLabels"]]
+        selectors += [item["spec"]["selector"]["matchLabels"] for item in by_kind.get("PodDisruptionBudget", [])]
+        selectors += [item["spec"]["podSelector"]["matchLabels"] for item in by_kind.get("NetworkPolicy", [])]
+        selectors += [item["spec"]["selector"] for item in by_kind.get("Service", [])]
+        expect(len(selectors) >= 4, where, "lacks a Service, a NetworkPolicy or a PodDisruptionBudget")
+        for selector in selectors:
+            expect(selector and selector.items() <= labels.items(), where, f"{selector} does not select the pod")
+        ports = {port["name"] for container in containers for port in container.get("ports", [])}
+        for service in by_kind.get("Service", []):
+            for port in service["spec"]["ports"]:
+                expect(port["targetPort"] in ports, where, f"the Service's port {port['targetPort']} is none of the pod")
+        account = (deployment["metadata"]["namespace"], pod.get("serviceAccountName", facts["account"].get(where)))
+        bound = [(subject["namespace"], subject["name"]) for item in by_kind.get("ClusterRoleBinding", [])
+                 if item["roleRef"]["name"] == "nodesift" for subject in item["subjects"]]
+        expect(account in bound, where, f"the ClusterRole nodesift is bound to {bound}, not to the core's account {account}")
+    for monitor in by_kind.get("ServiceMonitor", []):
+        wanted = monitor["spec"]["selector"]["matchLabels"]
+        fits = [item for item in by_kind["Service"] if wanted.items() <= item["metadata"]["labels"].items()]
+        names = {port["name"] for item in fits for port in item["spec"]["ports"]}
+        expect(names and all(endpoint["port"] in names for endpoint in monitor["spec"]["endpoints"]), where,
+               "the ServiceMonitor selects no port of a Service")
+    expect(by_kind.get("ClusterRole"), where, "has no ClusterRole")
+    for role in by_kind.get("ClusterRole", []):
+        expect(role["rules"] == facts["rules"][role["metadata"]["name"]], where, "a ClusterRole is not that of deploy/rbac.yaml")
+    check_policy(where, configs.get("nodesift-policy"), facts["schema"])
+
+
+def check_policy(where, config, schema):
+    if not config:
+        problem(where, "has no ConfigMap nodesift-policy")
+        return
+    policies = [document for name, text in config["data"].items() for document in documents(text, f"{where} {name}")]
+    expect(len(policies) == 1, where, f"has {len(policies)} policies")
+    try:
+        import jsonschema
+    except ImportError:
+        skip("policies are not checked against their schema: python3-jsonschema is not here")
+        return
+    for policy in policies:
+        for error in jsonschema.validators.validator_for(schema)(schema).iter_errors(policy):
+            problem(f"{where} policy", f"{error.json_path}: {error.message}")
+
+
+def skip(text):
+    if text not in skipped:
+        skipped.append(text)
+
+
+def overlays(facts):
+    if shutil.which("kustomize"):
+        command = ["kustomize", "build"]
+    elif shutil.which("kubectl"):
+        command = ["kubectl", "kustomize"]
+    else:
+        skip("overlays are parsed and not built: neither kustomize nor kubectl is here")
+        return 0
+    for overlay in OVERLAYS:
+        where = f"deploy/kustomize/{overlay}"
+        objects = documents(run(*command, KUSTOMIZE / overlay), where)
+        expect(objects, where, "makes no objects")
+        if objects:
+            check_objects(where, objects, facts)
+    with tempfile.TemporaryDirectory() as folder:
+        check_options(command, pathlib.Path(folder).resolve(), facts)
+    return len(OVERLAYS) + 1
+
+
+def check_options(command, folder, facts):
+    """What an overlay may list besides: monitoring, and modules from an image."""
+    where = "deploy/kustomize/extender with monitoring and modules-image"
+    relative = {name: os.path.relpath(KUSTOMIZE / name, folder) for name in ("extender", "monitoring", "modules-image")}
+    with_options = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "namespace": "kube-system",
+                    "resources": [relative["extender"]], "components": [relative["monitoring"], relative["modules-image"]]}
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(with_options))
+    objects = documents(run(*command, folder), where)
+    expect(objects, where, "makes no objects")
+    if not objects:
+        return
+    check_objects(where, objects, facts)
+    kinds = {item["kind"] for item in objects}
+    expect({"ServiceMonitor", "PrometheusRule"} <= kinds, where, "has no monitoring")
+    modules = [volume for item in objects if item["kind"] == "Deployment" for volume in pod_of(item)["volumes"]
+               if volume["name"] == "nodesift-modules"]
+    expect([set(volume) for volume in modules] == [{"name", "image"}], where, f"takes modules from {modules}")
+
+
+# The chart.
+
+
+def chart(facts):
+    if not CHART.is_dir():
+        problem("deploy/helm/nodesift", "is not there")
+        return
+    about = documents((CHART / "Chart.yaml").read_text(), "Chart.yaml")[0]
+    expect(about["appVersion"] == version(), "Chart.yaml", f"appVersion {about['appVersion']}, not {version()}")
+    for name, beside in (("rules.yaml", "rules.yaml"), ("dashboard.json", "dashboard.json")):
+        same = (CHART / "files" / name).read_text() == (KUSTOMIZE / "monitoring" / beside).read_text()
+        expect(same, f"deploy/helm/nodesift/files/{name}", f"differs from deploy/kustomize/monitoring/{beside}: copy it")
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    for path in sorted(CHART.glob("values*.yaml")):
+        values = documents(path.read_text(), path.name)[0]
+        try:
+            import jsonschema
+        except ImportError:
+            skip("the chart's values are not checked against their schema: python3-jsonschema is not here")
+            continue
+        for error in jsonschema.validators.validator_for(schema)(schema).iter_errors(values):
+            problem(path.relative_to(ROOT), f"{error.json_path}: {error.message}")
+    for path in sorted((CHART / "templates").iterdir()):
+        text, where = path.read_text(), path.relative_to(ROOT)
+        expect("{{" not in re.sub(r"\{\{.*?\}\}", "", text, flags=re.S), where, "a {{ without }}")
+        opened = len(re.findall(r"\{\{-? *(?:if|range|with|define|block)\b", text))
+        expect(opened == len(re.findall(r"\{\{-? *end\b", text)), where, "an `if`, `range`, `with` or `define` lacks its `end`")
+        for name in re.findall(r"\.Values\.([A-Za-z.]+)", text):
+            value = documents((CHART / "values.yaml").read_text(), "values.yaml")[0]
+            for part in name.split("."):
+                known = isinstance(value, dict) and part in value
+                expect(known, where, f"values.yaml has no {name}")
+                if not known:
+                    break
+                value = value[part]
+        for name in re.findall(r'include "([^"]+)"', text):
+            defined = any(f'define "{name}"' in other.read_text() for other in (CHART / "templates").iterdir())
+            expect(defined, where, f"no template {name}")
+    defaults = documents((CHART / "values.yaml").read_text(), "values.yaml")[0]
+    for path in sorted(CHART.glob("values*.yaml")):
+        where = f"{CHART.relative_to(ROOT)}/{path.name}"
+        values = merged(defaults, documents(path.read_text(), where)[0])
+        values["monitoring"]["enabled"] = True
+        text = rendered(values)
+        if text is None:
+            return
+        objects = documents(text, where)
+        facts["account"][where] = values["core"]["serviceAccount"]
+        expect(objects, where, "makes no objects")
+        if objects:
+            check_objects(where, objects, facts, has_core=values["core"]["deploy"])
+
+
+def merged(base, over):
+    """As helm merges a file of values into the defaults."""
+    if not (isinstance(base, dict) and isinstance(over, dict)):
+        return over
+    return {**base, **{key: merged(base[key], value) if key in base else value for key, value in over.items()}}
+
+
+def rendered(values):
+    """The chart's objects as text; None where nothing can render it."""
+    if shutil.which("helm"):
+        text = json.dumps(values)
+        return run("helm", "template", "nodesift", CHART, "--namespace", "kube-system", "--values", "-", stdin=text)
+    go = subprocess.run([ROOT / ".ci" / "go"], capture_output=True, text=True, check=False).stdout.strip()
+    if not go:
+        skip("the chart is parsed and not rendered: neither helm nor Go is here")
+        return None
+    skip("the chart is rendered by Go's text/template alone: helm is not here")
+    release = {"Name": "nodesift", "Namespace": "kube-system"}
+    text = json.dumps({"values": values, "release": release, "chart": {"AppVersion": version()}})
+    return run(go, "run", pathlib.Path(__file__).with_name("render.go"), CHART, stdin=text)
+
+
+def facts_of(binary):
+    containerfile = (DEPLOY / "Containerfile").read_text()
+    image = re.search(r"^tag=(\S+):\$version$", (DEPLOY / "image.sh").read_text(), re.M).group(1)
+    roles = [item for item in documents((DEPLOY / "rbac.yaml").read_text(), "rbac.yaml") if item["kind"] == "ClusterRole"]
+    return {
+        "serve": flags_of(binary, "serve"),
+        "health": flags_of(binary, "health"),
+        "image": f"{image}:{version()}",
+        "user": int(re.search(r"^USER (\d+):", containerfile, re.M).group(1)),
+        "entrypoint": json.loads(re.search(r"^ENTRYPOINT (.*)$", containerfile, re.M).group(1)),
+        "rules": {role["metadata"]["name"]: role["rules"] for role in roles},
+        # YuniKorn's chart names the account in the Deployment to which the overlay is applied.
+        "account": {"deploy/kustomize/yunikorn": "yunikorn-admin"},
+        "schema": json.loads((DEPLOY / "policy.schema.json").read_text()),
+    }
+
+
+def main():
+    arguments = sys.argv[1:]
+    scrape = ""
+    if "--scrape" in arguments:
+        at = arguments.index("--scrape")
+        scrape = pathlib.Path(arguments[at + 1]).read_text()
+        del arguments[at:at + 2]
+    binary = pathlib.Path(arguments[0] if arguments else ROOT / "target" / "debug" / "nodesift")
+    if not binary.is_file():
+        sys.exit(f"error: {binary} is not built: run make build")
+    facts = facts_of(binary)
+    expect(len(facts["serve"][0]) > 20, "serve --help", "lists few options: the search for them is broken")
+    parsed = files_parse()
+    used, absent = metrics_exist(scrape)
+    built = overlays(facts)
+    chart(facts)
+    for text in skipped:
+        print(f"not checked: {text}")
+    if absent:
+        print(f"not in the scrape, only in the sources: {', '.join(absent)}")
+    for text in problems:
+        print(f"error: {text}")
+    print(f"{parsed} files parsed, {used} metrics looked up, {built} overlays built, {len(problems)} problems")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
