@@ -75,6 +75,7 @@ proto-check:
 # Part of neither `make test` nor CI: the servers take minutes to build, and need Go.
 e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
 	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
+	@tests/manifests/dry_run.py "$${CARGO_TARGET_DIR:-target}/e2e"
 	@exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
 
 fuzz: build ## Run the fuzz targets, each for TIME=60 seconds; TARGET=name runs one
@@ -105,8 +106,9 @@ mutants: toolchain ## Plant mutants and list those that no test notices: hours; 
 		$(if $(ARGS),$(ARGS),$(foreach path,$(MUTATED),--file '$(path)$(if $(filter %.rs,$(path)),,/**/*.rs)')) \
 		-- --lib --test hostile --test differential
 
-manifests: build ## Check what is in deploy/ against the program: flags, metrics, labels, permissions
+manifests: build ## Check deploy/ against the program, and run it from the image's root file system
 	@tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift"
+	@tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"
 
 image: toolchain ## Build the image as an OCI archive, target/image/nodesift.tar; needs buildah
 	@command -v buildah >/dev/null || { echo 'error: the image is built with buildah, which is not here: apt-get install buildah' >&2; exit 1; }

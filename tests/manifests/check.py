@@ -140,7 +140,9 @@ def metrics_exist(scrape):
         for opening, closing in ("()", "{}", "[]"):
             expect(expression.count(opening) == expression.count(closing), where, f"{opening} and {closing} do not match")
         for name in re.findall(r"\b(?:nodesift|process)_[a-z_]+", re.sub(r'"[^"]*"', '""', expression)):
-            used.add(name)
+            # A runbook names a histogram as a whole; it is in no sample.
+            if not where.startswith(("summary", "runbook")):
+                used.add(name)
             expect(is_known_metric(name, known), where, f"no metric {name}")
     # A scrape has the suffixes too, but only of series that have values.
     stems = {name.removesuffix(suffix) for name in seen for suffix in SUFFIXES}
