@@ -318,9 +318,6 @@ def chart(facts):
         return
     about = documents((CHART / "Chart.yaml").read_text(), "Chart.yaml")[0]
     expect(about["appVersion"] == version(), "Chart.yaml", f"appVersion {about['appVersion']}, not {version()}")
-    for name, beside in (("rules.yaml", "rules.yaml"), ("dashboard.json", "dashboard.json")):
-        same = (CHART / "files" / name).read_text() == (KUSTOMIZE / "monitoring" / beside).read_text()
-        expect(same, f"deploy/helm/nodesift/files/{name}", f"differs from deploy/kustomize/monitoring/{beside}: copy it")
     schema = json.loads((CHART / "values.schema.json").read_text())
     for path in sorted(CHART.glob("values*.yaml")):
         values = documents(path.read_text(), path.name)[0]
