@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop go-test go-race proto proto-check e2e mutants fuzz fuzz-smoke soak flap manifests image fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop go-test go-race proto proto-check e2e mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -112,8 +112,11 @@ manifests: build ## Check deploy/ against the program, and run it from the image
 
 image: toolchain ## Build the image as an OCI archive, target/image/nodesift.tar; needs buildah
 	@command -v buildah >/dev/null || { echo 'error: the image is built with buildah, which is not here: apt-get install buildah' >&2; exit 1; }
-	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
-	@deploy/image.sh "$${CARGO_TARGET_DIR:-target}/release/nodesift" "$${CARGO_TARGET_DIR:-target}/image/nodesift.tar"
+	@deploy/build.sh
+	@deploy/image.sh "$${CARGO_TARGET_DIR:-target}/dist/nodesift" "$${CARGO_TARGET_DIR:-target}/image/nodesift.tar"
+
+dist: toolchain ## Build a release into target/release-files: program, SBOM, chart, manifests, checksums
+	@deploy/dist.sh "$${CARGO_TARGET_DIR:-target}/release-files"
 
 fmt: ## Format the code
 	$(CARGO) fmt --all
@@ -135,7 +138,7 @@ ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
 # Tests of whole processes mostly wait. Those that measure have the machine to themselves, as far as the tests of their suite go.
 ci: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
-ci: style deny readme interop proto-check bench-smoke fuzz-smoke test ## Run everything that CI checks
+ci: style deny readme manifests interop proto-check bench-smoke fuzz-smoke test ## Run everything that CI checks
 
 toolchain: ## Install the toolchain that compiles predicates to wasm, if it is missing
 	@.ci/toolchain

@@ -18,7 +18,7 @@ command -v buildah >/dev/null || fail 'the image is built with buildah, which is
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' "$here/../Cargo.toml")
 [ -n "$version" ] || fail 'Cargo.toml names no version'
 # Two builds of one commit make the same image: its time is that of the commit.
-revision=$(git -C "$here" rev-parse HEAD 2>/dev/null || echo unknown)
+revision=$("$here/revision.sh")
 time=$(git -C "$here" log -1 --format=%ct 2>/dev/null || echo 0)
 
 scratch=$(mktemp -d)

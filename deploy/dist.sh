@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Makes what a release consists of, in the folder given: `make dist` calls it. Two runs on one commit and one toolchain make the same
+# bytes.
+#
+#   nodesift-VERSION-ARCH-linux-gnu.tar.gz   the program, with licence and changelog; for the GNU C library of this machine, or newer
+#   nodesift-VERSION-ARCH-linux-gnu.cdx.json its SBOM in CycloneDX: every crate that is linked into it
+#   nodesift-VERSION.tgz                     the Helm chart
+#   nodesift-VERSION-deploy.tar.gz           deploy/: image, manifests, CRD, schema, dashboards and alerts
+#   SHA256SUMS                               their checksums
+set -euo pipefail
+
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+say() { printf '%s\n' "$*"; }
+
+[ $# -eq 1 ] || fail 'usage: dist.sh FOLDER'
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+cyclonedx=0.5.9 # of cargo-cyclonedx
+
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+[ -n "$version" ] || fail 'Cargo.toml names no version'
+revision=$(deploy/revision.sh)
+[[ $revision != *-dirty ]] || say "not for others: there are changes that are not committed, so the revision is $revision"
+[ "$revision" != unknown ] || fail 'a release names its revision, and this is no git repository'
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+name=nodesift-$version
+platform=$name-$(uname -m)-linux-gnu
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Archives that depend on their content alone.
+pack() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go-w -c "$@" | gzip -n9; }
+
+say 'building without debug information'
+NODESIFT_REVISION=$revision deploy/build.sh
+mkdir "$scratch/$platform"
+install -m 0755 "$target/dist/nodesift" "$scratch/$platform/"
+install -m 0644 LICENSE CHANGELOG.md "$scratch/$platform/"
+said=$("$scratch/$platform/nodesift" --version)
+grep -qx "revision: $revision" <<<"$said" || fail "the program that was built names another revision: $said"
+# Paths of this machine are of no use to others, and tell what nobody asked.
+for path in "$PWD" "${CARGO_HOME:-$HOME/.cargo}"; do
+    ! grep -qaF "$path/" "$scratch/$platform/nodesift" || fail "the program contains the path $path"
+done
+
+say 'describing its crates'
+if [ "$("$target/tools/bin/cargo-cyclonedx" cyclonedx --version 2>/dev/null)" != "cargo-cyclonedx-cyclonedx $cyclonedx" ]; then
+    cargo install --quiet --locked --root "$target/tools" cargo-cyclonedx@$cyclonedx
+fi
+# It writes beside each Cargo.toml, so it gets a tree of its own.
+mkdir "$scratch/tree"
+git archive HEAD | tar -x -C "$scratch/tree"
+(
+    cyclonedx=$(realpath "$target/tools/bin/cargo-cyclonedx")
+    cd "$scratch/tree"
+    SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH "$cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --no-build-deps \
+        --features jemalloc --target "$(rustc -vV | sed -n 's/^host: //p')" --manifest-path host/nodesift/Cargo.toml
+)
+sbom=$scratch/tree/host/nodesift/nodesift.cdx.json
+[ -s "$sbom" ] || fail 'cargo-cyclonedx has written nothing'
+
+rm -f "$folder"/nodesift-* "$folder/SHA256SUMS"
+pack -C "$scratch" "$platform" >"$folder/$platform.tar.gz"
+install -m 0644 "$sbom" "$folder/$platform.cdx.json"
+# Helm's format is an archive of the chart's folder; its links lead to files beside it.
+pack -h -C deploy/helm nodesift >"$folder/$name.tgz"
+git archive --prefix="$name/" HEAD deploy | tar -x -C "$scratch"
+pack -C "$scratch" "$name" >"$folder/$name-deploy.tar.gz"
+cd "$folder"
+sha256sum nodesift-* >SHA256SUMS
+ls -l nodesift-* SHA256SUMS
