@@ -23,6 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 KUSTOMIZE = DEPLOY / "kustomize"
 CHART = DEPLOY / "helm" / "nodesift"
+# Without a version of Kubernetes, helm takes that of its own libraries, which a build from source does not know.
+HELM = ["helm", "template", "nodesift", CHART, "--kube-version", "1.36.2", "--namespace", "kube-system"]
 OVERLAYS = ["extender", "kube-scheduler", "yunikorn"]
 # Metrics that the process exposes under the names that Prometheus' own clients use.
 PROCESS = {"process_cpu_seconds", "process_resident_memory_bytes", "process_threads", "process_open_fds"}
@@ -370,7 +372,7 @@ def rendered(values):
     """The chart's objects as text; None where nothing can render it."""
     if shutil.which("helm"):
         text = json.dumps(values)
-        return run("helm", "template", "nodesift", CHART, "--namespace", "kube-system", "--values", "-", stdin=text)
+        return run(*HELM, "--values", "-", stdin=text)
     go = subprocess.run([ROOT / ".ci" / "go"], capture_output=True, text=True, check=False).stdout.strip()
     if not go:
         skip("the chart is parsed and not rendered: neither helm nor Go is here")
