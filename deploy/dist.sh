@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what a release consists of, in the folder given: `make dist` calls it. Two runs on one commit and one toolchain make the same
-# bytes.
+# Makes what a release consists of, in the folder given: `make dist` calls it. Archives and SBOM depend on commit and program alone, so a
+# second run makes the same bytes.
 #
 #   nodesift-VERSION-ARCH-linux-gnu.tar.gz   the program, with licence and changelog; for the GNU C library of this machine, or newer
 #   nodesift-VERSION-ARCH-linux-gnu.cdx.json its SBOM in CycloneDX: every crate that is linked into it
@@ -60,6 +60,8 @@ git archive HEAD | tar -x -C "$scratch/tree"
 )
 sbom=$scratch/tree/host/nodesift/nodesift.cdx.json
 [ -s "$sbom" ] || fail 'cargo-cyclonedx has written nothing'
+sed -i "s#file://$scratch/tree#file:///nodesift#g" "$sbom"
+! grep -qF "$scratch" "$sbom" || fail "the SBOM contains the path $scratch"
 
 rm -f "$folder"/nodesift-* "$folder/SHA256SUMS"
 pack -C "$scratch" "$platform" >"$folder/$platform.tar.gz"
