@@ -279,7 +279,7 @@ fn over_grpc(shared: &Shared, random: &mut fastrand::Rng) -> anyhow::Result<()> 
         let Some(pod) = random.choice(&shared.living.whole).cloned() else { bail!("there are no whole pods") };
         let sampled = is_sampled(shared, random);
         let _none_assumed = sampled.then(|| shared.assuming.lock());
-        let pods = vec![v1::Pod { pod: Some(pod::Pod::Json(pod.to_string())) }];
+        let pods = vec![v1::Pod::from(pod::Pod::Json(pod.to_string()))];
         let request = v1::FilterRequest { pods, detail: v1::Detail::Feasible.into(), ..Default::default() };
         let answer = runtime.block_on(async {
             if client.is_none() {

@@ -20,11 +20,10 @@ fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let name = |at: usize| {
         let pod = &pending_pods()[at]["name"];
         let text = |key: &str| pod[key].as_str().unwrap().to_owned();
-        v1::Pod { pod: Some(v1::pod::Pod::Name(v1::PodName { namespace: text("namespace"), name: text("name") })) }
+        v1::Pod::from(v1::pod::Pod::Name(v1::PodName { namespace: text("namespace"), name: text("name") }))
     };
-    let whole = v1::Pod { pod: Some(v1::pod::Pod::Json(pending_objects()[2].to_string())) };
-    let object =
-        v1::Pod { pod: Some(v1::pod::Pod::Object(serde_json::from_value(pending_objects()[3].clone()).unwrap())) };
+    let whole = v1::Pod::from(v1::pod::Pod::Json(pending_objects()[2].to_string()));
+    let object = v1::Pod::from(v1::pod::Pod::Object(serde_json::from_value(pending_objects()[3].clone()).unwrap()));
     let nodes = Some(v1::NodeSubset { names: node_names().into_iter().take(3).collect() });
     let consistency = Some(v1::Consistency { min_generation: Some(0), deadline_ms: Some(0), ..Default::default() });
     let filter = v1::FilterRequest {

@@ -106,7 +106,7 @@ fn explaining_hundreds_of_impossible_pods_takes_bounded_memory() {
     // One message of gRPC has a length before it, so it is held whole, and refused where it is too large.
     let pods = impossible(PODS)
         .into_iter()
-        .map(|pod| v1::Pod { pod: Some(v1::pod::Pod::Json(pod["json"].as_str().unwrap().to_owned())) });
+        .map(|pod| v1::Pod::from(v1::pod::Pod::Json(pod["json"].as_str().unwrap().to_owned())));
     let request = v1::ExplainRequest { pods: pods.collect(), ..Default::default() };
     let refused = grpc::block_on(async {
         let mut client = grpc::Client::connect(&arena.sidecar.unix()).await;

@@ -101,7 +101,7 @@ fn each_refused_request_has_one_line_with_its_reason_in_every_protocol() {
     wire.answer().unwrap();
     assert!(line("/v1/state").contains("INFO"), "that somebody was turned away is not for debugging alone");
     // gRPC's reason comes percent-encoded and is logged as it was meant.
-    let unknown = Pod { pod: Some(pod::Pod::Uid("no body".to_owned())) };
+    let unknown = Pod::from(pod::Pod::Uid("no body".to_owned()));
     let url = format!("http://{}", sidecar.address);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let refused = runtime.block_on(async {

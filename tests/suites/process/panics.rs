@@ -55,8 +55,7 @@ fn a_panic_in_a_stream_of_requests_fails_one_of_them() {
         let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
         let requests = (0..10).map(|id| {
             let json = question(0)["pods"][0]["object"].to_string();
-            let filter =
-                FilterRequest { pods: vec![Pod { pod: Some(pod::Pod::Json(json)) }], ..FilterRequest::default() };
+            let filter = FilterRequest { pods: vec![Pod::from(pod::Pod::Json(json))], ..FilterRequest::default() };
             FilterStreamRequest { id, filter: Some(filter) }
         });
         let requests = futures_util::stream::iter(requests.collect::<Vec<_>>());

@@ -119,7 +119,7 @@ fn a_subset_of_nodes_is_judged_alone() {
 pub(crate) fn named(pods: &[(String, String)]) -> Vec<Pod> {
     let pod = |(namespace, name): &(String, String)| {
         let name = PodName { namespace: namespace.clone(), name: name.clone() };
-        Pod { pod: Some(pod::Pod::Name(name)) }
+        Pod::from(pod::Pod::Name(name))
     };
     pods.iter().map(pod).collect()
 }
@@ -149,7 +149,7 @@ fn a_stream_answers_in_order_and_outlives_a_request_that_fails() {
     let one_by_one: Vec<Value> = pods.iter().map(|pod| filtered(&sidecar.unix(), pod)).collect();
     let answers = grpc(&sidecar.unix(), |mut client| async move {
         let mut requests: Vec<Pod> = pods;
-        requests.insert(7, Pod { pod: Some(pod::Pod::Uid("nobody".into())) });
+        requests.insert(7, Pod::from(pod::Pod::Uid("nobody".into())));
         let requests = requests.into_iter().zip(100..).map(|(pod, id)| {
             let filter = Some(FilterRequest { pods: vec![pod], ..FilterRequest::default() });
             FilterStreamRequest { id, filter }

@@ -57,7 +57,7 @@ fn unknown_pods_and_nodes_are_not_found_by_name() {
 
     let status = grpc(&sidecar.tcp(), |mut client| async move {
         let name = PodName { namespace: "default".into(), name: "nobody".into() };
-        let pods = vec![Pod { pod: Some(pod::Pod::Name(name)) }];
+        let pods = vec![Pod::from(pod::Pod::Name(name))];
         client.filter(FilterRequest { pods, ..FilterRequest::default() }).await.unwrap_err()
     });
     assert_eq!(status.code(), tonic::Code::NotFound, "{status}");
@@ -80,7 +80,7 @@ fn a_body_over_the_limit_is_refused_on_every_protocol() {
         // A body at the limit is read; the error is that it has no pod.
         is_refused(&endpoint, "/v1/filter", padded(LIMIT), 400, &["pods[0]"]);
         let status = grpc(&endpoint, |mut client| async move {
-            let pods = vec![Pod { pod: Some(pod::Pod::Json(" ".repeat(2 * LIMIT))) }];
+            let pods = vec![Pod::from(pod::Pod::Json(" ".repeat(2 * LIMIT)))];
             client.filter(FilterRequest { pods, ..FilterRequest::default() }).await.unwrap_err()
         });
         assert_eq!(status.code(), tonic::Code::ResourceExhausted, "{status}");

@@ -261,7 +261,7 @@ fn cores_that_race_for_the_last_room_over_the_socket_never_both_get_it() {
 }
 
 fn by_uid(uid: &str) -> Pod {
-    Pod { pod: Some(pod_of::Pod::Uid(uid.to_owned())) }
+    Pod::from(pod_of::Pod::Uid(uid.to_owned()))
 }
 
 /// Whether a pod fits one node.

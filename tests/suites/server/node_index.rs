@@ -117,7 +117,7 @@ fn tables_of_stream_and_answers_are_the_same_while_nodes_come_and_go() {
             }
             // The answer may be from a newer snapshot; the stream then delivers its index.
             let request = FilterRequest {
-                pods: vec![Pod { pod: Some(pod_of::Pod::Json(whole.to_string())) }],
+                pods: vec![Pod::from(pod_of::Pod::Json(whole.to_string()))],
                 bitmaps: Some(answered.known()),
                 ..FilterRequest::default()
             };

@@ -125,13 +125,13 @@ fn an_overlay_is_answered_as_if_it_were_true_and_leaves_nothing() {
     }
 
     let over_grpc = in_time(|| {
-        let by = |object: &Value| Pod { pod: Some(pod_of::Pod::Json(object.to_string())) };
-        let uid = |uid: &str| Pod { pod: Some(pod_of::Pod::Uid(uid.into())) };
+        let by = |object: &Value| Pod::from(pod_of::Pod::Json(object.to_string()));
+        let uid = |uid: &str| Pod::from(pod_of::Pod::Uid(uid.into()));
         let name = nodesift_proto::v1::PodName { namespace: "ns".into(), name: "holder".into() };
         let placed = |pod: Pod, node: &str| PlacedPod { pod: Some(pod), node: node.into() };
         let whole = |object: Value| Node { node: Some(node_of::Node::Json(object.to_string())) };
         let overlay = Overlay {
-            removed_pods: vec![uid("uid-one"), Pod { pod: Some(pod_of::Pod::Name(name)) }],
+            removed_pods: vec![uid("uid-one"), Pod::from(pod_of::Pod::Name(name))],
             added_pods: vec![
                 placed(uid("uid-pending"), "n3"),
                 placed(by(&of_app("new", "200m", &json!({}))), "n4"),
@@ -192,7 +192,7 @@ fn what_does_not_fit_names_its_field() {
     let status = grpc(&sidecar.unix(), |mut client| async move {
         let new = Node { node: Some(node_of::Node::Json(in_zone("n4", "4", "c").to_string())) };
         let request = FilterRequest {
-            pods: vec![Pod { pod: Some(pod_of::Pod::Uid("uid-pending".into())) }],
+            pods: vec![Pod::from(pod_of::Pod::Uid("uid-pending".into()))],
             overlay: Some(Overlay { nodes: vec![new], ..Overlay::default() }),
             bitmaps: Some(Bitmaps::default()),
             ..FilterRequest::default()

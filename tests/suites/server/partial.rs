@@ -100,7 +100,7 @@ fn a_pod_that_has_gone_is_an_error_of_its_own_and_not_of_the_batch() {
         post(&sidecar.unix(), "/v1/filter", json!({"pods": [{"uid": "a"}, {"uid": "b"}]}).to_string()).unwrap();
     assert_eq!(nobody.status, 404, "a request that has no answer fails: {}", nobody.body);
     let feasible = grpc(&sidecar.unix(), |mut client| async move {
-        let uid = |uid: &str| Pod { pod: Some(pod_of::Pod::Uid(uid.to_owned())) };
+        let uid = |uid: &str| Pod::from(pod_of::Pod::Uid(uid.to_owned()));
         let request = FilterRequest { pods: vec![uid("uid-first"), uid("gone")], ..FilterRequest::default() };
         client.filter(request).await.unwrap().into_inner().pods
     });
@@ -120,7 +120,7 @@ fn a_node_that_has_gone_is_named_and_the_others_are_answered() {
         assert_eq!(none.status, 404, "{}", none.body);
     }
     let unknown = grpc(&sidecar.unix(), |mut client| async move {
-        let pods = vec![Pod { pod: Some(pod_of::Pod::Uid("uid-first".to_owned())) }];
+        let pods = vec![Pod::from(pod_of::Pod::Uid("uid-first".to_owned()))];
         let nodes = Some(NodeSubset { names: vec!["n1".to_owned(), "gone".to_owned()] });
         client.explain(ExplainRequest { pods, nodes, ..ExplainRequest::default() }).await.unwrap().into_inner()
     });

@@ -87,6 +87,15 @@ impl Call for Filter {
     }
 
     fn parse(request: FilterRequest) -> Result<Parsed, Error> {
+        let unsupported = [
+            ("forget", request.forget.is_empty()),
+            ("assume", request.assume.is_empty()),
+            ("skip", request.skip.is_empty()),
+            ("nominated_pods", request.nominated_pods.is_empty()),
+        ];
+        if let Some((field, _)) = unsupported.into_iter().find(|(_, is_absent)| !is_absent) {
+            return Err(Error::invalid(field, request::UNSUPPORTED));
+        }
         let FilterRequest { pods, pending, page_size, page_token, phase, nodes, limit, start, .. } = request;
         Ok(Parsed {
             detail: request::detail(request.detail)?,

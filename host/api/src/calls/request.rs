@@ -21,6 +21,9 @@ use nodesift_object::decode::without_position;
 /// What is wrong with a pod that should use a node's resources and is terminated.
 pub(super) const TERMINATED: &str = "has ended (phase Succeeded or Failed) and uses no resources: leave it out";
 
+/// What is wrong with a field that the contract has and this version does not read.
+pub(super) const UNSUPPORTED: &str = "is not supported by this version: leave it out";
+
 /// The fields that `Filter` and `Explain` have in common.
 #[derive(Debug)]
 pub(super) struct Fields {
@@ -202,6 +205,9 @@ fn phase(phase: i32) -> Result<Phase, Error> {
 /// A pod by UID, by name or whole; `place` is the path of the field in errors.
 pub(super) fn pod_ref(place: &str, pod: v1::Pod) -> Result<PodRef, Error> {
     let field = |name: &str| format!("{place}.{name}");
+    if !pod.resource_version.is_empty() {
+        return Err(Error::invalid(field("resource_version"), UNSUPPORTED));
+    }
     match pod.pod {
         Some(pod::Pod::Uid(uid)) if uid.is_empty() => Err(Error::invalid(field("uid"), "is empty")),
         Some(pod::Pod::Uid(uid)) => Ok(PodRef::Uid(uid)),
@@ -262,20 +268,20 @@ mod tests {
 
     #[test]
     fn a_pod_without_any_reference_names_its_field() {
-        let error = pod_ref("pods[2]", v1::Pod { pod: None }).unwrap_err();
+        let error = pod_ref("pods[2]", v1::Pod::default()).unwrap_err();
         assert_eq!(error.text(), "pods[2]: give one of uid, name, json, object");
     }
 
     #[test]
     fn a_pod_named_without_a_namespace_is_in_default() {
         let name = v1::PodName { namespace: String::new(), name: "web".into() };
-        let pod = pod_ref("pods[0]", v1::Pod { pod: Some(pod::Pod::Name(name)) }).unwrap();
+        let pod = pod_ref("pods[0]", v1::Pod::from(pod::Pod::Name(name))).unwrap();
         assert!(matches!(pod, PodRef::Name { namespace, name } if namespace == "default" && name == "web"));
     }
 
     #[test]
     fn a_malformed_whole_pod_names_field_and_position() {
-        let pod = v1::Pod { pod: Some(pod::Pod::Json("[".into())) };
+        let pod = v1::Pod::from(pod::Pod::Json("[".into()));
         let text = pod_ref("pods[1]", pod).unwrap_err().text();
         assert!(text.starts_with("pods[1].json: ") && text.contains("line 1"), "{text}");
     }
@@ -284,7 +290,7 @@ mod tests {
     fn a_whole_object_is_decoded_as_its_text() {
         let read = |text: &str| {
             let object = Object::from_json(text).unwrap();
-            pod_ref("pods[0]", v1::Pod { pod: Some(pod::Pod::Object(object)) })
+            pod_ref("pods[0]", v1::Pod::from(pod::Pod::Object(object)))
         };
         let pod = read(r#"{"metadata":{"name":"p"},"spec":{"priority":5.0}}"#).unwrap();
         assert!(matches!(pod, PodRef::Whole(pod) if pod.spec.priority == Some(5)));

@@ -10,7 +10,7 @@ use super::node_index::node_index;
 use crate::Age;
 use crate::error::{code_name, truncated};
 use nodesift_cache::Snapshot;
-use nodesift_engine::{Answer, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet, RowsByName};
+use nodesift_engine::{Answer, Code, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet, RowsByName};
 
 /// The response of `Filter`, in the detail asked for. With `bitmaps`, nodes are bitmaps over rows, and the node index comes as
 /// the difference from the one that the core knows.
@@ -23,6 +23,8 @@ pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1
         rows: bitmaps.map(|known| node_index(snapshot, known)),
         next_page_token: String::new(),
         unknown_nodes: answer.unknown_nodes.clone(),
+        assumed: Vec::new(),
+        forgotten: Vec::new(),
     }
 }
 
@@ -104,6 +106,7 @@ pub(crate) fn pod_without_nodes(pod: &PodAnswer, detail: v1::Detail, bitmap: boo
         feasible_count: count(pod.feasible.len()),
         next_start: pod.next.map(|row| row.0),
         error: pod_error(pod),
+        named_nodes: Vec::new(),
     }
 }
 
@@ -155,6 +158,16 @@ pub(crate) fn group_without_nodes(failure: &FailureGroup) -> v1::Failure {
         count: count(failure.rows.len()),
         nodes: Vec::new(),
         node_rows: None,
+        failure_code: failure_code(failure.code).into(),
+    }
+}
+
+/// The status code of a failure as a number.
+pub(crate) fn failure_code(code: Code) -> v1::FailureCode {
+    match code {
+        Code::Error => v1::FailureCode::Error,
+        Code::Unschedulable => v1::FailureCode::Unschedulable,
+        Code::UnschedulableAndUnresolvable => v1::FailureCode::UnschedulableAndUnresolvable,
     }
 }
 

@@ -111,7 +111,7 @@ pub(super) fn batches(args: &AskArgs) -> Result<Vec<Batch>, Failure> {
         let page_size = u32::try_from(limits::CLIENT_PODS).unwrap_or(u32::MAX);
         return Ok(vec![Batch { pending: true, page_size, ..common }]);
     };
-    let pods: Vec<v1::Pod> = pods.into_iter().map(|pod| v1::Pod { pod: Some(pod) }).collect();
+    let pods: Vec<v1::Pod> = pods.into_iter().map(v1::Pod::from).collect();
     Ok(pods.chunks(limits::CLIENT_PODS).map(|pods| Batch { pods: pods.to_vec(), ..common.clone() }).collect())
 }
 

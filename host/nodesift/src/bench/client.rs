@@ -317,7 +317,7 @@ fn in_batches(job: &Job, batch: usize, time: Duration) -> anyhow::Result<u64> {
 
 /// A request for the nodes that fit, without the failures of the others: all that a core needs to place pods.
 fn request(uids: &[String], table: v1::Bitmaps) -> v1::FilterRequest {
-    let pods = uids.iter().map(|uid| v1::Pod { pod: Some(pod::Pod::Uid(uid.clone())) }).collect();
+    let pods = uids.iter().map(|uid| v1::Pod::from(pod::Pod::Uid(uid.clone()))).collect();
     v1::FilterRequest { pods, detail: v1::Detail::Feasible.into(), bitmaps: Some(table), ..Default::default() }
 }
 

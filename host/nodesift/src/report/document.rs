@@ -213,7 +213,7 @@ mod tests {
             reasons: reasons.iter().map(|&reason| reason.to_owned()).collect(),
             count: u32::try_from(nodes.len()).unwrap(),
             nodes: nodes.iter().map(|&node| node.to_owned()).collect(),
-            node_rows: None,
+            ..v1::Failure::default()
         }
     }
 

@@ -204,6 +204,62 @@ func (Placed) EnumDescriptor() ([]byte, []int) {
 	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{2}
 }
 
+// The status code of a failure, with the numbers of kube-scheduler's framework.
+type FailureCode int32
+
+const (
+	FailureCode_FAILURE_CODE_UNSPECIFIED FailureCode = 0
+	// The predicate ended with an error; kube-scheduler ends the cycle of the pod.
+	FailureCode_FAILURE_CODE_ERROR FailureCode = 1
+	// Preemption of pods can make the node fit.
+	FailureCode_FAILURE_CODE_UNSCHEDULABLE FailureCode = 2
+	// Preemption of pods cannot make the node fit.
+	FailureCode_FAILURE_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE FailureCode = 3
+)
+
+// Enum value maps for FailureCode.
+var (
+	FailureCode_name = map[int32]string{
+		0: "FAILURE_CODE_UNSPECIFIED",
+		1: "FAILURE_CODE_ERROR",
+		2: "FAILURE_CODE_UNSCHEDULABLE",
+		3: "FAILURE_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE",
+	}
+	FailureCode_value = map[string]int32{
+		"FAILURE_CODE_UNSPECIFIED":                    0,
+		"FAILURE_CODE_ERROR":                          1,
+		"FAILURE_CODE_UNSCHEDULABLE":                  2,
+		"FAILURE_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE": 3,
+	}
+)
+
+func (x FailureCode) Enum() *FailureCode {
+	p := new(FailureCode)
+	*p = x
+	return p
+}
+
+func (x FailureCode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FailureCode) Descriptor() protoreflect.EnumDescriptor {
+	return file_nodesift_v1_nodesift_proto_enumTypes[3].Descriptor()
+}
+
+func (FailureCode) Type() protoreflect.EnumType {
+	return &file_nodesift_v1_nodesift_proto_enumTypes[3]
+}
+
+func (x FailureCode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FailureCode.Descriptor instead.
+func (FailureCode) EnumDescriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{3}
+}
+
 // How far kube-scheduler's scheduling cycle gets with a pod.
 type Cycle int32
 
@@ -248,11 +304,11 @@ func (x Cycle) String() string {
 }
 
 func (Cycle) Descriptor() protoreflect.EnumDescriptor {
-	return file_nodesift_v1_nodesift_proto_enumTypes[3].Descriptor()
+	return file_nodesift_v1_nodesift_proto_enumTypes[4].Descriptor()
 }
 
 func (Cycle) Type() protoreflect.EnumType {
-	return &file_nodesift_v1_nodesift_proto_enumTypes[3]
+	return &file_nodesift_v1_nodesift_proto_enumTypes[4]
 }
 
 func (x Cycle) Number() protoreflect.EnumNumber {
@@ -261,7 +317,7 @@ func (x Cycle) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Cycle.Descriptor instead.
 func (Cycle) EnumDescriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{3}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{4}
 }
 
 // A pod's namespace and name.
@@ -326,9 +382,16 @@ type Pod struct {
 	//	*Pod_Name
 	//	*Pod_Json
 	//	*Pod_Object
-	Pod           isPod_Pod `protobuf_oneof:"pod"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Pod isPod_Pod `protobuf_oneof:"pod"`
+	// The pod's metadata.resourceVersion. Where the cache has the pod in another version, or where it is not in the cache,
+	// the pod is refused with ABORTED; the message contains the version that the cache has. The core then sends the whole
+	// pod. Only with `uid` or `name`. Empty: whatever version the cache has.
+	//
+	// A pod that is assumed, or that has been forgotten, keeps the version that the watch has shown last. A pod that was
+	// assumed whole and that no watch has shown has the version that it was sent with.
+	ResourceVersion string `protobuf:"bytes,5,opt,name=resource_version,json=resourceVersion,proto3" json:"resource_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
@@ -402,6 +465,13 @@ func (x *Pod) GetObject() *structpb.Struct {
 		}
 	}
 	return nil
+}
+
+func (x *Pod) GetResourceVersion() string {
+	if x != nil {
+		return x.ResourceVersion
+	}
+	return ""
 }
 
 type isPod_Pod interface {
@@ -517,7 +587,22 @@ type FilterRequest struct {
 	// The most pods of one answer. 0: 1,000, and at most 2,000,000 pairs of pod and node. Only with `pending`.
 	PageSize uint32 `protobuf:"varint,12,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Continues after the last pod of an earlier answer, whose `next_page_token` this is. Only with `pending`.
-	PageToken     string `protobuf:"bytes,13,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,13,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Assumptions that end before the pods are evaluated, in this order; with `assume` 1,000 at most. The pods are
+	// evaluated on a snapshot that shows these changes, and may be none where there are changes. Not over the read-only
+	// address, and only for callers that may call Forget and Assume. Changes of a request that fails may have been made.
+	Forget []*ForgetRequest `protobuf:"bytes,14,rep,name=forget,proto3" json:"forget,omitempty"`
+	// Pods that are assumed before the pods are evaluated, after `forget`, in this order. An item that is refused does not
+	// stop those after it, nor the evaluation.
+	Assume []*AssumeRequest `protobuf:"bytes,15,rep,name=assume,proto3" json:"assume,omitempty"`
+	// Predicates of the policy that are not evaluated for this request, by name: for plugins that the core runs itself.
+	// They count as fitting every node; `cycle` and `message` are those without them. A name that the policy does not have
+	// is refused with INVALID_ARGUMENT.
+	Skip []string `protobuf:"bytes,16,rep,name=skip,proto3" json:"skip,omitempty"`
+	// Pods that are nominated to nodes, for this request only, in place of what the cache says of the same pods; 10,000 at
+	// most. Pods to evaluate must leave room for those of at least their own priority, and may not rely on them. A pod
+	// whose `node` is empty is not nominated. A pod is not judged by its own nomination.
+	NominatedPods []*PlacedPod `protobuf:"bytes,17,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -643,6 +728,34 @@ func (x *FilterRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *FilterRequest) GetForget() []*ForgetRequest {
+	if x != nil {
+		return x.Forget
+	}
+	return nil
+}
+
+func (x *FilterRequest) GetAssume() []*AssumeRequest {
+	if x != nil {
+		return x.Assume
+	}
+	return nil
+}
+
+func (x *FilterRequest) GetSkip() []string {
+	if x != nil {
+		return x.Skip
+	}
+	return nil
+}
+
+func (x *FilterRequest) GetNominatedPods() []*PlacedPod {
+	if x != nil {
+		return x.NominatedPods
+	}
+	return nil
+}
+
 type FilterResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Version *Version               `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -655,7 +768,11 @@ type FilterResponse struct {
 	NextPageToken string `protobuf:"bytes,4,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Requested nodes that are not in the cache, sorted. The answer is about the others. A request fails with NOT_FOUND
 	// where none of its nodes is in the cache, or more than 1,000 are not.
-	UnknownNodes  []string `protobuf:"bytes,5,rep,name=unknown_nodes,json=unknownNodes,proto3" json:"unknown_nodes,omitempty"`
+	UnknownNodes []string `protobuf:"bytes,5,rep,name=unknown_nodes,json=unknownNodes,proto3" json:"unknown_nodes,omitempty"`
+	// What became of `assume`, in the order of the request.
+	Assumed []*AssumeOutcome `protobuf:"bytes,6,rep,name=assumed,proto3" json:"assumed,omitempty"`
+	// What became of `forget`, in the order of the request.
+	Forgotten     []*ForgetOutcome `protobuf:"bytes,7,rep,name=forgotten,proto3" json:"forgotten,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -725,6 +842,186 @@ func (x *FilterResponse) GetUnknownNodes() []string {
 	return nil
 }
 
+func (x *FilterResponse) GetAssumed() []*AssumeOutcome {
+	if x != nil {
+		return x.Assumed
+	}
+	return nil
+}
+
+func (x *FilterResponse) GetForgotten() []*ForgetOutcome {
+	if x != nil {
+		return x.Forgotten
+	}
+	return nil
+}
+
+// What became of one assumption of a request.
+type AssumeOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Outcome:
+	//
+	//	*AssumeOutcome_Answer
+	//	*AssumeOutcome_Error
+	Outcome       isAssumeOutcome_Outcome `protobuf_oneof:"outcome"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AssumeOutcome) Reset() {
+	*x = AssumeOutcome{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AssumeOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AssumeOutcome) ProtoMessage() {}
+
+func (x *AssumeOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AssumeOutcome.ProtoReflect.Descriptor instead.
+func (*AssumeOutcome) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *AssumeOutcome) GetOutcome() isAssumeOutcome_Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+func (x *AssumeOutcome) GetAnswer() *AssumeResponse {
+	if x != nil {
+		if x, ok := x.Outcome.(*AssumeOutcome_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
+func (x *AssumeOutcome) GetError() *CallError {
+	if x != nil {
+		if x, ok := x.Outcome.(*AssumeOutcome_Error); ok {
+			return x.Error
+		}
+	}
+	return nil
+}
+
+type isAssumeOutcome_Outcome interface {
+	isAssumeOutcome_Outcome()
+}
+
+type AssumeOutcome_Answer struct {
+	Answer *AssumeResponse `protobuf:"bytes,1,opt,name=answer,proto3,oneof"`
+}
+
+type AssumeOutcome_Error struct {
+	Error *CallError `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
+}
+
+func (*AssumeOutcome_Answer) isAssumeOutcome_Outcome() {}
+
+func (*AssumeOutcome_Error) isAssumeOutcome_Outcome() {}
+
+// What became of the end of one assumption.
+type ForgetOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Outcome:
+	//
+	//	*ForgetOutcome_Answer
+	//	*ForgetOutcome_Error
+	Outcome       isForgetOutcome_Outcome `protobuf_oneof:"outcome"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetOutcome) Reset() {
+	*x = ForgetOutcome{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetOutcome) ProtoMessage() {}
+
+func (x *ForgetOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetOutcome.ProtoReflect.Descriptor instead.
+func (*ForgetOutcome) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ForgetOutcome) GetOutcome() isForgetOutcome_Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+func (x *ForgetOutcome) GetAnswer() *ForgetResponse {
+	if x != nil {
+		if x, ok := x.Outcome.(*ForgetOutcome_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
+func (x *ForgetOutcome) GetError() *CallError {
+	if x != nil {
+		if x, ok := x.Outcome.(*ForgetOutcome_Error); ok {
+			return x.Error
+		}
+	}
+	return nil
+}
+
+type isForgetOutcome_Outcome interface {
+	isForgetOutcome_Outcome()
+}
+
+type ForgetOutcome_Answer struct {
+	Answer *ForgetResponse `protobuf:"bytes,1,opt,name=answer,proto3,oneof"`
+}
+
+type ForgetOutcome_Error struct {
+	Error *CallError `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
+}
+
+func (*ForgetOutcome_Answer) isForgetOutcome_Outcome() {}
+
+func (*ForgetOutcome_Error) isForgetOutcome_Outcome() {}
+
 // Requests bitmaps, and names the row table that the core has. The answer contains the difference from this table. With
 // several concurrent requests, each answer must be decoded with the table that its request named.
 type Bitmaps struct {
@@ -739,7 +1036,7 @@ type Bitmaps struct {
 
 func (x *Bitmaps) Reset() {
 	*x = Bitmaps{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[5]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +1048,7 @@ func (x *Bitmaps) String() string {
 func (*Bitmaps) ProtoMessage() {}
 
 func (x *Bitmaps) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[5]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +1061,7 @@ func (x *Bitmaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bitmaps.ProtoReflect.Descriptor instead.
 func (*Bitmaps) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{5}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Bitmaps) GetEpoch() uint64 {
@@ -801,7 +1098,7 @@ type RowTable struct {
 
 func (x *RowTable) Reset() {
 	*x = RowTable{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[6]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +1110,7 @@ func (x *RowTable) String() string {
 func (*RowTable) ProtoMessage() {}
 
 func (x *RowTable) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[6]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +1123,7 @@ func (x *RowTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowTable.ProtoReflect.Descriptor instead.
 func (*RowTable) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{6}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RowTable) GetEpoch() uint64 {
@@ -876,7 +1173,7 @@ type RowName struct {
 
 func (x *RowName) Reset() {
 	*x = RowName{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[7]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +1185,7 @@ func (x *RowName) String() string {
 func (*RowName) ProtoMessage() {}
 
 func (x *RowName) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[7]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +1198,7 @@ func (x *RowName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowName.ProtoReflect.Descriptor instead.
 func (*RowName) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{7}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RowName) GetRow() uint32 {
@@ -928,7 +1225,7 @@ type NodeIndexRequest struct {
 
 func (x *NodeIndexRequest) Reset() {
 	*x = NodeIndexRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[8]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1237,7 @@ func (x *NodeIndexRequest) String() string {
 func (*NodeIndexRequest) ProtoMessage() {}
 
 func (x *NodeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[8]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1250,7 @@ func (x *NodeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeIndexRequest.ProtoReflect.Descriptor instead.
 func (*NodeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{8}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NodeIndexRequest) GetKnown() *Bitmaps {
@@ -976,7 +1273,7 @@ type NodeIndexResponse struct {
 
 func (x *NodeIndexResponse) Reset() {
 	*x = NodeIndexResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[9]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1285,7 @@ func (x *NodeIndexResponse) String() string {
 func (*NodeIndexResponse) ProtoMessage() {}
 
 func (x *NodeIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[9]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1298,7 @@ func (x *NodeIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeIndexResponse.ProtoReflect.Descriptor instead.
 func (*NodeIndexResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{9}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NodeIndexResponse) GetRows() *RowTable {
@@ -1035,7 +1332,7 @@ type Overlay struct {
 
 func (x *Overlay) Reset() {
 	*x = Overlay{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[10]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1344,7 @@ func (x *Overlay) String() string {
 func (*Overlay) ProtoMessage() {}
 
 func (x *Overlay) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[10]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1357,7 @@ func (x *Overlay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Overlay.ProtoReflect.Descriptor instead.
 func (*Overlay) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{10}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Overlay) GetRemovedPods() []*Pod {
@@ -1096,7 +1393,7 @@ type PlacedPod struct {
 
 func (x *PlacedPod) Reset() {
 	*x = PlacedPod{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[11]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1108,7 +1405,7 @@ func (x *PlacedPod) String() string {
 func (*PlacedPod) ProtoMessage() {}
 
 func (x *PlacedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[11]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1121,7 +1418,7 @@ func (x *PlacedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlacedPod.ProtoReflect.Descriptor instead.
 func (*PlacedPod) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{11}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PlacedPod) GetPod() *Pod {
@@ -1152,7 +1449,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[12]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1164,7 +1461,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[12]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1177,7 +1474,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{12}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Node) GetNode() isNode_Node {
@@ -1234,7 +1531,7 @@ type FilterStreamRequest struct {
 
 func (x *FilterStreamRequest) Reset() {
 	*x = FilterStreamRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[13]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1246,7 +1543,7 @@ func (x *FilterStreamRequest) String() string {
 func (*FilterStreamRequest) ProtoMessage() {}
 
 func (x *FilterStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[13]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1259,7 +1556,7 @@ func (x *FilterStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterStreamRequest.ProtoReflect.Descriptor instead.
 func (*FilterStreamRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{13}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FilterStreamRequest) GetId() uint64 {
@@ -1291,7 +1588,7 @@ type FilterStreamResponse struct {
 
 func (x *FilterStreamResponse) Reset() {
 	*x = FilterStreamResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[14]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1303,7 +1600,7 @@ func (x *FilterStreamResponse) String() string {
 func (*FilterStreamResponse) ProtoMessage() {}
 
 func (x *FilterStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[14]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1316,7 +1613,7 @@ func (x *FilterStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterStreamResponse.ProtoReflect.Descriptor instead.
 func (*FilterStreamResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{14}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FilterStreamResponse) GetId() uint64 {
@@ -1367,7 +1664,7 @@ func (*FilterStreamResponse_Answer) isFilterStreamResponse_Outcome() {}
 
 func (*FilterStreamResponse_Error) isFilterStreamResponse_Outcome() {}
 
-// The error of one request on a stream, or of one pod of a request.
+// The error of one request on a stream, or of one pod, change or node of a request.
 type CallError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of a gRPC status code, such as NOT_FOUND.
@@ -1379,7 +1676,7 @@ type CallError struct {
 
 func (x *CallError) Reset() {
 	*x = CallError{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[15]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1688,7 @@ func (x *CallError) String() string {
 func (*CallError) ProtoMessage() {}
 
 func (x *CallError) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[15]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1701,7 @@ func (x *CallError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallError.ProtoReflect.Descriptor instead.
 func (*CallError) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{15}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CallError) GetCode() string {
@@ -1447,7 +1744,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[16]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1459,7 +1756,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[16]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1472,7 +1769,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{16}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExplainRequest) GetPods() []*Pod {
@@ -1553,7 +1850,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[17]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1862,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[17]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1875,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{17}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExplainResponse) GetVersion() *Version {
@@ -1629,7 +1926,7 @@ type Consistency struct {
 
 func (x *Consistency) Reset() {
 	*x = Consistency{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[18]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +1938,7 @@ func (x *Consistency) String() string {
 func (*Consistency) ProtoMessage() {}
 
 func (x *Consistency) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[18]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +1951,7 @@ func (x *Consistency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Consistency.ProtoReflect.Descriptor instead.
 func (*Consistency) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{18}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Consistency) GetMinGeneration() uint64 {
@@ -1713,7 +2010,7 @@ type AssumeRequest struct {
 
 func (x *AssumeRequest) Reset() {
 	*x = AssumeRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[19]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +2022,7 @@ func (x *AssumeRequest) String() string {
 func (*AssumeRequest) ProtoMessage() {}
 
 func (x *AssumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[19]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +2035,7 @@ func (x *AssumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssumeRequest.ProtoReflect.Descriptor instead.
 func (*AssumeRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{19}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AssumeRequest) GetPod() *Pod {
@@ -1791,7 +2088,7 @@ type AssumeResponse struct {
 
 func (x *AssumeResponse) Reset() {
 	*x = AssumeResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[20]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +2100,7 @@ func (x *AssumeResponse) String() string {
 func (*AssumeResponse) ProtoMessage() {}
 
 func (x *AssumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[20]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +2113,7 @@ func (x *AssumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssumeResponse.ProtoReflect.Descriptor instead.
 func (*AssumeResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{20}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AssumeResponse) GetVersion() *Version {
@@ -1858,7 +2155,7 @@ type ForgetRequest struct {
 
 func (x *ForgetRequest) Reset() {
 	*x = ForgetRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[21]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1870,7 +2167,7 @@ func (x *ForgetRequest) String() string {
 func (*ForgetRequest) ProtoMessage() {}
 
 func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[21]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1883,7 +2180,7 @@ func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetRequest.ProtoReflect.Descriptor instead.
 func (*ForgetRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{21}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ForgetRequest) GetPod() *Pod {
@@ -1905,7 +2202,7 @@ type ForgetResponse struct {
 
 func (x *ForgetResponse) Reset() {
 	*x = ForgetResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[22]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +2214,7 @@ func (x *ForgetResponse) String() string {
 func (*ForgetResponse) ProtoMessage() {}
 
 func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[22]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +2227,7 @@ func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
 func (*ForgetResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{22}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ForgetResponse) GetVersion() *Version {
@@ -1964,7 +2261,7 @@ type PredicatesRequest struct {
 
 func (x *PredicatesRequest) Reset() {
 	*x = PredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2273,7 @@ func (x *PredicatesRequest) String() string {
 func (*PredicatesRequest) ProtoMessage() {}
 
 func (x *PredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2286,7 @@ func (x *PredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{23}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PredicatesRequest) GetAllocationKey() string {
@@ -2035,7 +2332,7 @@ type PredicatesResponse struct {
 
 func (x *PredicatesResponse) Reset() {
 	*x = PredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2344,7 @@ func (x *PredicatesResponse) String() string {
 func (*PredicatesResponse) ProtoMessage() {}
 
 func (x *PredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2357,7 @@ func (x *PredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{24}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PredicatesResponse) GetFits() bool {
@@ -2106,7 +2403,7 @@ type PreFilterPredicatesRequest struct {
 
 func (x *PreFilterPredicatesRequest) Reset() {
 	*x = PreFilterPredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2118,7 +2415,7 @@ func (x *PreFilterPredicatesRequest) String() string {
 func (*PreFilterPredicatesRequest) ProtoMessage() {}
 
 func (x *PreFilterPredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2131,7 +2428,7 @@ func (x *PreFilterPredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreFilterPredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PreFilterPredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{25}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PreFilterPredicatesRequest) GetAllocationKey() string {
@@ -2172,7 +2469,7 @@ type PreFilterPredicatesResponse struct {
 
 func (x *PreFilterPredicatesResponse) Reset() {
 	*x = PreFilterPredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2481,7 @@ func (x *PreFilterPredicatesResponse) String() string {
 func (*PreFilterPredicatesResponse) ProtoMessage() {}
 
 func (x *PreFilterPredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2494,7 @@ func (x *PreFilterPredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreFilterPredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PreFilterPredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{26}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PreFilterPredicatesResponse) GetSuccess() bool {
@@ -2256,7 +2553,7 @@ type PreemptionPredicatesRequest struct {
 
 func (x *PreemptionPredicatesRequest) Reset() {
 	*x = PreemptionPredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2268,7 +2565,7 @@ func (x *PreemptionPredicatesRequest) String() string {
 func (*PreemptionPredicatesRequest) ProtoMessage() {}
 
 func (x *PreemptionPredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2281,7 +2578,7 @@ func (x *PreemptionPredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionPredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PreemptionPredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{27}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PreemptionPredicatesRequest) GetAllocationKey() string {
@@ -2337,7 +2634,7 @@ type PreemptionPredicatesResponse struct {
 
 func (x *PreemptionPredicatesResponse) Reset() {
 	*x = PreemptionPredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2349,7 +2646,7 @@ func (x *PreemptionPredicatesResponse) String() string {
 func (*PreemptionPredicatesResponse) ProtoMessage() {}
 
 func (x *PreemptionPredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2362,7 +2659,7 @@ func (x *PreemptionPredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionPredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PreemptionPredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{28}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PreemptionPredicatesResponse) GetSuccess() bool {
@@ -2400,6 +2697,282 @@ func (x *PreemptionPredicatesResponse) GetFaults() []*Fault {
 	return nil
 }
 
+// Asks which pods a preemption on each of several nodes has to evict. No change is made.
+type ReprieveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pod that preempts. A nomination of its own does not count.
+	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	// The nodes and their candidate victims; 500 at most, each once. Of all nodes together, 50,000 victims at most.
+	Nodes []*NodeVictims `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Absent: the newest snapshot.
+	Consistency *Consistency `protobuf:"bytes,3,opt,name=consistency,proto3" json:"consistency,omitempty"`
+	// As in FilterRequest. Pods with the preempting pod's priority or a higher one have to fit beside it. Pods that are
+	// victims do not count as nominated.
+	NominatedPods []*PlacedPod `protobuf:"bytes,4,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
+	// As in FilterRequest.
+	Skip []string `protobuf:"bytes,5,rep,name=skip,proto3" json:"skip,omitempty"`
+	// As in FilterRequest.
+	TimeoutMs     *uint32 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3,oneof" json:"timeout_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReprieveRequest) Reset() {
+	*x = ReprieveRequest{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReprieveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReprieveRequest) ProtoMessage() {}
+
+func (x *ReprieveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReprieveRequest.ProtoReflect.Descriptor instead.
+func (*ReprieveRequest) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *ReprieveRequest) GetPod() *Pod {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *ReprieveRequest) GetNodes() []*NodeVictims {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *ReprieveRequest) GetConsistency() *Consistency {
+	if x != nil {
+		return x.Consistency
+	}
+	return nil
+}
+
+func (x *ReprieveRequest) GetNominatedPods() []*PlacedPod {
+	if x != nil {
+		return x.NominatedPods
+	}
+	return nil
+}
+
+func (x *ReprieveRequest) GetSkip() []string {
+	if x != nil {
+		return x.Skip
+	}
+	return nil
+}
+
+func (x *ReprieveRequest) GetTimeoutMs() uint32 {
+	if x != nil && x.TimeoutMs != nil {
+		return *x.TimeoutMs
+	}
+	return 0
+}
+
+// A node and the pods that preemption may evict there.
+type NodeVictims struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// metadata.name of a node in the cache.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// metadata.uid of pods that count on the node, in the order in which they are given back: the most important first,
+	// in kube-scheduler those whose eviction violates a PodDisruptionBudget before all others. Each once.
+	Victims       []string `protobuf:"bytes,2,rep,name=victims,proto3" json:"victims,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeVictims) Reset() {
+	*x = NodeVictims{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeVictims) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeVictims) ProtoMessage() {}
+
+func (x *NodeVictims) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeVictims.ProtoReflect.Descriptor instead.
+func (*NodeVictims) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *NodeVictims) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodeVictims) GetVictims() []string {
+	if x != nil {
+		return x.Victims
+	}
+	return nil
+}
+
+type ReprieveResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version *Version               `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// One answer per node, in the order of the request.
+	Nodes []*NodeReprieve `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Faults of predicates on any of the nodes.
+	Faults        []*Fault `protobuf:"bytes,3,rep,name=faults,proto3" json:"faults,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReprieveResponse) Reset() {
+	*x = ReprieveResponse{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReprieveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReprieveResponse) ProtoMessage() {}
+
+func (x *ReprieveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReprieveResponse.ProtoReflect.Descriptor instead.
+func (*ReprieveResponse) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ReprieveResponse) GetVersion() *Version {
+	if x != nil {
+		return x.Version
+	}
+	return nil
+}
+
+func (x *ReprieveResponse) GetNodes() []*NodeReprieve {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *ReprieveResponse) GetFaults() []*Fault {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
+// What preemption on one node needs.
+type NodeReprieve struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the pod fits with all victims removed. Where it does not, `kept` is empty.
+	Fits bool `protobuf:"varint,1,opt,name=fits,proto3" json:"fits,omitempty"`
+	// The victims that may stay, as indices of `victims`, ascending: beside these and those before them that may stay, the
+	// pod still fits. All other victims have to be evicted.
+	Kept []uint32 `protobuf:"varint,2,rep,packed,name=kept,proto3" json:"kept,omitempty"`
+	// Why there is no answer for this node, for example NOT_FOUND where the cache does not have it, or where a victim does
+	// not count on it. The other nodes are answered.
+	Error         *CallError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeReprieve) Reset() {
+	*x = NodeReprieve{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeReprieve) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeReprieve) ProtoMessage() {}
+
+func (x *NodeReprieve) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeReprieve.ProtoReflect.Descriptor instead.
+func (*NodeReprieve) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *NodeReprieve) GetFits() bool {
+	if x != nil {
+		return x.Fits
+	}
+	return false
+}
+
+func (x *NodeReprieve) GetKept() []uint32 {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
+func (x *NodeReprieve) GetError() *CallError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
 // The versions that an answer was computed from.
 type Version struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2423,7 +2996,7 @@ type Version struct {
 
 func (x *Version) Reset() {
 	*x = Version{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +3008,7 @@ func (x *Version) String() string {
 func (*Version) ProtoMessage() {}
 
 func (x *Version) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +3021,7 @@ func (x *Version) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Version.ProtoReflect.Descriptor instead.
 func (*Version) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{29}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Version) GetGeneration() uint64 {
@@ -2507,14 +3080,16 @@ type Failure struct {
 	// The names of the nodes, sorted. Only where requested.
 	Nodes []string `protobuf:"bytes,5,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// The nodes as a bitmap in the format of `feasible_rows`. Only where both bitmaps and names were requested.
-	NodeRows      []byte `protobuf:"bytes,6,opt,name=node_rows,json=nodeRows,proto3,oneof" json:"node_rows,omitempty"`
+	NodeRows []byte `protobuf:"bytes,6,opt,name=node_rows,json=nodeRows,proto3,oneof" json:"node_rows,omitempty"`
+	// `code` as a number.
+	FailureCode   FailureCode `protobuf:"varint,7,opt,name=failure_code,json=failureCode,proto3,enum=nodesift.v1.FailureCode" json:"failure_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2526,7 +3101,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2539,7 +3114,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{30}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Failure) GetPredicate() string {
@@ -2584,6 +3159,13 @@ func (x *Failure) GetNodeRows() []byte {
 	return nil
 }
 
+func (x *Failure) GetFailureCode() FailureCode {
+	if x != nil {
+		return x.FailureCode
+	}
+	return FailureCode_FAILURE_CODE_UNSPECIFIED
+}
+
 // A predicate that could not be evaluated, and the effect of its failure policy.
 type Fault struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -2601,7 +3183,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2613,7 +3195,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2626,7 +3208,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{31}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Fault) GetPredicate() string {
@@ -2679,16 +3261,19 @@ type PodAnswer struct {
 	FeasibleCount uint32 `protobuf:"varint,9,opt,name=feasible_count,json=feasibleCount,proto3" json:"feasible_count,omitempty"`
 	// The row after the last evaluated one, or 0 after the last row: the `start` for the next request. Only with a limit.
 	NextStart *uint32 `protobuf:"varint,10,opt,name=next_start,json=nextStart,proto3,oneof" json:"next_start,omitempty"`
-	// Why there is no answer for this pod: it is not in the cache. All other fields except `pod` are empty; the other
-	// pods of the request are answered. A request fails with NOT_FOUND where none of its pods is in the cache.
-	Error         *CallError `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
+	// Why there is no answer for this pod: it is not in the cache, or not in the version that was requested. All other
+	// fields except `pod` are empty; the other pods of the request are answered. A request fails with NOT_FOUND where none
+	// of its pods is in the cache, and no `resource_version` was requested.
+	Error *CallError `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
+	// With CYCLE_NAMED_NODES: the nodes that PreFilter selects, sorted, whether the cache has them or not.
+	NamedNodes    []string `protobuf:"bytes,12,rep,name=named_nodes,json=namedNodes,proto3" json:"named_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PodAnswer) Reset() {
 	*x = PodAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2700,7 +3285,7 @@ func (x *PodAnswer) String() string {
 func (*PodAnswer) ProtoMessage() {}
 
 func (x *PodAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2713,7 +3298,7 @@ func (x *PodAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAnswer.ProtoReflect.Descriptor instead.
 func (*PodAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{32}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *PodAnswer) GetPod() string {
@@ -2793,6 +3378,13 @@ func (x *PodAnswer) GetError() *CallError {
 	return nil
 }
 
+func (x *PodAnswer) GetNamedNodes() []string {
+	if x != nil {
+		return x.NamedNodes
+	}
+	return nil
+}
+
 // The result of one predicate.
 type PredicateAnswer struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -2805,7 +3397,7 @@ type PredicateAnswer struct {
 
 func (x *PredicateAnswer) Reset() {
 	*x = PredicateAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2817,7 +3409,7 @@ func (x *PredicateAnswer) String() string {
 func (*PredicateAnswer) ProtoMessage() {}
 
 func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2830,7 +3422,7 @@ func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicateAnswer.ProtoReflect.Descriptor instead.
 func (*PredicateAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{33}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PredicateAnswer) GetPredicate() string {
@@ -2861,7 +3453,7 @@ type PodExplanation struct {
 
 func (x *PodExplanation) Reset() {
 	*x = PodExplanation{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2873,7 +3465,7 @@ func (x *PodExplanation) String() string {
 func (*PodExplanation) ProtoMessage() {}
 
 func (x *PodExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2886,7 +3478,7 @@ func (x *PodExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodExplanation.ProtoReflect.Descriptor instead.
 func (*PodExplanation) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{34}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PodExplanation) GetPod() string {
@@ -2917,16 +3509,17 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x1anodesift/v1/nodesift.proto\x12\vnodesift.v1\x1a\x1cgoogle/protobuf/struct.proto\";\n" +
 	"\aPodName\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\x95\x01\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\xc0\x01\n" +
 	"\x03Pod\x12\x12\n" +
 	"\x03uid\x18\x01 \x01(\tH\x00R\x03uid\x12*\n" +
 	"\x04name\x18\x02 \x01(\v2\x14.nodesift.v1.PodNameH\x00R\x04name\x12\x14\n" +
 	"\x04json\x18\x03 \x01(\tH\x00R\x04json\x121\n" +
-	"\x06object\x18\x04 \x01(\v2\x17.google.protobuf.StructH\x00R\x06objectB\x05\n" +
+	"\x06object\x18\x04 \x01(\v2\x17.google.protobuf.StructH\x00R\x06object\x12)\n" +
+	"\x10resource_version\x18\x05 \x01(\tR\x0fresourceVersionB\x05\n" +
 	"\x03pod\"\"\n" +
 	"\n" +
 	"NodeSubset\x12\x14\n" +
-	"\x05names\x18\x01 \x03(\tR\x05names\"\x8c\x04\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"\xc7\x05\n" +
 	"\rFilterRequest\x12$\n" +
 	"\x04pods\x18\x01 \x03(\v2\x10.nodesift.v1.PodR\x04pods\x12(\n" +
 	"\x05phase\x18\x02 \x01(\x0e2\x12.nodesift.v1.PhaseR\x05phase\x12-\n" +
@@ -2943,14 +3536,28 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"timeout_ms\x18\v \x01(\rH\x00R\ttimeoutMs\x88\x01\x01\x12\x1b\n" +
 	"\tpage_size\x18\f \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\r \x01(\tR\tpageTokenB\r\n" +
-	"\v_timeout_ms\"\xe4\x01\n" +
+	"page_token\x18\r \x01(\tR\tpageToken\x122\n" +
+	"\x06forget\x18\x0e \x03(\v2\x1a.nodesift.v1.ForgetRequestR\x06forget\x122\n" +
+	"\x06assume\x18\x0f \x03(\v2\x1a.nodesift.v1.AssumeRequestR\x06assume\x12\x12\n" +
+	"\x04skip\x18\x10 \x03(\tR\x04skip\x12=\n" +
+	"\x0enominated_pods\x18\x11 \x03(\v2\x16.nodesift.v1.PlacedPodR\rnominatedPodsB\r\n" +
+	"\v_timeout_ms\"\xd4\x02\n" +
 	"\x0eFilterResponse\x12.\n" +
 	"\aversion\x18\x01 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12*\n" +
 	"\x04pods\x18\x02 \x03(\v2\x16.nodesift.v1.PodAnswerR\x04pods\x12)\n" +
 	"\x04rows\x18\x03 \x01(\v2\x15.nodesift.v1.RowTableR\x04rows\x12&\n" +
 	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\x12#\n" +
-	"\runknown_nodes\x18\x05 \x03(\tR\funknownNodes\"?\n" +
+	"\runknown_nodes\x18\x05 \x03(\tR\funknownNodes\x124\n" +
+	"\aassumed\x18\x06 \x03(\v2\x1a.nodesift.v1.AssumeOutcomeR\aassumed\x128\n" +
+	"\tforgotten\x18\a \x03(\v2\x1a.nodesift.v1.ForgetOutcomeR\tforgotten\"\x81\x01\n" +
+	"\rAssumeOutcome\x125\n" +
+	"\x06answer\x18\x01 \x01(\v2\x1b.nodesift.v1.AssumeResponseH\x00R\x06answer\x12.\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.nodesift.v1.CallErrorH\x00R\x05errorB\t\n" +
+	"\aoutcome\"\x81\x01\n" +
+	"\rForgetOutcome\x125\n" +
+	"\x06answer\x18\x01 \x01(\v2\x1b.nodesift.v1.ForgetResponseH\x00R\x06answer\x12.\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.nodesift.v1.CallErrorH\x00R\x05errorB\t\n" +
+	"\aoutcome\"?\n" +
 	"\aBitmaps\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x1e\n" +
 	"\n" +
@@ -3072,7 +3679,27 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12.\n" +
 	"\aversion\x18\x04 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12*\n" +
-	"\x06faults\x18\x05 \x03(\v2\x12.nodesift.v1.FaultR\x06faults\"\x8f\x02\n" +
+	"\x06faults\x18\x05 \x03(\v2\x12.nodesift.v1.FaultR\x06faults\"\xa7\x02\n" +
+	"\x0fReprieveRequest\x12\"\n" +
+	"\x03pod\x18\x01 \x01(\v2\x10.nodesift.v1.PodR\x03pod\x12.\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x18.nodesift.v1.NodeVictimsR\x05nodes\x12:\n" +
+	"\vconsistency\x18\x03 \x01(\v2\x18.nodesift.v1.ConsistencyR\vconsistency\x12=\n" +
+	"\x0enominated_pods\x18\x04 \x03(\v2\x16.nodesift.v1.PlacedPodR\rnominatedPods\x12\x12\n" +
+	"\x04skip\x18\x05 \x03(\tR\x04skip\x12\"\n" +
+	"\n" +
+	"timeout_ms\x18\x06 \x01(\rH\x00R\ttimeoutMs\x88\x01\x01B\r\n" +
+	"\v_timeout_ms\";\n" +
+	"\vNodeVictims\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x18\n" +
+	"\avictims\x18\x02 \x03(\tR\avictims\"\x9f\x01\n" +
+	"\x10ReprieveResponse\x12.\n" +
+	"\aversion\x18\x01 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12/\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x19.nodesift.v1.NodeReprieveR\x05nodes\x12*\n" +
+	"\x06faults\x18\x03 \x03(\v2\x12.nodesift.v1.FaultR\x06faults\"d\n" +
+	"\fNodeReprieve\x12\x12\n" +
+	"\x04fits\x18\x01 \x01(\bR\x04fits\x12\x12\n" +
+	"\x04kept\x18\x02 \x03(\rR\x04kept\x12,\n" +
+	"\x05error\x18\x03 \x01(\v2\x16.nodesift.v1.CallErrorR\x05error\"\x8f\x02\n" +
 	"\aVersion\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -3082,21 +3709,22 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x15pods_resource_version\x18\x04 \x01(\tR\x13podsResourceVersion\x12&\n" +
 	"\fstaleness_ms\x18\x05 \x01(\x04H\x00R\vstalenessMs\x88\x01\x01\x12\x14\n" +
 	"\x05stale\x18\x06 \x01(\bR\x05staleB\x0f\n" +
-	"\r_staleness_ms\"\xb1\x01\n" +
+	"\r_staleness_ms\"\xee\x01\n" +
 	"\aFailure\x12\x1c\n" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
 	"\areasons\x18\x03 \x03(\tR\areasons\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\rR\x05count\x12\x14\n" +
 	"\x05nodes\x18\x05 \x03(\tR\x05nodes\x12 \n" +
-	"\tnode_rows\x18\x06 \x01(\fH\x00R\bnodeRows\x88\x01\x01B\f\n" +
+	"\tnode_rows\x18\x06 \x01(\fH\x00R\bnodeRows\x88\x01\x01\x12;\n" +
+	"\ffailure_code\x18\a \x01(\x0e2\x18.nodesift.v1.FailureCodeR\vfailureCodeB\f\n" +
 	"\n" +
 	"_node_rows\"k\n" +
 	"\x05Fault\x12\x1c\n" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x12\x14\n" +
 	"\x05fault\x18\x02 \x01(\tR\x05fault\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x16\n" +
-	"\x06effect\x18\x04 \x01(\tR\x06effect\"\xc6\x03\n" +
+	"\x06effect\x18\x04 \x01(\tR\x06effect\"\xe7\x03\n" +
 	"\tPodAnswer\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x1a\n" +
 	"\bfeasible\x18\x02 \x03(\tR\bfeasible\x120\n" +
@@ -3110,7 +3738,9 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\n" +
 	"next_start\x18\n" +
 	" \x01(\rH\x02R\tnextStart\x88\x01\x01\x12,\n" +
-	"\x05error\x18\v \x01(\v2\x16.nodesift.v1.CallErrorR\x05errorB\n" +
+	"\x05error\x18\v \x01(\v2\x16.nodesift.v1.CallErrorR\x05error\x12\x1f\n" +
+	"\vnamed_nodes\x18\f \x03(\tR\n" +
+	"namedNodesB\n" +
 	"\n" +
 	"\b_messageB\x10\n" +
 	"\x0e_feasible_rowsB\r\n" +
@@ -3138,13 +3768,18 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x0ePLACED_ASSUMED\x10\x01\x12\x12\n" +
 	"\x0ePLACED_RENEWED\x10\x02\x12\x10\n" +
 	"\fPLACED_MOVED\x10\x03\x12\x18\n" +
-	"\x14PLACED_ALREADY_BOUND\x10\x04*q\n" +
+	"\x14PLACED_ALREADY_BOUND\x10\x04*\x94\x01\n" +
+	"\vFailureCode\x12\x1c\n" +
+	"\x18FAILURE_CODE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12FAILURE_CODE_ERROR\x10\x01\x12\x1e\n" +
+	"\x1aFAILURE_CODE_UNSCHEDULABLE\x10\x02\x12/\n" +
+	"+FAILURE_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x03*q\n" +
 	"\x05Cycle\x12\x15\n" +
 	"\x11CYCLE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fCYCLE_EACH_NODE\x10\x01\x12\x15\n" +
 	"\x11CYCLE_NAMED_NODES\x10\x02\x12\x12\n" +
 	"\x0eCYCLE_REJECTED\x10\x03\x12\x11\n" +
-	"\rCYCLE_ABORTED\x10\x042\xe6\x05\n" +
+	"\rCYCLE_ABORTED\x10\x042\xaf\x06\n" +
 	"\bNodesift\x12A\n" +
 	"\x06Filter\x12\x1a.nodesift.v1.FilterRequest\x1a\x1b.nodesift.v1.FilterResponse\x12W\n" +
 	"\fFilterStream\x12 .nodesift.v1.FilterStreamRequest\x1a!.nodesift.v1.FilterStreamResponse(\x010\x01\x12D\n" +
@@ -3155,7 +3790,8 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\n" +
 	"Predicates\x12\x1e.nodesift.v1.PredicatesRequest\x1a\x1f.nodesift.v1.PredicatesResponse\x12h\n" +
 	"\x13PreFilterPredicates\x12'.nodesift.v1.PreFilterPredicatesRequest\x1a(.nodesift.v1.PreFilterPredicatesResponse\x12k\n" +
-	"\x14PreemptionPredicates\x12(.nodesift.v1.PreemptionPredicatesRequest\x1a).nodesift.v1.PreemptionPredicatesResponseB5Z3github.com/nodesift/nodesift/sdk/core/go/nodesiftv1b\x06proto3"
+	"\x14PreemptionPredicates\x12(.nodesift.v1.PreemptionPredicatesRequest\x1a).nodesift.v1.PreemptionPredicatesResponse\x12G\n" +
+	"\bReprieve\x12\x1c.nodesift.v1.ReprieveRequest\x1a\x1d.nodesift.v1.ReprieveResponseB5Z3github.com/nodesift/nodesift/sdk/core/go/nodesiftv1b\x06proto3"
 
 var (
 	file_nodesift_v1_nodesift_proto_rawDescOnce sync.Once
@@ -3169,125 +3805,152 @@ func file_nodesift_v1_nodesift_proto_rawDescGZIP() []byte {
 	return file_nodesift_v1_nodesift_proto_rawDescData
 }
 
-var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(Phase)(0),                           // 0: nodesift.v1.Phase
 	(Detail)(0),                          // 1: nodesift.v1.Detail
 	(Placed)(0),                          // 2: nodesift.v1.Placed
-	(Cycle)(0),                           // 3: nodesift.v1.Cycle
-	(*PodName)(nil),                      // 4: nodesift.v1.PodName
-	(*Pod)(nil),                          // 5: nodesift.v1.Pod
-	(*NodeSubset)(nil),                   // 6: nodesift.v1.NodeSubset
-	(*FilterRequest)(nil),                // 7: nodesift.v1.FilterRequest
-	(*FilterResponse)(nil),               // 8: nodesift.v1.FilterResponse
-	(*Bitmaps)(nil),                      // 9: nodesift.v1.Bitmaps
-	(*RowTable)(nil),                     // 10: nodesift.v1.RowTable
-	(*RowName)(nil),                      // 11: nodesift.v1.RowName
-	(*NodeIndexRequest)(nil),             // 12: nodesift.v1.NodeIndexRequest
-	(*NodeIndexResponse)(nil),            // 13: nodesift.v1.NodeIndexResponse
-	(*Overlay)(nil),                      // 14: nodesift.v1.Overlay
-	(*PlacedPod)(nil),                    // 15: nodesift.v1.PlacedPod
-	(*Node)(nil),                         // 16: nodesift.v1.Node
-	(*FilterStreamRequest)(nil),          // 17: nodesift.v1.FilterStreamRequest
-	(*FilterStreamResponse)(nil),         // 18: nodesift.v1.FilterStreamResponse
-	(*CallError)(nil),                    // 19: nodesift.v1.CallError
-	(*ExplainRequest)(nil),               // 20: nodesift.v1.ExplainRequest
-	(*ExplainResponse)(nil),              // 21: nodesift.v1.ExplainResponse
-	(*Consistency)(nil),                  // 22: nodesift.v1.Consistency
-	(*AssumeRequest)(nil),                // 23: nodesift.v1.AssumeRequest
-	(*AssumeResponse)(nil),               // 24: nodesift.v1.AssumeResponse
-	(*ForgetRequest)(nil),                // 25: nodesift.v1.ForgetRequest
-	(*ForgetResponse)(nil),               // 26: nodesift.v1.ForgetResponse
-	(*PredicatesRequest)(nil),            // 27: nodesift.v1.PredicatesRequest
-	(*PredicatesResponse)(nil),           // 28: nodesift.v1.PredicatesResponse
-	(*PreFilterPredicatesRequest)(nil),   // 29: nodesift.v1.PreFilterPredicatesRequest
-	(*PreFilterPredicatesResponse)(nil),  // 30: nodesift.v1.PreFilterPredicatesResponse
-	(*PreemptionPredicatesRequest)(nil),  // 31: nodesift.v1.PreemptionPredicatesRequest
-	(*PreemptionPredicatesResponse)(nil), // 32: nodesift.v1.PreemptionPredicatesResponse
-	(*Version)(nil),                      // 33: nodesift.v1.Version
-	(*Failure)(nil),                      // 34: nodesift.v1.Failure
-	(*Fault)(nil),                        // 35: nodesift.v1.Fault
-	(*PodAnswer)(nil),                    // 36: nodesift.v1.PodAnswer
-	(*PredicateAnswer)(nil),              // 37: nodesift.v1.PredicateAnswer
-	(*PodExplanation)(nil),               // 38: nodesift.v1.PodExplanation
-	(*structpb.Struct)(nil),              // 39: google.protobuf.Struct
+	(FailureCode)(0),                     // 3: nodesift.v1.FailureCode
+	(Cycle)(0),                           // 4: nodesift.v1.Cycle
+	(*PodName)(nil),                      // 5: nodesift.v1.PodName
+	(*Pod)(nil),                          // 6: nodesift.v1.Pod
+	(*NodeSubset)(nil),                   // 7: nodesift.v1.NodeSubset
+	(*FilterRequest)(nil),                // 8: nodesift.v1.FilterRequest
+	(*FilterResponse)(nil),               // 9: nodesift.v1.FilterResponse
+	(*AssumeOutcome)(nil),                // 10: nodesift.v1.AssumeOutcome
+	(*ForgetOutcome)(nil),                // 11: nodesift.v1.ForgetOutcome
+	(*Bitmaps)(nil),                      // 12: nodesift.v1.Bitmaps
+	(*RowTable)(nil),                     // 13: nodesift.v1.RowTable
+	(*RowName)(nil),                      // 14: nodesift.v1.RowName
+	(*NodeIndexRequest)(nil),             // 15: nodesift.v1.NodeIndexRequest
+	(*NodeIndexResponse)(nil),            // 16: nodesift.v1.NodeIndexResponse
+	(*Overlay)(nil),                      // 17: nodesift.v1.Overlay
+	(*PlacedPod)(nil),                    // 18: nodesift.v1.PlacedPod
+	(*Node)(nil),                         // 19: nodesift.v1.Node
+	(*FilterStreamRequest)(nil),          // 20: nodesift.v1.FilterStreamRequest
+	(*FilterStreamResponse)(nil),         // 21: nodesift.v1.FilterStreamResponse
+	(*CallError)(nil),                    // 22: nodesift.v1.CallError
+	(*ExplainRequest)(nil),               // 23: nodesift.v1.ExplainRequest
+	(*ExplainResponse)(nil),              // 24: nodesift.v1.ExplainResponse
+	(*Consistency)(nil),                  // 25: nodesift.v1.Consistency
+	(*AssumeRequest)(nil),                // 26: nodesift.v1.AssumeRequest
+	(*AssumeResponse)(nil),               // 27: nodesift.v1.AssumeResponse
+	(*ForgetRequest)(nil),                // 28: nodesift.v1.ForgetRequest
+	(*ForgetResponse)(nil),               // 29: nodesift.v1.ForgetResponse
+	(*PredicatesRequest)(nil),            // 30: nodesift.v1.PredicatesRequest
+	(*PredicatesResponse)(nil),           // 31: nodesift.v1.PredicatesResponse
+	(*PreFilterPredicatesRequest)(nil),   // 32: nodesift.v1.PreFilterPredicatesRequest
+	(*PreFilterPredicatesResponse)(nil),  // 33: nodesift.v1.PreFilterPredicatesResponse
+	(*PreemptionPredicatesRequest)(nil),  // 34: nodesift.v1.PreemptionPredicatesRequest
+	(*PreemptionPredicatesResponse)(nil), // 35: nodesift.v1.PreemptionPredicatesResponse
+	(*ReprieveRequest)(nil),              // 36: nodesift.v1.ReprieveRequest
+	(*NodeVictims)(nil),                  // 37: nodesift.v1.NodeVictims
+	(*ReprieveResponse)(nil),             // 38: nodesift.v1.ReprieveResponse
+	(*NodeReprieve)(nil),                 // 39: nodesift.v1.NodeReprieve
+	(*Version)(nil),                      // 40: nodesift.v1.Version
+	(*Failure)(nil),                      // 41: nodesift.v1.Failure
+	(*Fault)(nil),                        // 42: nodesift.v1.Fault
+	(*PodAnswer)(nil),                    // 43: nodesift.v1.PodAnswer
+	(*PredicateAnswer)(nil),              // 44: nodesift.v1.PredicateAnswer
+	(*PodExplanation)(nil),               // 45: nodesift.v1.PodExplanation
+	(*structpb.Struct)(nil),              // 46: google.protobuf.Struct
 }
 var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
-	4,  // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
-	39, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
-	5,  // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
+	5,  // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
+	46, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
+	6,  // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
 	0,  // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
-	6,  // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
+	7,  // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
 	1,  // 5: nodesift.v1.FilterRequest.detail:type_name -> nodesift.v1.Detail
-	22, // 6: nodesift.v1.FilterRequest.consistency:type_name -> nodesift.v1.Consistency
-	14, // 7: nodesift.v1.FilterRequest.overlay:type_name -> nodesift.v1.Overlay
-	9,  // 8: nodesift.v1.FilterRequest.bitmaps:type_name -> nodesift.v1.Bitmaps
-	33, // 9: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
-	36, // 10: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
-	10, // 11: nodesift.v1.FilterResponse.rows:type_name -> nodesift.v1.RowTable
-	11, // 12: nodesift.v1.RowTable.changes:type_name -> nodesift.v1.RowName
-	9,  // 13: nodesift.v1.NodeIndexRequest.known:type_name -> nodesift.v1.Bitmaps
-	10, // 14: nodesift.v1.NodeIndexResponse.rows:type_name -> nodesift.v1.RowTable
-	5,  // 15: nodesift.v1.Overlay.removed_pods:type_name -> nodesift.v1.Pod
-	15, // 16: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
-	16, // 17: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
-	5,  // 18: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
-	39, // 19: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
-	7,  // 20: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
-	8,  // 21: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
-	19, // 22: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
-	5,  // 23: nodesift.v1.ExplainRequest.pods:type_name -> nodesift.v1.Pod
-	0,  // 24: nodesift.v1.ExplainRequest.phase:type_name -> nodesift.v1.Phase
-	6,  // 25: nodesift.v1.ExplainRequest.nodes:type_name -> nodesift.v1.NodeSubset
-	22, // 26: nodesift.v1.ExplainRequest.consistency:type_name -> nodesift.v1.Consistency
-	14, // 27: nodesift.v1.ExplainRequest.overlay:type_name -> nodesift.v1.Overlay
-	33, // 28: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
-	38, // 29: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
-	5,  // 30: nodesift.v1.AssumeRequest.pod:type_name -> nodesift.v1.Pod
-	33, // 31: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
-	2,  // 32: nodesift.v1.AssumeResponse.placed:type_name -> nodesift.v1.Placed
-	5,  // 33: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
-	33, // 34: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
-	22, // 35: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	33, // 36: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
-	35, // 37: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	22, // 38: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	33, // 39: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
-	35, // 40: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	22, // 41: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	33, // 42: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
-	35, // 43: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	34, // 44: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
-	35, // 45: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
-	3,  // 46: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
-	19, // 47: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
-	34, // 48: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
-	37, // 49: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
-	36, // 50: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	7,  // 51: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	17, // 52: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	20, // 53: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	12, // 54: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	23, // 55: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	25, // 56: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	27, // 57: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	29, // 58: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	31, // 59: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	8,  // 60: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	18, // 61: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	21, // 62: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	13, // 63: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	24, // 64: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	26, // 65: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	28, // 66: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	30, // 67: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	32, // 68: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	60, // [60:69] is the sub-list for method output_type
-	51, // [51:60] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	25, // 6: nodesift.v1.FilterRequest.consistency:type_name -> nodesift.v1.Consistency
+	17, // 7: nodesift.v1.FilterRequest.overlay:type_name -> nodesift.v1.Overlay
+	12, // 8: nodesift.v1.FilterRequest.bitmaps:type_name -> nodesift.v1.Bitmaps
+	28, // 9: nodesift.v1.FilterRequest.forget:type_name -> nodesift.v1.ForgetRequest
+	26, // 10: nodesift.v1.FilterRequest.assume:type_name -> nodesift.v1.AssumeRequest
+	18, // 11: nodesift.v1.FilterRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
+	40, // 12: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
+	43, // 13: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
+	13, // 14: nodesift.v1.FilterResponse.rows:type_name -> nodesift.v1.RowTable
+	10, // 15: nodesift.v1.FilterResponse.assumed:type_name -> nodesift.v1.AssumeOutcome
+	11, // 16: nodesift.v1.FilterResponse.forgotten:type_name -> nodesift.v1.ForgetOutcome
+	27, // 17: nodesift.v1.AssumeOutcome.answer:type_name -> nodesift.v1.AssumeResponse
+	22, // 18: nodesift.v1.AssumeOutcome.error:type_name -> nodesift.v1.CallError
+	29, // 19: nodesift.v1.ForgetOutcome.answer:type_name -> nodesift.v1.ForgetResponse
+	22, // 20: nodesift.v1.ForgetOutcome.error:type_name -> nodesift.v1.CallError
+	14, // 21: nodesift.v1.RowTable.changes:type_name -> nodesift.v1.RowName
+	12, // 22: nodesift.v1.NodeIndexRequest.known:type_name -> nodesift.v1.Bitmaps
+	13, // 23: nodesift.v1.NodeIndexResponse.rows:type_name -> nodesift.v1.RowTable
+	6,  // 24: nodesift.v1.Overlay.removed_pods:type_name -> nodesift.v1.Pod
+	18, // 25: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
+	19, // 26: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
+	6,  // 27: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
+	46, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
+	8,  // 29: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
+	9,  // 30: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
+	22, // 31: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
+	6,  // 32: nodesift.v1.ExplainRequest.pods:type_name -> nodesift.v1.Pod
+	0,  // 33: nodesift.v1.ExplainRequest.phase:type_name -> nodesift.v1.Phase
+	7,  // 34: nodesift.v1.ExplainRequest.nodes:type_name -> nodesift.v1.NodeSubset
+	25, // 35: nodesift.v1.ExplainRequest.consistency:type_name -> nodesift.v1.Consistency
+	17, // 36: nodesift.v1.ExplainRequest.overlay:type_name -> nodesift.v1.Overlay
+	40, // 37: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
+	45, // 38: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
+	6,  // 39: nodesift.v1.AssumeRequest.pod:type_name -> nodesift.v1.Pod
+	40, // 40: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
+	2,  // 41: nodesift.v1.AssumeResponse.placed:type_name -> nodesift.v1.Placed
+	6,  // 42: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
+	40, // 43: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
+	25, // 44: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	40, // 45: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
+	42, // 46: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	25, // 47: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	40, // 48: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
+	42, // 49: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	25, // 50: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	40, // 51: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
+	42, // 52: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	6,  // 53: nodesift.v1.ReprieveRequest.pod:type_name -> nodesift.v1.Pod
+	37, // 54: nodesift.v1.ReprieveRequest.nodes:type_name -> nodesift.v1.NodeVictims
+	25, // 55: nodesift.v1.ReprieveRequest.consistency:type_name -> nodesift.v1.Consistency
+	18, // 56: nodesift.v1.ReprieveRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
+	40, // 57: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
+	39, // 58: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
+	42, // 59: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
+	22, // 60: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
+	3,  // 61: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
+	41, // 62: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
+	42, // 63: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
+	4,  // 64: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
+	22, // 65: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
+	41, // 66: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
+	44, // 67: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
+	43, // 68: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
+	8,  // 69: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	20, // 70: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	23, // 71: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	15, // 72: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	26, // 73: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	28, // 74: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	30, // 75: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	32, // 76: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	34, // 77: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	36, // 78: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	9,  // 79: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	21, // 80: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	24, // 81: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	16, // 82: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	27, // 83: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	29, // 84: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	31, // 85: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	33, // 86: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	35, // 87: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	38, // 88: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	79, // [79:89] is the sub-list for method output_type
+	69, // [69:79] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }
@@ -3302,27 +3965,36 @@ func file_nodesift_v1_nodesift_proto_init() {
 		(*Pod_Object)(nil),
 	}
 	file_nodesift_v1_nodesift_proto_msgTypes[3].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[12].OneofWrappers = []any{
+	file_nodesift_v1_nodesift_proto_msgTypes[5].OneofWrappers = []any{
+		(*AssumeOutcome_Answer)(nil),
+		(*AssumeOutcome_Error)(nil),
+	}
+	file_nodesift_v1_nodesift_proto_msgTypes[6].OneofWrappers = []any{
+		(*ForgetOutcome_Answer)(nil),
+		(*ForgetOutcome_Error)(nil),
+	}
+	file_nodesift_v1_nodesift_proto_msgTypes[14].OneofWrappers = []any{
 		(*Node_Json)(nil),
 		(*Node_Object)(nil),
 	}
-	file_nodesift_v1_nodesift_proto_msgTypes[14].OneofWrappers = []any{
+	file_nodesift_v1_nodesift_proto_msgTypes[16].OneofWrappers = []any{
 		(*FilterStreamResponse_Answer)(nil),
 		(*FilterStreamResponse_Error)(nil),
 	}
-	file_nodesift_v1_nodesift_proto_msgTypes[16].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[18].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[19].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[29].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[30].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[32].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[20].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[21].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[31].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[35].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[36].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nodesift_v1_nodesift_proto_rawDesc), len(file_nodesift_v1_nodesift_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   35,
+			NumEnums:      5,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -40,6 +40,7 @@ const (
 	Nodesift_Predicates_FullMethodName           = "/nodesift.v1.Nodesift/Predicates"
 	Nodesift_PreFilterPredicates_FullMethodName  = "/nodesift.v1.Nodesift/PreFilterPredicates"
 	Nodesift_PreemptionPredicates_FullMethodName = "/nodesift.v1.Nodesift/PreemptionPredicates"
+	Nodesift_Reprieve_FullMethodName             = "/nodesift.v1.Nodesift/Reprieve"
 )
 
 // NodesiftClient is the client API for Nodesift service.
@@ -71,6 +72,9 @@ type NodesiftClient interface {
 	PreFilterPredicates(ctx context.Context, in *PreFilterPredicatesRequest, opts ...grpc.CallOption) (*PreFilterPredicatesResponse, error)
 	// YuniKorn's call of this name: how many of a node's pods must be removed until a pod fits there?
 	PreemptionPredicates(ctx context.Context, in *PreemptionPredicatesRequest, opts ...grpc.CallOption) (*PreemptionPredicatesResponse, error)
+	// Which pods a preemption on each node has to evict, as kube-scheduler's dry run of preemption: all victims of a node
+	// are removed, then given back one at a time wherever the pod still fits.
+	Reprieve(ctx context.Context, in *ReprieveRequest, opts ...grpc.CallOption) (*ReprieveResponse, error)
 }
 
 type nodesiftClient struct {
@@ -183,6 +187,16 @@ func (c *nodesiftClient) PreemptionPredicates(ctx context.Context, in *Preemptio
 	return out, nil
 }
 
+func (c *nodesiftClient) Reprieve(ctx context.Context, in *ReprieveRequest, opts ...grpc.CallOption) (*ReprieveResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReprieveResponse)
+	err := c.cc.Invoke(ctx, Nodesift_Reprieve_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // NodesiftServer is the server API for Nodesift service.
 // All implementations must embed UnimplementedNodesiftServer
 // for forward compatibility.
@@ -212,6 +226,9 @@ type NodesiftServer interface {
 	PreFilterPredicates(context.Context, *PreFilterPredicatesRequest) (*PreFilterPredicatesResponse, error)
 	// YuniKorn's call of this name: how many of a node's pods must be removed until a pod fits there?
 	PreemptionPredicates(context.Context, *PreemptionPredicatesRequest) (*PreemptionPredicatesResponse, error)
+	// Which pods a preemption on each node has to evict, as kube-scheduler's dry run of preemption: all victims of a node
+	// are removed, then given back one at a time wherever the pod still fits.
+	Reprieve(context.Context, *ReprieveRequest) (*ReprieveResponse, error)
 	mustEmbedUnimplementedNodesiftServer()
 }
 
@@ -248,6 +265,9 @@ func (UnimplementedNodesiftServer) PreFilterPredicates(context.Context, *PreFilt
 }
 func (UnimplementedNodesiftServer) PreemptionPredicates(context.Context, *PreemptionPredicatesRequest) (*PreemptionPredicatesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PreemptionPredicates not implemented")
+}
+func (UnimplementedNodesiftServer) Reprieve(context.Context, *ReprieveRequest) (*ReprieveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Reprieve not implemented")
 }
 func (UnimplementedNodesiftServer) mustEmbedUnimplementedNodesiftServer() {}
 func (UnimplementedNodesiftServer) testEmbeddedByValue()                  {}
@@ -414,6 +434,24 @@ func _Nodesift_PreemptionPredicates_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Nodesift_Reprieve_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReprieveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodesiftServer).Reprieve(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Nodesift_Reprieve_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodesiftServer).Reprieve(ctx, req.(*ReprieveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Nodesift_ServiceDesc is the grpc.ServiceDesc for Nodesift service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -448,6 +486,10 @@ var Nodesift_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PreemptionPredicates",
 			Handler:    _Nodesift_PreemptionPredicates_Handler,
+		},
+		{
+			MethodName: "Reprieve",
+			Handler:    _Nodesift_Reprieve_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

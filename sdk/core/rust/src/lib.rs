@@ -12,7 +12,7 @@
 //! # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut client = NodesiftClient::connect("http://127.0.0.1:10270").await?;
 //! let name = PodName { namespace: "default".into(), name: "web-0".into() };
-//! let pods = vec![Pod { pod: Some(pod::Pod::Name(name)) }];
+//! let pods = vec![Pod::from(pod::Pod::Name(name))];
 //! let answer = client.filter(FilterRequest { pods, ..Default::default() }).await?.into_inner();
 //! for pod in answer.pods {
 //!     println!("{}: {} of {} nodes fit", pod.pod, pod.feasible.len(), pod.nodes);
@@ -40,4 +40,11 @@ pub mod v1 {
     // Generated code does not follow the lints of the workspace.
     include!(concat!(env!("OUT_DIR"), "/nodesift.v1.rs"));
     include!(concat!(env!("OUT_DIR"), "/nodesift.v1.serde.rs"));
+}
+
+/// Whatever version of it the cache has.
+impl From<v1::pod::Pod> for v1::Pod {
+    fn from(pod: v1::pod::Pod) -> Self {
+        Self { pod: Some(pod), ..Self::default() }
+    }
 }

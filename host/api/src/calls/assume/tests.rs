@@ -61,11 +61,11 @@ fn alone(name: &str) -> Value {
 }
 
 fn uid(uid: &str) -> Option<v1::Pod> {
-    Some(v1::Pod { pod: Some(pod::Pod::Uid(uid.to_owned())) })
+    Some(v1::Pod::from(pod::Pod::Uid(uid.to_owned())))
 }
 
 fn whole(pod: &Value) -> Option<v1::Pod> {
-    Some(v1::Pod { pod: Some(pod::Pod::Json(pod.to_string())) })
+    Some(v1::Pod::from(pod::Pod::Json(pod.to_string())))
 }
 
 fn checked(pod: Option<v1::Pod>, node: &str) -> v1::AssumeRequest {

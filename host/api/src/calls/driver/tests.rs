@@ -218,7 +218,7 @@ async fn json_and_grpc_give_the_same_cached_answer_without_an_evaluation() {
 
     let cached_over_json = post(&router, &body).await;
     let name = PodName { namespace: "default".into(), name: "web".into() };
-    let pods = vec![Pod { pod: Some(pod::Pod::Name(name)) }];
+    let pods = vec![Pod::from(pod::Pod::Name(name))];
     let request = FilterRequest { pods, bitmaps: Some(Bitmaps::default()), ..FilterRequest::default() };
     let cached_over_grpc =
         run(&service, RequestScope::detached(), Stage::<Filter>::Decoded(request), Ok).await.unwrap();

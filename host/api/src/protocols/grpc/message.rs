@@ -59,6 +59,8 @@ pub(crate) fn filter(filtered: &Filtered) -> Result<Vec<u8>, Error> {
         rows: filtered.rows(),
         next_page_token: filtered.next_page_token.clone(),
         unknown_nodes: filtered.answer.unknown_nodes.clone(),
+        assumed: Vec::new(),
+        forgotten: Vec::new(),
     };
     writer.rest(&rest)?;
     for pod in &filtered.answer.pods {

@@ -104,7 +104,7 @@ mod tests {
             let sent: Vec<FilterStreamRequest> = (0..random.u64(1..9))
                 .map(|id| {
                     let uid = "x".repeat([0, 10, 40_000][random.usize(..3)]);
-                    let pod = nodesift_proto::v1::Pod { pod: Some(nodesift_proto::v1::pod::Pod::Uid(uid)) };
+                    let pod = nodesift_proto::v1::Pod::from(nodesift_proto::v1::pod::Pod::Uid(uid));
                     let filter = random.bool().then(|| FilterRequest { pods: vec![pod], ..FilterRequest::default() });
                     FilterStreamRequest { id, filter }
                 })

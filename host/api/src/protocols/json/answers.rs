@@ -39,6 +39,7 @@ impl ToJson for Filtered {
             pod_answer(out, pod, *detail)?;
         }
         end(out, &self.next_page_token, answer)?;
+        out.text(",\"assumed\":[],\"forgotten\":[]}");
         Ok(document)
     }
 }
@@ -64,6 +65,7 @@ impl ToJson for Explanation {
             out.text("}");
         }
         end(out, &self.next_page_token, &self.answer)?;
+        out.text("}");
         Ok(document)
     }
 }
@@ -100,12 +102,10 @@ impl ToJson for v1::PreemptionPredicatesResponse {
     }
 }
 
-/// What follows the pods.
+/// What follows the pods, without the closing brace.
 fn end(out: &mut Document, next_page_token: &str, answer: &Answer) -> Result<(), Error> {
     out.field("],\"nextPageToken\":", next_page_token)?;
-    out.field(",\"unknownNodes\":", &answer.unknown_nodes)?;
-    out.text("}");
-    Ok(())
+    out.field(",\"unknownNodes\":", &answer.unknown_nodes)
 }
 
 /// `PodAnswer`, with names of nodes.
@@ -132,7 +132,7 @@ fn pod_answer(out: &mut Document, pod: &PodAnswer, detail: v1::Detail) -> Result
     if let Some(error) = response::pod_error(pod) {
         out.field(",\"error\":", &error)?;
     }
-    out.text("}");
+    out.text(",\"namedNodes\":[]}");
     Ok(())
 }
 
@@ -149,6 +149,7 @@ fn failures(out: &mut Document, groups: &[FailureGroup], with_nodes: bool) -> Re
         } else {
             out.text("[]")
         }
+        out.field(",\"failureCode\":", response::failure_code(group.code).as_str_name())?;
         out.text("}");
     }
     out.text("]");
