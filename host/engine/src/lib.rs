@@ -56,6 +56,7 @@ pub use policy::{
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::overlay::{OverlayPart, OverlaySpec};
 pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
+pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveError, ReprieveOutcome};
 pub use scenarios::trial::{Trial, TrialFault};
 pub use shadow::{
     Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,

@@ -17,6 +17,7 @@ mod mirror;
 mod nominated;
 mod overlay;
 mod preemption;
+mod reprieve;
 mod reuse;
 mod sample;
 mod seeds;

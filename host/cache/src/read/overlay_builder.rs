@@ -1,5 +1,6 @@
 //! Builds the snapshot of an overlay step by step. The caller knows which pods are where; lookups are in `overlay`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Snapshot;
@@ -17,28 +18,35 @@ pub struct OverlayBuilder {
     nominated: Nominated,
     /// Pods that came and went, for counts that are read later.
     changes: Vec<PodChange>,
-    touched: Vec<Row>,
+    touched: BTreeSet<Row>,
 }
 
 impl OverlayBuilder {
     /// A builder that starts with this snapshot, which may be an overlay itself.
     pub fn new(snapshot: &Snapshot) -> Self {
-        let touched = snapshot.overlaid_rows().unwrap_or_default().to_vec();
+        let touched = snapshot.overlaid_rows().unwrap_or_default().iter().copied().collect();
         let (nodes, nominated) = (snapshot.published().nodes.clone(), snapshot.published().nominated.clone());
         Self { base: Arc::new(snapshot.clone()), nodes, nominated, changes: Vec::new(), touched }
     }
 
     /// The snapshot after the changes so far.
     pub fn snapshot(&self) -> Snapshot {
-        let mut touched = self.touched.clone();
-        touched.sort_unstable();
-        touched.dedup();
         let mut nodes = self.nodes.clone();
         if !self.changes.is_empty() || nodes.len() != self.base.node_count() {
             nodes.set_counts_overlaid(&self.base.published().nodes, self.changes.clone());
         }
-        let below = Some(Arc::clone(&self.base));
-        self.base.overlaid(nodes, self.nominated.clone(), touched.into(), below)
+        self.overlaid(nodes)
+    }
+
+    /// As [`Self::snapshot`], but `cluster-*` interfaces count pods as without the changes: for predicates that read none of them,
+    /// and cheap however many changes there are.
+    pub fn snapshot_of_nodes(&self) -> Snapshot {
+        self.overlaid(self.nodes.clone())
+    }
+
+    fn overlaid(&self, nodes: NodeTable) -> Snapshot {
+        let touched = self.touched.iter().copied().collect();
+        self.base.overlaid(nodes, self.nominated.clone(), touched, Some(Arc::clone(&self.base)))
     }
 
     /// The row of a node.
@@ -67,20 +75,14 @@ impl OverlayBuilder {
             self.nodes.apply_ports_overlaid(delta, row, pod);
         }
         self.changes.push(NodeTable::pod_change(delta, row, pod));
-        self.touch(row);
+        self.touched.insert(row);
     }
 
     /// Adds a node without pods, or replaces what is known of the one of this name; returns its row.
     pub fn set_node(&mut self, node: &NodeFacts) -> Row {
         let row = self.nodes.row(&node.name).unwrap_or_else(|| self.nodes.push(&node.name));
         self.nodes.set_node_overlaid(row, node);
-        self.touch(row);
+        self.touched.insert(row);
         row
-    }
-
-    fn touch(&mut self, row: Row) {
-        if self.touched.last() != Some(&row) {
-            self.touched.push(row);
-        }
     }
 }

@@ -29,31 +29,31 @@ use crate::reuse::{CachedVerdict, Store};
 /// The dry run of one pod against one snapshot.
 pub(super) struct PreemptionDryRun<'a> {
     /// The predicates of the allocate phase, in policy order.
-    predicates: Vec<PredicateState<'a>>,
+    pub(super) predicates: Vec<PredicateState<'a>>,
     /// Cached verdicts about the unchanged cluster, if they may be used.
     store: Option<&'a Store>,
-    snapshot: Arc<Snapshot>,
-    subject: Subject,
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) subject: Subject,
     /// When the request ends. Calls then fail, and so does the query as a whole: what they would have said is not known.
-    deadline: Option<Instant>,
+    pub(super) deadline: Option<Instant>,
     /// The facts about the pod and every row of the unchanged cluster.
-    all_rows: Arc<Context>,
+    pub(super) all_rows: Arc<Context>,
     /// What no predicate evaluates, over every row, and its failure policy. Pods on nodes do not change it.
-    unsupported: Option<(Unsupported, OnError)>,
-    faults: Vec<FaultReport>,
+    pub(super) unsupported: Option<(Unsupported, OnError)>,
+    pub(super) faults: Vec<FaultReport>,
 }
 
 /// A predicate and its verdict about the unchanged cluster.
-struct PredicateState<'a> {
+pub(super) struct PredicateState<'a> {
     /// Its index in the policy.
     place: usize,
-    predicate: &'a ActivePredicate,
-    unchanged: UnchangedVerdict,
+    pub(super) predicate: &'a ActivePredicate,
+    pub(super) unchanged: UnchangedVerdict,
 }
 
 /// The verdict over every row of the unchanged cluster.
 #[derive(Clone)]
-enum UnchangedVerdict {
+pub(super) enum UnchangedVerdict {
     /// Not looked up yet.
     NotLookedUp,
     /// Not cached; one row costs less to evaluate than all rows.
@@ -187,7 +187,7 @@ impl<'a> PreemptionDryRun<'a> {
     }
 
     /// Looks up a cached verdict that has read none of these interfaces. The lookup calls no predicate.
-    fn look_up_unchanged_by(&mut self, at: usize, changed: &[Interface]) {
+    pub(super) fn look_up_unchanged_by(&mut self, at: usize, changed: &[Interface]) {
         let (Some(state), Some(store)) = (self.predicates.get_mut(at), self.store) else { return };
         if matches!(state.unchanged, UnchangedVerdict::NotLookedUp)
             && let Some(cached) = store.cached_without(state.place, state.predicate, &self.all_rows, changed)
@@ -197,13 +197,13 @@ impl<'a> PreemptionDryRun<'a> {
     }
 
     /// Whether a predicate imports any of these interfaces.
-    fn imports(&self, at: usize, changed: &[Interface]) -> bool {
+    pub(super) fn imports(&self, at: usize, changed: &[Interface]) -> bool {
         let state = self.predicates.get(at);
         state.is_some_and(|state| state.predicate.module.imports().iter().any(|read| changed.contains(read)))
     }
 
     /// Whether a change of these interfaces may change the verdict of a predicate.
-    fn may_change(&self, at: usize, changed: &[Interface]) -> bool {
+    pub(super) fn may_change(&self, at: usize, changed: &[Interface]) -> bool {
         let has_read = match self.predicates.get(at).map(|state| &state.unchanged) {
             Some(UnchangedVerdict::Cached(cached)) => cached.has_read(changed),
             _ => true,
@@ -251,7 +251,7 @@ impl<'a> PreemptionDryRun<'a> {
         fits
     }
 
-    fn is_cluster_wide(&self, at: usize) -> bool {
+    pub(super) fn is_cluster_wide(&self, at: usize) -> bool {
         self.predicates.get(at).is_some_and(|state| state.predicate.module.is_cluster_wide())
     }
 
@@ -264,7 +264,7 @@ impl<'a> PreemptionDryRun<'a> {
 
     /// Looks up the verdict about the unchanged cluster. If it is not cached, a cluster-wide predicate is evaluated and cached;
     /// a pointwise one is not, since one row costs less to evaluate than all rows.
-    fn look_up(&mut self, at: usize) {
+    pub(super) fn look_up(&mut self, at: usize) {
         let (Some(state), Some(store)) = (self.predicates.get(at), self.store) else { return };
         if !matches!(state.unchanged, UnchangedVerdict::NotLookedUp) {
             return;
@@ -281,7 +281,7 @@ impl<'a> PreemptionDryRun<'a> {
         self.set_unchanged(at, unchanged);
     }
 
-    fn set_unchanged(&mut self, at: usize, unchanged: UnchangedVerdict) {
+    pub(super) fn set_unchanged(&mut self, at: usize, unchanged: UnchangedVerdict) {
         if let Some(state) = self.predicates.get_mut(at) {
             state.unchanged = unchanged;
         }
@@ -321,7 +321,7 @@ impl<'a> PreemptionDryRun<'a> {
     }
 
     /// The facts about the pod and a batch of a snapshot.
-    fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Arc<Context> {
+    pub(super) fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Arc<Context> {
         Arc::new(self.subject.context(snapshot, batch).until(self.deadline))
     }
 

@@ -5,6 +5,7 @@
 //! sample        a limit on feasible nodes: rows are evaluated until enough fit
 //! overlay       the cluster with hypothetical changes, as a separate snapshot
 //! preemption    how many victims must be removed until a pod fits; dry_run evaluates one node
+//! reprieve      which victims preemptions on many nodes need; reprieve_run evaluates them together
 //! trial         a policy tried on a sample of the cluster before it becomes active
 //! ```
 
@@ -13,5 +14,7 @@ pub(crate) mod nominated;
 pub(crate) mod overlay;
 mod partial_verdict;
 pub(crate) mod preemption;
+pub(crate) mod reprieve;
+mod reprieve_run;
 pub(crate) mod sample;
 pub(crate) mod trial;

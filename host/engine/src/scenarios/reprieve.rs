@@ -1,0 +1,153 @@
+//! Which victims a preemption on each of several nodes needs, as kube-scheduler's dry run finds them: all victims of the node are
+//! removed; where the pod then fits, they are given back one at a time, and each stays with which the pod still fits.
+//! Source: `SelectVictimsOnNode` in pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.
+//!
+//! Start with [`Engine::reprieve_on`]; `reprieve_run` evaluates the nodes. Each node is judged alone: victims of other nodes stay.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use nodesift_cache::Snapshot;
+use nodesift_sandbox::Failure;
+use rustc_hash::FxHashSet;
+
+use super::dry_run::PreemptionDryRun;
+use super::reprieve_run::Tried;
+use crate::answer::FaultReport;
+use crate::evaluate::Stop;
+use crate::query::PodRef;
+use crate::reuse::Store;
+use crate::{Engine, Error, Reuse};
+
+/// One pod, and the victims that may be evicted for it.
+#[derive(Debug)]
+pub struct Reprieve {
+    /// The preemptor.
+    pub pod: PodRef,
+    /// Nodes and their victims, in any order; no node twice.
+    pub nodes: Vec<NodeVictims>,
+    /// When the request ends, as in [`Query::deadline`](crate::Query::deadline).
+    pub deadline: Option<Instant>,
+}
+
+/// The victims of a node.
+#[derive(Debug, Clone)]
+pub struct NodeVictims {
+    /// The node's name.
+    pub node: String,
+    /// UIDs of pods on the node, in the order in which they are given back; none twice.
+    pub victims: Vec<String>,
+}
+
+/// The answer, from one snapshot and one policy.
+#[derive(Debug)]
+pub struct ReprieveAnswer {
+    /// The snapshot that the answer was computed from.
+    pub snapshot: Arc<Snapshot>,
+    /// The generation of the policy with which it was computed.
+    pub policy_generation: u64,
+    /// One entry per node of the query, in its order.
+    pub outcomes: Vec<Result<ReprieveOutcome, ReprieveError>>,
+    /// Predicates whose call failed, and the effect of their failure policy.
+    pub faults: Vec<FaultReport>,
+}
+
+/// What a preemption on one node needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReprieveOutcome {
+    /// The pod fits without the victims that are not kept.
+    Fits {
+        /// Ascending indices of the victims that stay.
+        kept: Vec<usize>,
+    },
+    /// The pod does not fit without all victims.
+    Rejected {
+        /// The first predicate that rejects the node, in policy order.
+        predicate: Arc<str>,
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// Why there is no answer about a node.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReprieveError {
+    /// The snapshot does not have the node.
+    #[error("there is no node {node:?}")]
+    UnknownNode {
+        /// Its name.
+        node: String,
+    },
+    /// A victim does not count on the node.
+    #[error("there is no pod with the UID {victim:?} on node {node:?}")]
+    UnknownVictim {
+        /// The name of the node.
+        node: String,
+        /// The UID of the victim.
+        victim: String,
+    },
+}
+
+impl Engine {
+    /// Answers from a snapshot, with all predicates of the allocate phase.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::preempt_on`], except that a node or victim that is not there is the outcome of that node.
+    pub fn reprieve_on(&self, snapshot: &Arc<Snapshot>, query: &Reprieve) -> Result<ReprieveAnswer, Error> {
+        if snapshot.overlaid_rows().is_some() {
+            return Err(Error::PreemptionWithOverlay);
+        }
+        let running = self.running_on(snapshot);
+        if running.is_after(snapshot) {
+            return Err(Error::OlderThanPolicy);
+        }
+        let subject = self.subject(&query.pod, &running.policy)?;
+        let nodes = query.nodes.iter().map(|node| self.tried(snapshot, node));
+        let nodes: Vec<Result<Tried, ReprieveError>> = nodes.collect::<Result<_, Error>>()?;
+        let run = |store: Option<&Store>| {
+            let mut tried: Vec<Tried> = nodes.iter().flatten().cloned().collect();
+            let mut dry_run = PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone(), query.deadline);
+            let outcomes = dry_run.reprieve(&mut tried).map_err(|stop| match stop {
+                Stop::Deadline | Stop::NominatedRows => Error::DeadlineExceeded,
+            })?;
+            Ok::<_, Error>((outcomes, dry_run.into_faults()))
+        };
+        let (found, faults) = run((self.reuse != Reuse::Off).then_some(&running.store))?;
+        if self.reuse == Reuse::Verified {
+            let (fresh, fresh_faults) = run(None)?;
+            if faults.is_empty() && fresh_faults.is_empty() && found != fresh {
+                let difference = format!("victims: cached {found:?}, fresh {fresh:?}");
+                return Err(self.mismatch(subject.name, difference));
+            }
+        }
+        let mut found = found.into_iter();
+        let unanswered = || ReprieveError::UnknownNode { node: String::new() };
+        let outcomes = nodes.into_iter().map(|node| node.and_then(|_| found.next().ok_or_else(unanswered))).collect();
+        let (snapshot, policy_generation) = (Arc::clone(snapshot), running.policy.generation);
+        Ok(ReprieveAnswer { snapshot, policy_generation, outcomes, faults })
+    }
+
+    /// Looks up a node and its victims.
+    fn tried(&self, snapshot: &Snapshot, asked: &NodeVictims) -> Result<Result<Tried, ReprieveError>, Error> {
+        let node = || asked.node.clone();
+        let Some(row) = snapshot.node_row(&asked.node) else {
+            return Ok(Err(ReprieveError::UnknownNode { node: node() }));
+        };
+        let mut victims = Vec::with_capacity(asked.victims.len());
+        let mut seen: FxHashSet<&str> = FxHashSet::default();
+        for uid in &asked.victims {
+            let victim = snapshot.counted(self.cache.pods(), uid)?;
+            let is_here = |pod: &Arc<_>| is_on(pod, &asked.node) && seen.insert(uid);
+            match victim.filter(is_here) {
+                Some(victim) => victims.push(victim),
+                None => return Ok(Err(ReprieveError::UnknownVictim { node: node(), victim: uid.clone() })),
+            }
+        }
+        Ok(Ok(Tried::new(row, victims)))
+    }
+}
+
+fn is_on(pod: &nodesift_cache::metadata::PodRecord, node: &str) -> bool {
+    pod.node_name.as_deref() == Some(node)
+}
