@@ -300,6 +300,9 @@ pub const REQUEST_PODS: usize = 1000;
 /// Pods times nodes of one request: a response of this many node names takes 100 MB at most.
 pub const REQUEST_PAIRS: usize = 2_000_000;
 
+/// Nodes of one `Reprieve`: some milliseconds of work, so that a core can end its dry run between two calls.
+pub const REPRIEVE_NODES: usize = 500;
+
 /// Victims of one preemption request, over all its nodes: kube-scheduler tries 10 % of the nodes, some hundred of them, and
 /// a node holds 110 pods unless configured otherwise.
 pub const REQUEST_VICTIMS: usize = 100_000;

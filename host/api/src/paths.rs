@@ -42,7 +42,7 @@ const fn get(path: &'static str, class: Class) -> Path {
 }
 
 /// Every path but those of gRPC.
-pub(crate) const PATHS: [Path; 17] = [
+pub(crate) const PATHS: [Path; 18] = [
     post("/v1/filter", Class::Read),
     post("/v1/explain", Class::Read),
     post("/v1/assume", Class::Decide),
@@ -50,6 +50,7 @@ pub(crate) const PATHS: [Path; 17] = [
     post("/v1/predicates", Class::Read),
     post("/v1/prefilterpredicates", Class::Read),
     post("/v1/preemptionpredicates", Class::Read),
+    post("/v1/reprieve", Class::Read),
     get("/v1/state", Class::Operate),
     get("/v1/events", Class::Operate),
     get("/v1/policy", Class::Operate),
@@ -63,7 +64,7 @@ pub(crate) const PATHS: [Path; 17] = [
 ];
 
 /// The calls of `nodesift.v1` by name.
-const GRPC_CALLS: [(&str, Class); 9] = [
+const GRPC_CALLS: [(&str, Class); 10] = [
     ("Filter", Class::Read),
     ("FilterStream", Class::Read),
     ("Explain", Class::Read),
@@ -71,6 +72,7 @@ const GRPC_CALLS: [(&str, Class); 9] = [
     ("Predicates", Class::Read),
     ("PreFilterPredicates", Class::Read),
     ("PreemptionPredicates", Class::Read),
+    ("Reprieve", Class::Read),
     ("Assume", Class::Decide),
     ("Forget", Class::Decide),
 ];

@@ -17,6 +17,7 @@ use crate::admin::{events, metrics, policy, shadow, state, version};
 use crate::admission::metrics::Metrics;
 use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
+use crate::calls::reprieve::Reprieve;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
 use crate::middleware::{Middleware, apply, is_grpc};
 use crate::protocols::{extender, grpc, health, json, reflection};
@@ -41,6 +42,7 @@ pub fn router(service: Service, access: Access, body_limit: BodyLimit, expositio
         .route("/v1/predicates", post(json::call::<Predicates>))
         .route("/v1/prefilterpredicates", post(json::call::<PreFilterPredicates>))
         .route("/v1/preemptionpredicates", post(json::call::<PreemptionPredicates>))
+        .route("/v1/reprieve", post(json::call::<Reprieve>))
         .route("/v1/state", get(state::state))
         .route("/v1/events", get(events::events))
         .route("/v1/policy", get(policy::policy))

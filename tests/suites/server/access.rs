@@ -23,7 +23,7 @@ fn status(endpoint: &Endpoint, request: &str) -> u16 {
 }
 
 /// Paths of every class, with a body that their handlers would at least read.
-const POSTS: [&str; 9] = [
+const POSTS: [&str; 10] = [
     "/v1/filter",
     "/v1/explain",
     "/v1/assume",
@@ -31,6 +31,7 @@ const POSTS: [&str; 9] = [
     "/v1/predicates",
     "/v1/prefilterpredicates",
     "/v1/preemptionpredicates",
+    "/v1/reprieve",
     "/extender/filter",
     "/extender/preempt",
 ];

@@ -137,6 +137,7 @@ fn call(path: &str) -> &'static str {
         "/nodesift.v1.Nodesift/Predicates" | "/v1/predicates" => "Predicates",
         "/nodesift.v1.Nodesift/PreFilterPredicates" | "/v1/prefilterpredicates" => "PreFilterPredicates",
         "/nodesift.v1.Nodesift/PreemptionPredicates" | "/v1/preemptionpredicates" => "PreemptionPredicates",
+        "/nodesift.v1.Nodesift/Reprieve" | "/v1/reprieve" => "Reprieve",
         "/extender/filter" => "ExtenderFilter",
         "/extender/preempt" => "ExtenderPreempt",
         "/v1/state" => "State",

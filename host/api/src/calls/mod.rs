@@ -4,6 +4,7 @@
 //! driver             runs any `Call`: consistency, cached answers, slots, retries; the one way to an answer
 //! filter · explain   which nodes fit, and why the others do not
 //! yunikorn           YuniKorn's three predicate calls, with its error texts
+//! reprieve           which victims preemptions on many nodes need
 //!   request          fields of requests → pods and nodes of the engine; errors name the field
 //!   overlay          hypothetical overlays → snapshots
 //!   response         the engine's answers → messages
@@ -21,6 +22,7 @@ pub(crate) mod filter;
 mod node_index;
 pub(crate) mod node_index_stream;
 mod overlay;
+pub(crate) mod reprieve;
 pub(crate) mod request;
 pub mod response;
 pub(crate) mod yunikorn;

@@ -2702,7 +2702,7 @@ type ReprieveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pod that preempts. A nomination of its own does not count.
 	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
-	// The nodes and their candidate victims; 500 at most, each once. Of all nodes together, 50,000 victims at most.
+	// The nodes and their candidate victims; 500 at most, each once. Of all nodes together, 100,000 victims at most.
 	Nodes []*NodeVictims `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Absent: the newest snapshot.
 	Consistency *Consistency `protobuf:"bytes,3,opt,name=consistency,proto3" json:"consistency,omitempty"`
@@ -2915,9 +2915,11 @@ type NodeReprieve struct {
 	// The victims that may stay, as indices of `victims`, ascending: beside these and those before them that may stay, the
 	// pod still fits. All other victims have to be evicted.
 	Kept []uint32 `protobuf:"varint,2,rep,packed,name=kept,proto3" json:"kept,omitempty"`
-	// Why there is no answer for this node, for example NOT_FOUND where the cache does not have it, or where a victim does
-	// not count on it. The other nodes are answered.
-	Error         *CallError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// Why there is no answer for this node: NOT_FOUND where the cache does not have it, or where a victim does not count on
+	// it. The other nodes are answered.
+	Error *CallError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// Where the pod does not fit: the first predicate that rejects the node with all victims removed, with code and reasons.
+	Failure       *Failure `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2969,6 +2971,13 @@ func (x *NodeReprieve) GetKept() []uint32 {
 func (x *NodeReprieve) GetError() *CallError {
 	if x != nil {
 		return x.Error
+	}
+	return nil
+}
+
+func (x *NodeReprieve) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
 	}
 	return nil
 }
@@ -3695,11 +3704,12 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x10ReprieveResponse\x12.\n" +
 	"\aversion\x18\x01 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12/\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x19.nodesift.v1.NodeReprieveR\x05nodes\x12*\n" +
-	"\x06faults\x18\x03 \x03(\v2\x12.nodesift.v1.FaultR\x06faults\"d\n" +
+	"\x06faults\x18\x03 \x03(\v2\x12.nodesift.v1.FaultR\x06faults\"\x94\x01\n" +
 	"\fNodeReprieve\x12\x12\n" +
 	"\x04fits\x18\x01 \x01(\bR\x04fits\x12\x12\n" +
 	"\x04kept\x18\x02 \x03(\rR\x04kept\x12,\n" +
-	"\x05error\x18\x03 \x01(\v2\x16.nodesift.v1.CallErrorR\x05error\"\x8f\x02\n" +
+	"\x05error\x18\x03 \x01(\v2\x16.nodesift.v1.CallErrorR\x05error\x12.\n" +
+	"\afailure\x18\x04 \x01(\v2\x14.nodesift.v1.FailureR\afailure\"\x8f\x02\n" +
 	"\aVersion\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -3918,39 +3928,40 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	39, // 58: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
 	42, // 59: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
 	22, // 60: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
-	3,  // 61: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
-	41, // 62: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
-	42, // 63: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
-	4,  // 64: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
-	22, // 65: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
-	41, // 66: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
-	44, // 67: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
-	43, // 68: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	8,  // 69: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	20, // 70: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	23, // 71: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	15, // 72: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	26, // 73: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	28, // 74: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	30, // 75: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	32, // 76: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	34, // 77: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	36, // 78: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
-	9,  // 79: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	21, // 80: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	24, // 81: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	16, // 82: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	27, // 83: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	29, // 84: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	31, // 85: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	33, // 86: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	35, // 87: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	38, // 88: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
-	79, // [79:89] is the sub-list for method output_type
-	69, // [69:79] is the sub-list for method input_type
-	69, // [69:69] is the sub-list for extension type_name
-	69, // [69:69] is the sub-list for extension extendee
-	0,  // [0:69] is the sub-list for field type_name
+	41, // 61: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
+	3,  // 62: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
+	41, // 63: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
+	42, // 64: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
+	4,  // 65: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
+	22, // 66: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
+	41, // 67: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
+	44, // 68: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
+	43, // 69: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
+	8,  // 70: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	20, // 71: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	23, // 72: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	15, // 73: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	26, // 74: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	28, // 75: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	30, // 76: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	32, // 77: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	34, // 78: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	36, // 79: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	9,  // 80: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	21, // 81: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	24, // 82: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	16, // 83: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	27, // 84: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	29, // 85: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	31, // 86: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	33, // 87: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	35, // 88: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	38, // 89: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	80, // [80:90] is the sub-list for method output_type
+	70, // [70:80] is the sub-list for method input_type
+	70, // [70:70] is the sub-list for extension type_name
+	70, // [70:70] is the sub-list for extension extendee
+	0,  // [0:70] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }

@@ -61,7 +61,8 @@ timeless!(
     v1::ForgetResponse,
     v1::PredicatesResponse,
     v1::PreFilterPredicatesResponse,
-    v1::PreemptionPredicatesResponse
+    v1::PreemptionPredicatesResponse,
+    v1::ReprieveResponse
 );
 
 /// A request, which may name versions to wait for, and a time to be answered in.
@@ -85,7 +86,8 @@ waiting!(
     v1::ExplainRequest: timeout_ms,
     v1::PredicatesRequest,
     v1::PreFilterPredicatesRequest,
-    v1::PreemptionPredicatesRequest
+    v1::PreemptionPredicatesRequest,
+    v1::ReprieveRequest: timeout_ms
 );
 
 impl Waiting for v1::AssumeRequest {
@@ -102,7 +104,7 @@ macro_rules! call {
     };
 }
 
-const CALLS: [Call; 7] = [
+const CALLS: [Call; 8] = [
     call!("Filter", "/v1/filter", v1::FilterRequest, v1::FilterResponse),
     call!("Explain", "/v1/explain", v1::ExplainRequest, v1::ExplainResponse),
     call!("Assume", "/v1/assume", v1::AssumeRequest, v1::AssumeResponse),
@@ -120,6 +122,7 @@ const CALLS: [Call; 7] = [
         v1::PreemptionPredicatesRequest,
         v1::PreemptionPredicatesResponse
     ),
+    call!("Reprieve", "/v1/reprieve", v1::ReprieveRequest, v1::ReprieveResponse),
 ];
 
 /// The message of the call.

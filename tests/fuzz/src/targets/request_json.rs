@@ -18,7 +18,7 @@ use crate::{Behaviour, magnitude};
 const REASON_BYTES: usize = limits::ERROR_BYTES + '…'.len_utf8();
 
 /// The paths that answer from JSON.
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 10] = [
     "/v1/filter",
     "/v1/explain",
     "/v1/assume",
@@ -26,6 +26,7 @@ const PATHS: [&str; 9] = [
     "/v1/predicates",
     "/v1/prefilterpredicates",
     "/v1/preemptionpredicates",
+    "/v1/reprieve",
     "/extender/filter",
     "/extender/preempt",
 ];

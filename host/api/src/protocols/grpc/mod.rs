@@ -31,6 +31,7 @@ use crate::calls::driver::{self, Call, Stage};
 use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
 use crate::calls::node_index_stream;
+use crate::calls::reprieve::Reprieve;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
 use crate::paths::{CALLS, FILTER_STREAM};
 use crate::transport::unsent::{self, Unsent};
@@ -52,6 +53,7 @@ pub(crate) fn routes(max_message_bytes: usize) -> Router<Service> {
             "PreemptionPredicates",
             answered::<PreemptionPredicates>(max, |response| message::message(&response)),
         ))
+        .merge(call("Reprieve", answered::<Reprieve>(max, |response| message::message(&response))))
         .merge(call(
             "Assume",
             unary(max, true, |service, scope, request| async move {

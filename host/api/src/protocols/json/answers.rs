@@ -102,6 +102,12 @@ impl ToJson for v1::PreemptionPredicatesResponse {
     }
 }
 
+impl ToJson for v1::ReprieveResponse {
+    fn to_json(&self) -> Result<Document, Error> {
+        Document::of(self)
+    }
+}
+
 /// What follows the pods, without the closing brace.
 fn end(out: &mut Document, next_page_token: &str, answer: &Answer) -> Result<(), Error> {
     out.field("],\"nextPageToken\":", next_page_token)?;
