@@ -1,10 +1,11 @@
 //! The time of a preemption query in process, on one thread: the default policy and a full node with 30 victims in a cluster of
 //! 5,000 nodes and 150,000 pods, after a filter query for the same pod; for each pod, and for one, half and all of the
-//! victims removed. Prints medians.
+//! victims removed; and of a reprieve of all pods of 500 nodes. Prints medians.
 //!
 //! `cargo bench --workspace --features jemalloc --bench preemption`
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use nodesift::measure::pods::question;
 use nodesift::measure::{Testbed, timed};
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{self as cache, OverlayBuilder};
+use nodesift_engine::{NodeVictims, PodRef, Reprieve, ReprieveOutcome};
 use nodesift_fixtures::synthetic::Shape;
 
 #[cfg(feature = "jemalloc")]
@@ -42,6 +44,28 @@ fn main() {
         }
     }
 
+    let asked = nodes_with_all_their_pods(&testbed);
+    for template in testbed.templates() {
+        engine.answer(&question(template)).unwrap();
+        let mut victims = 0;
+        let taken = median(rounds.div_ceil(100), || {
+            let pod = PodRef::Uid(template.uids()[0].clone());
+            let query = Reprieve { pod, nodes: asked.clone(), deadline: None };
+            let answer = engine.reprieve_on(&engine.snapshot(), &query).unwrap();
+            let kept = |outcome: &Result<ReprieveOutcome, _>| match outcome {
+                Ok(ReprieveOutcome::Fits { kept }) => kept.len(),
+                _ => 0,
+            };
+            victims = answer.outcomes.iter().map(kept).sum();
+        });
+        println!(
+            "pod {}, reprieve of {} nodes: {victims} pods stay, in {:.0} µs",
+            template.name(),
+            asked.len(),
+            micros(taken)
+        );
+    }
+
     let snapshot = testbed.reader().snapshot();
     let row = snapshot.node_row(full.node()).unwrap();
     let records: Vec<Option<Arc<PodRecord>>> =
@@ -54,6 +78,18 @@ fn main() {
         drop(black_box(hypothesis.snapshot()));
     });
     println!("a snapshot without {VICTIMS} pods: {:.1} µs", micros(overlay));
+}
+
+/// 500 nodes, each with all its pods as victims.
+fn nodes_with_all_their_pods(testbed: &Testbed) -> Vec<NodeVictims> {
+    const NODES: usize = 500;
+    let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for pod in testbed.reader().pods().all() {
+        if let Some(node) = &pod.node_name {
+            by_node.entry(node.to_string()).or_default().push(pod.uid.to_string());
+        }
+    }
+    by_node.into_iter().take(NODES).map(|(node, victims)| NodeVictims { node, victims }).collect()
 }
 
 fn median(rounds: usize, mut run: impl FnMut()) -> Duration {
