@@ -297,6 +297,7 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         engine::Error::OlderThanPolicy | engine::Error::Overlay(OverlayError::Unsettled { .. }) => {
             (Code::Aborted, StatusCode::CONFLICT)
         }
+        engine::Error::UnknownPredicate { .. } => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         engine::Error::OverlayPart { error, .. } => status_of(error),
         engine::Error::PreemptionWithOverlay => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         engine::Error::TooManyNominated { .. } | engine::Error::AnswerTooLarge { .. } => {

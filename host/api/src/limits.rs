@@ -300,6 +300,12 @@ pub const REQUEST_PODS: usize = 1000;
 /// Pods times nodes of one request: a response of this many node names takes 100 MB at most.
 pub const REQUEST_PAIRS: usize = 2_000_000;
 
+/// Predicates that one request skips: as many as a policy has at most.
+pub const REQUEST_SKIPPED: usize = 128;
+
+/// Nominated pods of one request: more than wait for their victims at any time. Each costs a few microseconds.
+pub const REQUEST_NOMINATED: usize = 10_000;
+
 /// Nodes of one `Reprieve`: some milliseconds of work, so that a core can end its dry run between two calls.
 pub const REPRIEVE_NODES: usize = 500;
 

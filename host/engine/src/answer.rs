@@ -40,6 +40,8 @@ pub struct PodAnswer {
     pub message: Option<Arc<str>>,
     /// How far kube-scheduler's scheduling cycle gets with the pod.
     pub cycle: Cycle,
+    /// Rows that the pod names, ascending; `None` where it names none. The filters run on no others.
+    pub named: Option<Arc<[u32]>>,
     /// Predicates whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
     /// Why there is no answer for this pod, which is not in the cache; all other fields but the name are empty. Only from
@@ -65,6 +67,7 @@ impl PodAnswer {
             + self.feasible.bytes()
             + self.failures.iter().map(group).sum::<usize>()
             + self.predicates.iter().map(alone).sum::<usize>()
+            + self.named.as_ref().map_or(0, |named| size_of_val(&**named))
             + self.message.as_ref().map_or(0, |message| message.len())
             + self.faults.iter().map(fault).sum::<usize>()
     }

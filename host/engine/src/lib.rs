@@ -88,6 +88,14 @@ pub enum Error {
         /// The name, as in the query.
         node: String,
     },
+    /// A predicate that is to be skipped is not in the policy.
+    #[error("the policy has no predicate {predicate:?} to skip; it has {known}")]
+    UnknownPredicate {
+        /// The name, as in the query.
+        predicate: String,
+        /// The names of all predicates of the policy.
+        known: String,
+    },
     /// The overlay does not fit the cluster.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
@@ -345,12 +353,16 @@ impl Engine {
         snapshot: &Arc<Snapshot>,
         query: &Query,
     ) -> Result<Answer, Error> {
+        check_skipped(&running.policy, &query.skip)?;
         let (batch, unknown_nodes) = batch(snapshot, &query.nodes, unknown)?;
+        // What is compared evaluates all predicates.
+        let shadow = shadow.filter(|_| query.skip.is_empty());
         let shadow = shadow.filter(|shadow| shadow.compares(running.policy.generation, snapshot));
         // Cached verdicts are valid for generations of the cache. A snapshot with an overlay has the generation of its base but
         // different rows, so it neither uses the store nor fills it.
         let may_reuse = self.reuse != Reuse::Off && snapshot.overlaid_rows().is_none();
         let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
+        let evaluator = evaluator.without(&query.skip);
         let mut budget = RowBudget::default();
         let mut bytes = 0;
         let pods = query.pods.iter().map(|pod| {
@@ -446,12 +458,13 @@ impl Engine {
             return None;
         }
         let running = self.running_on(snapshot);
-        if running.is_after(snapshot) {
+        if running.is_after(snapshot) || check_skipped(&running.policy, &query.skip).is_err() {
             return None;
         }
         let shadow = self.shadow.load();
-        let shadow = shadow.as_deref().filter(|shadow| shadow.compares(running.policy.generation, snapshot));
-        let evaluator = Evaluator::new(&running.policy, query.phase, Some(&running.store));
+        let shadow = shadow.as_deref().filter(|_| query.skip.is_empty());
+        let shadow = shadow.filter(|shadow| shadow.compares(running.policy.generation, snapshot));
+        let evaluator = Evaluator::new(&running.policy, query.phase, Some(&running.store)).without(&query.skip);
         // Offered at the end: a query with one pod that is not cached is answered again as a whole.
         let mut wanted: SmallVec<[Option<Subject>; 1]> = SmallVec::new();
         let answer = |pod: &PodRef| {
@@ -487,7 +500,8 @@ impl Engine {
     pub fn answer_with(&self, stand_in: &StandIn<'_>, query: &Query) -> Result<Answer, Error> {
         let snapshot = self.snapshot();
         let running = self.running_on(&snapshot);
-        let evaluator = Evaluator::new(&running.policy, query.phase, None);
+        check_skipped(&running.policy, &query.skip)?;
+        let evaluator = Evaluator::new(&running.policy, query.phase, None).without(&query.skip);
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod, &running.policy)?;
             let context = Arc::new(subject.context(&snapshot, Batch::All));
@@ -535,6 +549,14 @@ fn evaluate_pod(
             Ok(PodEvaluation { evaluation, context: Arc::clone(context), next: None })
         }
     }
+}
+
+/// Checks that the policy has all predicates that are to be skipped.
+fn check_skipped(policy: &ActivePolicy, skip: &[String]) -> Result<(), Error> {
+    let is_known = |name: &&String| policy.predicates.iter().any(|predicate| *predicate.name == **name);
+    let Some(unknown) = skip.iter().find(|name| !is_known(name)) else { return Ok(()) };
+    let known: Vec<&str> = policy.predicates.iter().map(|predicate| &*predicate.name).collect();
+    Err(Error::UnknownPredicate { predicate: unknown.clone(), known: known.join(", ") })
 }
 
 /// The error of a query whose evaluation stopped at a pod.

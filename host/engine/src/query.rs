@@ -23,6 +23,8 @@ pub struct Query {
     /// When the request ends. Evaluation then stops, between predicates and inside them, and the query has no answer. `None`:
     /// only the budget of each call limits it.
     pub deadline: Option<Instant>,
+    /// Names of predicates of the policy that are not evaluated: they count as fitting every node.
+    pub skip: Vec<String>,
 }
 
 /// A pod to evaluate.

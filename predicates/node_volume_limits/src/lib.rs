@@ -84,7 +84,7 @@ fn compare_with_limits(wanted: &[Attachment], rows: usize) -> Verdict {
 fn reject_uncountable(obstacle: &Obstacle, rows: usize) -> Verdict {
     let registered = cluster_attachments::registered();
     let unregistered = match cluster_attachments::wanted(false) {
-        Err(other) if other == *obstacle => return Verdict::FitsNone(failure(obstacle)),
+        Err(other) if other == *obstacle => return reject_each(rows, failure(obstacle)),
         Err(other) => Some(other),
         Ok(_) => None,
     };
@@ -95,6 +95,16 @@ fn reject_uncountable(obstacle: &Obstacle, rows: usize) -> Verdict {
             (0, Some(obstacle)) => builder.reject(row, failure(obstacle)),
             _ => builder.reject(row, failure(obstacle)),
         }
+    }
+    builder.finish()
+}
+
+/// Rejects every row. kube-scheduler finds such a volume in Filter, node by node, so the pod as a whole is not rejected.
+fn reject_each(rows: usize, failure: Failure) -> Verdict {
+    let mut builder = VerdictBuilder::new(rows);
+    if rows > 0 {
+        let code = builder.code(failure);
+        (0..rows).for_each(|row| builder.reject_as(row, code));
     }
     builder.finish()
 }

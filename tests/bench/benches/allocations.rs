@@ -78,5 +78,6 @@ fn question(json: &str) -> Query {
         phase: Phase::Allocate,
         depth: Depth::FirstFailure,
         deadline: None,
+        skip: Vec::new(),
     }
 }

@@ -50,7 +50,7 @@ fn main() {
         let mut victims = 0;
         let taken = median(rounds.div_ceil(100), || {
             let pod = PodRef::Uid(template.uids()[0].clone());
-            let query = Reprieve { pod, nodes: asked.clone(), deadline: None };
+            let query = Reprieve { pod, nodes: asked.clone(), deadline: None, skip: Vec::new() };
             let answer = engine.reprieve_on(&engine.snapshot(), &query).unwrap();
             let kept = |outcome: &Result<ReprieveOutcome, _>| match outcome {
                 Ok(ReprieveOutcome::Fits { kept }) => kept.len(),

@@ -51,6 +51,7 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
                     phase: Phase::Allocate,
                     depth: Depth::FirstFailure,
                     deadline: None,
+                    skip: Vec::new(),
                 };
                 // Sometimes from an earlier snapshot, like an answer that is overtaken by a publication.
                 let age = if random.u8(0..4) == 0 { random.usize(0..snapshots.len()) } else { 0 };

@@ -296,7 +296,7 @@ fn a_very_long_name_in_a_reason_costs_no_other_node_its_verdict() {
         let pod = mirror::pod(&using(&["c"]));
         let pods = vec![PodRef::Whole(Box::new(pod))];
         let (phase, depth) = (Phase::Allocate, Depth::Each);
-        let query = Query { pods, nodes: Nodes::All, phase, depth, deadline: None };
+        let query = Query { pods, nodes: Nodes::All, phase, depth, deadline: None, skip: Vec::new() };
         let answer = world.engine.answer(&query).expect("an answer");
         let pod = &answer.pods[0];
         assert!(pod.faults.is_empty(), "{:?}", pod.faults);
@@ -319,7 +319,7 @@ fn a_very_long_name_in_a_reason_costs_no_other_node_its_verdict() {
         let cycle = |names: &[&String]| {
             let pods = vec![PodRef::Whole(Box::new(mirror::pod(&using(&["c"]))))];
             let nodes = Nodes::Named(names.iter().copied().cloned().collect());
-            let query = Query { pods, nodes, phase, depth, deadline: None };
+            let query = Query { pods, nodes, phase, depth, deadline: None, skip: Vec::new() };
             world.engine.answer(&query).expect("an answer").pods[0].cycle
         };
         let (failing, fitting) = ("n0".to_owned(), &expected[0]);

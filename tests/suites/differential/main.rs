@@ -21,6 +21,7 @@ mod reprieve;
 mod reuse;
 mod sample;
 mod seeds;
+mod situation;
 mod victims;
 mod wide;
 
@@ -183,7 +184,7 @@ fn ask_and_compare(
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {
         let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
-        let query = Query { pods: vec![pod], nodes, phase, depth, deadline: None };
+        let query = Query { pods: vec![pod], nodes, phase, depth, deadline: None, skip: Vec::new() };
         Answered::new(&engine.answer(&query).expect("an answer"))
     };
     let mut differences = Vec::new();

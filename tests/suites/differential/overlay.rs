@@ -136,6 +136,7 @@ fn ask(engine: &Engine, what_if: &OverlaySpec, pod: &Value, depth: Depth) -> Ans
         phase: Phase::Allocate,
         depth,
         deadline: None,
+        skip: Vec::new(),
     };
     let snapshot = engine.overlay_snapshot(what_if).expect("an overlay of existing objects");
     Answered::new(&engine.answer_on(&snapshot, &query).expect("an answer"))

@@ -160,7 +160,14 @@ fn kept(registry: &Registry) -> u64 {
 
 fn about(pod: &Value) -> Query {
     let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure, deadline: None }
+    Query {
+        pods,
+        nodes: Nodes::All,
+        phase: Phase::Allocate,
+        depth: Depth::FirstFailure,
+        deadline: None,
+        skip: Vec::new(),
+    }
 }
 
 /// Replaces some pods on nodes by static pods. Whether a pod is static is decided when it is first seen.

@@ -2,7 +2,7 @@
 //! by one, and evaluates everything again each time.
 //!
 //! There are `NODESIFT_REPRIEVE_CASES` (2,000) cases, of a few fixed [`seeds`](super::seeds) and of new ones: one pod, several nodes,
-//! and some of the pods of each as victims. A difference names its seed, which reproduces it.
+//! and some of the pods of each as victims; some with nominated pods and skipped predicates. A difference names its seed, which reproduces it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
+use crate::situation::Situation;
 use crate::{FIXED_SEEDS, SHOWN, default_policy, engine, from_environment};
 
 /// Default number of cases: ten seconds of two cores.
@@ -141,10 +142,11 @@ fn history(seed: u64) -> Tally {
                 engine.answer(&about(&pod)).expect("an answer");
             }
             let nodes = nodes(&mut random, &history.cluster);
-            let found = ask(&engine, &pod, &nodes);
+            let situation = Situation::of(&mut random, &history.cluster, &filters);
+            let found = ask(&engine, &pod, &nodes, &situation);
             tally.cases += 1;
             for (node, found) in nodes.iter().zip(found) {
-                let expected = recompute(&history.cluster, &filters, &pod, node);
+                let expected = recompute(&situation.cluster, &situation.filters(), &pod, node);
                 tally.count(&expected, node.victims.len());
                 if found != expected.outcome {
                     let expected = expected.outcome;
@@ -161,7 +163,14 @@ fn history(seed: u64) -> Tally {
 
 fn about(pod: &Value) -> Query {
     let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::FirstFailure, deadline: None }
+    Query {
+        pods,
+        nodes: Nodes::All,
+        phase: Phase::Allocate,
+        depth: Depth::FirstFailure,
+        deadline: None,
+        skip: Vec::new(),
+    }
 }
 
 /// Different nodes with some of their pods in random order. A few are not there, or have a victim of another node.
@@ -186,9 +195,11 @@ fn nodes(random: &mut fastrand::Rng, cluster: &Cluster) -> Vec<NodeVictims> {
     all.into_iter().map(with_victims).collect()
 }
 
-fn ask(engine: &Engine, pod: &Value, nodes: &[NodeVictims]) -> Vec<Result<Outcome, ()>> {
+fn ask(engine: &Engine, pod: &Value, nodes: &[NodeVictims], situation: &Situation) -> Vec<Result<Outcome, ()>> {
     let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
-    let answer = engine.reprieve_on(&engine.snapshot(), &Reprieve { pod, nodes: nodes.to_vec(), deadline: None });
+    let snapshot = engine.nominating(&engine.snapshot(), &situation.nominated).expect("all pods are there");
+    let query = Reprieve { pod, nodes: nodes.to_vec(), deadline: None, skip: situation.skip.clone() };
+    let answer = engine.reprieve_on(&snapshot, &query);
     let answer = answer.expect("an answer");
     let is_ignored = |fault: &FaultReport| fault.fault.kind == FaultKind::Unsupported;
     assert!(answer.faults.iter().all(is_ignored), "{:?}", answer.faults);

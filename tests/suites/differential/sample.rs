@@ -86,7 +86,10 @@ struct Tally {
 
 fn ask(engine: &Engine, pods: &[Value], nodes: Nodes, depth: Depth) -> Vec<PodAnswer> {
     let pods = pods.iter().map(|pod| PodRef::Whole(Box::new(mirror::pod(pod)))).collect();
-    engine.answer(&Query { pods, nodes, phase: Phase::Allocate, depth, deadline: None }).expect("an answer").pods
+    engine
+        .answer(&Query { pods, nodes, phase: Phase::Allocate, depth, deadline: None, skip: Vec::new() })
+        .expect("an answer")
+        .pods
 }
 
 /// The model.

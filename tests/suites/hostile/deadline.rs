@@ -71,7 +71,7 @@ fn pod() -> PodRef {
 }
 
 fn query(deadline: Option<Instant>, depth: Depth) -> Query {
-    Query { pods: vec![pod()], nodes: Nodes::All, phase: Phase::Allocate, depth, deadline }
+    Query { pods: vec![pod()], nodes: Nodes::All, phase: Phase::Allocate, depth, deadline, skip: Vec::new() }
 }
 
 /// Asserts that the request ends at its deadline and has no answer, in the median of some runs.

@@ -305,7 +305,14 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
         writer.publish();
         let pods = vec![PodRef::Whole(Box::new(pod()))];
-        let query = Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth: Depth::Each, deadline: None };
+        let query = Query {
+            pods,
+            nodes: Nodes::All,
+            phase: Phase::Allocate,
+            depth: Depth::Each,
+            deadline: None,
+            skip: Vec::new(),
+        };
         engine.answer(&query).unwrap();
     }
 }

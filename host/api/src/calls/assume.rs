@@ -149,6 +149,7 @@ impl Service {
             phase: Phase::Allocate,
             depth: Depth::FirstFailure,
             deadline: Some(Instant::now() + limits::CHECK_TIME),
+            skip: Vec::new(),
         };
         let answer = self.engine().answer_on(&snapshot, &query)?;
         match answer.pods.first() {

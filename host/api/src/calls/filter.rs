@@ -12,7 +12,7 @@ use crate::admission::deadline::Deadline;
 use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
 use crate::{Age, Error, limits};
-use nodesift_engine::{Answer, Depth, Engine, OverlaySpec};
+use nodesift_engine::{Answer, Depth, Engine, OverlaySpec, PodRef};
 
 /// `Filter`.
 pub(crate) enum Filter {}
@@ -20,6 +20,8 @@ pub(crate) enum Filter {}
 /// A checked request.
 pub(crate) struct Parsed {
     overlay: OverlaySpec,
+    /// Pods and the nodes that they are nominated for.
+    nominated: Vec<(PodRef, String)>,
     selection: Selection,
     detail: Detail,
     /// The node index that the core knows, where it wants bitmaps over rows.
@@ -68,12 +70,15 @@ impl Call for Filter {
     }
 
     fn held_bytes(request: &FilterRequest) -> usize {
+        let nominated = 2 * request.nominated_pods.len() + request.skip.len();
         request::held_bytes(&request.pods, request.nodes.as_ref(), request.overlay.as_ref())
+            .saturating_add(nominated.saturating_mul(limits::NAME_BYTES))
     }
 
     /// Whole pods have to be decoded and compiled; names of nodes in a request are many; an overlay is a snapshot of its own.
     fn is_small(request: &FilterRequest) -> bool {
         request.overlay.is_none()
+            && request.nominated_pods.is_empty()
             && request.nodes.is_none()
             && request.limit == 0
             && !request.pending
@@ -82,26 +87,23 @@ impl Call for Filter {
     }
 
     fn size(request: &FilterRequest) -> Size {
-        let is_small = !request.pending && request.overlay.is_none() && request.pods.len() <= limits::CACHED_PODS;
+        let is_plain = !request.pending && request.overlay.is_none();
+        let is_small = is_plain && request.pods.len().max(request.nominated_pods.len()) <= limits::CACHED_PODS;
         if is_small { Size::Small } else { Size::Large }
     }
 
     fn parse(request: FilterRequest) -> Result<Parsed, Error> {
-        let unsupported = [
-            ("forget", request.forget.is_empty()),
-            ("assume", request.assume.is_empty()),
-            ("skip", request.skip.is_empty()),
-            ("nominated_pods", request.nominated_pods.is_empty()),
-        ];
+        let unsupported = [("forget", request.forget.is_empty()), ("assume", request.assume.is_empty())];
         if let Some((field, _)) = unsupported.into_iter().find(|(_, is_absent)| !is_absent) {
             return Err(Error::invalid(field, request::UNSUPPORTED));
         }
-        let FilterRequest { pods, pending, page_size, page_token, phase, nodes, limit, start, .. } = request;
+        let FilterRequest { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, .. } = request;
         Ok(Parsed {
             detail: request::detail(request.detail)?,
             overlay: overlay::parse(request.overlay)?,
+            nominated: overlay::parse_nominated(request.nominated_pods)?,
             selection: Selection::parse(
-                Fields { pods, pending, page_size, page_token, phase, nodes, limit, start },
+                Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip },
                 Depth::FirstFailure,
             )?,
             bitmaps: request.bitmaps,
@@ -133,6 +135,7 @@ impl Call for Filter {
         parsed: &mut Parsed,
     ) -> Result<Filtered, Error> {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, parsed.bitmaps.is_some())?;
+        let snapshot = overlay::nominating(engine, &snapshot, &parsed.nominated)?;
         parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
         let answer = engine.answer_known_on(&snapshot, query)?;

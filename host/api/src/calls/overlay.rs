@@ -37,6 +37,32 @@ pub(super) fn parse(overlay: Option<v1::Overlay>) -> Result<OverlaySpec, Error> 
     })
 }
 
+/// Checks nominations.
+///
+/// # Errors
+///
+/// Names the field that is wrong or too large.
+pub(super) fn parse_nominated(pods: Vec<v1::PlacedPod>) -> Result<Vec<(PodRef, String)>, Error> {
+    at_most("nominated pods", pods.len(), limits::REQUEST_NOMINATED)?;
+    let nominated = pods.into_iter().enumerate().map(|(at, placed)| {
+        Ok((pod_ref(&format!("nominated_pods[{at}].pod"), placed.pod.unwrap_or_default())?, placed.node))
+    });
+    nominated.collect()
+}
+
+/// A snapshot with the nominations of a request.
+///
+/// # Errors
+///
+/// Names the pod that the cache does not have.
+pub(super) fn nominating(
+    engine: &Engine,
+    snapshot: &Arc<Snapshot>,
+    pods: &[(PodRef, String)],
+) -> Result<Arc<Snapshot>, Error> {
+    engine.nominating(snapshot, pods).map_err(in_field)
+}
+
 fn added_pod(place: &str, placed: v1::PlacedPod) -> Result<(PodRef, String), Error> {
     let field = format!("{place}.pod");
     let pod = pod_ref(&field, placed.pod.unwrap_or_default())?;
@@ -66,17 +92,7 @@ fn overlay_node(place: &str, node: v1::Node) -> Result<Node, Error> {
 /// Names the pod or node of the overlay that the cache does not have. The overlay is unsettled where the cache knows more of
 /// one of its pods than the newest snapshot shows.
 pub(super) fn snapshot(engine: &Engine, what_if: &OverlaySpec, by_row: bool) -> Result<Arc<Snapshot>, Error> {
-    let snapshot = engine.overlay_snapshot(what_if).map_err(|error| match error {
-        engine::Error::OverlayPart { part, error } => {
-            let field = match part {
-                OverlayPart::Removed(at) => format!("overlay.removed_pods[{at}]"),
-                OverlayPart::Added(at) => format!("overlay.added_pods[{at}].pod"),
-                OverlayPart::NodeOfAdded(at) => format!("overlay.added_pods[{at}].node"),
-            };
-            Error::Field { field, error }
-        }
-        other => other.into(),
-    })?;
+    let snapshot = engine.overlay_snapshot(what_if).map_err(in_field)?;
     if by_row && snapshot.has_overlay_nodes() {
         return Err(Error::invalid(
             "bitmaps",
@@ -84,4 +100,16 @@ pub(super) fn snapshot(engine: &Engine, what_if: &OverlaySpec, by_row: bool) -> 
         ));
     }
     Ok(snapshot)
+}
+
+/// Names the field of a request that a failed lookup is about.
+fn in_field(error: engine::Error) -> Error {
+    let engine::Error::OverlayPart { part, error } = error else { return error.into() };
+    let field = match part {
+        OverlayPart::Removed(at) => format!("overlay.removed_pods[{at}]"),
+        OverlayPart::Added(at) => format!("overlay.added_pods[{at}].pod"),
+        OverlayPart::NodeOfAdded(at) => format!("overlay.added_pods[{at}].node"),
+        OverlayPart::Nominated(at) => format!("nominated_pods[{at}].pod"),
+    };
+    Error::Field { field, error }
 }

@@ -5,19 +5,26 @@ use std::collections::HashSet;
 use nodesift_proto::v1::{self, Consistency, ReprieveRequest, ReprieveResponse};
 
 use super::driver::Call;
-use super::{request, response};
+use super::{overlay, request, response};
 use crate::admission::deadline::Deadline;
 use crate::admission::staleness::Staleness;
 use crate::error::{at_most, code_name};
 use crate::{Error, limits};
-use nodesift_engine::{self as engine, Engine, NodeVictims, ReprieveError, ReprieveOutcome};
+use nodesift_engine::{self as engine, Engine, NodeVictims, PodRef, ReprieveError, ReprieveOutcome};
 
 /// The call.
 pub(crate) enum Reprieve {}
 
+/// A checked request.
+pub(crate) struct Parsed {
+    query: engine::Reprieve,
+    /// Pods and the nodes that they are nominated for.
+    nominated: Vec<(PodRef, String)>,
+}
+
 impl Call for Reprieve {
     type Request = ReprieveRequest;
-    type Parsed = engine::Reprieve;
+    type Parsed = Parsed;
     type Response = ReprieveResponse;
 
     fn consistency(request: &ReprieveRequest) -> Option<&Consistency> {
@@ -29,15 +36,14 @@ impl Call for Reprieve {
     }
 
     fn held_bytes(request: &ReprieveRequest) -> usize {
-        let names: usize = request.nodes.iter().map(|node| 1 + node.victims.len()).sum();
+        let victims: usize = request.nodes.iter().map(|node| 1 + node.victims.len()).sum();
+        let names = victims + 2 * request.nominated_pods.len() + request.skip.len();
         names.saturating_mul(limits::NAME_BYTES)
     }
 
-    fn parse(request: ReprieveRequest) -> Result<engine::Reprieve, Error> {
-        let unsupported = [("nominated_pods", request.nominated_pods.is_empty()), ("skip", request.skip.is_empty())];
-        if let Some((field, _)) = unsupported.into_iter().find(|(_, is_absent)| !is_absent) {
-            return Err(Error::invalid(field, request::UNSUPPORTED));
-        }
+    fn parse(request: ReprieveRequest) -> Result<Parsed, Error> {
+        at_most("skipped predicates", request.skip.len(), limits::REQUEST_SKIPPED)?;
+        let nominated = overlay::parse_nominated(request.nominated_pods)?;
         at_most("nodes", request.nodes.len(), limits::REPRIEVE_NODES)?;
         at_most("victims", request.nodes.iter().map(|node| node.victims.len()).sum(), limits::REQUEST_VICTIMS)?;
         let pod = request::pod_ref("pod", request.pod.unwrap_or_default())?;
@@ -48,17 +54,19 @@ impl Call for Reprieve {
             }
         }
         let nodes = request.nodes.into_iter().map(|v1::NodeVictims { node, victims }| NodeVictims { node, victims });
-        Ok(engine::Reprieve { pod, nodes: nodes.collect(), deadline: None })
+        let query = engine::Reprieve { pod, nodes: nodes.collect(), deadline: None, skip: request.skip };
+        Ok(Parsed { query, nominated })
     }
 
     fn answer(
         engine: &Engine,
         staleness: &Staleness,
         deadline: Deadline,
-        query: &mut engine::Reprieve,
+        parsed: &mut Parsed,
     ) -> Result<ReprieveResponse, Error> {
-        query.deadline = Some(deadline.for_engine());
-        let answer = engine.reprieve_on(&engine.snapshot(), query)?;
+        parsed.query.deadline = Some(deadline.for_engine());
+        let snapshot = overlay::nominating(engine, &engine.snapshot(), &parsed.nominated)?;
+        let answer = engine.reprieve_on(&snapshot, &parsed.query)?;
         Ok(ReprieveResponse {
             version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
             nodes: answer.outcomes.into_iter().map(node).collect(),

@@ -43,6 +43,8 @@ pub(super) struct Fields {
     pub(super) limit: u32,
     /// The row at which the search for `limit` nodes starts.
     pub(super) start: u32,
+    /// Predicates that are not evaluated.
+    pub(super) skip: Vec<String>,
 }
 
 /// Pods and nodes of a request, ready to be evaluated on any snapshot.
@@ -108,13 +110,14 @@ impl Selection {
     ///
     /// Names the first field that is wrong or too large.
     pub(super) fn parse(fields: Fields, depth: Depth) -> Result<Self, Error> {
-        let Fields { pods, pending, page_size, page_token, phase, nodes, limit, start } = fields;
+        let Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip } = fields;
         let phase = self::phase(phase)?;
         if pending && !pods.is_empty() {
             return Err(Error::invalid("pending", "give either pods or pending, not both"));
         }
         let pending = Page::parse(pending, page_size, &page_token)?;
         at_most("pods", pods.len(), limits::REQUEST_PODS)?;
+        at_most("skipped predicates", skip.len(), limits::REQUEST_SKIPPED)?;
         let pods = pods.into_iter().enumerate().map(|(at, pod)| pod_ref(&format!("pods[{at}]"), pod));
         let pods = pods.collect::<Result<_, _>>()?;
         let nodes = match (nodes, sample(limit, start)?) {
@@ -123,7 +126,7 @@ impl Selection {
             (None, Some(sample)) => Nodes::Enough(sample),
             (None, None) => Nodes::All,
         };
-        Ok(Self { query: Query { pods, nodes, phase, depth, deadline: None }, pending })
+        Ok(Self { query: Query { pods, nodes, phase, depth, deadline: None, skip }, pending })
     }
 
     /// Ends the evaluation at the deadline.

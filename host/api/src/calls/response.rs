@@ -9,7 +9,7 @@ use nodesift_proto::v1;
 use super::node_index::node_index;
 use crate::Age;
 use crate::error::{code_name, truncated};
-use nodesift_cache::Snapshot;
+use nodesift_cache::{NodeNames, Row, Snapshot};
 use nodesift_engine::{Answer, Code, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet, RowsByName};
 
 /// The response of `Filter`, in the detail asked for. With `bitmaps`, nodes are bitmaps over rows, and the node index comes as
@@ -19,7 +19,7 @@ pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1
     let naming = if bitmaps.is_some() { Naming::Rows } else { Naming::Names(snapshot) };
     v1::FilterResponse {
         version: Some(version(snapshot, answer.policy_generation, age)),
-        pods: answer.pods.iter().map(|pod| pod_answer(naming, pod, detail)).collect(),
+        pods: answer.pods.iter().map(|pod| pod_answer(snapshot, naming, pod, detail)).collect(),
         rows: bitmaps.map(|known| node_index(snapshot, known)),
         next_page_token: String::new(),
         unknown_nodes: answer.unknown_nodes.clone(),
@@ -60,7 +60,7 @@ pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
                 failures: alone.failures.iter().map(|failure| group(naming, failure, true)).collect(),
             })
             .collect(),
-        conjunction: Some(pod_answer(naming, pod, v1::Detail::Failures)),
+        conjunction: Some(pod_answer(&answer.snapshot, naming, pod, v1::Detail::Failures)),
     });
     let version = version(&answer.snapshot, answer.policy_generation, age);
     v1::ExplainResponse {
@@ -83,17 +83,17 @@ pub(crate) fn version(snapshot: &Snapshot, policy_generation: u64, age: Age) -> 
     }
 }
 
-fn pod_answer(naming: Naming<'_>, pod: &PodAnswer, detail: v1::Detail) -> v1::PodAnswer {
+fn pod_answer(snapshot: &Snapshot, naming: Naming<'_>, pod: &PodAnswer, detail: v1::Detail) -> v1::PodAnswer {
     let failures = match detail {
         v1::Detail::Feasible => Vec::new(),
         _ => pod.failures.iter().map(|failure| group(naming, failure, detail == v1::Detail::Nodes)).collect(),
     };
     let (feasible, feasible_rows) = naming.nodes(&pod.feasible);
-    v1::PodAnswer { feasible, feasible_rows, failures, ..pod_without_nodes(pod, detail, false) }
+    v1::PodAnswer { feasible, feasible_rows, failures, ..pod_without_nodes(&snapshot.node_names(), pod, detail, false) }
 }
 
 /// The answer for a pod without its failures and names of nodes; with the bitmap of those that fit where wanted.
-pub(crate) fn pod_without_nodes(pod: &PodAnswer, detail: v1::Detail, bitmap: bool) -> v1::PodAnswer {
+pub(crate) fn pod_without_nodes(names: &NodeNames, pod: &PodAnswer, detail: v1::Detail, bitmap: bool) -> v1::PodAnswer {
     v1::PodAnswer {
         pod: pod.pod.clone(),
         feasible: Vec::new(),
@@ -106,8 +106,16 @@ pub(crate) fn pod_without_nodes(pod: &PodAnswer, detail: v1::Detail, bitmap: boo
         feasible_count: count(pod.feasible.len()),
         next_start: pod.next.map(|row| row.0),
         error: pod_error(pod),
-        named_nodes: Vec::new(),
+        named_nodes: named_nodes(names, pod),
     }
+}
+
+/// The nodes that the pod names, sorted, where kube-scheduler's filters run on no others.
+pub(crate) fn named_nodes(names: &NodeNames, pod: &PodAnswer) -> Vec<String> {
+    let named = pod.named.iter().filter(|_| pod.cycle == Cycle::NamedNodes).flat_map(|rows| rows.iter());
+    let mut found: Vec<String> = named.map(|row| names.get(Row(*row)).to_owned()).collect();
+    found.sort_unstable();
+    found
 }
 
 /// How far the scheduling cycle gets; unspecified for a pod without an answer.

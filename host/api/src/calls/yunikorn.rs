@@ -220,7 +220,14 @@ fn phase(allocate: bool) -> Phase {
 
 fn query(key: &str, nodes: Nodes, phase: Phase, deadline: Option<Deadline>) -> Query {
     let deadline = deadline.map(Deadline::for_engine);
-    Query { pods: vec![PodRef::Uid(key.to_owned())], nodes, phase, depth: Depth::FirstFailure, deadline }
+    Query {
+        pods: vec![PodRef::Uid(key.to_owned())],
+        nodes,
+        phase,
+        depth: Depth::FirstFailure,
+        deadline,
+        skip: Vec::new(),
+    }
 }
 
 fn evaluate(

@@ -64,6 +64,7 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
         predicates: (0..random.usize(..3)).map(|_| predicate(random)).collect(),
         message: random.bool().then(|| "0/5 nodes are available".into()),
         cycle: [Cycle::EachNode, Cycle::NamedNodes, Cycle::Rejected, Cycle::Aborted][random.usize(..4)],
+        named: (nodes > 0 && random.bool()).then(|| [random.u32(..u32::try_from(nodes).unwrap())].into()),
         faults: if random.bool() { vec![report] } else { Vec::new() },
         error: None,
         next: random.bool().then(|| Row(random.u32(..9))),

@@ -88,6 +88,12 @@ impl PodRecord {
         Self { node_name, facts, ..self.clone() }
     }
 
+    /// The same pod, nominated for another node, or for none. A pod that is on a node is nominated for none whatever is given.
+    #[must_use]
+    pub fn nominated_for(&self, nominated_node: Option<Arc<str>>) -> Self {
+        Self { nominated_node, ..self.clone() }
+    }
+
     /// Bytes of memory that it takes at most, if it shares nothing with other pods.
     pub fn memory_bytes(&self) -> usize {
         /// Counts what it is given: texts, numbers, lengths of lists, and which variant an enum has. So a new field counts

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::columns::Delta;
 use crate::metadata::PodRecord;
@@ -52,6 +52,21 @@ impl Nominated {
             self.apply(Delta::Add, pod);
         }
         is_there
+    }
+
+    /// The pods with these in the place of any other state of them.
+    pub(crate) fn with(&self, pods: &[Arc<PodRecord>]) -> Self {
+        let replaced: FxHashSet<&str> = pods.iter().map(|pod| &*pod.uid).collect();
+        let mut by_node: FxHashMap<Arc<str>, Vec<Arc<PodRecord>>> = FxHashMap::default();
+        let kept = self.by_node().flat_map(|(node, pods)| pods.iter().map(move |pod| (node, pod)));
+        let kept = kept.filter(|(_, pod)| !replaced.contains(&*pod.uid));
+        let added = pods.iter().filter_map(|pod| Some((node_of(pod)?, pod)));
+        for (node, pod) in kept.chain(added) {
+            by_node.entry(Arc::clone(node)).or_default().push(Arc::clone(pod));
+        }
+        let highest = by_node.values().flatten().map(|pod| pod.priority).max();
+        let by_node = by_node.into_iter().map(|(node, pods)| (node, pods.into())).collect();
+        Self { state: Arc::new(State { by_node, highest }) }
     }
 
     /// Adds a pod where it is nominated, in the place of any other state of it, or removes it.

@@ -215,6 +215,14 @@ impl Snapshot {
         self.published.nodes.capacity().value(row)
     }
 
+    /// The same snapshot with these pods nominated as their records say, and not as before. Nominated pods use nothing of a node,
+    /// so everything else, and what was evaluated of it, stays valid.
+    #[must_use]
+    pub fn nominating(&self, pods: &[Arc<PodRecord>]) -> Self {
+        let published = Publication { nominated: self.published.nominated.with(pods), ..self.published.clone() };
+        Self { published, ..self.clone() }
+    }
+
     /// Pending pods nominated for the node of this name, in no order.
     pub fn nominated(&self, node: &str) -> &[Arc<PodRecord>] {
         self.published.nominated.of(node)

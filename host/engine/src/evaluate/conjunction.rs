@@ -30,6 +30,8 @@ pub(crate) struct Conjunction {
     feasible: Arc<RowSet>,
     failures: Arc<[FailureGroup]>,
     cycle: Cycle,
+    /// Rows that the pod names; `None` where it names none.
+    named: Option<Arc<[u32]>>,
     message: Option<Arc<str>>,
     groups: Vec<Group>,
 }
@@ -61,8 +63,8 @@ impl Conjunction {
             Batch::Rows(rows) => rows.len(),
         };
         let (feasible, failures) = (Arc::default(), Arc::default());
-        let cycle = Cycle::EachNode;
-        let mut conjunction = Self { verdicts, rows, feasible, failures, cycle, message: None, groups: Vec::new() };
+        let (cycle, named, message) = (Cycle::EachNode, None, None);
+        let mut conjunction = Self { verdicts, rows, feasible, failures, cycle, named, message, groups: Vec::new() };
         conjunction.group_rows(batch, nodes);
         conjunction.finish(batch);
         conjunction
@@ -91,6 +93,11 @@ impl Conjunction {
     /// How far kube-scheduler's scheduling cycle gets.
     pub(crate) fn cycle(&self) -> Cycle {
         self.cycle
+    }
+
+    /// Rows that the pod names, ascending; `None` where it names none.
+    pub(crate) fn named(&self) -> Option<&Arc<[u32]>> {
+        self.named.as_ref()
     }
 
     /// kube-scheduler's message; only where no row is feasible.
@@ -238,6 +245,7 @@ impl Conjunction {
         // A rejection that no verdict contains may be an error too.
         let aborts = self.groups.iter().any(|group| group.failure.code == Code::Error);
         self.cycle = if aborts { pod_level.cycle().max(Cycle::Aborted) } else { pod_level.cycle() };
+        self.named = pod_level.named();
         if self.feasible.is_empty() {
             self.message = Some(pod_level.message(self.rows, &self.failures).into());
         }
@@ -254,6 +262,7 @@ impl Conjunction {
             + self.failures.len() * size_of::<FailureGroup>()
             + 2 * SHARED
             + rows(&self.feasible)
+            + self.named.as_ref().map_or(0, |named| SHARED + size_of_val(&**named))
             + self.message.heap()
             + verdicts.sum::<usize>()
             + groups.sum::<usize>()

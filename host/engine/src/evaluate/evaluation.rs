@@ -75,6 +75,7 @@ impl Evaluation {
             predicates,
             message: conjunction.message().cloned(),
             cycle: conjunction.cycle(),
+            named: conjunction.named().cloned(),
             faults: self.faults,
             error: None,
             next: None,

@@ -29,12 +29,19 @@ pub(crate) struct Evaluator<'a> {
     policy: &'a ActivePolicy,
     phase: Phase,
     store: Option<&'a Store>,
+    /// Names of predicates that are not evaluated.
+    skip: &'a [String],
 }
 
 impl<'a> Evaluator<'a> {
     /// Without a store, cached verdicts are neither used nor made.
     pub(crate) fn new(policy: &'a ActivePolicy, phase: Phase, store: Option<&'a Store>) -> Self {
-        Self { policy, phase, store }
+        Self { policy, phase, store, skip: &[] }
+    }
+
+    /// The same predicates without these.
+    pub(crate) fn without(self, skip: &'a [String]) -> Self {
+        Self { skip, ..self }
     }
 
     /// The same predicates without a store.
@@ -49,8 +56,9 @@ impl<'a> Evaluator<'a> {
 
     /// The predicates of the phase in policy order, each with its index in the policy.
     pub(crate) fn predicates(self) -> impl Iterator<Item = (usize, &'a ActivePredicate)> {
-        let phase = self.phase;
-        self.policy.predicates.iter().enumerate().filter(move |(_, predicate)| predicate.decides(phase))
+        self.policy.predicates.iter().enumerate().filter(move |(_, predicate)| {
+            predicate.decides(self.phase) && !self.skip.iter().any(|name| *name == *predicate.name)
+        })
     }
 
     /// The failure policy for what no predicate evaluates.

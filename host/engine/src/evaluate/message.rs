@@ -2,6 +2,7 @@
 //! node. Start at [`PodLevel::of`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use nodesift_cache::Row;
 use nodesift_sandbox::{Code, Failure, Verdict};
@@ -57,6 +58,11 @@ impl<'a> PodLevel<'a> {
     /// How far kube-scheduler's scheduling cycle gets.
     pub(super) fn cycle(&self) -> Cycle {
         self.cycle
+    }
+
+    /// The rows that the pod names, where it names any, ascending.
+    pub(super) fn named(&self) -> Option<Arc<[u32]>> {
+        self.naming.as_ref().map(|(_, rows)| rows.as_slice().into())
     }
 
     fn name(&mut self, predicate: &'a str, named: &[u32]) {

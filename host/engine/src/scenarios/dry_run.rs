@@ -75,11 +75,14 @@ impl<'a> PreemptionDryRun<'a> {
         store: Option<&'a Store>,
         snapshot: &Arc<Snapshot>,
         subject: Subject,
+        skip: &[String],
         deadline: Option<Instant>,
     ) -> Self {
         let state = |(place, predicate)| PredicateState { place, predicate, unchanged: UnchangedVerdict::NotLookedUp };
         let all = policy.predicates.iter().enumerate();
-        let allocating = all.filter(|(_, predicate)| predicate.decides(Phase::Allocate));
+        let allocating = all.filter(|(_, predicate)| {
+            predicate.decides(Phase::Allocate) && !skip.iter().any(|name| *name == *predicate.name)
+        });
         let all_rows = Arc::new(subject.context(snapshot, Batch::All).until(deadline));
         let (predicates, snapshot) = (allocating.map(state).collect(), Arc::clone(snapshot));
         let unsupported = Unsupported::of(&all_rows).map(|unsupported| (unsupported, policy.on_unsupported));

@@ -32,6 +32,8 @@ pub enum OverlayPart {
     Added(usize),
     /// The node of a pod of `added`.
     NodeOfAdded(usize),
+    /// A nominated pod, see [`Engine::nominating`].
+    Nominated(usize),
 }
 
 impl fmt::Display for OverlayPart {
@@ -40,6 +42,7 @@ impl fmt::Display for OverlayPart {
             Self::Removed(at) => write!(f, "removed[{at}]"),
             Self::Added(at) => write!(f, "added[{at}]"),
             Self::NodeOfAdded(at) => write!(f, "added[{at}].node"),
+            Self::Nominated(at) => write!(f, "nominated[{at}]"),
         }
     }
 }
@@ -68,6 +71,23 @@ impl Engine {
         let snapshot = self.snapshot();
         let overlay = self.overlay(spec, nodes)?;
         snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
+    }
+
+    /// A snapshot with pods nominated for other nodes than it has them; for none where the name of the node is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OverlayPart`] where a pod that is not given whole is not in the cache.
+    pub fn nominating(&self, snapshot: &Arc<Snapshot>, pods: &[(PodRef, String)]) -> Result<Arc<Snapshot>, Error> {
+        if pods.is_empty() {
+            return Ok(Arc::clone(snapshot));
+        }
+        let nominated = pods.iter().enumerate().map(|(at, (pod, node))| {
+            let pod = self.record(pod).map_err(|error| at_place(OverlayPart::Nominated(at), error))?;
+            let node = Some(node.as_str()).filter(|node| !node.is_empty()).map(Arc::from);
+            Ok(Arc::new(pod.nominated_for(node)))
+        });
+        Ok(Arc::new(snapshot.nominating(&nominated.collect::<Result<Vec<_>, Error>>()?)))
     }
 
     /// Looks up the named pods.

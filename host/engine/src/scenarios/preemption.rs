@@ -91,7 +91,8 @@ impl Engine {
         let nodes = query.candidates.iter().map(|candidate| self.node(snapshot, candidate));
         let nodes: Vec<Node> = nodes.collect::<Result<_, Error>>()?;
         let try_all = |store: Option<&Store>| {
-            let mut dry_run = PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone(), query.deadline);
+            let mut dry_run =
+                PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone(), &[], query.deadline);
             let mut fits: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
             for node in &nodes {
                 fits.push(dry_run.first_fit(node.row, &node.victims, node.start));

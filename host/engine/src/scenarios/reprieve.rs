@@ -17,7 +17,7 @@ use crate::answer::FaultReport;
 use crate::evaluate::Stop;
 use crate::query::PodRef;
 use crate::reuse::Store;
-use crate::{Engine, Error, Reuse};
+use crate::{Engine, Error, Reuse, check_skipped};
 
 /// One pod, and the victims that may be evicted for it.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct Reprieve {
     pub nodes: Vec<NodeVictims>,
     /// When the request ends, as in [`Query::deadline`](crate::Query::deadline).
     pub deadline: Option<Instant>,
+    /// As in [`Query::skip`](crate::Query::skip).
+    pub skip: Vec<String>,
 }
 
 /// The victims of a node.
@@ -102,12 +104,14 @@ impl Engine {
         if running.is_after(snapshot) {
             return Err(Error::OlderThanPolicy);
         }
+        check_skipped(&running.policy, &query.skip)?;
         let subject = self.subject(&query.pod, &running.policy)?;
         let nodes = query.nodes.iter().map(|node| self.tried(snapshot, node));
         let nodes: Vec<Result<Tried, ReprieveError>> = nodes.collect::<Result<_, Error>>()?;
         let run = |store: Option<&Store>| {
             let mut tried: Vec<Tried> = nodes.iter().flatten().cloned().collect();
-            let mut dry_run = PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone(), query.deadline);
+            let mut dry_run =
+                PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone(), &query.skip, query.deadline);
             let outcomes = dry_run.reprieve(&mut tried).map_err(|stop| match stop {
                 Stop::Deadline | Stop::NominatedRows => Error::DeadlineExceeded,
             })?;

@@ -74,6 +74,7 @@ impl Engine {
                 phase: asked.phase,
                 depth: Depth::FirstFailure,
                 deadline: Some(Instant::now() + SHADOW_TIME),
+                skip: Vec::new(),
             };
             let running = &comparison.alternative.0;
             let may_reuse = self.reuse != Reuse::Off;

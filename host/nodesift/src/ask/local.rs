@@ -75,7 +75,8 @@ impl Local {
     /// [`Failure::Data`] if a named pod or node does not exist.
     pub(super) fn answer<A: Evaluate>(&self, pods: Vec<PodRef>, args: &AskArgs) -> anyhow::Result<Answers<A>> {
         let nodes = if args.node.is_empty() { Nodes::All } else { Nodes::Named(args.node.clone()) };
-        let question = Query { pods, nodes, phase: args.phase.into(), depth: A::DEPTH, deadline: None };
+        let question =
+            Query { pods, nodes, phase: args.phase.into(), depth: A::DEPTH, deadline: None, skip: Vec::new() };
         let answer = self.engine.answer(&question).map_err(|error| Failure::Data(error.into()))?;
         Ok(A::answers(&answer))
     }

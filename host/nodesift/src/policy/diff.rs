@@ -56,8 +56,14 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
     let mut progress = Progress::new(pods.iter().map(Vec::len).sum(), "pods compared");
     for pods in pods {
         let count = pods.len();
-        let query =
-            Query { pods, nodes: Nodes::All, phase: args.phase.into(), depth: Depth::FirstFailure, deadline: None };
+        let query = Query {
+            pods,
+            nodes: Nodes::All,
+            phase: args.phase.into(),
+            depth: Depth::FirstFailure,
+            deadline: None,
+            skip: Vec::new(),
+        };
         let data = |error: Error| Failure::Data(error.into());
         let before = engine.answer_on(&out.snapshot, &query).map_err(data)?;
         let after = other.answer(&engine, &out.snapshot, &query).map_err(data)?;

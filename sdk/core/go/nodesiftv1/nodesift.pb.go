@@ -3274,7 +3274,7 @@ type PodAnswer struct {
 	// fields except `pod` are empty; the other pods of the request are answered. A request fails with NOT_FOUND where none
 	// of its pods is in the cache, and no `resource_version` was requested.
 	Error *CallError `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
-	// With CYCLE_NAMED_NODES: the nodes that PreFilter selects, sorted, whether the cache has them or not.
+	// With CYCLE_NAMED_NODES: the nodes of the cache that PreFilter selects, sorted.
 	NamedNodes    []string `protobuf:"bytes,12,rep,name=named_nodes,json=namedNodes,proto3" json:"named_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

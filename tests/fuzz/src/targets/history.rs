@@ -95,7 +95,8 @@ impl Unit {
 
     fn answer(engine: &Engine, pod: &Value, nodes: Nodes, depth: Depth) -> Answered {
         let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-        let answer = engine.answer(&Query { pods, nodes, phase: Phase::Allocate, depth, deadline: None });
+        let answer =
+            engine.answer(&Query { pods, nodes, phase: Phase::Allocate, depth, deadline: None, skip: Vec::new() });
         Answered::new(&answer.unwrap_or_else(|error| panic!("{error}\n  pod {pod}")))
     }
 

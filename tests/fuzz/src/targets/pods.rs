@@ -73,8 +73,14 @@ pub fn run(input: &[u8]) -> Behaviour {
     let mut seen = Vec::new();
     for depth in [Depth::Each, Depth::FirstFailure] {
         let pods = vec![PodRef::Whole(decoded.clone())];
-        let answer =
-            world.engine.answer(&Query { pods, nodes: Nodes::All, phase: Phase::Allocate, depth, deadline: None });
+        let answer = world.engine.answer(&Query {
+            pods,
+            nodes: Nodes::All,
+            phase: Phase::Allocate,
+            depth,
+            deadline: None,
+            skip: Vec::new(),
+        });
         let answered = Answered::new(&answer.expect("an answer"));
         let differences = comparison::differences(&answered, &explanation, &names, depth);
         let shown: String = differences.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect();

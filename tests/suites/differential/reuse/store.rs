@@ -130,5 +130,12 @@ fn again(query: &Query) -> Query {
         PodRef::Whole(pod) => PodRef::Whole(pod.clone()),
         PodRef::Name { namespace, name } => PodRef::Name { namespace: namespace.clone(), name: name.clone() },
     };
-    Query { pods: vec![pod], nodes: query.nodes.clone(), phase: query.phase, depth: query.depth, deadline: None }
+    Query {
+        pods: vec![pod],
+        nodes: query.nodes.clone(),
+        phase: query.phase,
+        depth: query.depth,
+        deadline: None,
+        skip: Vec::new(),
+    }
 }

@@ -228,7 +228,7 @@ impl World {
             }
             None => (PodRef::Whole(Box::new(mirror::pod(whole))), whole.clone()),
         };
-        (Query { pods: vec![pod], nodes, phase, depth, deadline: None }, object)
+        (Query { pods: vec![pod], nodes, phase, depth, deadline: None, skip: Vec::new() }, object)
     }
 }
 

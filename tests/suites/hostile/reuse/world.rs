@@ -114,7 +114,8 @@ impl World {
 
     pub(super) fn ask_about(&self, nodes: Nodes) -> PodAnswer {
         let (phase, depth) = (Phase::Allocate, Depth::FirstFailure);
-        let answer = self.engine.answer(&Query { pods: vec![pending()], nodes, phase, depth, deadline: None });
+        let answer =
+            self.engine.answer(&Query { pods: vec![pending()], nodes, phase, depth, deadline: None, skip: Vec::new() });
         answer.unwrap_or_else(|error| panic!("{error}")).pods.remove(0)
     }
 

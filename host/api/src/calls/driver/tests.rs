@@ -152,7 +152,7 @@ impl Call for Overtaken {
         }
         let (pods, nodes) = (vec![engine::PodRef::Uid("u".to_owned())], engine::Nodes::All);
         let (phase, depth) = (engine::Phase::Allocate, engine::Depth::FirstFailure);
-        let query = engine::Query { pods, nodes, phase, depth, deadline: None };
+        let query = engine::Query { pods, nodes, phase, depth, deadline: None, skip: Vec::new() };
         let answer = engine.answer_on(&snapshot, &query)?;
         Ok((request.tries, answer.snapshot.node_count()))
     }

@@ -94,6 +94,11 @@ impl Document {
         self.value(value)
     }
 
+    /// The names of nodes.
+    pub(crate) fn names(&self) -> &NodeNames {
+        &self.names
+    }
+
     /// Appends the names of a set of nodes, sorted, as an array.
     pub(crate) fn nodes(&mut self, set: &Arc<RowSet>) {
         self.text("[");

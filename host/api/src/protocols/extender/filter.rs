@@ -159,6 +159,7 @@ fn evaluate(engine: &Engine, deadline: Deadline, body: &[u8]) -> Result<Document
         phase: Phase::Allocate,
         depth: Depth::FirstFailure,
         deadline: Some(deadline.for_engine()),
+        skip: Vec::new(),
     };
     let answer = engine.answer_on(&snapshot, &question)?;
     let pod = answer.pods.first().ok_or(Error::Internal)?;

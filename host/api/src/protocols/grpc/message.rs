@@ -216,7 +216,7 @@ impl Writer {
     }
 
     fn pod_answer(&mut self, pod: &PodAnswer, detail: v1::Detail, bitmaps: bool) -> Result<(), Error> {
-        self.rest(&response::pod_without_nodes(pod, detail, bitmaps))?;
+        self.rest(&response::pod_without_nodes(&self.names, pod, detail, bitmaps))?;
         if !bitmaps {
             self.names(field::POD_FEASIBLE, &pod.feasible)?;
         }

@@ -138,7 +138,9 @@ fn pod_answer(out: &mut Document, pod: &PodAnswer, detail: v1::Detail) -> Result
     if let Some(error) = response::pod_error(pod) {
         out.field(",\"error\":", &error)?;
     }
-    out.text(",\"namedNodes\":[]}");
+    let named = response::named_nodes(out.names(), pod);
+    out.field(",\"namedNodes\":", &named)?;
+    out.text("}");
     Ok(())
 }
 

@@ -36,6 +36,7 @@ fn a_snapshot_is_answered_by_the_policy_that_decides_what_is_foreign_in_it() {
         phase: Phase::Allocate,
         depth: Depth::FirstFailure,
         deadline: None,
+        skip: Vec::new(),
     };
     let (is_over, met) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 4]);
     std::thread::scope(|scope| {
