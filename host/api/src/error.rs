@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use nodesift_proto::v1;
 use serde_json::json;
 
 use crate::{limits, paths};
@@ -320,6 +321,13 @@ pub(crate) fn at_most(what: &'static str, count: usize, limit: usize) -> Result<
 impl From<Error> for tonic::Status {
     fn from(error: Error) -> Self {
         Self::new(error.status().0, error.text())
+    }
+}
+
+/// As the error of one part of a request that goes on.
+impl From<Error> for v1::CallError {
+    fn from(error: Error) -> Self {
+        Self { code: code_name(error.status().0).to_owned(), message: error.text() }
     }
 }
 

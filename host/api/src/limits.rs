@@ -297,6 +297,10 @@ pub const JSON_DEPTH: usize = 128;
 /// Pods of one request.
 pub const REQUEST_PODS: usize = 1000;
 
+/// Pods that one `Filter` request may assume and forget: as many as it may name. Each takes some microseconds under the lock of the
+/// cache's writer.
+pub const REQUEST_CHANGES: usize = 1000;
+
 /// Pods times nodes of one request: a response of this many node names takes 100 MB at most.
 pub const REQUEST_PAIRS: usize = 2_000_000;
 

@@ -15,7 +15,7 @@ use futures_util::FutureExt as _;
 use hyper::body::Body as _;
 use tokio::time::Instant;
 
-use crate::access::Access;
+use crate::access::{Access, Caller, CallerRights};
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::{Counted, Metrics};
 use crate::admission::scope::{RequestScope, StreamScope};
@@ -52,18 +52,27 @@ impl Middleware {
     fn admit(&self, request: Request, grpc: bool) -> Result<Request, Error> {
         let (mut parts, body) = request.into_parts();
         let Peer { class, activity, began } = parts.extensions.remove::<Peer>().unwrap_or_default();
+        let caller = parts.extensions.get::<Caller>().unwrap_or(&Caller::ANONYMOUS).clone();
+        let rights = CallerRights::new(Arc::clone(&self.access), caller);
         let budgets = self.intake.of(class).clone();
         let arrival = budgets.arriving.begin()?;
         let body = if grpc && parts.uri.path() == FILTER_STREAM {
             // It has no end to wait for: its messages are limited one by one.
             let (body, messages) = messages::bound(body, self.body_bytes, self.request_time, arrival, activity.clone());
-            parts.extensions.insert(StreamScope { messages, budgets, peer: activity, class, time: self.request_time });
+            parts.extensions.insert(StreamScope {
+                messages,
+                budgets,
+                peer: activity,
+                class,
+                rights,
+                time: self.request_time,
+            });
             body
         } else {
             let deadline = Deadline::of(&parts.headers, began.unwrap_or_else(Instant::now), self.request_time)?;
             let room = arrival.room();
             let body = body::bound(body, self.body_bytes, deadline.at(), grpc, arrival, activity.clone());
-            parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity, class });
+            parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity, class, rights });
             body
         };
         Ok(Request::from_parts(parts, body))

@@ -217,6 +217,11 @@ impl Service {
     /// It needs a free slot, so that cached answers do not overtake queued evaluations.
     pub(crate) fn try_at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
         let Some(_slot) = self.slots.try_acquire() else { return Ok(None) };
+        self.at_once(work)
+    }
+
+    /// The same for work that evaluates nothing: it needs no slot.
+    pub(crate) fn at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
         // No middleware contains the panics of a stream of requests.
         catch_unwind(AssertUnwindSafe(|| work(&self.engine))).map_err(|_| {
             self.metrics.panics.inc();

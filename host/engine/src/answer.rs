@@ -22,6 +22,19 @@ pub struct Answer {
     pub unknown_nodes: Vec<String>,
 }
 
+impl Answer {
+    /// The same, if any of its pods is in the cache.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownPod`], for the first pod, where there are pods and none is in the cache.
+    pub fn of_known_pods(mut self) -> Result<Self, Error> {
+        let is_unknown = |pod: &PodAnswer| matches!(pod.error.as_deref(), Some(Error::UnknownPod { .. }));
+        let error = self.pods.iter().all(is_unknown).then(|| self.pods.first_mut()?.error.take()).flatten();
+        error.map_or(Ok(self), |error| Err(*error))
+    }
+}
+
 /// The answer for one pod.
 #[derive(Debug, Default)]
 pub struct PodAnswer {

@@ -323,16 +323,10 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As for [`Self::answer`], where none of the query's pods, or none of its nodes, is in the cache, and for more than
-    /// [`UNKNOWN_NODES`] unknown nodes.
+    /// As for [`Self::answer`], where none of the query's nodes is in the cache, and for more than [`UNKNOWN_NODES`] unknown
+    /// nodes. See also [`Answer::of_known_pods`].
     pub fn answer_known_on(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
-        let mut answer = self.answer_with_unknown(Unknown::IsNamed, snapshot, query)?;
-        if answer.pods.iter().all(|pod| pod.error.is_some())
-            && let Some(error) = answer.pods.first_mut().and_then(|pod| pod.error.take())
-        {
-            return Err(*error);
-        }
-        Ok(answer)
+        self.answer_with_unknown(Unknown::IsNamed, snapshot, query)
     }
 
     fn answer_with_unknown(&self, unknown: Unknown, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {

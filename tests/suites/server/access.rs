@@ -206,6 +206,30 @@ fn each_class_of_call_is_open_to_the_clients_of_its_list_and_to_nobody_else() {
                      content-type: application/grpc\r\ncontent-length: 5\r\n\r\n\0\0\0\0\0";
         let answer = authority.send(sidecar.address, "localhost", Some(&signed), empty).expect(who);
         assert_eq!(answer.contains("grpc-status: 7\r\n"), !may[1], "{who}: {answer}");
+        // On a stream each request is refused by itself. The message: filter { assume { node: "n" } }.
+        let message = "\x12\x05\x7a\x03\x12\x01n";
+        let stream = format!(
+            "POST /nodesift.v1.Nodesift/FilterStream HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+             content-type: application/grpc\r\ncontent-length: {}\r\n\r\n\0\0\0\0\x07{message}",
+            5 + message.len()
+        );
+        let answer = authority.send(sidecar.address, "localhost", Some(&signed), &stream).expect(who);
+        let expected = match may {
+            [true, true, _] => "assume[0].pod: give one of",
+            [true, false, _] => "PERMISSION_DENIED",
+            _ => "grpc-status: 7\r\n",
+        };
+        assert!(answer.contains(expected), "{who}: {answer}");
+        // A request to read that also decides needs both rights, in every protocol.
+        let mut both = request(&pending_pods()[..1]);
+        both["assume"] = json!([assumption()]);
+        let answer = authority
+            .send(sidecar.address, "localhost", Some(&signed), &post("/v1/filter", &both.to_string()))
+            .expect(who);
+        assert_eq!(answer.starts_with("HTTP/1.1 200 "), may[0] && may[1], "{who}: {answer}");
+        if may[0] && !may[1] {
+            assert!(answer.contains("--allow-decide") && answer.contains("PERMISSION_DENIED"), "{who}: {answer}");
+        }
         assert!(found[3].starts_with("HTTP/1.1 200 "), "metrics tell nothing of nodes and pods: {}", found[3]);
     }
     // The right to use the socket is the mode of its file.

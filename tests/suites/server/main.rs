@@ -19,6 +19,7 @@ mod node_index;
 mod nominated;
 mod overlay;
 mod partial;
+mod placements;
 mod reprieve;
 mod running;
 mod state;

@@ -15,10 +15,13 @@ mod hosts;
 mod identity;
 mod rights;
 
+use std::sync::Arc;
+
 use axum::body::HttpBody as _;
 use axum::extract::Request;
 use axum::http::Method;
 
+use crate::paths::Class;
 use crate::protocols::json::media_type;
 use crate::{Error, paths};
 pub use caller::Caller;
@@ -59,6 +62,31 @@ impl Access {
             media_type::check_body(request.headers())?;
         }
         Ok(())
+    }
+}
+
+/// Who makes a request: for rights that depend on what it asks for, and not on its path alone.
+#[derive(Debug, Clone)]
+pub(crate) struct CallerRights {
+    access: Arc<Access>,
+    caller: Caller,
+}
+
+impl CallerRights {
+    pub(crate) fn new(access: Arc<Access>, caller: Caller) -> Self {
+        Self { access, caller }
+    }
+
+    /// Refuses a caller that may not make calls of a class.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Denied`].
+    pub(crate) fn check(&self, class: Class) -> Result<(), Error> {
+        match &self.caller {
+            Caller::Socket => Ok(()),
+            Caller::Tcp { identity } => self.access.rights.check(class, identity.as_deref()),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::deadline::Deadline;
+use crate::access::CallerRights;
 use crate::error::at_most;
 use crate::transport::arrivals::{RequestRoom, taker};
 use crate::transport::budget::{ListenerClass, Taker};
@@ -25,6 +26,7 @@ pub(crate) struct RequestScope {
     pub(crate) budgets: Arc<ClassBudgets>,
     pub(crate) peer: Activity,
     pub(crate) class: ListenerClass,
+    pub(crate) rights: CallerRights,
 }
 
 impl RequestScope {
@@ -71,6 +73,7 @@ impl RequestScope {
     /// One that no listener has made.
     #[cfg(test)]
     pub(crate) fn detached() -> Self {
+        use crate::access::Caller;
         use crate::transport::intake::{Intake, IntakeMetrics};
         let budgets = Intake::new(limits::BODY_BYTES, &IntakeMetrics::default()).of(ListenerClass::Unix).clone();
         Self {
@@ -79,6 +82,7 @@ impl RequestScope {
             budgets,
             peer: Activity::default(),
             class: ListenerClass::Unix,
+            rights: CallerRights::new(Arc::default(), Caller::Socket),
         }
     }
 }
@@ -90,6 +94,7 @@ pub(crate) struct StreamScope {
     pub(crate) budgets: Arc<ClassBudgets>,
     pub(crate) peer: Activity,
     pub(crate) class: ListenerClass,
+    pub(crate) rights: CallerRights,
     /// For each message.
     pub(crate) time: Duration,
 }
@@ -113,6 +118,7 @@ impl StreamScope {
             budgets: self.budgets.clone(),
             peer: self.peer.clone(),
             class: self.class,
+            rights: self.rights.clone(),
         })
     }
 }

@@ -22,14 +22,14 @@ use nodesift_engine::{Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query
 use nodesift_object::Pod;
 
 /// An `Assume` request, checked.
-struct Request {
+pub(super) struct AssumePlan {
     pod: PodRef,
     /// The cache's record of a pod that is given whole.
     whole: Option<PodRecord>,
     node: String,
-    ttl: Duration,
+    pub(super) ttl: Duration,
     if_generation: Option<u64>,
-    check: bool,
+    pub(super) check: bool,
 }
 
 /// The state for which a pod was found to fit: of the cache, and of the policy.
@@ -54,14 +54,18 @@ impl Service {
 
     /// As [`Self::assume`], on this thread. Takes the cache's lock: not for an I/O thread.
     fn assume_now(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
-        let request = self.request(request)?;
+        self.assume_planned(&self.assume_plan("", request)?)
+    }
+
+    /// Assumes a pod in one step of its own, and publishes it.
+    pub(super) fn assume_planned(&self, request: &AssumePlan) -> Result<v1::AssumeResponse, Error> {
         let until = Instant::now() + request.ttl;
         // Evaluated without the lock first: refusals, columns that have to be built and slow predicates keep nobody waiting.
         // Under the lock only what has changed meanwhile is evaluated again.
-        let fits_at = if request.check { self.evaluate_unlocked(&request)? } else { None };
+        let fits_at = if request.check { self.evaluate_unlocked(request)? } else { None };
 
         let mut writer = self.writer().lock();
-        let plan = self.plan(&mut writer, &request)?;
+        let plan = self.plan(&mut writer, request)?;
         if request.check && takes_room(&plan) {
             let state = (self.reader().snapshot().generation(), self.engine().policy().generation);
             if fits_at != Some(state) {
@@ -71,32 +75,26 @@ impl Service {
         let placed = writer.carry_out(&plan, until);
         let version = self.publish(&mut writer);
         drop(writer);
-        let placed = match placed {
-            Placed::Assumed => v1::Placed::Assumed,
-            Placed::Renewed => v1::Placed::Renewed,
-            Placed::Moved => v1::Placed::Moved,
-            Placed::AlreadyBound => v1::Placed::AlreadyBound,
-        };
-        let (pod, uid) = (name(&plan.pod), plan.pod.uid.to_string());
-        Ok(v1::AssumeResponse { version: Some(version), pod, uid, placed: placed.into() })
+        Ok(assumed(&plan, placed, Some(version)))
     }
 
-    fn request(&self, request: v1::AssumeRequest) -> Result<Request, Error> {
+    /// Checks a request; `place` is the path of its fields in errors, with the dot.
+    pub(super) fn assume_plan(&self, place: &str, request: v1::AssumeRequest) -> Result<AssumePlan, Error> {
         let v1::AssumeRequest { pod, node, ttl_ms, if_generation, check } = request;
-        let ttl = self.ttl(ttl_ms)?;
+        let ttl = self.ttl(place, ttl_ms)?;
         if node.is_empty() {
-            return Err(Error::invalid("node", "is empty"));
+            return Err(Error::invalid(format!("{place}node"), "is empty"));
         }
-        let pod = pod_ref("pod", pod.unwrap_or_default())?;
+        let pod = pod_ref(&format!("{place}pod"), pod.unwrap_or_default())?;
         let whole = match &pod {
-            PodRef::Whole(pod) => Some(self.record(pod, &node)?),
+            PodRef::Whole(pod) => Some(self.record(place, pod, &node)?),
             PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Known(_) => None,
         };
-        Ok(Request { pod, whole, node, ttl, if_generation, check })
+        Ok(AssumePlan { pod, whole, node, ttl, if_generation, check })
     }
 
     /// What the request would do, where its `if_generation` holds.
-    fn plan(&self, writer: &mut Writer, request: &Request) -> Result<Plan, Error> {
+    pub(super) fn plan(&self, writer: &mut Writer, request: &AssumePlan) -> Result<Plan, Error> {
         if request.if_generation.is_some() || request.check {
             // Everybody publishes before unlocking, except where that has failed.
             writer.publish();
@@ -118,7 +116,7 @@ impl Service {
     }
 
     /// Evaluates without the lock. None where there is nothing to evaluate, or the state is not settled.
-    fn evaluate_unlocked(&self, request: &Request) -> Result<Option<FitsAt>, Error> {
+    fn evaluate_unlocked(&self, request: &AssumePlan) -> Result<Option<FitsAt>, Error> {
         let (plan, planned_at) = {
             let mut writer = self.writer().lock();
             (self.plan(&mut writer, request)?, self.reader().snapshot().generation())
@@ -163,36 +161,41 @@ impl Service {
     pub(crate) fn forget_now(&self, request: v1::ForgetRequest) -> Result<v1::ForgetResponse, Error> {
         let pod = pod_ref("pod", request.pod.unwrap_or_default())?;
         let mut writer = self.writer().lock();
-        let was_assumed = self.uid(&pod).is_some_and(|uid| writer.forget(&uid));
+        let was_assumed = self.forget_in(&mut writer, &pod)?;
         let version = self.publish(&mut writer);
         Ok(v1::ForgetResponse { version: Some(version), was_assumed })
     }
 
+    /// Ends the assumption of a pod, without publishing; false where there is none.
+    pub(super) fn forget_in(&self, writer: &mut Writer, pod: &PodRef) -> Result<bool, Error> {
+        Ok(self.uid(pod).is_some_and(|uid| writer.forget(&uid)))
+    }
+
     /// Publishes the change, and returns the version that shows it.
-    fn publish(&self, writer: &mut Writer) -> v1::Version {
+    pub(super) fn publish(&self, writer: &mut Writer) -> v1::Version {
         writer.publish();
         response::version(&self.reader().snapshot(), self.engine().policy().generation, self.staleness().age())
     }
 
-    fn ttl(&self, milliseconds: Option<u32>) -> Result<Duration, Error> {
+    fn ttl(&self, place: &str, milliseconds: Option<u32>) -> Result<Duration, Error> {
         let Some(milliseconds) = milliseconds else { return Ok(self.settings().assume_ttl) };
         let ttl = Duration::from_millis(milliseconds.into());
         if ttl.is_zero() || ttl > limits::ASSUME_TTL_MAX {
             let most = limits::ASSUME_TTL_MAX.as_millis();
-            return Err(Error::invalid("ttl_ms", format!("from 1 to {most}")));
+            return Err(Error::invalid(format!("{place}ttl_ms"), format!("from 1 to {most}")));
         }
         Ok(ttl)
     }
 
     /// The cache's record of a pod given whole.
-    fn record(&self, pod: &Pod, node: &str) -> Result<PodRecord, Error> {
+    fn record(&self, place: &str, pod: &Pod, node: &str) -> Result<PodRecord, Error> {
         if metadata::is_terminated(pod) {
-            return Err(Error::invalid("pod", TERMINATED));
+            return Err(Error::invalid(format!("{place}pod"), TERMINATED));
         }
         let bound = &pod.spec.node_name;
         if !bound.is_empty() && bound != node {
             return Err(Error::invalid(
-                "pod.spec.nodeName",
+                format!("{place}pod.spec.nodeName"),
                 format!("is {bound:?}, and the node to assume it on is {node:?}: send the same, or leave it out"),
             ));
         }
@@ -212,6 +215,17 @@ impl Service {
             PodRef::Whole(pod) => Some(Arc::from(pod.metadata.uid.as_str())),
         }
     }
+}
+
+/// The response for an assumed pod.
+pub(super) fn assumed(plan: &Plan, placed: Placed, version: Option<v1::Version>) -> v1::AssumeResponse {
+    let placed = match placed {
+        Placed::Assumed => v1::Placed::Assumed,
+        Placed::Renewed => v1::Placed::Renewed,
+        Placed::Moved => v1::Placed::Moved,
+        Placed::AlreadyBound => v1::Placed::AlreadyBound,
+    };
+    v1::AssumeResponse { version, pod: name(&plan.pod), uid: plan.pod.uid.to_string(), placed: placed.into() }
 }
 
 /// Whether the pod counts on the node, or counts for something else there, only once the plan is carried out.

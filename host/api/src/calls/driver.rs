@@ -20,6 +20,7 @@ use bytes::Bytes;
 use nodesift_proto::v1::Consistency;
 use tokio::time::Instant;
 
+use super::changes::{Changes, Outcomes};
 use super::request;
 use crate::admission::consistency::{MinimumVersions, next_publication};
 use crate::admission::deadline::Deadline;
@@ -62,6 +63,24 @@ pub(crate) trait Call: 'static {
         if Self::is_small(request) { Size::Small } else { Size::Large }
     }
 
+    /// Whether a request changes the cache before it is answered.
+    fn has_changes(_: &Self::Request) -> bool {
+        false
+    }
+
+    /// Takes out what a request changes before it is answered.
+    fn take_changes(_: &mut Self::Request) -> Changes {
+        Changes::default()
+    }
+
+    /// Keeps what became of the changes for the response.
+    fn changed(_: &mut Self::Parsed, _: Outcomes) {}
+
+    /// Whether a small request evaluates anything.
+    fn needs_slot(_: &Self::Parsed) -> bool {
+        true
+    }
+
     /// Checks every field. Nothing here depends on a snapshot.
     fn parse(request: Self::Request) -> Result<Self::Parsed, Error>;
 
@@ -85,14 +104,30 @@ pub(crate) enum Stage<C: Call> {
     Encoded(Bytes, fn(&[u8]) -> Result<C::Request, Error>),
     /// Decoded by the protocol, or in a slot.
     Decoded(C::Request),
+    /// Checked as far as that needs no snapshot; its changes have been made.
+    Admitted(Admitted<C>),
     /// Answered once at least, or tried for a cached answer.
+    Parsed(C::Parsed),
+}
+
+/// A request that may wait for its minimum versions, and then be answered.
+pub(crate) struct Admitted<C: Call> {
+    request: Request<C>,
+    minimum: Option<MinimumVersions>,
+    is_small: bool,
+    size: Size,
+}
+
+/// A request that changes something is parsed before that; any other where it is answered.
+enum Request<C: Call> {
+    Decoded(C::Request),
     Parsed(C::Parsed),
 }
 
 /// What comes out of a slot.
 enum Outcome<C: Call, E> {
     Done(E),
-    /// Decoded; the newest snapshot does not show its minimum versions.
+    /// Decoded; the newest snapshot does not show its minimum versions, or its changes have still to be made.
     Behind(C::Request),
     /// No snapshot up to this generation shows a pod of the request as the cache already knows it.
     Unsettled(C::Parsed, Generation, Error),
@@ -110,7 +145,9 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
     mut stage: Stage<C>,
     encode: fn(C::Response) -> Result<E, Error>,
 ) -> Result<E, Error> {
-    service.check()?;
+    if !matches!(stage, Stage::Admitted(_)) {
+        service.check()?;
+    }
     let _work = scope.peer.work();
     if let Stage::Encoded(body, decode) = &stage {
         if body.len() <= limits::DECODE_BYTES {
@@ -122,8 +159,11 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
     let (mut size, mut settles_until) = (Size::Large, None);
     loop {
         if let Stage::Decoded(request) = stage {
-            size = C::size(&request);
-            match outside_slot(service, &mut scope, request, encode).await? {
+            stage = Stage::Admitted(admit(service, &mut scope, request).await?);
+        }
+        if let Stage::Admitted(admitted) = stage {
+            size = admitted.size;
+            match outside_slot(service, &mut scope, admitted, encode).await? {
                 ControlFlow::Break(response) => return Ok(response),
                 ControlFlow::Continue(next) => stage = next,
             }
@@ -146,13 +186,17 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
     }
 }
 
-/// Waits for the minimum versions; breaks with the cached answer of a small request, continues with what a slot has to do.
-async fn outside_slot<C: Call, E>(
+/// Sets the deadline and the room of a request, and makes its changes. A stream waits for this before it begins with the next
+/// request, which has to see them.
+///
+/// # Errors
+///
+/// [`Error::DeadlineExceeded`], [`Error::Overloaded`], and those of [`Service::change`]. Nothing has changed then.
+pub(crate) async fn admit<C: Call>(
     service: &Service,
     scope: &mut RequestScope,
-    request: C::Request,
-    encode: fn(C::Response) -> Result<E, Error>,
-) -> Result<ControlFlow<E, Stage<C>>, Error> {
+    mut request: C::Request,
+) -> Result<Admitted<C>, Error> {
     if let Some(milliseconds) = C::timeout_ms(&request) {
         scope.deadline = scope.deadline.shortened(Duration::from_millis(milliseconds.into()));
     }
@@ -163,15 +207,39 @@ async fn outside_slot<C: Call, E>(
         return Err(said.unwrap_or(error));
     }
     let minimum = MinimumVersions::parse(C::consistency(&request))?;
+    let (is_small, size) = (C::is_small(&request), C::size(&request));
+    if !C::has_changes(&request) {
+        return Ok(Admitted { request: Request::Decoded(request), minimum, is_small, size });
+    }
+    service.check()?;
+    let changes = C::take_changes(&mut request);
+    let (mut parsed, outcomes) = service.change(scope, changes, || C::parse(request)).await?;
+    C::changed(&mut parsed, outcomes);
+    Ok(Admitted { request: Request::Parsed(parsed), minimum, is_small, size })
+}
+
+/// Waits for the minimum versions; breaks with the cached answer of a small request, continues with what a slot has to do.
+async fn outside_slot<C: Call, E>(
+    service: &Service,
+    scope: &mut RequestScope,
+    admitted: Admitted<C>,
+    encode: fn(C::Response) -> Result<E, Error>,
+) -> Result<ControlFlow<E, Stage<C>>, Error> {
+    let Admitted { request, minimum, is_small, .. } = admitted;
     if let Some(minimum) = minimum.filter(|minimum| !minimum.are_met(&service.reader().snapshot())) {
         scope.deadline = service.version_waiters().wait(scope, &minimum).await?;
         scope.pend()?;
     }
-    if !C::is_small(&request) {
-        return Ok(ControlFlow::Continue(Stage::Decoded(request)));
-    }
-    let mut parsed = C::parse(request)?;
-    match service.try_at_once(|engine| C::answer_cached(engine, service.staleness(), &mut parsed))? {
+    let mut parsed = match request {
+        Request::Parsed(parsed) if !is_small => return Ok(ControlFlow::Continue(Stage::Parsed(parsed))),
+        Request::Parsed(parsed) => parsed,
+        Request::Decoded(request) if !is_small => return Ok(ControlFlow::Continue(Stage::Decoded(request))),
+        Request::Decoded(request) => C::parse(request)?,
+    };
+    let needs_slot = C::needs_slot(&parsed);
+    let cached = |engine: &Engine| C::answer_cached(engine, service.staleness(), &mut parsed);
+    let cached = if needs_slot { service.try_at_once(cached) } else { service.at_once(cached) };
+    match cached? {
         Some(response) => encode(response).map(ControlFlow::Break),
         None => Ok(ControlFlow::Continue(Stage::Parsed(parsed))),
     }
@@ -188,11 +256,14 @@ impl<C: Call> Stage<C> {
     ) -> Result<Outcome<C, E>, Error> {
         let mut parsed = match self {
             Self::Parsed(parsed) => parsed,
-            Self::Decoded(request) => C::parse(request)?,
+            Self::Decoded(request) | Self::Admitted(Admitted { request: Request::Decoded(request), .. }) => {
+                C::parse(request)?
+            }
+            Self::Admitted(Admitted { request: Request::Parsed(parsed), .. }) => parsed,
             Self::Encoded(body, decode) => {
                 let request = decode(&body)?;
                 let minimum = MinimumVersions::parse(C::consistency(&request))?;
-                if minimum.is_some_and(|minimum| !minimum.are_met(&engine.snapshot())) {
+                if C::has_changes(&request) || minimum.is_some_and(|minimum| !minimum.are_met(&engine.snapshot())) {
                     return Ok(Outcome::Behind(request));
                 }
                 C::parse(request)?

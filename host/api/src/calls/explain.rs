@@ -76,7 +76,7 @@ impl Call for Explain {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, false)?;
         parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
-        let answer = engine.answer_known_on(&snapshot, query)?;
+        let answer = engine.answer_known_on(&snapshot, query)?.of_known_pods()?;
         Ok(Explanation { answer, age: staleness.age(), next_page_token: parsed.selection.next_page_token() })
     }
 }

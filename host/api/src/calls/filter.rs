@@ -4,6 +4,7 @@
 
 use nodesift_proto::v1::{Bitmaps, Consistency, Detail, FilterRequest, FilterResponse, RowTable, Version, pod};
 
+use super::changes::{Changes, Outcomes};
 use super::driver::Call;
 use super::node_index::{IndexVersion, node_index};
 use super::request::{self, Fields, Selection};
@@ -26,6 +27,7 @@ pub(crate) struct Parsed {
     detail: Detail,
     /// The node index that the core knows, where it wants bitmaps over rows.
     bitmaps: Option<Bitmaps>,
+    outcomes: Outcomes,
 }
 
 /// An answer, and what the request wants of it.
@@ -36,13 +38,20 @@ pub(crate) struct Filtered {
     pub(crate) bitmaps: Option<Bitmaps>,
     /// Of the pending pods that follow; else empty.
     pub(crate) next_page_token: String,
+    /// What became of the changes that the request has made.
+    pub(crate) outcomes: Outcomes,
 }
 
 impl Filtered {
     /// The message, with a string for each name of a node.
     pub(crate) fn message(&self) -> FilterResponse {
         let response = response::filter(&self.answer, self.age, self.detail, self.bitmaps.as_ref());
-        FilterResponse { next_page_token: self.next_page_token.clone(), ..response }
+        FilterResponse {
+            next_page_token: self.next_page_token.clone(),
+            assumed: self.outcomes.assumed.clone(),
+            forgotten: self.outcomes.forgotten.clone(),
+            ..response
+        }
     }
 
     /// The node index of the bitmaps.
@@ -70,9 +79,9 @@ impl Call for Filter {
     }
 
     fn held_bytes(request: &FilterRequest) -> usize {
-        let nominated = 2 * request.nominated_pods.len() + request.skip.len();
+        let names = 2 * request.nominated_pods.len() + request.skip.len() + request.forget.len() + 2 * request.assume.len();
         request::held_bytes(&request.pods, request.nodes.as_ref(), request.overlay.as_ref())
-            .saturating_add(nominated.saturating_mul(limits::NAME_BYTES))
+            .saturating_add(names.saturating_mul(limits::NAME_BYTES))
     }
 
     /// Whole pods have to be decoded and compiled; names of nodes in a request are many; an overlay is a snapshot of its own.
@@ -92,11 +101,24 @@ impl Call for Filter {
         if is_small { Size::Small } else { Size::Large }
     }
 
+    fn has_changes(request: &FilterRequest) -> bool {
+        !request.forget.is_empty() || !request.assume.is_empty()
+    }
+
+    fn take_changes(request: &mut FilterRequest) -> Changes {
+        Changes { forget: std::mem::take(&mut request.forget), assume: std::mem::take(&mut request.assume) }
+    }
+
+    fn changed(parsed: &mut Parsed, outcomes: Outcomes) {
+        parsed.outcomes = outcomes;
+    }
+
+    /// A request may do nothing but change.
+    fn needs_slot(parsed: &Parsed) -> bool {
+        parsed.selection.pods() > 0
+    }
+
     fn parse(request: FilterRequest) -> Result<Parsed, Error> {
-        let unsupported = [("forget", request.forget.is_empty()), ("assume", request.assume.is_empty())];
-        if let Some((field, _)) = unsupported.into_iter().find(|(_, is_absent)| !is_absent) {
-            return Err(Error::invalid(field, request::UNSUPPORTED));
-        }
         let FilterRequest { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, .. } = request;
         Ok(Parsed {
             detail: request::detail(request.detail)?,
@@ -107,6 +129,7 @@ impl Call for Filter {
                 Depth::FirstFailure,
             )?,
             bitmaps: request.bitmaps,
+            outcomes: Outcomes::default(),
         })
     }
 
@@ -125,7 +148,8 @@ impl Call for Filter {
         let query = parsed.selection.on(engine, &snapshot).ok()?;
         let answer = engine.answer_cached(&snapshot, query)?;
         let (age, detail, bitmaps) = (staleness.age(), parsed.detail, parsed.bitmaps);
-        Some(Filtered { answer, age, detail, bitmaps, next_page_token: String::new() })
+        let outcomes = std::mem::take(&mut parsed.outcomes);
+        Some(Filtered { answer, age, detail, bitmaps, next_page_token: String::new(), outcomes })
     }
 
     fn answer(
@@ -139,12 +163,15 @@ impl Call for Filter {
         parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
         let answer = engine.answer_known_on(&snapshot, query)?;
+        // Where the request has changed something, its outcomes have to arrive.
+        let answer = if parsed.outcomes.is_empty() { answer.of_known_pods()? } else { answer };
         Ok(Filtered {
             answer,
             age: staleness.age(),
             detail: parsed.detail,
             bitmaps: parsed.bitmaps,
             next_page_token: parsed.selection.next_page_token(),
+            outcomes: std::mem::take(&mut parsed.outcomes),
         })
     }
 }

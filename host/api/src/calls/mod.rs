@@ -9,6 +9,7 @@
 //!   overlay          hypothetical overlays → snapshots
 //!   response         the engine's answers → messages
 //! assume             Assume, Forget: decisions of a core → the cache's writer
+//!   changes          the same inside a Filter request, before its pods are evaluated
 //! node_index         which node is in which row, as the difference from what a core knows
 //! node_index_stream  NodeIndex: that difference as a stream
 //! ```
@@ -16,6 +17,7 @@
 //! Bytes are the business of [`protocols`](crate::protocols). Start with [`driver`].
 
 pub mod assume;
+pub(crate) mod changes;
 pub(crate) mod driver;
 pub(crate) mod explain;
 pub(crate) mod filter;

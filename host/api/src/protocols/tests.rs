@@ -14,6 +14,7 @@ use super::document::Document;
 use super::grpc::message;
 use super::json::answers::ToJson;
 use crate::Age;
+use crate::calls::changes::Outcomes;
 use crate::calls::explain::Explanation;
 use crate::calls::filter::Filtered;
 use crate::calls::yunikorn::PreFiltered;
@@ -71,6 +72,27 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
     }
 }
 
+/// What became of changes.
+fn outcomes(random: &mut Rng) -> Outcomes {
+    let error = || v1::CallError { code: "NOT_FOUND".to_owned(), message: "pod \"x\" is not here".to_owned() };
+    let assumed = |random: &mut Rng| {
+        let answer = v1::AssumeResponse { uid: format!("uid-{}", random.u8(..)), ..v1::AssumeResponse::default() };
+        let answer = v1::assume_outcome::Outcome::Answer(answer);
+        let outcome = if random.bool() { answer } else { v1::assume_outcome::Outcome::Error(error()) };
+        v1::AssumeOutcome { outcome: Some(outcome) }
+    };
+    let forgotten = |random: &mut Rng| {
+        let answer = v1::ForgetResponse { version: None, was_assumed: random.bool() };
+        let answer = v1::forget_outcome::Outcome::Answer(answer);
+        let outcome = if random.bool() { answer } else { v1::forget_outcome::Outcome::Error(error()) };
+        v1::ForgetOutcome { outcome: Some(outcome) }
+    };
+    Outcomes {
+        assumed: (0..random.usize(..3)).map(|_| assumed(random)).collect(),
+        forgotten: (0..random.usize(..3)).map(|_| forgotten(random)).collect(),
+    }
+}
+
 /// The answer about a pod that is not in the cache.
 fn gone() -> PodAnswer {
     let pod = "default/\"gone\"".to_owned();
@@ -108,6 +130,7 @@ fn random_answers_agree_with_their_messages_in_both_encodings() {
             detail: [v1::Detail::Feasible, v1::Detail::Failures, v1::Detail::Nodes][random.usize(..3)],
             bitmaps: random.bool().then(v1::Bitmaps::default),
             next_page_token: ["", "ns/\"last\""][random.usize(..2)].to_owned(),
+            outcomes: outcomes(&mut random),
         };
         let expected = filtered.message();
         assert_eq!(text(filtered.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");

@@ -589,8 +589,9 @@ type FilterRequest struct {
 	// Continues after the last pod of an earlier answer, whose `next_page_token` this is. Only with `pending`.
 	PageToken string `protobuf:"bytes,13,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Assumptions that end before the pods are evaluated, in this order; with `assume` 1,000 at most. The pods are
-	// evaluated on a snapshot that shows these changes, and may be none where there are changes. Not over the read-only
-	// address, and only for callers that may call Forget and Assume. Changes of a request that fails may have been made.
+	// evaluated on a snapshot that shows these changes, and may be none where there are changes. Only for callers that may
+	// call Forget and Assume. A request that is refused as INVALID_ARGUMENT or PERMISSION_DENIED changes nothing; one that
+	// fails otherwise may have made its changes. On a stream, requests see the changes of all requests before them.
 	Forget []*ForgetRequest `protobuf:"bytes,14,rep,name=forget,proto3" json:"forget,omitempty"`
 	// Pods that are assumed before the pods are evaluated, after `forget`, in this order. An item that is refused does not
 	// stop those after it, nor the evaluation.

@@ -40,6 +40,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     let body = without_waiting(body);
     let response = api.post(path, &body);
     let answer = checked(path, &response);
+    grpc::undo_placements(&api, path, &body);
     let detail = match (*path, serde_json::from_slice::<Value>(&body)) {
         ("/v1/assume", _) if response.status == StatusCode::OK => {
             forget(&api, &answer);

@@ -13,14 +13,14 @@ use axum::extract::Request;
 use axum::response::Response;
 use futures_util::future::FutureExt as _;
 use futures_util::{Stream, StreamExt as _, stream};
-use nodesift_proto::v1::FilterStreamRequest;
+use nodesift_proto::v1::{FilterRequest, FilterStreamRequest};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
 use tonic::Status;
 
 use super::{frame, message, scope_of, split};
-use crate::admission::scope::StreamScope;
-use crate::calls::driver::{self, Stage};
+use crate::admission::scope::{RequestScope, StreamScope};
+use crate::calls::driver::{self, Call as _, Stage};
 use crate::calls::filter::Filter;
 use crate::transport::places::Activity;
 use crate::transport::unsent::Unsent;
@@ -75,23 +75,45 @@ impl Reader {
                 unsent.until_read().await;
             }
             let Some(request) = requests.next().await else { return };
+            let scope = self.scope.next();
             place.send(match request {
-                Ok(request) => Answer::begin(self.answer(request)),
+                Ok(FilterStreamRequest { id, filter }) => {
+                    let (scope, stage) = self.admitted(scope, filter.unwrap_or_default()).await;
+                    Answer::begin(self.answer(id, scope, stage))
+                }
                 Err(status) => Answer::Done(Err(status)),
             });
         }
     }
 
-    /// The work of one request, which holds its part of the stream's room from now on.
-    fn answer(&self, request: FilterStreamRequest) -> impl Future<Output = Result<Bytes, Status>> + Send + use<> {
+    /// Makes the changes of a request, where it has any: those that follow on the stream see them.
+    async fn admitted(
+        &self,
+        scope: Result<RequestScope, Error>,
+        request: FilterRequest,
+    ) -> (Result<RequestScope, Error>, Result<Stage<Filter>, Error>) {
+        match scope {
+            Ok(mut scope) if Filter::has_changes(&request) => {
+                let _work = self.activity.work();
+                let admitted = driver::admit(&self.service, &mut scope, request).await;
+                (Ok(scope), admitted.map(Stage::Admitted))
+            }
+            scope => (scope, Ok(Stage::Decoded(request))),
+        }
+    }
+
+    /// The work of one request, which holds its part of the stream's room.
+    fn answer(
+        &self,
+        id: u64,
+        scope: Result<RequestScope, Error>,
+        stage: Result<Stage<Filter>, Error>,
+    ) -> impl Future<Output = Result<Bytes, Status>> + Send + use<> {
         let (service, unsent, work) = (self.service.clone(), self.unsent.clone(), self.activity.work());
-        let scope = self.scope.next();
         async move {
             let _work = work;
-            let FilterStreamRequest { id, filter } = request;
-            let stage = Stage::<Filter>::Decoded(filter.unwrap_or_default());
-            let answer = match scope {
-                Ok(scope) => {
+            let answer = match scope.and_then(|scope| Ok((scope, stage?))) {
+                Ok((scope, stage)) => {
                     // A panic would end the stream.
                     let answer = driver::run(&service, scope, stage, |response| message::filter(&response));
                     let answer = AssertUnwindSafe(answer).catch_unwind().await;

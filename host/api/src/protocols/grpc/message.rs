@@ -14,7 +14,6 @@ use crate::calls::explain::Explanation;
 use crate::calls::filter::Filtered;
 use crate::calls::response;
 use crate::calls::yunikorn::PreFiltered;
-use crate::error::code_name;
 use crate::{Error, limits};
 use nodesift_cache::{EncodedNames, NodeNames};
 use nodesift_engine::{Answer, FailureGroup, PodAnswer, RowSet, RowsByName};
@@ -59,8 +58,8 @@ pub(crate) fn filter(filtered: &Filtered) -> Result<Vec<u8>, Error> {
         rows: filtered.rows(),
         next_page_token: filtered.next_page_token.clone(),
         unknown_nodes: filtered.answer.unknown_nodes.clone(),
-        assumed: Vec::new(),
-        forgotten: Vec::new(),
+        assumed: filtered.outcomes.assumed.clone(),
+        forgotten: filtered.outcomes.forgotten.clone(),
     };
     writer.rest(&rest)?;
     for pod in &filtered.answer.pods {
@@ -76,8 +75,7 @@ pub(crate) fn filter_stream(id: u64, answer: Result<Vec<u8>, Error>) -> Vec<u8> 
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => {
-            let code = code_name(error.status().0).to_owned();
-            let outcome = Some(Outcome::Error(v1::CallError { code, message: error.text() }));
+            let outcome = Some(Outcome::Error(error.into()));
             v1::FilterStreamResponse { id, outcome }.encode_raw(&mut out);
             return finish(out);
         }

@@ -39,7 +39,9 @@ impl ToJson for Filtered {
             pod_answer(out, pod, *detail)?;
         }
         end(out, &self.next_page_token, answer)?;
-        out.text(",\"assumed\":[],\"forgotten\":[]}");
+        out.field(",\"assumed\":", &self.outcomes.assumed)?;
+        out.field(",\"forgotten\":", &self.outcomes.forgotten)?;
+        out.text("}");
         Ok(document)
     }
 }
