@@ -287,7 +287,7 @@ impl Error {
 }
 
 /// The gRPC code and the HTTP status of the engine's errors.
-fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
+pub(crate) fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
     use tonic::Code;
     match error {
         engine::Error::UnknownPod { .. }
@@ -295,9 +295,9 @@ fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         | engine::Error::Overlay(OverlayError::UnknownPod { .. } | OverlayError::UnknownNode { .. }) => {
             (Code::NotFound, StatusCode::NOT_FOUND)
         }
-        engine::Error::OlderThanPolicy | engine::Error::Overlay(OverlayError::Unsettled { .. }) => {
-            (Code::Aborted, StatusCode::CONFLICT)
-        }
+        engine::Error::OtherVersion { .. }
+        | engine::Error::OlderThanPolicy
+        | engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
         engine::Error::UnknownPredicate { .. } => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         engine::Error::OverlayPart { error, .. } => status_of(error),
         engine::Error::PreemptionWithOverlay => (Code::InvalidArgument, StatusCode::BAD_REQUEST),

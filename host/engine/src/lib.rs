@@ -82,6 +82,16 @@ pub enum Error {
         /// The UID or `namespace/name`, as in the query.
         pod: String,
     },
+    /// The cache does not have a pod in the version that the query asks for.
+    #[error("pod {pod}: not in the cache with resourceVersion {wanted:?}: the cache {found}; send the whole pod")]
+    OtherVersion {
+        /// As the query names it.
+        pod: String,
+        /// The version asked for.
+        wanted: String,
+        /// What the cache has instead.
+        found: String,
+    },
     /// A node of the subset is not in the cache.
     #[error("node {node:?} is not in the cache: name a node that exists")]
     UnknownNode {
@@ -367,6 +377,10 @@ impl Engine {
             let subject = match self.subject(pod, &running.policy) {
                 Err(Error::UnknownPod { pod }) if unknown == Unknown::IsNamed => {
                     let error = Some(Box::new(Error::UnknownPod { pod: pod.clone() }));
+                    return Ok(PodAnswer { pod, error, ..PodAnswer::default() });
+                }
+                Err(Error::OtherVersion { pod, wanted, found }) if unknown == Unknown::IsNamed => {
+                    let error = Some(Box::new(Error::OtherVersion { pod: pod.clone(), wanted, found }));
                     return Ok(PodAnswer { pod, error, ..PodAnswer::default() });
                 }
                 subject => subject?,

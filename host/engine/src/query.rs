@@ -1,5 +1,6 @@
 //! Queries: pods, nodes, phase, depth.
 
+use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,10 +40,30 @@ pub enum PodRef {
         /// `metadata.name`.
         name: String,
     },
+    /// A pod in the cache, which must have this `metadata.resourceVersion` there.
+    Version {
+        /// By UID or by name.
+        pod: Box<PodRef>,
+        /// As the API server has written it.
+        resource_version: String,
+    },
     /// The cache's record of a pod. It may have been removed from the cache since the lookup.
     Known(Arc<PodRecord>),
     /// A whole pod object, which need not be in the cache.
     Whole(Box<Pod>),
+}
+
+/// As the query names the pod.
+impl fmt::Display for PodRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uid(uid) => f.write_str(uid),
+            Self::Name { namespace, name } => write!(f, "{namespace}/{name}"),
+            Self::Version { pod, .. } => pod.fmt(f),
+            Self::Known(pod) => write!(f, "{}/{}", pod.namespace, pod.name),
+            Self::Whole(pod) => f.write_str(&pod.key()),
+        }
+    }
 }
 
 /// The nodes to evaluate.

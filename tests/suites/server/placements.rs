@@ -210,3 +210,32 @@ fn a_request_on_a_stream_sees_the_placements_of_all_before_it() {
     );
     assert_eq!((was_assumed.count(), forgotten.pods[0].feasible.len()), (PLACED, PLACED));
 }
+
+#[test]
+fn a_pod_is_evaluated_in_the_version_that_is_asked_for_or_not_at_all() {
+    let mut web = pod("web", "100m", &json!({}));
+    web["metadata"]["resourceVersion"] = json!("7");
+    let (sidecar, _folder) = serving(&[node("n1", "1"), web], &[]);
+    let answer = |pod: Value| ask(&sidecar.unix(), "/v1/filter", &json!({"pods": [pod]}))["pods"][0].clone();
+    let name = json!({"namespace": "ns", "name": "web"});
+    for held in [json!({"uid": "uid-web", "resourceVersion": "7"}), json!({"name": name, "resourceVersion": "7"})] {
+        assert_eq!(answer(held)["feasible"], json!(["n1"]));
+    }
+    let newer = answer(json!({"uid": "uid-web", "resourceVersion": "8"}));
+    assert_eq!((&newer["error"]["code"], &newer["feasible"]), (&json!("ABORTED"), &json!([])));
+    let message = newer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("\"8\"") && message.contains("has \"7\""), "{message}");
+    let unknown = answer(json!({"uid": "uid-nobody", "resourceVersion": "8"}));
+    assert_eq!(unknown["error"]["code"], "ABORTED");
+    // An assumption changes nothing that the API server has written.
+    let first = json!({"assume": [{"pod": {"uid": "uid-web"}, "node": "n1"}], "pods": []});
+    ask(&sidecar.unix(), "/v1/filter", &first);
+    assert_eq!(answer(json!({"uid": "uid-web", "resourceVersion": "7"}))["feasible"], json!(["n1"]));
+
+    let whole = json!({"json": pod("web", "100m", &json!({})).to_string(), "resourceVersion": "7"});
+    let (status, said) = refused(&sidecar, &json!({"pods": [whole]}));
+    assert!(status == 400 && said.contains("pods[0].resource_version"), "{status} {said}");
+    let elsewhere = json!({"pods": [], "overlay": {"removedPods": [{"uid": "uid-web", "resourceVersion": "7"}]}});
+    let (status, said) = refused(&sidecar, &elsewhere);
+    assert!(status == 400 && said.contains("overlay.removed_pods[0].resource_version"), "{status} {said}");
+}

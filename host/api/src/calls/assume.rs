@@ -88,7 +88,7 @@ impl Service {
         let pod = pod_ref(&format!("{place}pod"), pod.unwrap_or_default())?;
         let whole = match &pod {
             PodRef::Whole(pod) => Some(self.record(place, pod, &node)?),
-            PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Known(_) => None,
+            PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Version { .. } | PodRef::Known(_) => None,
         };
         Ok(AssumePlan { pod, whole, node, ttl, if_generation, check })
     }
@@ -108,7 +108,7 @@ impl Service {
         let plan = match &request.whole {
             Some(record) => writer.plan_whole(record, &request.node)?,
             None => {
-                let unknown = || AssumeError::UnknownPod { pod: shown(&request.pod) };
+                let unknown = || AssumeError::UnknownPod { pod: request.pod.to_string() };
                 writer.plan(&self.uid(&request.pod).ok_or_else(unknown)?, &request.node)?
             }
         };
@@ -210,6 +210,7 @@ impl Service {
         match pod {
             PodRef::Uid(uid) => Some(Arc::from(uid.as_str())),
             PodRef::Name { namespace, name } => by_name(namespace, name),
+            PodRef::Version { pod, .. } => self.uid(pod),
             PodRef::Known(pod) => Some(Arc::clone(&pod.uid)),
             PodRef::Whole(pod) if pod.metadata.uid.is_empty() => by_name(&pod.metadata.namespace, &pod.metadata.name),
             PodRef::Whole(pod) => Some(Arc::from(pod.metadata.uid.as_str())),
@@ -243,15 +244,6 @@ fn does_not_fit(pod: &PodAnswer, node: &str) -> Error {
         None => "no reason given".to_owned(),
     };
     Error::DoesNotFit { pod: pod.pod.clone(), node: node.to_owned(), why }
-}
-
-fn shown(pod: &PodRef) -> String {
-    match pod {
-        PodRef::Uid(uid) => uid.clone(),
-        PodRef::Name { namespace, name } => format!("{namespace}/{name}"),
-        PodRef::Known(pod) => format!("{}/{}", pod.namespace, pod.name),
-        PodRef::Whole(pod) => pod.key(),
-    }
 }
 
 fn name(pod: &PodRecord) -> String {

@@ -79,7 +79,8 @@ impl Call for Filter {
     }
 
     fn held_bytes(request: &FilterRequest) -> usize {
-        let names = 2 * request.nominated_pods.len() + request.skip.len() + request.forget.len() + 2 * request.assume.len();
+        let names =
+            2 * request.nominated_pods.len() + request.skip.len() + request.forget.len() + 2 * request.assume.len();
         request::held_bytes(&request.pods, request.nodes.as_ref(), request.overlay.as_ref())
             .saturating_add(names.saturating_mul(limits::NAME_BYTES))
     }

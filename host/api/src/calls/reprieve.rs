@@ -46,7 +46,7 @@ impl Call for Reprieve {
         let nominated = overlay::parse_nominated(request.nominated_pods)?;
         at_most("nodes", request.nodes.len(), limits::REPRIEVE_NODES)?;
         at_most("victims", request.nodes.iter().map(|node| node.victims.len()).sum(), limits::REQUEST_VICTIMS)?;
-        let pod = request::pod_ref("pod", request.pod.unwrap_or_default())?;
+        let pod = request::evaluated_pod("pod", request.pod.unwrap_or_default())?;
         let mut seen = HashSet::new();
         for (at, node) in request.nodes.iter().enumerate() {
             if !seen.insert(&node.node) {

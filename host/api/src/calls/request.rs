@@ -21,8 +21,8 @@ use nodesift_object::decode::without_position;
 /// What is wrong with a pod that should use a node's resources and is terminated.
 pub(super) const TERMINATED: &str = "has ended (phase Succeeded or Failed) and uses no resources: leave it out";
 
-/// What is wrong with a field that the contract has and this version does not read.
-pub(super) const UNSUPPORTED: &str = "is not supported by this version: leave it out";
+/// What is wrong with a version of a pod that is not evaluated.
+const NOT_EVALUATED: &str = "takes effect for pods to evaluate only: leave it out";
 
 /// The fields that `Filter` and `Explain` have in common.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Selection {
         let pending = Page::parse(pending, page_size, &page_token)?;
         at_most("pods", pods.len(), limits::REQUEST_PODS)?;
         at_most("skipped predicates", skip.len(), limits::REQUEST_SKIPPED)?;
-        let pods = pods.into_iter().enumerate().map(|(at, pod)| pod_ref(&format!("pods[{at}]"), pod));
+        let pods = pods.into_iter().enumerate().map(|(at, pod)| evaluated_pod(&format!("pods[{at}]"), pod));
         let pods = pods.collect::<Result<_, _>>()?;
         let nodes = match (nodes, sample(limit, start)?) {
             (Some(_), Some(_)) => return Err(Error::invalid("limit", "give either nodes or limit, not both")),
@@ -205,11 +205,24 @@ fn phase(phase: i32) -> Result<Phase, Error> {
     }
 }
 
+/// A pod to evaluate: by UID or by name, then perhaps in one version, or whole; `place` is the path of the field in errors.
+pub(super) fn evaluated_pod(place: &str, mut pod: v1::Pod) -> Result<PodRef, Error> {
+    let resource_version = std::mem::take(&mut pod.resource_version);
+    let pod = pod_ref(place, pod)?;
+    match pod {
+        pod if resource_version.is_empty() => Ok(pod),
+        PodRef::Uid(_) | PodRef::Name { .. } => Ok(PodRef::Version { pod: Box::new(pod), resource_version }),
+        _ => {
+            Err(Error::invalid(format!("{place}.resource_version"), "takes effect with uid or name only: leave it out"))
+        }
+    }
+}
+
 /// A pod by UID, by name or whole; `place` is the path of the field in errors.
 pub(super) fn pod_ref(place: &str, pod: v1::Pod) -> Result<PodRef, Error> {
     let field = |name: &str| format!("{place}.{name}");
     if !pod.resource_version.is_empty() {
-        return Err(Error::invalid(field("resource_version"), UNSUPPORTED));
+        return Err(Error::invalid(field("resource_version"), NOT_EVALUATED));
     }
     match pod.pod {
         Some(pod::Pod::Uid(uid)) if uid.is_empty() => Err(Error::invalid(field("uid"), "is empty")),

@@ -8,7 +8,7 @@ use nodesift_proto::v1;
 
 use super::node_index::node_index;
 use crate::Age;
-use crate::error::{code_name, truncated};
+use crate::error::{code_name, status_of, truncated};
 use nodesift_cache::{NodeNames, Row, Snapshot};
 use nodesift_engine::{Answer, Code, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet, RowsByName};
 
@@ -129,10 +129,11 @@ pub(crate) fn cycle(pod: &PodAnswer) -> v1::Cycle {
     }
 }
 
-/// Why there is no answer for a pod: it is not in the cache.
+/// Why there is no answer for a pod: it is not in the cache, or not in the version asked for.
 pub(crate) fn pod_error(pod: &PodAnswer) -> Option<v1::CallError> {
     let error = pod.error.as_ref()?;
-    Some(v1::CallError { code: code_name(tonic::Code::NotFound).to_owned(), message: truncated(error.to_string()) })
+    let code = code_name(status_of(error).0).to_owned();
+    Some(v1::CallError { code, message: truncated(error.to_string()) })
 }
 
 /// Names of the nodes that fit.

@@ -117,7 +117,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownPod`] where the pod is not in the cache.
+    /// [`Error::UnknownPod`] where the pod is not in the cache, [`Error::OtherVersion`] where it is not there in the version asked
+    /// for.
     pub(crate) fn record(&self, pod: &PodRef) -> Result<Arc<PodRecord>, Error> {
         let record = match pod {
             PodRef::Whole(pod) => {
@@ -126,19 +127,21 @@ impl Engine {
                     metadata::pod_record_with_annotations(pod, &policy.scheduler_names, &policy.annotation_keys);
                 return Ok(Arc::new(record));
             }
+            PodRef::Version { pod, resource_version } => {
+                let found = match self.record(pod) {
+                    Ok(record) if *record.resource_version == **resource_version => return Ok(record),
+                    Ok(record) => Some(Arc::clone(&record.resource_version)),
+                    Err(_) => None,
+                };
+                let found = found.map_or_else(|| "does not have it".to_owned(), |version| format!("has {version:?}"));
+                let (pod, wanted) = (pod.to_string(), resource_version.clone());
+                return Err(Error::OtherVersion { pod, wanted, found });
+            }
             PodRef::Known(record) => return Ok(Arc::clone(record)),
             PodRef::Uid(uid) => self.cache.pods().by_uid(uid),
             PodRef::Name { namespace, name } => self.cache.pods().by_name(namespace, name),
         };
-        record.ok_or_else(|| {
-            let pod = match pod {
-                PodRef::Uid(uid) => uid.clone(),
-                PodRef::Name { namespace, name } => format!("{namespace}/{name}"),
-                PodRef::Whole(pod) => pod.key(),
-                PodRef::Known(record) => record.uid.to_string(),
-            };
-            Error::UnknownPod { pod }
-        })
+        record.ok_or_else(|| Error::UnknownPod { pod: pod.to_string() })
     }
 }
 
