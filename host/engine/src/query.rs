@@ -29,7 +29,7 @@ pub struct Query {
 }
 
 /// A pod to evaluate.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum PodRef {
     /// A pod in the cache, by `metadata.uid`.
     Uid(String),

@@ -96,11 +96,12 @@ impl Authority {
         let socket = TcpStream::connect(address).map_err(|error| error.to_string())?;
         socket.set_read_timeout(Some(timeout::limit())).unwrap();
         let mut stream = StreamOwned::new(connection, socket);
-        let mut answer = String::new();
+        let mut answer = Vec::new();
         stream
             .write_all(request.as_bytes())
-            .and_then(|()| stream.read_to_string(&mut answer))
-            .map(|_| answer)
+            .and_then(|()| stream.read_to_end(&mut answer))
+            // Messages of gRPC are no text.
+            .map(|_| String::from_utf8_lossy(&answer).into_owned())
             .map_err(|error| error.to_string())
     }
 }

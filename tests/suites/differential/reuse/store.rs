@@ -123,15 +123,8 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
 
 /// A copy of a query.
 fn again(query: &Query) -> Query {
-    use nodesift_engine::PodRef;
-    let pod = match &query.pods[0] {
-        PodRef::Uid(uid) => PodRef::Uid(uid.clone()),
-        PodRef::Known(pod) => PodRef::Known(pod.clone()),
-        PodRef::Whole(pod) => PodRef::Whole(pod.clone()),
-        PodRef::Name { namespace, name } => PodRef::Name { namespace: namespace.clone(), name: name.clone() },
-    };
     Query {
-        pods: vec![pod],
+        pods: query.pods.clone(),
         nodes: query.nodes.clone(),
         phase: query.phase,
         depth: query.depth,
