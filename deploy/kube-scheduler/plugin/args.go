@@ -48,8 +48,8 @@ type Args struct {
 	// How long the sidecar may take to reach the resourceVersions that the scheduler has seen; 5ms unless given. It counts
 	// towards the time for the call. 0s requires no versions.
 	ConsistencyTimeout *metav1.Duration `json:"consistencyTimeout,omitempty"`
-	// Predicates of the policy that the scheduler evaluates itself. In mode Full, VolumeBinding unless given. A name that the
-	// policy does not have is ignored.
+	// Predicates of the policy that are left to the scheduler; none unless given. The policy must have all of them: the sidecar
+	// refuses requests with any other name.
 	Skip []string `json:"skip,omitempty"`
 	// Preemption, in mode Full, as in DefaultPreemptionArgs.
 	Preemption Preemption `json:"preemption,omitempty"`
@@ -109,9 +109,6 @@ func (a *Args) setDefaults() {
 	}
 	if a.ConsistencyTimeout == nil {
 		a.ConsistencyTimeout = &metav1.Duration{Duration: defaultConsistencyTimeout}
-	}
-	if a.Skip == nil && a.Mode == Full {
-		a.Skip = []string{"VolumeBinding"}
 	}
 	if a.Preemption.MinCandidateNodesPercentage == nil {
 		a.Preemption.MinCandidateNodesPercentage = new(int32(defaultMinCandidateNodesPercentage))

@@ -1,2 +1,21 @@
-// Package plugin is the plugin Nodesift of kube-scheduler: it asks a nodesift sidecar which nodes can run a pod.
+// Package plugin is Nodesift, a plugin of kube-scheduler that asks a nodesift sidecar which nodes can run a pod.
+//
+// [New] is its factory, for app.WithPlugin. One call per scheduling cycle asks about all nodes; what Filter does then is a lookup.
+//
+//	args.go          arguments
+//	plugin.go        the plugin and what its parts share
+//	prefilter.go     one call for the cluster: PreFilter
+//	cycle.go         what a cycle knows, and hypothetical changes of it: Filter, AddPod, RemovePod
+//	reserve.go       placements: Reserve, Unreserve
+//	ledger.go        placements that the API server has not shown yet
+//	sidecar.go       the connection, shared by all profiles of a process, and its breaker
+//	observed.go      what informers have shown: resourceVersions, bound and deleted pods
+//	nominations.go   nominations that the API server has not shown yet
+//	intree.go        kube-scheduler's own filters, while the sidecar does not answer
+//	policy.go        which predicates the sidecar evaluates
+//	sign.go          signatures, for opportunistic batching
+//	events.go        queueing hints
+//	preemption.go    PostFilter; dryrun.go: victims on many nodes in one call
+//	metrics.go       metrics in the registry of the scheduler
+//	limits.go        constants
 package plugin

@@ -2,28 +2,43 @@ package plugin
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
-
-	nodesift "github.com/nodesift/nodesift/sdk/core/go"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // Name is the name of the plugin in a KubeSchedulerConfiguration.
 const Name = "Nodesift"
 
-var _ fwk.PreFilterPlugin = &Plugin{}
-var _ fwk.FilterPlugin = &Plugin{}
-var _ fwk.ReservePlugin = &Plugin{}
+var (
+	_ fwk.PreEnqueuePlugin    = &Plugin{}
+	_ fwk.PreFilterPlugin     = &Plugin{}
+	_ fwk.PreFilterExtensions = &Plugin{}
+	_ fwk.FilterPlugin        = &Plugin{}
+	_ fwk.PostFilterPlugin    = &Plugin{}
+	_ fwk.ReservePlugin       = &Plugin{}
+	_ fwk.SignPlugin          = &Plugin{}
+	_ fwk.EnqueueExtensions   = &Plugin{}
+)
 
-// Plugin asks a sidecar.
+// Plugin is one profile's plugin.
 type Plugin struct {
-	handle fwk.Handle
-	args   *Args
-	client *nodesift.Client
+	args        *Args
+	handle      fwk.Handle
+	sidecar     *sidecar
+	observed    *observed
+	nominations nominations
+	rejections  rejections
+	policy      policy
+	inTree      *inTree
+	preemption  *preemptionPlugin
+	// What the profile has enabled beside this plugin.
+	profile func() profile
 }
 
 // New is the factory for app.WithPlugin.
@@ -32,58 +47,54 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	if err != nil {
 		return nil, err
 	}
-	client, err := nodesift.Dial(args.Address, nodesift.Timeout(args.CallTimeout.Duration))
-	if err != nil {
-		return nil, err
+	registerMetrics()
+	p := &Plugin{args: args, handle: handle}
+	p.profile = sync.OnceValue(func() profile { return profileOf(handle) })
+	if args.Mode == Full {
+		if p.inTree, err = newInTree(ctx, handle, args.InTreeConfig); err != nil {
+			return nil, fmt.Errorf("%s: %w", Name, err)
+		}
+		if p.preemption, err = newPreemption(ctx, p); err != nil {
+			return nil, fmt.Errorf("%s: %w", Name, err)
+		}
 	}
-	context.AfterFunc(ctx, func() { _ = client.Close() })
-	_ = plugins.NewInTreeRegistry
-	return &Plugin{handle: handle, args: args, client: client}, nil
+	if p.sidecar, err = sharedSidecar(ctx, args.Address); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	if p.observed, err = observe(ctx, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	return p, nil
 }
 
 // Name is the name of the plugin.
 func (p *Plugin) Name() string { return Name }
 
-type cycle struct{ set nodesift.Set }
-
-func (c *cycle) Clone() fwk.StateData { return c }
-
-// PreFilter asks the sidecar about all nodes.
-func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	set, err := p.client.Feasible(ctx, nodesift.WholePod(pod))
-	if err != nil {
-		return nil, fwk.AsStatus(err)
-	}
-	state.Write(Name, &cycle{set})
-	return nil, nil
+// profile is what a profile has enabled.
+type profile struct {
+	// The plugins of kube-scheduler at these extension points.
+	preFilter, filter []string
+	// Whether DefaultPreemption runs beside this plugin.
+	defaultPreemption bool
 }
 
-// PreFilterExtensions are not there yet.
-func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
-
-// Filter looks a node up.
-func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	data, err := state.Read(Name)
-	if err != nil {
-		return fwk.AsStatus(err)
+func profileOf(handle fwk.Handle) profile {
+	// The handle is the framework, which says so only where all plugins have been made.
+	framework, ok := handle.(interface{ ListPlugins() *config.Plugins })
+	if !ok {
+		return profile{}
 	}
-	set := data.(*cycle).set
-	if set.Fits(node.Node().Name) {
-		return nil
+	enabled := func(set config.PluginSet) []string {
+		var all []string
+		for _, plugin := range set.Enabled {
+			all = append(all, plugin.Name)
+		}
+		return all
 	}
-	_, code, reasons := set.Why(node.Node().Name)
-	return fwk.NewStatus(fwk.Code(code), reasons...)
-}
-
-// Reserve counts the pod on the node.
-func (p *Plugin) Reserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
-	_, err := p.client.Assume(ctx, nodesift.WholePod(pod), node)
-	return fwk.AsStatus(err)
-}
-
-// Unreserve counts the pod no longer.
-func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
-	if _, err := p.client.Forget(ctx, nodesift.WholePod(pod)); err != nil {
-		klog.FromContext(ctx).Error(err, "pod is not forgotten", "pod", klog.KObj(pod))
+	plugins := framework.ListPlugins()
+	return profile{
+		preFilter:         enabled(plugins.PreFilter),
+		filter:            enabled(plugins.Filter),
+		defaultPreemption: slices.Contains(enabled(plugins.PostFilter), names.DefaultPreemption),
 	}
 }

@@ -56,13 +56,9 @@ type Assumed struct {
 // its time to live expires. A call that has failed with [ErrDeadline] or [ErrUnavailable] may have been carried out all the same:
 // forget the pod, or assume it again.
 func (c *Client) Assume(ctx context.Context, pod Pod, node string, options ...AssumeOption) (Assumed, error) {
-	encoded, err := pod.encode()
+	request, err := assumeRequest(pod, node, options)
 	if err != nil {
 		return Assumed{}, err
-	}
-	request := &nodesiftv1.AssumeRequest{Pod: encoded, Node: node}
-	for _, option := range options {
-		option(request)
 	}
 	ctx, cancel := c.deadline(ctx, 0)
 	defer cancel()
@@ -70,12 +66,28 @@ func (c *Client) Assume(ctx context.Context, pod Pod, node string, options ...As
 	if err != nil {
 		return Assumed{}, failure(err)
 	}
+	return assumedIn(response), nil
+}
+
+func assumeRequest(pod Pod, node string, options []AssumeOption) (*nodesiftv1.AssumeRequest, error) {
+	encoded, err := pod.encode()
+	if err != nil {
+		return nil, err
+	}
+	request := &nodesiftv1.AssumeRequest{Pod: encoded, Node: node}
+	for _, option := range options {
+		option(request)
+	}
+	return request, nil
+}
+
+func assumedIn(response *nodesiftv1.AssumeResponse) Assumed {
 	return Assumed{
 		Pod:     response.GetPod(),
 		UID:     response.GetUid(),
 		Placed:  Placed(response.GetPlaced()),
 		Version: versionOf(response.GetVersion()),
-	}, nil
+	}
 }
 
 // Forget ends the assumption of a pod, and tells whether there was one.
@@ -88,4 +100,40 @@ func (c *Client) Forget(ctx context.Context, pod Pod) (wasAssumed bool, err erro
 	defer cancel()
 	response, err := c.stub.Forget(ctx, &nodesiftv1.ForgetRequest{Pod: encoded})
 	return response.GetWasAssumed(), failure(err)
+}
+
+// AssumeOutcome is what became of [AssumeFirst]: the error is that of [Client.Assume].
+type AssumeOutcome struct {
+	Assumed Assumed
+	Err     error
+}
+
+// ForgetOutcome is what became of [ForgetFirst]: the error is that of [Client.Forget].
+type ForgetOutcome struct {
+	WasAssumed bool
+	Err        error
+}
+
+func assumedOf(outcomes []*nodesiftv1.AssumeOutcome) []AssumeOutcome {
+	var all []AssumeOutcome
+	for _, outcome := range outcomes {
+		if outcome.GetError() != nil {
+			all = append(all, AssumeOutcome{Err: errorOf(outcome.GetError())})
+		} else {
+			all = append(all, AssumeOutcome{Assumed: assumedIn(outcome.GetAnswer())})
+		}
+	}
+	return all
+}
+
+func forgottenOf(outcomes []*nodesiftv1.ForgetOutcome) []ForgetOutcome {
+	var all []ForgetOutcome
+	for _, outcome := range outcomes {
+		if outcome.GetError() != nil {
+			all = append(all, ForgetOutcome{Err: errorOf(outcome.GetError())})
+		} else {
+			all = append(all, ForgetOutcome{WasAssumed: outcome.GetAnswer().GetWasAssumed()})
+		}
+	}
+	return all
 }

@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
 // What errors of this package are, for errors.Is.
@@ -27,8 +29,8 @@ var (
 	ErrDenied = errors.New("permission denied")
 	// ErrDoesNotFit: Assume with [Check], and the pod does not fit the node.
 	ErrDoesNotFit = errors.New("the pod does not fit")
-	// ErrChanged: Assume with [IfGeneration], and the cluster has changed; or the policy or the overlay has, while the call was
-	// answered. Ask again.
+	// ErrChanged: the sidecar has another version of the pod than [Pod.At] names; Assume with [IfGeneration], and the cluster has
+	// changed; or the policy or the overlay has, while the call was answered. Send the pod whole, or ask again.
 	ErrChanged = errors.New("the cluster has changed")
 	// ErrFault: a predicate could not be evaluated; see [FaultError].
 	ErrFault = errors.New("a predicate could not be evaluated")
@@ -85,6 +87,11 @@ func failure(err error) error {
 	}
 	of := status.Convert(err)
 	return &Error{Code: of.Code(), Message: of.Message()}
+}
+
+// errorOf is the error of a part of a request.
+func errorOf(part *nodesiftv1.CallError) error {
+	return &Error{Code: codeNamed(part.GetCode()), Message: part.GetMessage()}
 }
 
 // Fault is a predicate that could not be evaluated, and what was done about it.

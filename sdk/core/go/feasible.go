@@ -14,51 +14,71 @@ import (
 
 // Feasible evaluates a pod on all nodes. Where a predicate has failed, or the answer is stale, it returns both a whole answer
 // and an error ([ErrFault], [ErrStale]), so that nobody takes it for an ordinary one; [AllowFaults] and [AllowStale] leave the
-// error out. Otherwise the Set is empty where there is an error.
+// error out. Otherwise no node fits the Set where there is an error.
 func (c *Client) Feasible(ctx context.Context, pod Pod, options ...FeasibleOption) (Set, error) {
-	var of feasible
-	of.request.Detail = nodesiftv1.Detail_DETAIL_NODES
-	for _, option := range options {
-		option.feasible(&of)
-	}
-	encoded, err := pod.encode()
-	if err := errors.Join(err, of.err); err != nil {
+	asked, err := c.ask(pod, options)
+	if err != nil {
 		return Set{}, err
 	}
-	of.request.Pods = []*nodesiftv1.Pod{encoded}
-	// Rows are those of the cluster as it is, so an answer about other nodes has their names.
-	inBitmaps := len(of.request.GetOverlay().GetNodes()) == 0
-	known := c.index.Names()
-	if inBitmaps {
-		of.request.Bitmaps = known.Known()
-	}
-	ctx, cancel := c.deadline(ctx, waits(of.request.GetConsistency()))
+	ctx, cancel := c.deadline(ctx, waits(asked.request.GetConsistency()))
 	defer cancel()
-	response, err := c.stub.Filter(ctx, &of.request)
+	response, err := c.stub.Filter(ctx, &asked.request)
 	if err != nil {
 		return Set{}, failure(err)
 	}
+	return c.read(asked, response)
+}
+
+// ask makes the request about a pod.
+func (c *Client) ask(pod Pod, options []FeasibleOption) (*feasible, error) {
+	of := &feasible{}
+	of.request.Detail = nodesiftv1.Detail_DETAIL_NODES
+	for _, option := range options {
+		option.feasible(of)
+	}
+	encoded, err := pod.encode()
+	if err := errors.Join(err, of.err); err != nil {
+		return nil, err
+	}
+	of.request.Pods = []*nodesiftv1.Pod{encoded}
+	// Rows are those of the cluster as it is, so an answer about other nodes has their names.
+	if of.inBitmaps = len(of.request.GetOverlay().GetNodes()) == 0; of.inBitmaps {
+		of.known = c.index.Names()
+		of.request.Bitmaps = of.known.Known()
+	}
+	return of, nil
+}
+
+// read makes a Set of the answer to a request.
+func (c *Client) read(of *feasible, response *nodesiftv1.FilterResponse) (Set, error) {
+	result := &answer{
+		version:   versionOf(response.GetVersion()),
+		unknown:   response.GetUnknownNodes(),
+		assumed:   assumedOf(response.GetAssumed()),
+		forgotten: forgottenOf(response.GetForgotten()),
+		stream:    of.stream,
+	}
+	// Without an answer about the pod there is still one about the changes.
+	changes := Set{&answer{version: result.version, assumed: result.assumed, forgotten: result.forgotten, stream: of.stream}}
 	if len(response.GetPods()) != 1 {
-		return Set{}, &Error{Code: codes.Internal, Message: fmt.Sprintf("%d answers about one pod", len(response.GetPods()))}
+		return changes, &Error{Code: codes.Internal, Message: fmt.Sprintf("%d answers about one pod", len(response.GetPods()))}
 	}
 	about := response.GetPods()[0]
 	if about.GetError() != nil {
-		return Set{}, &Error{Code: codeNamed(about.GetError().GetCode()), Message: about.GetError().GetMessage()}
+		return changes, errorOf(about.GetError())
 	}
-	result := &answer{
-		pod:       about.GetPod(),
-		message:   about.GetMessage(),
-		evaluated: int(about.GetNodes()),
-		feasible:  int(about.GetFeasibleCount()),
-		faults:    faultsOf(about.GetFaults()),
-		unknown:   response.GetUnknownNodes(),
-		version:   versionOf(response.GetVersion()),
-		cycle:     Cycle(about.GetCycle()),
-		nextStart: about.GetNextStart(),
-	}
-	if inBitmaps {
+	result.pod = about.GetPod()
+	result.message = about.GetMessage()
+	result.evaluated = int(about.GetNodes())
+	result.feasible = int(about.GetFeasibleCount())
+	result.faults = faultsOf(about.GetFaults())
+	result.cycle = Cycle(about.GetCycle())
+	result.nextStart = about.GetNextStart()
+	result.named = about.GetNamedNodes()
+	var err error
+	if of.inBitmaps {
 		// The answer has the difference from the table that its request has named, not from what the index is by now.
-		if result.names, err = known.With(response.GetRows()); err == nil {
+		if result.names, err = of.known.With(response.GetRows()); err == nil {
 			c.index.adopt(result.names)
 			err = result.readBitmaps(about)
 		}
@@ -66,7 +86,7 @@ func (c *Client) Feasible(ctx context.Context, pod Pod, options ...FeasibleOptio
 		err = result.readNames(about)
 	}
 	if err != nil {
-		return Set{}, err
+		return changes, err
 	}
 	return Set{result}, of.judge(result)
 }
@@ -142,7 +162,7 @@ func (a *answer) readNames(about *nodesiftv1.PodAnswer) error {
 	if err != nil {
 		return err
 	}
-	a.names = names
+	a.names, a.ownTable = names, true
 	a.fits = make([]byte, (names.Len()+7)/8)
 	a.why = make([]uint32, names.Len())
 	row := 0
@@ -162,7 +182,7 @@ func (a *answer) readNames(about *nodesiftv1.PodAnswer) error {
 func failureOf(group *nodesiftv1.Failure) Failure {
 	return Failure{
 		Predicate: group.GetPredicate(),
-		Code:      codeOf(group.GetCode()),
+		Code:      codeOf(group),
 		Reasons:   group.GetReasons(),
 		Count:     int(group.GetCount()),
 	}

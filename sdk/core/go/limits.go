@@ -23,4 +23,8 @@ const (
 	// Names beside the shared map of a table before that map is made anew. Each change of the table copies them, which takes
 	// some microseconds.
 	maxRecentNames = 512
+
+	// Requests on a stream that are not answered yet. A core asks about one pod at a time and reports some placements beside
+	// it, so more are a sidecar that does not read.
+	maxStreamRequests = 1024
 )

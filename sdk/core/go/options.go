@@ -1,6 +1,7 @@
 package nodesift
 
 import (
+	"errors"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -11,10 +12,16 @@ import (
 // FeasibleOption is an option of [Client.Feasible].
 type FeasibleOption interface{ feasible(*feasible) }
 
+// SituationOption is an option of [Client.Feasible] and of [Client.Reprieve].
+type SituationOption interface {
+	FeasibleOption
+	ReprieveOption
+}
+
 // ConsistencyOption says how new the snapshot must be that a call is answered from. The call waits for it, and fails with
 // [ErrDeadline] where it does not come. Several are all required.
 type ConsistencyOption interface {
-	FeasibleOption
+	SituationOption
 	require(*nodesiftv1.Consistency)
 }
 
@@ -22,6 +29,11 @@ type feasible struct {
 	request                 nodesiftv1.FilterRequest
 	allowFaults, allowStale bool
 	err                     error
+	// The table that the request has named, where the answer is to have bitmaps.
+	inBitmaps bool
+	known     *RowNames
+	// The number of the stream of gRPC.
+	stream uint64
 }
 
 type feasibleFunc func(*feasible)
@@ -81,7 +93,71 @@ func Limit(nodes, start uint32) FeasibleOption {
 func WithOverlay(overlay Overlay) FeasibleOption {
 	return feasibleFunc(func(to *feasible) {
 		message, err := overlay.encode()
-		to.request.Overlay, to.err = message, err
+		to.request.Overlay, to.err = message, errors.Join(to.err, err)
+	})
+}
+
+type situation struct {
+	skip      []string
+	nominated []PlacedPod
+}
+
+func (s situation) encode() ([]*nodesiftv1.PlacedPod, error) {
+	var encoded []*nodesiftv1.PlacedPod
+	for _, placed := range s.nominated {
+		pod, err := placed.Pod.encode()
+		if err != nil {
+			return nil, err
+		}
+		encoded = append(encoded, &nodesiftv1.PlacedPod{Pod: pod, Node: placed.Node})
+	}
+	return encoded, nil
+}
+
+func (s situation) feasible(to *feasible) {
+	encoded, err := s.encode()
+	to.request.Skip = append(to.request.Skip, s.skip...)
+	to.request.NominatedPods = append(to.request.NominatedPods, encoded...)
+	to.err = errors.Join(to.err, err)
+}
+
+func (s situation) reprieve(to *reprieve) {
+	encoded, err := s.encode()
+	to.request.Skip = append(to.request.Skip, s.skip...)
+	to.request.NominatedPods = append(to.request.NominatedPods, encoded...)
+	to.err = errors.Join(to.err, err)
+}
+
+// Skip leaves out predicates of the policy, which the core evaluates itself. A name that the policy does not have is refused
+// with [ErrInvalid].
+func Skip(predicates ...string) SituationOption { return situation{skip: predicates} }
+
+// Nominated are pods that count as nominated to nodes, in place of what the cache says of the same pods. One with an empty node
+// is not nominated.
+func Nominated(pods ...PlacedPod) SituationOption { return situation{nominated: pods} }
+
+// AssumeFirst assumes a pod on a node before the evaluation, in one step with it. [Set.Assumed] tells what became of it.
+func AssumeFirst(pod Pod, node string, options ...AssumeOption) FeasibleOption {
+	return feasibleFunc(func(to *feasible) {
+		request, err := assumeRequest(pod, node, options)
+		if err != nil {
+			to.err = errors.Join(to.err, err)
+			return
+		}
+		to.request.Assume = append(to.request.Assume, request)
+	})
+}
+
+// ForgetFirst ends an assumption before the evaluation, and before those of [AssumeFirst]. [Set.Forgotten] tells what became of
+// it.
+func ForgetFirst(pod Pod) FeasibleOption {
+	return feasibleFunc(func(to *feasible) {
+		encoded, err := pod.encode()
+		if err != nil {
+			to.err = errors.Join(to.err, err)
+			return
+		}
+		to.request.Forget = append(to.request.Forget, &nodesiftv1.ForgetRequest{Pod: encoded})
 	})
 }
 

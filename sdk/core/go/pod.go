@@ -54,6 +54,15 @@ func WholePod(pod any) Pod {
 	return PodJSON(text)
 }
 
+// At requires this resourceVersion of a pod that is named by UID or by name. Where the sidecar has another one, or does not have
+// the pod, calls fail with [ErrChanged]; a core then sends the pod whole.
+func (p Pod) At(resourceVersion string) Pod {
+	if p.err != nil || p.message == nil {
+		return p
+	}
+	return Pod{message: &nodesiftv1.Pod{Pod: p.message.GetPod(), ResourceVersion: resourceVersion}}
+}
+
 func (p Pod) encode() (*nodesiftv1.Pod, error) {
 	if p.err == nil && p.message == nil {
 		return nil, fmt.Errorf("%w: no pod is named", ErrInvalid)

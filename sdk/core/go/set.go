@@ -3,6 +3,8 @@ package nodesift
 import (
 	"iter"
 	"time"
+
+	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
 // Code is kube-scheduler's code of a failure; the numbers are those of its framework.
@@ -23,9 +25,13 @@ var codeNames = [...]string{"Unknown", "Error", "Unschedulable", "UnschedulableA
 
 func (c Code) String() string { return codeNames[min(int(c), len(codeNames)-1)] }
 
-func codeOf(name string) Code {
+// codeOf reads the number, and the name in an answer of a sidecar that has no number.
+func codeOf(failure *nodesiftv1.Failure) Code {
+	if code := failure.GetFailureCode(); code > 0 && int(code) < len(codeNames) {
+		return Code(code)
+	}
 	for code, known := range codeNames {
-		if known == name {
+		if known == failure.GetCode() {
 			return Code(code)
 		}
 	}
@@ -77,6 +83,7 @@ type Set struct{ answer *answer }
 
 type answer struct {
 	names     *RowNames
+	ownTable  bool
 	fits      []byte
 	feasible  int
 	evaluated int
@@ -89,7 +96,11 @@ type answer struct {
 	unknown   []string
 	version   Version
 	cycle     Cycle
+	named     []string
 	nextStart uint32
+	assumed   []AssumeOutcome
+	forgotten []ForgetOutcome
+	stream    uint64
 }
 
 var nothing answer
@@ -156,6 +167,29 @@ func (s Set) Version() Version { return s.get().version }
 
 // Cycle is how far kube-scheduler's scheduling cycle gets.
 func (s Set) Cycle() Cycle { return s.get().cycle }
+
+// NamedNodes are the nodes that PreFilter selects, sorted, whether the cache has them or not. Only with [CycleNamedNodes]. Shared:
+// not to be changed.
+func (s Set) NamedNodes() []string { return s.get().named }
+
+// Epoch identifies the process of the sidecar that has answered: generations of different epochs cannot be compared, and what
+// was assumed in one is unknown in another. 0 after [WithOverlay] with nodes.
+func (s Set) Epoch() uint64 {
+	if s.get().ownTable {
+		return 0
+	}
+	return s.get().names.Known().GetEpoch()
+}
+
+// Assumed is what became of [AssumeFirst], in its order. Shared: not to be changed.
+func (s Set) Assumed() []AssumeOutcome { return s.get().assumed }
+
+// Forgotten is what became of [ForgetFirst], in its order. Shared: not to be changed.
+func (s Set) Forgotten() []ForgetOutcome { return s.get().forgotten }
+
+// Stream is the number of the stream of gRPC on which a [Stream] was answered, and 0 otherwise. Answers with the same number are
+// of one process of the sidecar, and saw all changes that were sent on that stream before them.
+func (s Set) Stream() uint64 { return s.get().stream }
 
 // NextStart is the start of the next call with [Limit].
 func (s Set) NextStart() uint32 { return s.get().nextStart }

@@ -1,0 +1,70 @@
+package plugin
+
+import (
+	"errors"
+	"sync"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	nodesift "github.com/nodesift/nodesift/sdk/core/go"
+)
+
+const (
+	resultOK          = "ok"
+	resultUnavailable = "unavailable"
+	resultDeadline    = "deadline"
+	resultStale       = "stale"
+	resultFault       = "fault"
+	resultPlacement   = "placement"
+	resultBreaker     = "breaker"
+	resultOther       = "other"
+)
+
+var (
+	calls = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "calls_total", StabilityLevel: metrics.ALPHA,
+		Help: "Scheduling cycles by what the sidecar has answered.",
+	}, []string{"result"})
+	callSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
+		Subsystem: "scheduler_nodesift", Name: "call_duration_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Time of the question about all nodes in a scheduling cycle.",
+		Buckets: metrics.ExponentialBuckets(0.00005, 2, 14),
+	})
+	fallbacks = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "in_tree_cycles_total", StabilityLevel: metrics.ALPHA,
+		Help: "Scheduling cycles in which the filters of kube-scheduler have decided in the place of the sidecar.",
+	})
+	whatIfs = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "what_if_calls_total", StabilityLevel: metrics.ALPHA,
+		Help: "Calls about one node with pods hypothetically added or removed.",
+	})
+	dryRunCalls = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "dry_run_calls_total", StabilityLevel: metrics.ALPHA,
+		Help: "Calls about the victims of preemption on many nodes.",
+	})
+)
+
+// registerMetrics registers them in the registry of the scheduler.
+var registerMetrics = sync.OnceFunc(func() {
+	legacyregistry.MustRegister(calls, callSeconds, fallbacks, whatIfs, dryRunCalls)
+})
+
+func resultOf(err error) string {
+	switch {
+	case err == nil:
+		return resultOK
+	case errors.Is(err, nodesift.ErrDeadline):
+		return resultDeadline
+	case errors.Is(err, nodesift.ErrUnavailable):
+		return resultUnavailable
+	case errors.Is(err, nodesift.ErrStale):
+		return resultStale
+	case errors.Is(err, errFault):
+		return resultFault
+	case errors.Is(err, errPlacement):
+		return resultPlacement
+	default:
+		return resultOther
+	}
+}

@@ -1,0 +1,54 @@
+package plugin
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
+)
+
+// preemptionPlugin is kube-scheduler's DefaultPreemption, whose dry run asks the sidecar about many nodes at once.
+type preemptionPlugin struct {
+	*defaultpreemption.DefaultPreemption
+}
+
+func newPreemption(ctx context.Context, p *Plugin) (*preemptionPlugin, error) {
+	own, err := defaultpreemption.New(ctx, &config.DefaultPreemptionArgs{
+		TypeMeta:                    metav1.TypeMeta{},
+		MinCandidateNodesPercentage: *p.args.Preemption.MinCandidateNodesPercentage,
+		MinCandidateNodesAbsolute:   *p.args.Preemption.MinCandidateNodesAbsolute,
+	}, p.handle, feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate))
+	if err != nil {
+		return nil, err
+	}
+	return &preemptionPlugin{own}, nil
+}
+
+// PreEnqueue keeps a pod out of the queue while its preemption is under way, as DefaultPreemption does.
+func (p *Plugin) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
+	if p.preemption == nil {
+		return nil
+	}
+	return p.preemption.PreEnqueue(ctx, pod)
+}
+
+// PostFilter is DefaultPreemption's, in mode Full and where DefaultPreemption itself is disabled.
+func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+	if p.preemption == nil || p.profile().defaultPreemption {
+		return nil, fwk.NewStatus(fwk.Unschedulable)
+	}
+	own := *p.preemption.DefaultPreemption
+	run := &dryRun{DefaultPreemption: &own, plugin: p, statuses: statuses}
+	own.Evaluator = preemption.NewEvaluator(defaultpreemption.Name, p.handle, run, own.Executor)
+	result, status := own.PostFilter(ctx, state, pod, run)
+	if result.Mode() == fwk.ModeOverride {
+		p.nominations.set(pod, result.NominatedNodeName)
+	}
+	return result, status
+}

@@ -1,0 +1,194 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	nodesift "github.com/nodesift/nodesift/sdk/core/go"
+)
+
+// What an answer lacks for a pod to be bound on it.
+var (
+	errBreaker   = errors.New("nodesift has not answered several calls in a row, and is tried again in a while")
+	errPlacement = errors.New("nodesift does not know all placements of this scheduler")
+	errFault     = errors.New("nodesift could not evaluate all predicates")
+	errNodes     = errors.New("nodesift does not know all nodes of this scheduler")
+)
+
+// PreFilter asks the sidecar about all nodes.
+func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	cycle := &cycle{plugin: p, pod: pod}
+	err := cycle.ask(ctx)
+	if err == nil && p.args.OnUnavailable == InTree && cycle.lacks(nodes) {
+		err = errNodes
+	}
+	p.say(ctx, pod, err)
+	if err != nil {
+		if p.args.OnUnavailable == Fail {
+			return nil, fwk.AsStatus(fmt.Errorf("%s does not answer: %w", p.args.Address, err))
+		}
+		fallbacks.Inc()
+		return p.preFilterInTree(ctx, cycle, state, pod, nodes)
+	}
+	state.Write(Name, &cycleState{cycle: cycle})
+	failures := cycle.set.Failures()
+	p.rejections.note(pod.UID, failures)
+	switch cycle.set.Cycle() {
+	case nodesift.CycleRejected, nodesift.CycleAborted:
+		if len(failures) == 0 {
+			return nil, fwk.AsStatus(errors.New(cycle.set.Message()))
+		}
+		return nil, statusOf(failures[0].Code, failures[0].Reasons)
+	case nodesift.CycleNamedNodes:
+		// Where NodeAffinity's own PreFilter runs, it selects the same nodes, under its own name.
+		if !slices.Contains(p.profile().preFilter, names.NodeAffinity) {
+			return &fwk.PreFilterResult{NodeNames: sets.New(cycle.set.NamedNodes()...)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// preFilterInTree has kube-scheduler's own filters decide about this pod.
+func (p *Plugin) preFilterInTree(
+	ctx context.Context, cycle *cycle, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo,
+) (*fwk.PreFilterResult, *fwk.Status) {
+	result, status := (*fwk.PreFilterResult)(nil), (*fwk.Status)(nil)
+	cycle.inTree = &inTreeCycle{}
+	if p.inTree != nil {
+		cycle.inTree, result, status = p.inTree.preFilter(ctx, p.profile(), state, pod, nodes)
+	}
+	p.rejections.noteInTree(pod.UID, cycle.inTree)
+	state.Write(Name, &cycleState{cycle: cycle})
+	return result, status
+}
+
+// say logs when the sidecar begins or ceases to answer, and at a higher level every pod for which it does not.
+func (p *Plugin) say(ctx context.Context, pod *v1.Pod, err error) {
+	logger := klog.FromContext(ctx)
+	opened, closed := false, false
+	if !errors.Is(err, errBreaker) {
+		opened, closed = p.sidecar.breaker.note(err)
+	}
+	switch {
+	case opened:
+		logger.Error(err, "nodesift does not answer", "address", p.args.Address, "onUnavailable", p.args.OnUnavailable)
+	case closed:
+		logger.Info("nodesift answers again", "address", p.args.Address)
+	case err != nil && !silent(err) && !errors.Is(err, errBreaker):
+		logger.Error(err, "nodesift has no answer for this pod", "pod", klog.KObj(pod), "onUnavailable", p.args.OnUnavailable)
+	case err != nil:
+		logger.V(4).Info("nodesift has no answer for this pod", "pod", klog.KObj(pod), "err", err)
+	}
+}
+
+// ask asks about the pod of the cycle on all nodes. Without an error, a pod can be bound on the answer.
+func (c *cycle) ask(ctx context.Context) error {
+	p := c.plugin
+	if !p.sidecar.breaker.allows() {
+		calls.WithLabelValues(resultBreaker).Inc()
+		return errBreaker
+	}
+	started := time.Now()
+	set, err := c.askInTime(ctx)
+	callSeconds.Observe(time.Since(started).Seconds())
+	calls.WithLabelValues(resultOf(err)).Inc()
+	if err != nil {
+		return err
+	}
+	c.set = set
+	p.policy.follow(p.sidecar.client, set, c.pod.Spec.SchedulerName)
+	return nil
+}
+
+func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
+	p := c.plugin
+	ctx, cancel := context.WithTimeout(ctx, p.args.CallTimeout.Duration)
+	defer cancel()
+	options := []nodesift.FeasibleOption{nodesift.AllowFaults()}
+	c.nominated = p.nominations.unshown()
+	for _, option := range c.situation() {
+		options = append(options, option)
+	}
+	if wait := p.args.ConsistencyTimeout.Duration; wait > 0 {
+		if nodes, pods := p.observed.versions(c.pod); nodes != "" || pods != "" {
+			options = append(options, nodesift.AtLeast(nodes, pods), nodesift.Patience(wait))
+		}
+	}
+	// By UID where the sidecar has the same version, or else whole.
+	c.known = c.pod.UID != "" && c.pod.ResourceVersion != ""
+	c.named = nodesift.PodUID(string(c.pod.UID)).At(c.pod.ResourceVersion)
+	var stream uint64
+	for {
+		if !c.known {
+			c.named = nodesift.WholePod(c.pod)
+		}
+		changes, sent := p.sidecar.ledger.unsent(stream)
+		set, err := p.sidecar.stream.Feasible(ctx, c.named, slices.Concat(options, changes)...)
+		p.sidecar.ledger.settle(sent, nodesift.Changes{Assumed: set.Assumed(), Forgotten: set.Forgotten(), Stream: set.Stream()}, err)
+		switch {
+		case c.known && (errors.Is(err, nodesift.ErrChanged) || errors.Is(err, nodesift.ErrNotFound)):
+			c.known = false
+		case err != nil:
+			return nodesift.Set{}, err
+		case p.sidecar.ledger.placed(set.Stream()):
+			return set, rejectingFaults(set)
+		case stream == set.Stream() && len(sent) == 0:
+			return nodesift.Set{}, errPlacement
+		case stream == set.Stream() && len(sent) > 0 && allRefused(set):
+			return nodesift.Set{}, errPlacement
+		default:
+			// Another process than the one that has taken in the placements before, or one that has refused some.
+			stream = set.Stream()
+		}
+	}
+}
+
+// allRefused tells whether the sidecar has taken in none of the changes.
+func allRefused(set nodesift.Set) bool {
+	return !slices.ContainsFunc(set.Assumed(), func(outcome nodesift.AssumeOutcome) bool { return outcome.Err == nil }) &&
+		!slices.ContainsFunc(set.Forgotten(), func(outcome nodesift.ForgetOutcome) bool { return outcome.Err == nil })
+}
+
+// situation are the options of all requests of a cycle.
+func (c *cycle) situation() []nodesift.SituationOption {
+	var options []nodesift.SituationOption
+	if len(c.plugin.args.Skip) > 0 {
+		options = append(options, nodesift.Skip(c.plugin.args.Skip...))
+	}
+	if len(c.nominated) > 0 {
+		options = append(options, nodesift.Nominated(c.nominated.placed()...))
+	}
+	return options
+}
+
+// rejectingFaults is an error where a predicate has failed and the policy does not ignore that.
+func rejectingFaults(set nodesift.Set) error {
+	var texts []string
+	for _, fault := range set.Faults() {
+		if !fault.Ignored {
+			texts = append(texts, fmt.Sprintf("%s: %s: %s", fault.Predicate, fault.Kind, fault.Detail))
+		}
+	}
+	if texts == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", errFault, strings.Join(texts, "; "))
+}
+
+// lacks tells whether the scheduler has nodes that the answer is not about.
+func (c *cycle) lacks(nodes []fwk.NodeInfo) bool {
+	if c.set.Cycle() != nodesift.CycleEachNode || c.set.Evaluated() == len(nodes) {
+		return false
+	}
+	return slices.ContainsFunc(nodes, func(node fwk.NodeInfo) bool { return !c.set.Has(node.Node().Name) })
+}

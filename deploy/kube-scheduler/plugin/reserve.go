@@ -1,0 +1,48 @@
+package plugin
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	nodesift "github.com/nodesift/nodesift/sdk/core/go"
+)
+
+// Reserve notes that the pod counts on the node, and sends that without waiting. The next request on the stream sees it; where it
+// was lost or refused, that request says it again, and no pod is bound on an answer that lacks it.
+func (p *Plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	known := false
+	if s, err := stateOf(state); err == nil {
+		// The pod as it was asked about: the other one has the node in its spec already.
+		pod, known = s.pod, s.known && s.inTree == nil
+	}
+	p.rejections.drop(pod.UID)
+	p.nominations.drop(pod.UID)
+	p.sidecar.ledger.reserve(pod, node, known)
+	p.send(ctx)
+	return nil
+}
+
+// Unreserve notes that the pod does not count on the node any more.
+func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
+	if p.sidecar.ledger.unreserve(pod.UID) {
+		p.send(ctx)
+	}
+}
+
+// send sends what the sidecar has not been told. While it does not answer, the ledger keeps it.
+func (p *Plugin) send(ctx context.Context) {
+	if p.sidecar.breaker.open() {
+		return
+	}
+	options, changes := p.sidecar.ledger.unsent(0)
+	if len(changes) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.args.CallTimeout.Duration)
+	defer cancel()
+	p.sidecar.stream.Change(ctx, func(outcome nodesift.Changes, err error) {
+		p.sidecar.ledger.settle(changes, outcome, err)
+	}, options...)
+}

@@ -1,0 +1,102 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	nodesift "github.com/nodesift/nodesift/sdk/core/go"
+)
+
+// sidecar is the connection to one sidecar. All profiles of a process that name the same address share it, because what one
+// of them has placed must count for the others.
+type sidecar struct {
+	client  *nodesift.Client
+	stream  *nodesift.Stream
+	ledger  ledger
+	breaker breaker
+	users   int
+}
+
+var (
+	sidecarsMutex sync.Mutex
+	sidecars      = map[string]*sidecar{}
+)
+
+// sharedSidecar is the connection to an address, which ends with the last context it was taken for.
+func sharedSidecar(ctx context.Context, address string) (*sidecar, error) {
+	sidecarsMutex.Lock()
+	defer sidecarsMutex.Unlock()
+	shared := sidecars[address]
+	if shared == nil {
+		client, err := nodesift.Dial(address)
+		if err != nil {
+			return nil, err
+		}
+		shared = &sidecar{client: client, stream: client.Stream()}
+		sidecars[address] = shared
+	}
+	shared.users++
+	context.AfterFunc(ctx, func() {
+		sidecarsMutex.Lock()
+		defer sidecarsMutex.Unlock()
+		if shared.users--; shared.users == 0 {
+			delete(sidecars, address)
+			shared.stream.Close()
+			_ = shared.client.Close()
+		}
+	})
+	return shared, nil
+}
+
+// breaker keeps cycles from waiting for a sidecar that does not answer.
+type breaker struct {
+	mutex    sync.Mutex
+	failures int
+	until    time.Time
+}
+
+// allows tells whether to call. While it is open, one call at a time is let through after each pause.
+func (b *breaker) allows() bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.failures < breakerFailures {
+		return true
+	}
+	now := time.Now()
+	if now.Before(b.until) {
+		return false
+	}
+	b.until = now.Add(breakerPause)
+	return true
+}
+
+// open tells whether calls are held back.
+func (b *breaker) open() bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.failures >= breakerFailures
+}
+
+// note counts what came of a call, and tells whether the breaker has opened or closed.
+func (b *breaker) note(err error) (opened, closed bool) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if !silent(err) {
+		closed = b.failures >= breakerFailures
+		b.failures = 0
+		return false, closed
+	}
+	b.failures++
+	if b.failures >= breakerFailures {
+		b.until = time.Now().Add(breakerPause)
+	}
+	return b.failures == breakerFailures, false
+}
+
+// silent tells whether an error means that the sidecar does not answer. Other errors are answers.
+func silent(err error) bool {
+	return errors.Is(err, nodesift.ErrUnavailable) || errors.Is(err, nodesift.ErrDeadline) ||
+		errors.Is(err, nodesift.ErrOverloaded) || errors.Is(err, context.Canceled)
+}
