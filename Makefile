@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop go-test go-race proto proto-check e2e mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop go-test go-race proto proto-check e2e e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -77,6 +77,13 @@ e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
 	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
 	@tests/manifests/dry_run.py "$${CARGO_TARGET_DIR:-target}/e2e"
 	@exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
+
+# Part of neither `make test` nor CI, for the same reason. In the release profile: a sidecar of the dev profile would often answer too
+# late, and kube-scheduler would decide in its place.
+e2e-scheduler: toolchain ## Compare kube-scheduler with the plugin to the stock one, beside a real API server; ARGS=1000,5000 measures
+	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
+	@[ -n "$${NODESIFT_E2E:-}" ] || tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
+	@deploy/kube-scheduler/e2e/run.sh $(ARGS)
 
 fuzz: build ## Run the fuzz targets, each for TIME=60 seconds; TARGET=name runs one
 	@exec $(CARGO) run --quiet --bin nodesift-fuzz -- $(addprefix --time ,$(TIME)) $(addprefix --target ,$(TARGET)) $(ARGS)

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs kube-scheduler with the plugin beside the stock one: `make e2e-scheduler`. With numbers of nodes, such as 1000,5000, it
+# measures both on clusters of these sizes instead; that wants a quiet machine.
+#
+# NODESIFT_BINARY names another sidecar, NODESIFT_E2E another folder with etcd and kube-apiserver.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$(cd ../.. && pwd)
+
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+command -v go >/dev/null || fail 'kube-scheduler is built with Go, which is not here: install Go 1.26'
+products=${CARGO_TARGET_DIR:-target}
+[[ $products = /* ]] || products=$root/$products
+export NODESIFT_BINARY=${NODESIFT_BINARY:-$products/release/nodesift} NODESIFT_E2E=${NODESIFT_E2E:-$products/e2e}
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -mod=readonly"
+[ -x "$NODESIFT_BINARY" ] || fail "$NODESIFT_BINARY is not built"
+
+unformatted=$(gofmt -l .)
+[ -z "$unformatted" ] || fail "not as gofmt has it: $unformatted"
+if [ -n "${1:-}" ]; then
+    NODESIFT_SPEED=$1 exec go test -trimpath -vet off -count 1 -timeout 1h -v -run Speed ./e2e
+fi
+mkdir -p "$products/e2e"
+export NODESIFT_SCHEDULER=$products/e2e/kube-scheduler
+[ -x "$NODESIFT_SCHEDULER" ] || echo 'building kube-scheduler; the first time this takes some minutes'
+go vet -trimpath ./...
+go build -trimpath -buildvcs=false -o "$NODESIFT_SCHEDULER" ./cmd/kube-scheduler
+go test -trimpath -vet off -count 1 -timeout 30m -v ./e2e | sed '/^=== RUN/d'
