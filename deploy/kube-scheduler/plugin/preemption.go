@@ -47,7 +47,7 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	run := &dryRun{DefaultPreemption: &own, plugin: p, statuses: statuses}
 	own.Evaluator = preemption.NewEvaluator(defaultpreemption.Name, p.handle, run, own.Executor)
 	result, status := own.PostFilter(ctx, state, pod, run)
-	if result.Mode() == fwk.ModeOverride {
+	if result != nil && result.Mode() == fwk.ModeOverride {
 		p.nominations.set(pod, result.NominatedNodeName)
 	}
 	return result, status
