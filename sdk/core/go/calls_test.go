@@ -188,6 +188,9 @@ func TestOptionsNarrowAndChangeTheQuestion(t *testing.T) {
 	third := nodesift.NodeJSON([]byte(`{"metadata":{"name":"third"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"10"}}}`))
 	for _, options := range [][]nodesift.FeasibleOption{{}, {nodesift.WithoutReasons()}} {
 		set := ask(append(options, nodesift.WithOverlay(nodesift.Overlay{Nodes: []nodesift.Node{third}}))...)
+		if set.Epoch() != 0 {
+			t.Errorf("an answer by name is of epoch %d", set.Epoch())
+		}
 		predicate, _, _ := set.Why("full")
 		if !set.Fits("third") || !set.Fits("empty") || set.Fits("full") || set.Len() != 2 || (predicate == "") != (len(options) > 0) {
 			t.Errorf("with another node: %v, %q", slices.Sorted(set.Feasible()), predicate)

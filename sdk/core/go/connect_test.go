@@ -139,8 +139,12 @@ func TestAClosedClientAnswersNothingAndAConnectedOneComesBack(t *testing.T) {
 	if now := client.Index().Names(); now.Known().GetEpoch() == before.Known().GetEpoch() || client.Index().Err() != nil {
 		t.Errorf("another process has another epoch; %v", client.Index().Err())
 	}
-	if set, err := client.Feasible(t.Context(), pod); err != nil || !set.Fits("empty") {
+	set, err := client.Feasible(t.Context(), pod)
+	if err != nil || !set.Fits("empty") {
 		t.Errorf("after the restart: %v", err)
+	}
+	if old.Epoch() != before.Known().GetEpoch() || set.Epoch() != client.Index().Names().Known().GetEpoch() {
+		t.Errorf("answers of the epochs %d and %d", old.Epoch(), set.Epoch())
 	}
 	if err := client.Close(); err != nil {
 		t.Error(err)

@@ -168,7 +168,7 @@ func (s Set) Version() Version { return s.get().version }
 // Cycle is how far kube-scheduler's scheduling cycle gets.
 func (s Set) Cycle() Cycle { return s.get().cycle }
 
-// NamedNodes are the nodes that PreFilter selects, sorted, whether the cache has them or not. Only with [CycleNamedNodes]. Shared:
+// NamedNodes are the nodes that PreFilter selects, of the cache, sorted. Only with [CycleNamedNodes]. Shared:
 // not to be changed.
 func (s Set) NamedNodes() []string { return s.get().named }
 
