@@ -60,7 +60,7 @@ readme: build ## Run the commands of README.md and those that the sidecar prints
 interop: build ## Run grpc-python, grpc-go and Prometheus' parsers of metrics against the sidecar
 	@tests/interop/run.sh
 
-go-test: build ## Run the tests of the Go client against the sidecar
+go-test: build ## Run the tests of the Go client and of what is built on it, against the sidecar
 	@sdk/core/go/run.sh test
 
 go-race: build ## The same with the race detector, which needs a C compiler

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run.sh test: the tests of the Go client, against the sidecar that is built. `run.sh race`: with the race detector.
+# run.sh test: the tests of the Go client and of deploy/yunikorn, against the sidecar that is built. `run.sh race`: with the race
+# detector.
 # run.sh proto: makes nodesiftv1 from the proto. `run.sh proto-check`: compares it with what the proto makes.
 #
 # Where there is no Go, it says so; with CI set that is a failure. The modules come from the Go module proxy.
@@ -26,16 +27,19 @@ case ${1:-} in
         [[ $products = /* ]] || products=$root/$products
         export NODESIFT_BINARY=${NODESIFT_BINARY:-$products/debug/nodesift}
         [ -z "${CI:-}" ] || [ -x "$NODESIFT_BINARY" ] || fail "$NODESIFT_BINARY is not built"
-        unformatted=$(gofmt -l . generate)
-        [ -z "$unformatted" ] || fail "not as gofmt has it: $unformatted"
-        # With -v, the tests say what they have compared, from which seed. -count 1: the sidecar may be another one.
-        if [ "$1" = race ]; then
-            CGO_ENABLED=1 go test -race -trimpath -count 1 -v ./...
-        else
-            export CGO_ENABLED=0
-            go vet -trimpath ./...
-            go test -trimpath -vet off -count 1 -v ./... | sed '/^=== RUN/d'
-        fi
+        for module in sdk/core/go deploy/yunikorn; do
+            cd "$root/$module"
+            unformatted=$(gofmt -l .)
+            [ -z "$unformatted" ] || fail "$module: not as gofmt has it: $unformatted"
+            # With -v, the tests say what they have compared, from which seed. -count 1: the sidecar may be another one.
+            if [ "$1" = race ]; then
+                CGO_ENABLED=1 go test -race -trimpath -count 1 -v ./...
+            else
+                export CGO_ENABLED=0
+                go vet -trimpath ./...
+                go test -trimpath -vet off -count 1 -v ./... | sed '/^=== RUN/d'
+            fi
+        done
         ;;
     proto)
         generate ..

@@ -1,0 +1,98 @@
+package yunikorn_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+
+	yunikorn "github.com/nodesift/nodesift/deploy/yunikorn"
+	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
+)
+
+func TestAPodThatHasEndedNeedsNoPlacement(t *testing.T) {
+	f, client := startFake(t, 6)
+	of := &own{}
+	m := newManager(client, of, yunikorn.Options{MaxAge: aLongTime})
+	f.change(func() { f.assumeError = status.Error(codes.NotFound, "the pod was deleted or has ended") })
+	m.AssumePod(pod("b", "5"), "node-0003")
+	ask(t, m, pod("web", "5"), info("node-0003", "900"), true, 0)
+	expectCalls(t, of)
+}
+
+func TestAPlacementOnANodeThatTheSidecarHasNotSeenWaitsForIt(t *testing.T) {
+	f, client := startFake(t, 6)
+	of := &own{}
+	m := newManager(client, of, yunikorn.Options{MaxAge: aLongTime})
+	f.change(func() { f.assumeError = status.Error(codes.NotFound, "node late is not in the cache") })
+	m.AssumePod(pod("b", "5"), "late")
+	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 0)
+	expectCalls(t, of, "Predicates node-0001")
+	f.change(func() { f.assumeError = nil })
+	until(t, "the sidecar is told and asked", func() bool {
+		plugin, _ := m.Predicates(pod("web", "5"), info("node-0001", "900"), true)
+		return plugin == "NodeResourcesFit"
+	})
+	expect(t, "placed", f.placed["uid-b"], "late")
+}
+
+func TestABoundPodIsPlacedOnce(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{MaxAge: time.Nanosecond})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	f.change(func() { f.outcome = nodesiftv1.Placed_PLACED_ALREADY_BOUND })
+	m.AssumePod(pod("b", "5"), "node-0003")
+	f.change(func() { f.epoch, f.placed = 8, map[string]string{} })
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	expect(t, "told again", len(f.placed), 0)
+}
+
+func TestPlacementsThatHaveExpiredAreDropped(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{MaxAge: time.Nanosecond, TimeToLive: time.Nanosecond})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	const pods = 1100
+	for at := range pods {
+		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+	}
+	// The newest has expired by the time of the sweep, too.
+	if placed := len(f.placed); placed < pods-1 {
+		t.Fatalf("%d placed", placed)
+	}
+	f.change(func() { f.epoch, f.placed = 8, map[string]string{} })
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	if again := len(f.placed); again == 0 || again > pods-1000 {
+		t.Fatalf("%d placements told again", again)
+	}
+}
+
+func TestVictimsAreNotCountedBeforeEveryPlacementIsDelivered(t *testing.T) {
+	f, client := startFake(t, 6)
+	of := &own{}
+	m := newManager(client, of, yunikorn.Options{})
+	victims := []*v1.Pod{pod("v", "5"), pod("w", "5")}
+	f.change(func() { f.assumeError = unavailable })
+	m.AssumePod(pod("b", "5"), "node-0003")
+	f.change(func() { f.assumeError = nil })
+	expect(t, "the own manager's, in the rest", m.PreemptionPredicates(pod("web", "5"), info("node-0001", "900"), victims, 0), ownIndex)
+	until(t, "the sidecar is told and asked", func() bool {
+		return m.PreemptionPredicates(pod("web", "5"), info("node-0001", "900"), victims, 0) == 1
+	})
+	expect(t, "placed", f.placed["uid-b"], "node-0003")
+}
+
+func TestTheNumberOfVictimsInAStaleClusterIsNone(t *testing.T) {
+	f, client := startFake(t, 6)
+	of := &own{}
+	m := newManager(client, of, yunikorn.Options{})
+	victims := []*v1.Pod{pod("v", "5"), pod("w", "5")}
+	web, node := pod("web", "5"), info("node-0001", "900")
+	f.change(func() { f.faults = []*nodesiftv1.Fault{{Predicate: "Custom", Fault: "Trap", Effect: "Rejected"}} })
+	expect(t, "the failure policy's", m.PreemptionPredicates(web, node, victims, 0), 1)
+	f.change(func() { f.stale = true })
+	expect(t, "the own manager's", m.PreemptionPredicates(web, node, victims, 0), ownIndex)
+	expectCalls(t, of, "PreemptionPredicates node-0001")
+}

@@ -1,0 +1,128 @@
+package yunikorn_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	yunikorn "github.com/nodesift/nodesift/deploy/yunikorn"
+	nodesift "github.com/nodesift/nodesift/sdk/core/go"
+)
+
+const (
+	noPod    = "predicates were not run because pod was not found in cache"
+	noNode   = "predicates were not run because node was not found in cache"
+	noAnswer = "predicates were not run because nodesift gave no answer"
+)
+
+func TestWhereTheSidecarHasNoVerdictTheOwnManagerDecides(t *testing.T) {
+	for name, test := range map[string]struct {
+		node   string
+		text   string
+		change func(f *fake)
+	}{
+		"not ready":      {"node-0001", noAnswer, func(f *fake) { f.filterError = unavailable }},
+		"overloaded":     {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.ResourceExhausted, "") }},
+		"behind":         {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.DeadlineExceeded, "") }},
+		"broken":         {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.Internal, "") }},
+		"stale":          {"node-0001", noAnswer, func(f *fake) { f.stale = true }},
+		"slow":           {"node-0001", noAnswer, func(f *fake) { f.delay = func(ctx context.Context) { <-ctx.Done() } }},
+		"unknown pod":    {"node-0001", noPod, func(f *fake) { f.filterError = status.Error(codes.NotFound, "") }},
+		"unusable pod":   {"node-0001", noPod, func(f *fake) { f.filterError = status.Error(codes.InvalidArgument, "") }},
+		"unknown node":   {"node-9999", noNode, func(*fake) {}},
+		"placement lost": {"node-0001", noAnswer, func(f *fake) { f.assumeError = unavailable }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, client := startFake(t, 6)
+			f.change(func() { test.change(f) })
+			timeout := time.Duration(0)
+			if f.delay != nil {
+				timeout = 20 * time.Millisecond
+			}
+			of := &own{}
+			m := newManager(client, of, yunikorn.Options{Timeout: timeout})
+			if f.assumeError != nil {
+				m.AssumePod(pod("b", "5"), "node-0003")
+			}
+			if plugin, err := m.Predicates(pod("a", "5"), info(test.node, "900"), true); plugin != "" || err != nil {
+				t.Fatal(plugin, err)
+			}
+			expectCalls(t, of, "Predicates "+test.node)
+
+			reject := newManager(client, of, yunikorn.Options{Timeout: timeout, Unavailable: yunikorn.Reject})
+			if f.assumeError != nil {
+				reject.AssumePod(pod("b", "5"), "node-0003")
+			}
+			plugin, err := reject.Predicates(pod("a", "5"), info(test.node, "900"), true)
+			if err == nil || plugin != "nodesift" {
+				t.Fatal(plugin, err)
+			}
+			// The core counts equal texts.
+			text := err.Error()
+			if test.text == noPod {
+				text = text[:min(len(text), len(noPod))]
+			}
+			expect(t, "the text", text, test.text)
+			expectCalls(t, of)
+		})
+	}
+}
+
+func TestASidecarThatFailsIsAskedOncePerRest(t *testing.T) {
+	f, client := startFake(t, 6)
+	f.change(func() { f.filterError = unavailable })
+	var log []error
+	of := &own{}
+	m := newManager(client, of, yunikorn.Options{Log: func(reason error) { log = append(log, reason) }})
+	for range 1000 {
+		ask(t, m, pod("a", "5"), info("node-0000", "900"), true, 0)
+	}
+	counts := m.Counts()
+	// 1,000 calls take some milliseconds, and the first rest 50.
+	if counts.Own != 1000 || counts.Asked > 100 {
+		t.Fatalf("%+v", counts)
+	}
+	until(t, "it is asked again after a rest", func() bool {
+		ask(t, m, pod("a", "5"), info("node-0000", "900"), true, 0)
+		return m.Counts().Asked > counts.Asked
+	})
+	expect(t, "told of failures in a row", len(log), 1)
+	f.change(func() { f.filterError = nil })
+	until(t, "it answers again", func() bool {
+		ask(t, m, pod("a", "5"), info("node-0000", "900"), true, 0)
+		return len(log) > 1
+	})
+	if len(log) != 2 || !errors.Is(log[0], nodesift.ErrUnavailable) || log[1] != nil {
+		t.Fatalf("%v", log)
+	}
+}
+
+func TestAPodWithoutAVerdictIsNotAskedAboutPerNode(t *testing.T) {
+	f, client := startFake(t, 6)
+	f.change(func() { f.filterError = status.Error(codes.NotFound, "") })
+	of := &own{}
+	m := newManager(client, of, yunikorn.Options{MaxAge: aLongTime})
+	for range 100 {
+		ask(t, m, pod("a", "5"), info("node-0000", "900"), true, 0)
+	}
+	expect(t, "questions", m.Counts(), yunikorn.Counts{Asked: 1, Own: 100})
+	// It is about that pod alone.
+	f.change(func() { f.filterError = nil })
+	ask(t, m, pod("b", "5"), info("node-0001", "900"), true, 2)
+}
+
+func TestPodsAndNodesThatAreNoneAreLeftToTheShim(t *testing.T) {
+	_, client := startFake(t, 6)
+	of := &own{}
+	m := newManager(client, of, yunikorn.Options{})
+	unnamed := pod("a", "5")
+	unnamed.UID = ""
+	ask(t, m, unnamed, info("node-0001", "900"), true, 0)
+	expectCalls(t, of, "Predicates node-0001")
+	expect(t, "the own manager's", m.PreemptionPredicates(unnamed, info("node-0001", "900"), nil, 0), ownIndex)
+	expect(t, "questions", m.Counts().Asked, 0)
+}
