@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,6 +140,11 @@ func (s *sidecar) answer(ctx context.Context, pod *v1.Pod, node *v1.Node, alloca
 	case err != nil:
 		return nil, err
 	}
+	if undecided(of.set.Faults()) {
+		of.err = errUndecided
+		s.keep(question{pod.UID, allocate}, of, local)
+		return of, nil
+	}
 	version := of.set.Version()
 	of.generation, of.nodesVersion = version.Generation, version.NodesResourceVersion
 	of.names = s.client.Index().Names()
@@ -153,6 +159,12 @@ func (s *sidecar) answer(ctx context.Context, pod *v1.Pod, node *v1.Node, alloca
 	}
 	s.keep(question{pod.UID, allocate}, of, local)
 	return of, nil
+}
+
+// undecided tells whether the pod needs what no predicate of the policy evaluates, such as resource claims, and the policy does
+// not say that this is to be ignored. The shim's own plugins may know about it.
+func undecided(faults []nodesift.Fault) bool {
+	return slices.ContainsFunc(faults, func(fault nodesift.Fault) bool { return fault.Kind == "Unsupported" && !fault.Ignored })
 }
 
 // keep stores an answer, unless the shim has placed a pod since it was asked for.

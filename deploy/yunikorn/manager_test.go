@@ -193,7 +193,9 @@ func TestAFailurePolicyIsAnAnswer(t *testing.T) {
 	of := &own{}
 	m := newManager(client, of, yunikorn.Options{})
 	f.change(func() {
-		f.faults = []*nodesiftv1.Fault{{Predicate: "Custom", Fault: "Trap", Effect: "Ignored"}}
+		f.faults = []*nodesiftv1.Fault{
+			{Predicate: "Custom", Fault: "Trap", Effect: "Rejected"}, {Predicate: "DynamicResources", Fault: "Unsupported", Effect: "Ignored"},
+		}
 	})
 	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
 	expectCalls(t, of)

@@ -84,7 +84,7 @@ func TestVictimsAreNotCountedBeforeEveryPlacementIsDelivered(t *testing.T) {
 	expect(t, "placed", f.placed["uid-b"], "node-0003")
 }
 
-func TestTheNumberOfVictimsInAStaleClusterIsNone(t *testing.T) {
+func TestVictimsAreTheSidecarsToCountWhereItsAnswerIsWhole(t *testing.T) {
 	f, client := startFake(t, 6)
 	of := &own{}
 	m := newManager(client, of, yunikorn.Options{})
@@ -92,7 +92,10 @@ func TestTheNumberOfVictimsInAStaleClusterIsNone(t *testing.T) {
 	web, node := pod("web", "5"), info("node-0001", "900")
 	f.change(func() { f.faults = []*nodesiftv1.Fault{{Predicate: "Custom", Fault: "Trap", Effect: "Rejected"}} })
 	expect(t, "the failure policy's", m.PreemptionPredicates(web, node, victims, 0), 1)
-	f.change(func() { f.stale = true })
+	f.change(func() { f.faults = unsupported })
+	expect(t, "the own manager's", m.PreemptionPredicates(web, node, victims, 0), ownIndex)
+	expectCalls(t, of, "PreemptionPredicates node-0001")
+	f.change(func() { f.faults, f.stale = nil, true })
 	expect(t, "the own manager's", m.PreemptionPredicates(web, node, victims, 0), ownIndex)
 	expectCalls(t, of, "PreemptionPredicates node-0001")
 }

@@ -38,7 +38,10 @@ func (s *sidecar) preempt(pod *v1.Pod, node *v1.Node, victims []*v1.Pod, startIn
 	}
 	index, err := s.client.PreemptionPredicates(ctx, string(pod.UID), node.Name, uids, startIndex,
 		nodesift.AtLeast(node.ResourceVersion, pod.ResourceVersion), nodesift.Patience(s.options.Timeout/patienceShare))
+	var fault *nodesift.FaultError
 	switch {
+	case errors.As(err, &fault) && undecided(fault.Faults):
+		return -1, errUndecided
 	case err == nil || errors.Is(err, nodesift.ErrFault) && !errors.Is(err, nodesift.ErrStale):
 		s.answered()
 		return index, nil

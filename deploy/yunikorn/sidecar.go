@@ -20,6 +20,8 @@ var (
 	errNoNode   = errors.New("predicates were not run because node was not found in cache")
 	errNoAnswer = errors.New("predicates were not run because nodesift gave no answer")
 
+	// errUndecided: the pod needs what no predicate evaluates.
+	errUndecided = errors.New("predicates were not run because no predicate evaluates what the pod needs")
 	// errResting: nothing is asked for a while after a failure.
 	errResting = errors.New("nodesift is not asked for now")
 	// errNoReason stands for a rejection without reasons.
@@ -28,8 +30,10 @@ var (
 
 // rejection is the text for a node that is rejected because there is no verdict.
 func rejection(err error) error {
-	if errors.Is(err, errNoPod) || errors.Is(err, errNoNode) {
-		return err
+	for _, known := range []error{errNoPod, errNoNode, errUndecided} {
+		if errors.Is(err, known) {
+			return known
+		}
 	}
 	return errNoAnswer
 }

@@ -11,13 +11,17 @@ import (
 
 	yunikorn "github.com/nodesift/nodesift/deploy/yunikorn"
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
+	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
 const (
 	noPod    = "predicates were not run because pod was not found in cache"
 	noNode   = "predicates were not run because node was not found in cache"
 	noAnswer = "predicates were not run because nodesift gave no answer"
+	noClaims = "predicates were not run because no predicate evaluates what the pod needs"
 )
+
+var unsupported = []*nodesiftv1.Fault{{Predicate: "DynamicResources", Fault: "Unsupported", Effect: "Rejected"}}
 
 func TestWhereTheSidecarHasNoVerdictTheOwnManagerDecides(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -25,16 +29,17 @@ func TestWhereTheSidecarHasNoVerdictTheOwnManagerDecides(t *testing.T) {
 		text   string
 		change func(f *fake)
 	}{
-		"not ready":      {"node-0001", noAnswer, func(f *fake) { f.filterError = unavailable }},
-		"overloaded":     {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.ResourceExhausted, "") }},
-		"behind":         {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.DeadlineExceeded, "") }},
-		"broken":         {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.Internal, "") }},
-		"stale":          {"node-0001", noAnswer, func(f *fake) { f.stale = true }},
-		"slow":           {"node-0001", noAnswer, func(f *fake) { f.delay = func(ctx context.Context) { <-ctx.Done() } }},
-		"unknown pod":    {"node-0001", noPod, func(f *fake) { f.filterError = status.Error(codes.NotFound, "") }},
-		"unusable pod":   {"node-0001", noPod, func(f *fake) { f.filterError = status.Error(codes.InvalidArgument, "") }},
-		"unknown node":   {"node-9999", noNode, func(*fake) {}},
-		"placement lost": {"node-0001", noAnswer, func(f *fake) { f.assumeError = unavailable }},
+		"not ready":       {"node-0001", noAnswer, func(f *fake) { f.filterError = unavailable }},
+		"overloaded":      {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.ResourceExhausted, "") }},
+		"behind":          {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.DeadlineExceeded, "") }},
+		"broken":          {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.Internal, "") }},
+		"stale":           {"node-0001", noAnswer, func(f *fake) { f.stale = true }},
+		"slow":            {"node-0001", noAnswer, func(f *fake) { f.delay = func(ctx context.Context) { <-ctx.Done() } }},
+		"unknown pod":     {"node-0001", noPod, func(f *fake) { f.filterError = status.Error(codes.NotFound, "") }},
+		"unusable pod":    {"node-0001", noPod, func(f *fake) { f.filterError = status.Error(codes.InvalidArgument, "") }},
+		"unknown node":    {"node-9999", noNode, func(*fake) {}},
+		"resource claims": {"node-0001", noClaims, func(f *fake) { f.faults = unsupported }},
+		"placement lost":  {"node-0001", noAnswer, func(f *fake) { f.assumeError = unavailable }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, client := startFake(t, 6)
@@ -62,11 +67,7 @@ func TestWhereTheSidecarHasNoVerdictTheOwnManagerDecides(t *testing.T) {
 				t.Fatal(plugin, err)
 			}
 			// The core counts equal texts.
-			text := err.Error()
-			if test.text == noPod {
-				text = text[:min(len(text), len(noPod))]
-			}
-			expect(t, "the text", text, test.text)
+			expect(t, "the text", err.Error(), test.text)
 			expectCalls(t, of)
 		})
 	}
