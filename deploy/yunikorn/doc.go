@@ -18,7 +18,7 @@
 //
 //   - It is about the same pod in the same version, and about the same phase.
 //   - No pod has been assumed or forgotten since.
-//   - No later answer, of whichever pod, and no placement has shown a newer generation of the sidecar's cache.
+//   - No later answer, about whichever pod, has shown a newer generation of the sidecar's cache.
 //   - No node has come or gone in the node index.
 //   - The shim's Node is not newer than the newest of the answer's snapshot.
 //   - It is not older than [Options.MaxAge], whatever else may have changed.

@@ -30,6 +30,10 @@ func withNodesift(sidecar *client.Client, own PredicateManager) (PredicateManage
 // compile compiles the insertion in a checkout of the shim, which stays as it is.
 func compile(t *testing.T, checkout string) error {
 	t.Helper()
+	checkout, err := filepath.Abs(checkout)
+	if err != nil {
+		t.Fatal(err)
+	}
 	text, err := os.ReadFile(filepath.Join(checkout, predicatesPackage, "predicate_manager.go"))
 	if err != nil {
 		t.Fatalf("YUNIKORN_SRC is no checkout of apache/yunikorn-k8shim: %v", err)
@@ -120,7 +124,7 @@ func TestWhatIsCompiledInACheckoutIsTheInsertion(t *testing.T) {
 				t.Fatal(err)
 			}
 			for path, text := range map[string]string{
-				"go.mod": "module github.com/apache/yunikorn-k8shim\n\ngo 1.26.0\n\nrequire k8s.io/api v0.36.2\n",
+				"go.mod": "module github.com/apache/yunikorn-k8shim\n\ngo 1.26.0\n",
 				"go.sum": string(sums),
 				predicatesPackage + "/predicate_manager.go": `package predicates
 
