@@ -44,6 +44,8 @@ type fake struct {
 	filterError, assumeError, preemptionError error
 	// Called in Filter without the mutex.
 	delay func(context.Context)
+	// Closed at the end of the test.
+	ended chan struct{}
 }
 
 const nodesVersion = "1000"
@@ -51,7 +53,7 @@ const nodesVersion = "1000"
 func startFake(t testing.TB, nodes int) (*fake, *nodesift.Client) {
 	t.Helper()
 	f := &fake{
-		changed: make(chan struct{}), epoch: 7, table: 1, generation: 10,
+		changed: make(chan struct{}), ended: make(chan struct{}), epoch: 7, table: 1, generation: 10,
 		nodesVersion: nodesVersion, placed: map[string]string{}, outcome: nodesiftv1.Placed_PLACED_ASSUMED,
 	}
 	for at := range nodes {
@@ -74,6 +76,7 @@ func startFake(t testing.TB, nodes int) (*fake, *nodesift.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		close(f.ended)
 		_ = client.Close()
 		server.Stop()
 		_ = os.RemoveAll(folder)

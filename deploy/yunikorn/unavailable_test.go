@@ -34,7 +34,7 @@ func TestWhereTheSidecarHasNoVerdictTheOwnManagerDecides(t *testing.T) {
 		"behind":          {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.DeadlineExceeded, "") }},
 		"broken":          {"node-0001", noAnswer, func(f *fake) { f.filterError = status.Error(codes.Internal, "") }},
 		"stale":           {"node-0001", noAnswer, func(f *fake) { f.stale = true }},
-		"slow":            {"node-0001", noAnswer, func(f *fake) { f.delay = func(ctx context.Context) { <-ctx.Done() } }},
+		"slow":            {"node-0001", noAnswer, func(f *fake) { f.delay = func(context.Context) { <-f.ended } }},
 		"unknown pod":     {"node-0001", noPod, func(f *fake) { f.filterError = status.Error(codes.NotFound, "") }},
 		"unusable pod":    {"node-0001", noPod, func(f *fake) { f.filterError = status.Error(codes.InvalidArgument, "") }},
 		"unknown node":    {"node-9999", noNode, func(*fake) {}},
