@@ -75,6 +75,7 @@ fn run<T: Target>(shared: &Shared, mut applier: Applier<T>) {
 }
 
 /// Nothing is to be done.
+#[cfg_attr(not(debug_assertions), allow(unused_variables))]
 fn rest<T: Target>(shared: &Shared, applier: &Applier<T>) {
     #[cfg(debug_assertions)]
     stand_still(shared);
