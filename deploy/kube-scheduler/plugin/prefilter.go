@@ -44,11 +44,13 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	failures := cycle.set.Failures()
 	p.rejections.note(pod.UID, failures)
 	switch cycle.set.Cycle() {
-	case nodesift.CycleRejected, nodesift.CycleAborted:
+	case nodesift.CycleRejected:
+		return nil, rejectionBy(failures, cycle.set.Message())
+	case nodesift.CycleAborted:
+		// A node of which a filter says Error ends the cycle where it is reached; the others have verdicts of their own.
 		if len(failures) == 0 {
 			return nil, fwk.AsStatus(errors.New(cycle.set.Message()))
 		}
-		return nil, statusOf(failures[0].Code, failures[0].Reasons)
 	case nodesift.CycleNamedNodes:
 		// Where NodeAffinity's own PreFilter runs, it selects the same nodes, under its own name.
 		if !slices.Contains(p.profile().preFilter, names.NodeAffinity) {
@@ -56,6 +58,19 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		}
 	}
 	return nil, nil
+}
+
+// rejectionBy is the status of PreFilter that rejects a pod. The answer has each node under the first predicate that rejects it,
+// which can be others than the one that ends the cycle, on all nodes; the message has the reasons of that one, and no other.
+func rejectionBy(failures []nodesift.Failure, message string) *fwk.Status {
+	_, reasons, _ := strings.Cut(strings.TrimSuffix(message, "."), ": ")
+	for _, failure := range failures {
+		if reasons == strings.Join(failure.Reasons, ", ") {
+			return statusOf(failure.Code, failure.Reasons)
+		}
+	}
+	// What PreFilter rejects no preemption can help.
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reasons)
 }
 
 // preFilterInTree has kube-scheduler's own filters decide about this pod.
