@@ -120,6 +120,13 @@ func (w *world) preempt(t testing.TB, profile string, pod *corev1.Pod) preemptio
 	if result != nil && result.NominatingInfo != nil {
 		said.node = result.NominatedNodeName
 	}
+	if said.node != "" {
+		// No case may see the nomination of the one before. It ends where the pod is placed, and placing it is undone.
+		if status := of.RunReservePluginsReserve(w.ctx, state, pod, said.node); !status.IsSuccess() {
+			t.Fatalf("Reserve: %v", status)
+		}
+		of.RunReservePluginsUnreserve(w.ctx, state, pod, said.node)
+	}
 	w.api.mutex.Lock()
 	found := w.api.candidates
 	w.api.mutex.Unlock()
@@ -184,8 +191,7 @@ func randomCluster(t testing.TB, random *rand.Rand, api *apiServer, pending int)
 			},
 		}
 	}
-	hostPort := func(of *corev1.Pod) {
-		port := int32(8000 + random.IntN(3))
+	hostPort := func(of *corev1.Pod, port int32) {
 		of.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: port, ContainerPort: port, Protocol: corev1.ProtocolTCP}}
 	}
 	apart := func(of *corev1.Pod, key string) {
@@ -195,6 +201,8 @@ func randomCluster(t testing.TB, random *rand.Rand, api *apiServer, pending int)
 	}
 	now := time.Now().Truncate(time.Second)
 	for at, name := range nodes {
+		// No two pods of a node have the same port, as anywhere where a scheduler has placed them.
+		ports := random.Perm(3)
 		for i := range 3 + random.IntN(8) {
 			running := pod(fmt.Sprintf("running-%d-%d", at, i), 100*random.IntN(4), 300+200*random.IntN(6))
 			running.Spec.NodeName = name
@@ -203,7 +211,10 @@ func randomCluster(t testing.TB, random *rand.Rand, api *apiServer, pending int)
 			running.Status.StartTime = &started
 			switch random.IntN(8) {
 			case 0:
-				hostPort(running)
+				if len(ports) > 0 {
+					hostPort(running, int32(8000+ports[0]))
+					ports = ports[1:]
+				}
 			case 1:
 				apart(running, corev1.LabelHostname)
 			}
@@ -225,7 +236,7 @@ func randomCluster(t testing.TB, random *rand.Rand, api *apiServer, pending int)
 		for range 1 + random.IntN(2) {
 			switch random.IntN(6) {
 			case 0:
-				hostPort(waiting)
+				hostPort(waiting, int32(8000+random.IntN(3)))
 			case 1:
 				apart(waiting, pick(corev1.LabelHostname, corev1.LabelTopologyZone))
 			case 2:

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -159,15 +160,20 @@ func (w *world) judge(t testing.TB, profile string, pod *corev1.Pod) verdict {
 		if err == nil {
 			t.Fatalf("%s: %s/%s was placed on a node that Filter rejects", profile, pod.Namespace, pod.Name)
 		}
-		said.message = err.Error()
+		said.message = runningPlugin.ReplaceAllString(err.Error(), "running a plugin: ")
 	}
 	return said
 }
 
 // statusText has the reasons sorted, as messages have them.
 func statusText(status *fwk.Status) string {
-	return fmt.Sprintf("%s: %s", status.Code(), strings.Join(slices.Sorted(slices.Values(status.Reasons())), "; "))
+	text := fmt.Sprintf("%s: %s", status.Code(), strings.Join(slices.Sorted(slices.Values(status.Reasons())), "; "))
+	return runningPlugin.ReplaceAllString(text, "running a plugin: ")
 }
+
+// runningPlugin is what the framework puts before an error, with the name of the plugin. The sidecar's answer has it already, and
+// the framework adds that it runs this plugin.
+var runningPlugin = regexp.MustCompile(`(running (PreFilter plugin )?"\w+"( filter plugin)?: )+`)
 
 // profileOf reads the only profile of a configuration file, the default one where none is named, under another name.
 func profileOf(t testing.TB, file, name, socket string) config.KubeSchedulerProfile {
