@@ -76,14 +76,7 @@ fn metric(registry: &Registry, name: &str) -> usize {
 
 fn ask(engine: &Engine, pod: Pod) {
     let pods = vec![PodRef::Whole(Box::new(pod))];
-    let query = Query {
-        pods,
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: None,
-        skip: Vec::new(),
-    };
+    let query = Query::of(pods);
     let answer = engine.answer(&query).unwrap();
     let is_unsupported = |report: &FaultReport| report.fault.kind == FaultKind::Unsupported;
     assert!(answer.pods[0].faults.iter().all(is_unsupported), "{:?}", answer.pods[0].faults);

@@ -28,6 +28,14 @@ pub struct Query {
     pub skip: Vec<String>,
 }
 
+impl Query {
+    /// Which nodes pods fit in the phase of placing them, and the first predicate that rejects each of the others.
+    pub fn of(pods: Vec<PodRef>) -> Self {
+        let (nodes, phase, depth) = (Nodes::All, Phase::Allocate, Depth::FirstFailure);
+        Self { pods, nodes, phase, depth, deadline: None, skip: Vec::new() }
+    }
+}
+
 /// A pod to evaluate.
 #[derive(Debug, Clone)]
 pub enum PodRef {

@@ -72,12 +72,5 @@ fn engine(reader: &Reader) -> Engine {
 
 fn question(json: &str) -> Query {
     let pod: Pod = serde_json::from_str(json).unwrap();
-    Query {
-        pods: vec![PodRef::Whole(Box::new(pod))],
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: None,
-        skip: Vec::new(),
-    }
+    Query::of(vec![PodRef::Whole(Box::new(pod))])
 }

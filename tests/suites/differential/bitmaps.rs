@@ -45,14 +45,7 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
             snapshots.push(engine.snapshot());
             for _ in 0..PODS {
                 let pod = history.asked_pod();
-                let query = Query {
-                    pods: vec![PodRef::Whole(Box::new(mirror::pod(&pod)))],
-                    nodes: Nodes::All,
-                    phase: Phase::Allocate,
-                    depth: Depth::FirstFailure,
-                    deadline: None,
-                    skip: Vec::new(),
-                };
+                let query = Query::of(vec![PodRef::Whole(Box::new(mirror::pod(&pod)))]);
                 // Sometimes from an earlier snapshot, like an answer that is overtaken by a publication.
                 let age = if random.u8(0..4) == 0 { random.usize(0..snapshots.len()) } else { 0 };
                 let snapshot = &snapshots[snapshots.len() - 1 - age];

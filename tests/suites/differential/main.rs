@@ -11,6 +11,7 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod bitmaps;
+mod cases;
 mod comparison;
 mod edges;
 mod mirror;
@@ -91,11 +92,7 @@ fn engine_and_reference_agree_on_random_histories() {
             done.add(tally);
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let results: Vec<(Tally, Vec<String>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("a worker ends")).collect()
-    });
+    let results: Vec<(Tally, Vec<String>)> = cases::on_each_core(work);
 
     let mut done = Tally::default();
     let mut differences = Vec::new();

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::mirror::Mirror;
 use crate::seeds::Seeds;
-use crate::{FIXED_SEEDS, SHOWN, ask_and_compare, default_policy, engine, from_environment};
+use crate::{FIXED_SEEDS, SHOWN, ask_and_compare, cases, default_policy, engine, from_environment};
 
 /// Default number of cases.
 const CASES: u64 = 1_500;
@@ -55,11 +55,7 @@ fn nodes_with_nominated_pods_must_fit_with_them_and_without() {
             lock().add(tally);
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().for_each(|worker| worker.join().expect("a worker ends"));
-    });
+    cases::on_each_core(work);
     let done = std::mem::take(&mut *lock());
     println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
     assert!(done.differences.is_empty(), "{} queries differ\n{}", done.differences.len(), done.differences.join("\n"));

@@ -4,10 +4,6 @@
 //! There are `NODESIFT_PREEMPTION_CASES` (300) cases, of a few fixed [`seeds`](super::seeds) and of new ones. A difference
 //! names its seed, which reproduces it.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
-
 use nodesift_engine::{Candidate, Depth, Engine, FaultReport, Metrics, Nodes, Phase, PodRef, Preemption, Query, Reuse};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{key, list, name, text};
@@ -17,10 +13,10 @@ use nodesift_sandbox::fault::FaultKind;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use crate::mirror::{self, Mirror};
-use crate::seeds::Seeds;
-use crate::{FIXED_SEEDS, SHOWN, default_policy, engine, from_environment};
+use crate::{cases, default_policy, engine, from_environment};
 
 /// Default number of cases: half a minute of two cores.
 const CASES: u64 = 300;
@@ -41,29 +37,7 @@ const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
 #[test]
 fn preemption_agrees_with_a_recomputation_without_the_victims() {
     let wanted = from_environment("NODESIFT_PREEMPTION_CASES", CASES);
-    println!("{wanted} cases");
-    let seeds = Seeds::of_run(FIXED_SEEDS);
-    let started = Instant::now();
-    let (next, cases) = (AtomicU64::new(0), AtomicU64::new(0));
-    let work = || {
-        let mut done = Tally::default();
-        while cases.load(Ordering::Relaxed) < wanted && done.differences.len() < SHOWN {
-            let tally = history(seeds.get(next.fetch_add(1, Ordering::Relaxed)));
-            cases.fetch_add(tally.cases, Ordering::Relaxed);
-            done.add(tally);
-        }
-        done
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let done = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut done = Tally::default();
-        workers.into_iter().for_each(|worker| done.add(worker.join().expect("a worker ends")));
-        done
-    });
-    println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
-    assert!(done.differences.is_empty(), "{} cases differ\n{}", done.differences.len(), done.differences.join("\n"));
-    assert!(done.cases >= wanted, "cases");
+    let done = cases::compare(wanted, history);
     let kinds = [done.none, done.at_start, done.later, done.made_room_around, done.no_ops, done.by_kept];
     assert!(wanted < CASES || kinds.iter().all(|count| *count > 0), "every kind of case occurs");
 }
@@ -85,7 +59,15 @@ struct Tally {
     differences: Vec<String>,
 }
 
-impl Tally {
+impl cases::Tally for Tally {
+    fn cases(&self) -> u64 {
+        self.cases
+    }
+
+    fn differences(&self) -> &[String] {
+        &self.differences
+    }
+
     fn add(&mut self, other: Self) {
         self.cases += other.cases;
         self.none += other.none;
@@ -160,14 +142,7 @@ fn kept(registry: &Registry) -> u64 {
 
 fn about(pod: &Value) -> Query {
     let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    Query {
-        pods,
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: None,
-        skip: Vec::new(),
-    }
+    Query::of(pods)
 }
 
 /// Replaces some pods on nodes by static pods. Whether a pod is static is decided when it is first seen.

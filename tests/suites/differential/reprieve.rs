@@ -4,9 +4,6 @@
 //! There are `NODESIFT_REPRIEVE_CASES` (2,000) cases, of a few fixed [`seeds`](super::seeds) and of new ones: one pod, several nodes,
 //! and some of the pods of each as victims; some with nominated pods and skipped predicates. A difference names its seed, which reproduces it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
-
 use nodesift_engine::{Depth, FaultReport, Nodes, ReprieveError};
 use nodesift_engine::{Engine, NodeVictims, Phase, PodRef, Query, Reprieve, ReprieveOutcome, Reuse};
 use nodesift_fixtures::Cluster;
@@ -17,9 +14,8 @@ use nodesift_sandbox::fault::FaultKind;
 use serde_json::Value;
 
 use crate::mirror::{self, Mirror};
-use crate::seeds::Seeds;
 use crate::situation::Situation;
-use crate::{FIXED_SEEDS, SHOWN, default_policy, engine, from_environment};
+use crate::{cases, default_policy, engine, from_environment};
 
 /// Default number of cases: ten seconds of two cores.
 const CASES: u64 = 2_000;
@@ -38,29 +34,7 @@ const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
 #[test]
 fn reprieve_agrees_with_a_recomputation_that_gives_victims_back_one_by_one() {
     let wanted = from_environment("NODESIFT_REPRIEVE_CASES", CASES);
-    println!("{wanted} cases");
-    let seeds = Seeds::of_run(FIXED_SEEDS);
-    let started = Instant::now();
-    let (next, cases) = (AtomicU64::new(0), AtomicU64::new(0));
-    let work = || {
-        let mut done = Tally::default();
-        while cases.load(Ordering::Relaxed) < wanted && done.differences.len() < SHOWN {
-            let tally = history(seeds.get(next.fetch_add(1, Ordering::Relaxed)));
-            cases.fetch_add(tally.cases, Ordering::Relaxed);
-            done.add(tally);
-        }
-        done
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let done = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut done = Tally::default();
-        workers.into_iter().for_each(|worker| done.add(worker.join().expect("a worker ends")));
-        done
-    });
-    println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
-    assert!(done.differences.is_empty(), "{} cases differ\n{}", done.differences.len(), done.differences.join("\n"));
-    assert!(done.cases >= wanted, "cases");
+    let done = cases::compare(wanted, history);
     let kinds =
         [done.rejected, done.rejected_by_others, done.all_kept, done.some_kept, done.evicted_around, done.errors];
     assert!(wanted < CASES || kinds.iter().all(|count| *count > 0), "every kind of case occurs: {kinds:?}");
@@ -83,7 +57,15 @@ struct Tally {
     differences: Vec<String>,
 }
 
-impl Tally {
+impl cases::Tally for Tally {
+    fn cases(&self) -> u64 {
+        self.cases
+    }
+
+    fn differences(&self) -> &[String] {
+        &self.differences
+    }
+
     fn add(&mut self, other: Self) {
         self.cases += other.cases;
         self.rejected += other.rejected;
@@ -94,7 +76,9 @@ impl Tally {
         self.errors += other.errors;
         self.differences.extend(other.differences);
     }
+}
 
+impl Tally {
     fn count(&mut self, expected: &Expected, victims: usize) {
         match &expected.outcome {
             Err(_) => self.errors += 1,
@@ -163,14 +147,7 @@ fn history(seed: u64) -> Tally {
 
 fn about(pod: &Value) -> Query {
     let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    Query {
-        pods,
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: None,
-        skip: Vec::new(),
-    }
+    Query::of(pods)
 }
 
 /// Different nodes with some of their pods in random order. A few are not there, or have a victim of another node.

@@ -13,7 +13,7 @@ use std::time::Instant;
 use nodesift_engine::{Engine, PodRef, Query};
 
 use super::seeds::Seeds;
-use super::{FIXED_PART, from_environment};
+use super::{FIXED_PART, cases, from_environment};
 use world::{Counted, World, policy};
 
 /// Default number of histories and events: some seconds of two cores.
@@ -41,13 +41,8 @@ fn kept_verdicts_are_those_of_a_fresh_evaluation() {
             done.add(follow(seeds.get(number), events));
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let done = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut done = Done::default();
-        workers.into_iter().for_each(|worker| done.add(worker.join().expect("a worker ends")));
-        done
-    });
+    let mut done = Done::default();
+    cases::on_each_core(work).into_iter().for_each(|other| done.add(other));
     println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
     let ways = [done.counted.kept, done.counted.patched, done.counted.evaluated];
     assert!(ways.iter().all(|count| *count > 0), "a source of verdicts does not occur: {done:?}");

@@ -76,14 +76,7 @@ fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
     let asked = |world: &World, annotations: Value| {
         let pod = json!({"metadata": {"name": "p", "namespace": "default", "uid": "p", "annotations": annotations}});
         let pods = vec![PodRef::Whole(Box::new(object(pod)))];
-        let query = Query {
-            pods,
-            nodes: Nodes::All,
-            phase: Phase::Allocate,
-            depth: Depth::FirstFailure,
-            deadline: None,
-            skip: Vec::new(),
-        };
+        let query = Query::of(pods);
         world.engine.answer(&query).unwrap().pods[0].cycle
     };
     let world = World::of_silver(&guest("tier"));

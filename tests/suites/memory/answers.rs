@@ -80,14 +80,7 @@ impl Cluster {
 
 pub(crate) fn query(uids: &[String]) -> Query {
     let pods = uids.iter().map(|uid| PodRef::Uid(uid.clone())).collect();
-    Query {
-        pods,
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: None,
-        skip: Vec::new(),
-    }
+    Query::of(pods)
 }
 
 /// The list of pods and the name of each are the answer. To find the verdicts of all predicates, check that they are valid and

@@ -103,14 +103,7 @@ pub(crate) fn measure(
 /// The evaluation that is measured: which nodes fit a pod, and which predicate rejects each of the others.
 pub fn question(template: &Template) -> Query {
     let pods = template.uids().first().map(|uid| PodRef::Uid(uid.clone())).into_iter().collect();
-    Query {
-        pods,
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: None,
-        skip: Vec::new(),
-    }
+    Query::of(pods)
 }
 
 /// Evaluates until the cache maintains the counts that the pod needs. Returns the number of nodes that fit.

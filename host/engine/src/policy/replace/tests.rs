@@ -30,14 +30,7 @@ fn a_snapshot_is_answered_by_the_policy_that_decides_what_is_foreign_in_it() {
     let (mut writer, reader) = cache::new();
     let engine = Engine::new(reader, policy("s0"), Runtime::start(None).unwrap());
     let pod = serde_json::from_value(serde_json::json!({"metadata": {"name": "p"}})).unwrap();
-    let query = Query {
-        pods: vec![PodRef::Whole(Box::new(pod))],
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: None,
-        skip: Vec::new(),
-    };
+    let query = Query::of(vec![PodRef::Whole(Box::new(pod))]);
     let (is_over, met) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 4]);
     std::thread::scope(|scope| {
         let readers: Vec<_> = met

@@ -1,0 +1,53 @@
+//! Cases of random histories, on all cores, until there are enough. Start at [`compare`].
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::seeds::Seeds;
+use crate::{FIXED_SEEDS, SHOWN};
+
+/// Counts of what was compared.
+pub(crate) trait Tally: Default + Debug + Send {
+    /// The number of cases.
+    fn cases(&self) -> u64;
+
+    /// The differences that were found; a history ends with its first one.
+    fn differences(&self) -> &[String];
+
+    /// Adds the counts and differences of other cases.
+    fn add(&mut self, other: Self);
+}
+
+/// Compares cases of `history`, which takes a seed, until there are `wanted` of them. Fails with the differences.
+pub(crate) fn compare<T: Tally>(wanted: u64, history: impl Fn(u64) -> T + Sync) -> T {
+    println!("{wanted} cases");
+    let seeds = Seeds::of_run(FIXED_SEEDS);
+    let started = Instant::now();
+    let (next, cases) = (AtomicU64::new(0), AtomicU64::new(0));
+    let work = || {
+        let mut done = T::default();
+        while cases.load(Ordering::Relaxed) < wanted && done.differences().len() < SHOWN {
+            let tally = history(seeds.get(next.fetch_add(1, Ordering::Relaxed)));
+            cases.fetch_add(tally.cases(), Ordering::Relaxed);
+            done.add(tally);
+        }
+        done
+    };
+    let mut done = T::default();
+    on_each_core(work).into_iter().for_each(|tally| done.add(tally));
+    println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
+    let differences = done.differences();
+    assert!(differences.is_empty(), "{} cases differ\n{}", differences.len(), differences.join("\n"));
+    assert!(done.cases() >= wanted, "cases");
+    done
+}
+
+/// Does the same work on a thread per core.
+pub(crate) fn on_each_core<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a worker ends")).collect()
+    })
+}
