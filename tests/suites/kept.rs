@@ -18,7 +18,7 @@ use cap::Cap;
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader};
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Origin, Phases};
-use nodesift_engine::{Depth, Engine, FaultReport, Metrics, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Engine, FaultReport, Metrics, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::synthetic::Shape;
 use nodesift_object::Pod;

@@ -9,7 +9,7 @@ use std::path::Path;
 use allocation_counter::{AllocationInfo, measure};
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Reuse};
+use nodesift_engine::{Engine, PodRef, Query, Reuse};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
 use nodesift_policy::Policy;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nodesift_api::{Age, response};
 use nodesift_cache::Snapshot;
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Engine, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_proto::RowNames;
 use nodesift_proto::v1::{Bitmaps, Detail, FilterResponse};

@@ -4,7 +4,7 @@
 //! There are `NODESIFT_PREEMPTION_CASES` (300) cases, of a few fixed [`seeds`](super::seeds) and of new ones. A difference
 //! names its seed, which reproduces it.
 
-use nodesift_engine::{Candidate, Depth, Engine, FaultReport, Metrics, Nodes, Phase, PodRef, Preemption, Query, Reuse};
+use nodesift_engine::{Candidate, Engine, FaultReport, Metrics, PodRef, Preemption, Query, Reuse};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{key, list, name, text};
 use nodesift_fixtures::random::{Event, History};

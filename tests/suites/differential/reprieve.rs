@@ -4,8 +4,8 @@
 //! There are `NODESIFT_REPRIEVE_CASES` (2,000) cases, of a few fixed [`seeds`](super::seeds) and of new ones: one pod, several nodes,
 //! and some of the pods of each as victims; some with nominated pods and skipped predicates. A difference names its seed, which reproduces it.
 
-use nodesift_engine::{Depth, FaultReport, Nodes, ReprieveError};
-use nodesift_engine::{Engine, NodeVictims, Phase, PodRef, Query, Reprieve, ReprieveOutcome, Reuse};
+use nodesift_engine::{Engine, NodeVictims, PodRef, Query, Reprieve, ReprieveOutcome, Reuse};
+use nodesift_engine::{FaultReport, ReprieveError};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{key, name, text};
 use nodesift_fixtures::random::History;

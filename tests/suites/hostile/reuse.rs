@@ -7,7 +7,7 @@ mod world;
 use std::sync::Arc;
 
 use nodesift_cache::metadata;
-use nodesift_engine::{Candidate, Cycle, Depth, Nodes, Phase, PodRef, Preemption, Query};
+use nodesift_engine::{Candidate, Cycle, Nodes, PodRef, Preemption, Query};
 use nodesift_tests::guest::{Guest, SCRATCH};
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rounds::{Times, timed};
 use super::testbed::{Template, Testbed};
-use nodesift_engine::{Depth, Engine, Error, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Engine, Error, PodRef, Query};
 
 /// Number of rounds of each kind.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use nodesift_cache as cache;
 use nodesift_sandbox::Runtime;
 
 use super::*;
-use crate::{Depth, Nodes, OnError, Origin, Phase, PodRef, Query};
+use crate::{OnError, Origin, PodRef, Query};
 
 fn policy(scheduler: &str) -> ActivePolicy {
     ActivePolicy {
