@@ -95,7 +95,7 @@ func smallCluster(t testing.TB, arguments ...string) *sidecar {
 }
 
 func pod(name, node, cpu string) string {
-	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"default","name":%q,"uid":"uid-%s"},"spec":{
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"default","name":%q,"uid":"uid-%s","resourceVersion":"1"},"spec":{
 		"nodeName":%q,"schedulerName":"default-scheduler","containers":[{"name":"main","resources":{"requests":{"cpu":%q}}}]}}`,
 		name, name, node, cpu)
 }

@@ -42,6 +42,8 @@ type Reprieved struct {
 	Fits bool
 	// The victims that may stay, as places in Victims, ascending. All others have to be evicted.
 	Kept []int
+	// Where the pod does not fit: the first predicate that rejects the node with all victims removed. It counts no nodes.
+	Failure Failure
 	// Why there is no answer for this node, such as [ErrNotFound].
 	Err error
 }
@@ -73,7 +75,7 @@ func (c *Client) Reprieve(ctx context.Context, pod Pod, nodes []NodeVictims, opt
 	}
 	all := make([]Reprieved, len(nodes))
 	for at, node := range response.GetNodes() {
-		all[at].Fits = node.GetFits()
+		all[at].Fits, all[at].Failure = node.GetFits(), failureOf(node.GetFailure())
 		if node.GetError() != nil {
 			all[at].Err = errorOf(node.GetError())
 		}
