@@ -82,26 +82,35 @@ func TestACodeThatIsUnknownIsNoSuccess(t *testing.T) {
 }
 
 func TestPreFilterEndsAsKubeSchedulersOwn(t *testing.T) {
-	fake := startFake(t, "a")
-	fake.rejects["a"] = failure("VolumeBinding", unresolvable, `persistentvolumeclaim "data" not found`)
-	w := newWorld(t, full, patient(fake.address()), node("a"))
-	cycle := func(cycle nodesiftv1.Cycle, code nodesiftv1.FailureCode) *fwk.Status {
+	fake := startFake(t, "a", "b", "c")
+	// Each node is under the first predicate that rejects it; the message has the one that ends the cycle.
+	fake.rejects["a"] = failure("TaintToleration", unschedulable, "node(s) had untolerated taint(s)")
+	fake.rejects["b"] = failure("VolumeBinding", unresolvable, `persistentvolumeclaim "data" not found`)
+	w := newWorld(t, full, patient(fake.address()), node("a"), node("b"), node("c"))
+	cycle := func(cycle nodesiftv1.Cycle, message string) (*fwk.Status, map[string]*fwk.Status) {
 		fake.set(func(f *fakeSidecar) {
-			f.rejects["a"].FailureCode = code
-			f.edit = func(_ *nodesiftv1.FilterRequest, response *nodesiftv1.FilterResponse) error {
-				response.Pods[0].Cycle = cycle
-				return nil
-			}
+			f.edit = edited(func(response *nodesiftv1.FilterResponse) {
+				response.Pods[0].Cycle, response.Pods[0].Message = cycle, &message
+			})
 		})
-		status, _, _ := w.cycle(ours, pod("web").Obj())
-		return status
+		status, statuses, _ := w.cycle(ours, pod("web").Obj())
+		return status, statuses
 	}
-	if status := cycle(nodesiftv1.Cycle_CYCLE_REJECTED, unresolvable); status.Code() != fwk.UnschedulableAndUnresolvable ||
-		status.Message() != `persistentvolumeclaim "data" not found` {
-		t.Errorf("rejected: %v", status)
+	for _, reason := range []string{`persistentvolumeclaim "data" not found`, "a reason of no node"} {
+		status, _ := cycle(nodesiftv1.Cycle_CYCLE_REJECTED, "0/3 nodes are available: "+reason+".")
+		if status.Code() != fwk.UnschedulableAndUnresolvable || status.Message() != reason {
+			t.Errorf("rejected: %v", status)
+		}
 	}
-	if status := cycle(nodesiftv1.Cycle_CYCLE_ABORTED, nodesiftv1.FailureCode_FAILURE_CODE_ERROR); status.Code() != fwk.Error ||
-		!strings.Contains(status.Message(), `persistentvolumeclaim "data" not found`) {
+	fake.rejects["b"] = failure("NodeVolumeLimits", nodesiftv1.FailureCode_FAILURE_CODE_ERROR, "the claim is not the pod's")
+	status, statuses := cycle(nodesiftv1.Cycle_CYCLE_ABORTED, "")
+	if !status.IsSuccess() || statuses["a"].Code() != fwk.Unschedulable || statuses["b"].Code() != fwk.Error ||
+		!strings.Contains(statuses["b"].Message(), "the claim is not the pod's") || !statuses["c"].IsSuccess() {
+		t.Errorf("aborted where a node is reached: %v, %v", status, statuses)
+	}
+	fake.rejects = map[string]*nodesiftv1.Failure{}
+	if status, _ := cycle(nodesiftv1.Cycle_CYCLE_ABORTED, "an object is invalid"); status.Code() != fwk.Error ||
+		!strings.Contains(status.Message(), "an object is invalid") {
 		t.Errorf("aborted: %v", status)
 	}
 }

@@ -104,8 +104,7 @@ func (r *dryRun) SelectVictimsOnNode(
 	case answer.Err != nil:
 		return nil, 0, fwk.AsStatus(answer.Err)
 	case !answer.Fits:
-		// With the reasons that kube-scheduler gives.
-		return r.DefaultPreemption.SelectVictimsOnNode(ctx, state, pod, node, budgets)
+		return nil, 0, statusOf(answer.Failure.Code, answer.Failure.Reasons).WithPlugin(Name)
 	}
 	if agree, status := r.othersAgree(ctx, state, pod, node, victims, answer); !status.IsSuccess() {
 		return nil, 0, status
