@@ -361,6 +361,19 @@ def chart(facts):
             check_objects(where, objects, facts, has_core=values["core"]["deploy"])
 
 
+def scheduler_values():
+    """The chart's kube-scheduler is configured as the overlay's, which is the one that the plugin's tests run."""
+    where = "deploy/helm/nodesift/values-kube-scheduler.yaml"
+    values = documents((CHART / "values-kube-scheduler.yaml").read_text(), where)[0]
+    folder = KUSTOMIZE / "kube-scheduler"
+    profile = documents((folder / "config.yaml").read_text(), "config.yaml")[0]["profiles"][0]
+    policy = documents((folder / "policy.yaml").read_text(), "policy.yaml")[0]
+    for field in ("plugins", "pluginConfig"):
+        expect(values["core"].get(field) == profile[field], where, f"core.{field} is not that of deploy/kustomize/kube-scheduler/config.yaml")
+    for field in ("metadata", "spec"):
+        expect(values["policy"].get(field) == policy[field], where, f"policy.{field} is not that of deploy/kustomize/kube-scheduler/policy.yaml")
+
+
 def merged(base, over):
     """As helm merges a file of values into the defaults."""
     if not (isinstance(base, dict) and isinstance(over, dict)):
@@ -416,6 +429,7 @@ def main():
     used, absent = metrics_exist(scrape)
     built = overlays(facts)
     chart(facts)
+    scheduler_values()
     for text in skipped:
         print(f"not checked: {text}")
     if absent:

@@ -14,8 +14,8 @@ import (
 
 // What is shipped for a scheduler whose filters are the sidecar's.
 const (
-	shippedConfig = "../full.yaml"
-	shippedPolicy = "../full-policy.yaml"
+	shippedConfig = "../../kustomize/kube-scheduler/config.yaml"
+	shippedPolicy = "../../kustomize/kube-scheduler/policy.yaml"
 )
 
 // callTimeout is long, so that a busy machine does not decide who answers. With onUnavailable: Fail no verdict is the in-tree

@@ -159,7 +159,7 @@ func profileFrom(t testing.TB, file, name string, edit func(*Args)) config.KubeS
 
 // The shipped configurations.
 const (
-	full     = "../full.yaml"
+	full     = "../../kustomize/kube-scheduler/config.yaml"
 	additive = "../additive.yaml"
 )
 
