@@ -193,3 +193,21 @@ func TestArgsAreCheckedAllAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestInModeAdditiveBothDecide(t *testing.T) {
+	fake := startFake(t, "a", "b", "c")
+	fake.rejects["a"] = failure("TeamIsolation", unschedulable, "node(s) belonged to another team")
+	w := newWorld(t, additive, patient(fake.address()), node("a"), st.MakeNode().Name("b").Unschedulable(true).Obj(), node("c"))
+	status, statuses, state := w.cycle(ours, pod("web").Obj())
+	if !status.IsSuccess() || statuses["a"].Message() != "node(s) belonged to another team" || statuses["a"].Plugin() != Name ||
+		statuses["b"].Plugin() != "NodeUnschedulable" || !statuses["c"].IsSuccess() {
+		t.Errorf("%v, %v", status, statuses)
+	}
+	// Preemption is DefaultPreemption's alone.
+	if result, status := w.plugin().PostFilter(w.ctx, state, pod("web").Obj(), nil); result != nil || status.Code() != fwk.Unschedulable {
+		t.Errorf("%v, %v", result, status)
+	}
+	if _, status := w.plugin().SignPod(w.ctx, pod("web").Obj()); status.Code() != fwk.Unschedulable {
+		t.Errorf("signed: %v", status)
+	}
+}
