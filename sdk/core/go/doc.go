@@ -39,7 +39,8 @@
 // A pod that a core has placed counts on its node once [Client.Assume] has returned, until the watch shows what has become of
 // it or [Client.Forget] ends it. [AtLeast] and [AtLeastGeneration] make a call wait for a snapshot that is new enough.
 // [WithOverlay] asks about a cluster that is not there, and [Client.PreemptionPredicates] about one from which victims have
-// gone; [Client.Reprieve] does kube-scheduler's dry run of preemption on many nodes at once.
+// gone; [Client.Reprieve] does kube-scheduler's dry run of preemption on many nodes at once. [Skip] leaves predicates of the policy
+// to the core, and [Nominated] gives pods that the sidecar cannot know to be nominated.
 //
 // A core that places one pod after the other asks on a [Stream], which costs less, and reports placements without waiting:
 // [Stream.Change], or [AssumeFirst] with the next request. [Pod.At] makes sure that the sidecar judges the version of a pod that
