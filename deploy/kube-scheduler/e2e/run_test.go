@@ -144,6 +144,7 @@ func (r *runState) parallel(count int, do func(int) error) {
 // phase creates pods and waits until each is bound or was found unschedulable.
 func (r *runState) phase(name string, count int, pod func(int) *corev1.Pod) {
 	r.Helper()
+	before := r.results()
 	from := time.Now()
 	first := r.created
 	r.created += count
@@ -154,6 +155,23 @@ func (r *runState) phase(name string, count int, pod func(int) *corev1.Pod) {
 	bound, waiting := r.decided()
 	r.say("%s: %d pods created and decided in %.1f s (%.0f a second); now %d bound, %d unschedulable", name, count, time.Since(from).Seconds(),
 		float64(count)/time.Since(from).Seconds(), bound, waiting)
+	var results []string
+	after := r.results()
+	for _, result := range slices.Sorted(maps.Keys(after)) {
+		if cycles := after[result] - before[result]; cycles > 0 {
+			results = append(results, fmt.Sprintf("%s %.0f", result, cycles))
+		}
+	}
+	r.say("  cycles by what the sidecar has answered: %s", strings.Join(results, ", "))
+}
+
+// results are the numbers of cycles by what the sidecar has answered.
+func (r *runState) results() map[string]float64 {
+	results := map[string]float64{}
+	for _, result := range []string{"ok", "unavailable", "deadline", "stale", "fault", "placement", "breaker", "other"} {
+		results[result] = r.scheduler.metric(r, "scheduler_nodesift_calls_total", result)
+	}
+	return results
 }
 
 // decided waits until no pod is undecided, and returns how many are bound and how many unschedulable.
