@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -26,6 +27,9 @@ const (
 	programsVariable  = "NODESIFT_E2E"
 	schedulerVariable = "NODESIFT_SCHEDULER"
 )
+
+// runCallTimeout is longer than the plugin's own: five programs share the processors of a test machine, often with others.
+const runCallTimeout = 200 * time.Millisecond
 
 // administrator is the token with which everything is done in the run.
 const administrator = "administrator"
@@ -109,7 +113,8 @@ func (p *controlPlane) startScheduler(t testing.TB, name, socket string) *schedu
 		profile := settings["profiles"].([]any)[0].(map[string]any)
 		for _, of := range profile["pluginConfig"].([]any) {
 			if of := of.(map[string]any); of["name"] == plugin.Name {
-				of["args"].(map[string]any)["address"] = "unix://" + socket
+				args := of["args"].(map[string]any)
+				args["address"], args["callTimeout"] = "unix://"+socket, runCallTimeout.String()
 			}
 		}
 	}

@@ -62,6 +62,7 @@ func TestRun(t *testing.T) {
 	time.Sleep(time.Until(paused.Add(outage)))
 	sidecar.resume(t)
 	r.churn()
+	r.answers()
 	r.phase("sidecar resumed, after churn", quarter, r.mixed)
 
 	sidecar.kill()
@@ -73,6 +74,7 @@ func TestRun(t *testing.T) {
 	sidecar.start(t)
 	sidecar.ready(t)
 	r.churn()
+	r.answers()
 	answered := scheduler.metric(t, "scheduler_nodesift_calls_total", "ok")
 	r.phase("sidecar restarted, pods that preempt", runPreemptors, func(i int) *corev1.Pod {
 		pod := runPod(fmt.Sprintf("preemptor-%d", i), "7500m", "high")
@@ -163,6 +165,23 @@ func (r *runState) phase(name string, count int, pod func(int) *corev1.Pod) {
 		}
 	}
 	r.say("  cycles by what the sidecar has answered: %s", strings.Join(results, ", "))
+}
+
+// answers creates a pod at a time until the sidecar answers again: the plugin pauses after failures.
+func (r *runState) answers() {
+	r.Helper()
+	before := r.results()["ok"]
+	first := r.created
+	for tick := time.NewTicker(askAgain); r.results()["ok"] == before; <-tick.C {
+		if r.created-first > runGroup {
+			r.Fatal("the sidecar is not asked again")
+		}
+		pod := runPod(fmt.Sprintf("probe-%d", r.created), "10m", "low")
+		_, err := r.client.CoreV1().Pods("default").Create(context.Background(), pod, metav1.CreateOptions{})
+		check(r, err)
+		r.created++
+		r.decided()
+	}
 }
 
 // results are the numbers of cycles by what the sidecar has answered.
@@ -288,7 +307,8 @@ func (r *runState) expectNoFailure(prefix string) {
 // recount judges the final objects: nothing overcommitted, and no pod lost but those that were preempted.
 func (r *runState) recount(preempted int) {
 	pods, nodes := r.pods(), r.nodes()
-	for _, problem := range recount(r, nodes, pods) {
+	wrong := recount(r, nodes, pods)
+	for _, problem := range wrong {
 		r.Error(problem)
 	}
 	lost := r.created - len(pods) - len(r.gone)
@@ -304,7 +324,7 @@ func (r *runState) recount(preempted int) {
 			bound++
 		}
 	}
-	r.say("recount: %d pods created, %d deleted, %d preempted, %d bound on %d nodes, nothing overcommitted: %t", r.created, len(r.gone), preempted, bound, len(nodes), !r.Failed())
+	r.say("recount: %d pods created, %d deleted, %d preempted, %d bound on %d nodes, %d problems", r.created, len(r.gone), preempted, bound, len(nodes), len(wrong))
 }
 
 // compareWithStock has all waiting pods judged again, by this scheduler and by the stock one, and compares the conditions.
