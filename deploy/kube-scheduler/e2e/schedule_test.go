@@ -221,7 +221,7 @@ func TestFaults(t *testing.T) {
 	evenNodes(t, api, nodes, "16")
 	w := startWorld(t, api, worldOptions{profiles: func(_, nodesift config.KubeSchedulerProfile) []config.KubeSchedulerProfile {
 		setArgs(t, &nodesift, func(args map[string]any) {
-			delete(args, "callTimeout")
+			args["callTimeout"] = runCallTimeout.String()
 			delete(args, "consistencyTimeout")
 			args["onUnavailable"] = "InTree"
 		})
