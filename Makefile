@@ -83,6 +83,8 @@ e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
 e2e-scheduler: toolchain ## Compare kube-scheduler with the plugin to the stock one, beside a real API server; ARGS=1000,5000 measures
 	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@[ -n "$${NODESIFT_E2E:-}" ] || tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
+	@cd tests/e2e/go && go run ./scheduler-config $(addprefix ../../../deploy/,extender/config.yaml kustomize/extender/config.yaml \
+	    kustomize/kube-scheduler/config.yaml kube-scheduler/additive.yaml)
 	@deploy/kube-scheduler/e2e/run.sh $(ARGS)
 
 fuzz: build ## Run the fuzz targets, each for TIME=60 seconds; TARGET=name runs one
