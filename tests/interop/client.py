@@ -73,6 +73,8 @@ def every_call(channel, pb, stubs):
     check(list(nodes.feasible_nodes) == list(answer.feasible), "PreFilterPredicates contradicts Filter")
     victims = pb.PreemptionPredicatesRequest(allocation_key=assumed.uid, node_id=node)
     check(call("PreemptionPredicates", victims).index == -1, "PreemptionPredicates without victims finds one")
+    dry_run = call("Reprieve", pb.ReprieveRequest(pod=pb.Pod(uid=assumed.uid), nodes=[pb.NodeVictims(node=node)]))
+    check([one.fits for one in dry_run.nodes] == [True], f"Reprieve answers {dry_run}")
 
     methods = {method.name for method in pb.DESCRIPTOR.services_by_name["Nodesift"].methods}
     check(set(made) == methods, f"calls not made: {sorted(methods - set(made))}")

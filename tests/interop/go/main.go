@@ -179,6 +179,8 @@ func everyCall(ctx context.Context, c *client) time.Duration {
 	require(field(all, "feasible_nodes").List().Len() == len(feasible), "PreFilterPredicates agrees with Filter")
 	none := c.call(ctx, "PreemptionPredicates", fmt.Sprintf(`{"allocationKey": %q, "nodeID": %q}`, uid, node))
 	require(field(none, "index").Int() == -1, "PreemptionPredicates finds no victim among none")
+	dry := c.call(ctx, "Reprieve", fmt.Sprintf(`{"pod": {"uid": %q}, "nodes": [{"node": %q}]}`, uid, node))
+	require(field(field(dry, "nodes").List().Get(0).Message(), "fits").Bool(), "Reprieve agrees with Filter")
 
 	for at := range c.service.Methods().Len() {
 		name := string(c.service.Methods().Get(at).Name())
