@@ -1,7 +1,7 @@
 //! The engine: evaluates a query about pods and nodes against one snapshot and one policy. It does no I/O and never waits.
 //!
 //! ```text
-//! query       pods, nodes, phase, depth         answer      feasible rows, failures, faults
+//! query       pods, nodes, phase, depth         answer      feasible rows, failures, faults    error    why there is none
 //! policy      the predicates that run           metrics     counters and gauges    limits    every limit
 //! breaker     quarantine of a predicate that keeps failing
 //! predicate_metrics   calls, rows, time, reuse and faults of each predicate    latency    their times
@@ -18,6 +18,7 @@
 
 mod answer;
 mod breaker;
+mod error;
 mod evaluate;
 mod facts;
 mod latency;
@@ -36,13 +37,14 @@ use std::time::Instant;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use nodesift_cache::metadata::{self, PodRecord};
-use nodesift_cache::{Generation, OverlayError, Reader, Row, Snapshot};
+use nodesift_cache::{Generation, Reader, Row, Snapshot};
 use nodesift_sandbox::{Pulse, Runtime};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use breaker::{Breaker, Quarantine};
+pub use error::Error;
 pub use evaluate::evaluator::StandIn;
 pub use evaluate::row_set::RowSet;
 pub use evaluate::rows_by_name::RowsByName;
@@ -56,7 +58,8 @@ pub use policy::{
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::overlay::{OverlayPart, OverlaySpec};
 pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
-pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveError, ReprieveOutcome};
+pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveError};
+pub use scenarios::reprieve_run::ReprieveOutcome;
 pub use scenarios::trial::{Trial, TrialFault};
 pub use shadow::{
     Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,
@@ -72,92 +75,6 @@ use reuse::Store;
 use scenarios::nominated::{self, NominatedRow, RowBudget};
 use scenarios::sample;
 use subject::Subject;
-
-/// Why a query has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The pod is not in the cache.
-    #[error("pod {pod} is not in the cache: name a pod that exists, or send the whole pod")]
-    UnknownPod {
-        /// The UID or `namespace/name`, as in the query.
-        pod: String,
-    },
-    /// The cache does not have a pod in the version that the query asks for.
-    #[error("pod {pod}: not in the cache with resourceVersion {wanted:?}: the cache {found}; send the whole pod")]
-    OtherVersion {
-        /// As the query names it.
-        pod: String,
-        /// The version asked for.
-        wanted: String,
-        /// What the cache has instead.
-        found: String,
-    },
-    /// A node of the subset is not in the cache.
-    #[error("node {node:?} is not in the cache: name a node that exists")]
-    UnknownNode {
-        /// The name, as in the query.
-        node: String,
-    },
-    /// A predicate that is to be skipped is not in the policy.
-    #[error("the policy has no predicate {predicate:?} to skip; it has {known}")]
-    UnknownPredicate {
-        /// The name, as in the query.
-        predicate: String,
-        /// The names of all predicates of the policy.
-        known: String,
-    },
-    /// The overlay does not fit the cluster.
-    #[error(transparent)]
-    Overlay(#[from] OverlayError),
-    /// There are more nominated rows than one query may evaluate again.
-    #[error(
-        "pod {pod}: evaluating the nodes with nominated pods again takes more than {limit} rows in this request: send \
-         fewer pods or nodes per request"
-    )]
-    TooManyNominated {
-        /// `namespace/name`.
-        pod: String,
-        /// [`limits::NOMINATED_ROWS`], in rows.
-        limit: usize,
-    },
-    /// The deadline of the request passed before every predicate had a verdict.
-    #[error(
-        "the request's deadline passed before every predicate was evaluated: send fewer pods or nodes per request, or a later \
-         deadline"
-    )]
-    DeadlineExceeded,
-    /// The answers for the pods of one query take more memory than one query may hold.
-    #[error("the answers for these pods take more than {limit} bytes of memory: send fewer pods or nodes per request")]
-    AnswerTooLarge {
-        /// [`limits::ANSWER_BYTES`].
-        limit: usize,
-    },
-    /// A part of the overlay names a pod or node that does not exist.
-    #[error("{part}: {error}")]
-    OverlayPart {
-        /// Which part.
-        part: OverlayPart,
-        /// The error of the lookup.
-        error: Box<Error>,
-    },
-    /// The snapshot is older than the active policy, and may lack what only this policy reads.
-    #[error("the snapshot is older than the active policy: try again with the newest one")]
-    OlderThanPolicy,
-    /// A preemption query was given a snapshot with an overlay. Its victims are looked up in the cluster as it is.
-    #[error("preemption cannot be combined with an overlay: remove the overlay from the request")]
-    PreemptionWithOverlay,
-    /// A cached verdict differs from a fresh one, which is a bug in nodesift. Compared only with [`Reuse::Verified`].
-    #[error(
-        "pod {pod}: a cached verdict differs from a fresh one: {difference}: this is a bug in nodesift, please report it; \
-         without --verify-reuse the sidecar does not compare"
-    )]
-    ReuseMismatch {
-        /// `namespace/name`.
-        pod: String,
-        /// The first difference.
-        difference: String,
-    },
-}
 
 /// Whether verdicts are reused between queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -15,6 +15,6 @@ pub(crate) mod overlay;
 mod partial_verdict;
 pub(crate) mod preemption;
 pub(crate) mod reprieve;
-mod reprieve_run;
+pub(crate) mod reprieve_run;
 pub(crate) mod sample;
 pub(crate) mod trial;

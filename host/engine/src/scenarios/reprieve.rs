@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nodesift_cache::Snapshot;
-use nodesift_sandbox::Failure;
 use rustc_hash::FxHashSet;
 
 use super::dry_run::PreemptionDryRun;
-use super::reprieve_run::Tried;
+use super::reprieve_run::{ReprieveOutcome, Tried};
 use crate::answer::FaultReport;
 use crate::evaluate::Stop;
 use crate::query::PodRef;
@@ -52,23 +51,6 @@ pub struct ReprieveAnswer {
     pub outcomes: Vec<Result<ReprieveOutcome, ReprieveError>>,
     /// Predicates whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
-}
-
-/// What a preemption on one node needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReprieveOutcome {
-    /// The pod fits without the victims that are not kept.
-    Fits {
-        /// Ascending indices of the victims that stay.
-        kept: Vec<usize>,
-    },
-    /// The pod does not fit without all victims.
-    Rejected {
-        /// The first predicate that rejects the node, in policy order.
-        predicate: Arc<str>,
-        /// Why.
-        failure: Failure,
-    },
 }
 
 /// Why there is no answer about a node.

@@ -16,12 +16,28 @@ use nodesift_sandbox::{Failure, Interface, Verdict};
 
 use super::dry_run::{PreemptionDryRun, UnchangedVerdict};
 use super::overlay::changed_by;
-use super::reprieve::ReprieveOutcome;
 use crate::answer::FaultReport;
 use crate::evaluate::Stop;
 use crate::evaluate::evaluation::verdict_on_fault;
 use crate::evaluate::predicate_verdict::Scope;
 use crate::facts::{Batch, Context};
+
+/// What a preemption on one node needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReprieveOutcome {
+    /// The pod fits without the victims that are not kept.
+    Fits {
+        /// Ascending indices of the victims that stay.
+        kept: Vec<usize>,
+    },
+    /// The pod does not fit without all victims.
+    Rejected {
+        /// The first predicate that rejects the node, in policy order.
+        predicate: Arc<str>,
+        /// Why.
+        failure: Failure,
+    },
+}
 
 /// A node with its victims.
 #[derive(Debug, Clone)]

@@ -1,0 +1,90 @@
+//! Why a query has no answer. Start at [`Error`].
+
+use crate::scenarios::overlay::OverlayPart;
+use nodesift_cache::OverlayError;
+
+/// Why a query has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The pod is not in the cache.
+    #[error("pod {pod} is not in the cache: name a pod that exists, or send the whole pod")]
+    UnknownPod {
+        /// The UID or `namespace/name`, as in the query.
+        pod: String,
+    },
+    /// The cache does not have a pod in the version that the query asks for.
+    #[error("pod {pod}: not in the cache with resourceVersion {wanted:?}: the cache {found}; send the whole pod")]
+    OtherVersion {
+        /// As the query names it.
+        pod: String,
+        /// The version asked for.
+        wanted: String,
+        /// What the cache has instead.
+        found: String,
+    },
+    /// A node of the subset is not in the cache.
+    #[error("node {node:?} is not in the cache: name a node that exists")]
+    UnknownNode {
+        /// The name, as in the query.
+        node: String,
+    },
+    /// A predicate that is to be skipped is not in the policy.
+    #[error("the policy has no predicate {predicate:?} to skip; it has {known}")]
+    UnknownPredicate {
+        /// The name, as in the query.
+        predicate: String,
+        /// The names of all predicates of the policy.
+        known: String,
+    },
+    /// The overlay does not fit the cluster.
+    #[error(transparent)]
+    Overlay(#[from] OverlayError),
+    /// There are more nominated rows than one query may evaluate again.
+    #[error(
+        "pod {pod}: evaluating the nodes with nominated pods again takes more than {limit} rows in this request: send \
+         fewer pods or nodes per request"
+    )]
+    TooManyNominated {
+        /// `namespace/name`.
+        pod: String,
+        /// [`crate::limits::NOMINATED_ROWS`], in rows.
+        limit: usize,
+    },
+    /// The deadline of the request passed before every predicate had a verdict.
+    #[error(
+        "the request's deadline passed before every predicate was evaluated: send fewer pods or nodes per request, or a later \
+         deadline"
+    )]
+    DeadlineExceeded,
+    /// The answers for the pods of one query take more memory than one query may hold.
+    #[error("the answers for these pods take more than {limit} bytes of memory: send fewer pods or nodes per request")]
+    AnswerTooLarge {
+        /// [`crate::limits::ANSWER_BYTES`].
+        limit: usize,
+    },
+    /// A part of the overlay names a pod or node that does not exist.
+    #[error("{part}: {error}")]
+    OverlayPart {
+        /// Which part.
+        part: OverlayPart,
+        /// The error of the lookup.
+        error: Box<Error>,
+    },
+    /// The snapshot is older than the active policy, and may lack what only this policy reads.
+    #[error("the snapshot is older than the active policy: try again with the newest one")]
+    OlderThanPolicy,
+    /// A preemption query was given a snapshot with an overlay. Its victims are looked up in the cluster as it is.
+    #[error("preemption cannot be combined with an overlay: remove the overlay from the request")]
+    PreemptionWithOverlay,
+    /// A cached verdict differs from a fresh one, which is a bug in nodesift. Compared only with [`crate::Reuse::Verified`].
+    #[error(
+        "pod {pod}: a cached verdict differs from a fresh one: {difference}: this is a bug in nodesift, please report it; \
+         without --verify-reuse the sidecar does not compare"
+    )]
+    ReuseMismatch {
+        /// `namespace/name`.
+        pod: String,
+        /// The first difference.
+        difference: String,
+    },
+}
