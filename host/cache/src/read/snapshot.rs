@@ -15,6 +15,7 @@ use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
 use crate::nodes::{Epoch, NodeNames, PortUse, Resource};
 use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
+use crate::pods::classes::PodClass;
 use crate::pods::{CountKey, MatchedTerm, Namespaces, anti_affinity};
 use nodesift_object::node::Taint;
 
@@ -278,6 +279,11 @@ impl Snapshot {
     /// many such terms their pods carry.
     pub fn anti_affinity(&self, namespace: &str, labels: &Labels) -> Vec<MatchedTerm> {
         self.published.nodes.anti_affinity().matching(namespace, labels, self.namespaces())
+    }
+
+    /// Whether a count of pods includes a pod, if it is on a node.
+    pub fn counts(&self, key: &CountKey, pod: &PodRecord) -> bool {
+        key.matches(&PodClass::of(pod), self.namespaces())
     }
 
     /// Whether required anti-affinity of a pod, if it were on a node, excludes another pod.

@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nodesift_cache::{Generation, NodeInterface, Row};
+use nodesift_cache::metadata::PodRecord;
+use nodesift_cache::{Generation, NodeInterface, Row, Snapshot};
 use nodesift_sandbox::{Codes, Failure, Interface, RowVerdict, Verdict};
 
-use super::fact_read::{FactRead, FactScope};
+use super::fact_read::{FactKey, FactRead, FactScope};
 use super::lookups::RecordedLookups;
 use super::recorder::{NodeInterfaces, Trace};
 use super::size::{SHARED, Size as _};
@@ -24,6 +25,8 @@ pub(crate) struct Lineage(pub(crate) u64);
 impl Lineage {
     /// Of a verdict that is not in the store.
     pub(crate) const NONE: Self = Self(0);
+    /// Of a verdict that is not in the store, and whose reads were recorded.
+    pub(crate) const UNSHARED: Self = Self(u64::MAX);
 }
 
 /// A verdict over every row of a snapshot. It never changes; a patched one is a new verdict of the same lineage.
@@ -100,6 +103,12 @@ impl CachedVerdict {
         &self.verdict
     }
 
+    /// A verdict of which nobody knows what was read for it.
+    pub(crate) fn unread(verdict: Verdict, context: &Context) -> Self {
+        let (rows, at) = (context.rows() as usize, context.snapshot().generation());
+        Self::new(Lineage::NONE, verdict, rows, Trace::default(), at)
+    }
+
     /// Whether it has read anything that pods on nodes change through one of these interfaces. True for a verdict whose reads
     /// were not recorded.
     pub(crate) fn has_read(&self, changed: &[Interface]) -> bool {
@@ -107,7 +116,26 @@ impl CachedVerdict {
             FactScope::PodsOnNodes(interface, _) => Some(interface),
             FactScope::Pod | FactScope::Cluster(_) => None,
         });
-        let columns = self.columns.iter().filter_map(|interface| match interface {
+        self.lineage == Lineage::NONE || reads.chain(self.columns_of_pods()).any(|read| changed.contains(&read))
+    }
+
+    /// Whether it has read anything that a pod changes which comes to a node or leaves it; `changed` are the interfaces that this
+    /// pod changes. True for a verdict whose reads were not recorded.
+    pub(crate) fn is_changed_by(&self, pod: &PodRecord, changed: &[Interface], snapshot: &Snapshot) -> bool {
+        let is_changed = |read: &Arc<FactRead>| match (&read.key, read.key.scope()) {
+            // Of all counts only those that include the pod.
+            (FactKey::PodCount(key), _) => snapshot.counts(key, pod),
+            (_, FactScope::PodsOnNodes(interface, _)) => changed.contains(&interface),
+            (_, FactScope::Pod | FactScope::Cluster(_)) => false,
+        };
+        self.lineage == Lineage::NONE
+            || self.columns_of_pods().any(|read| changed.contains(&read))
+            || self.reads.iter().any(is_changed)
+    }
+
+    /// Interfaces of which a pointwise predicate has read columns that pods on nodes change.
+    fn columns_of_pods(&self) -> impl Iterator<Item = Interface> {
+        self.columns.iter().filter_map(|interface| match interface {
             NodeInterface::Resources => Some(Interface::NodeResources),
             NodeInterface::Ports => Some(Interface::NodePorts),
             NodeInterface::Identity
@@ -115,8 +143,7 @@ impl CachedVerdict {
             | NodeInterface::Annotations
             | NodeInterface::Taints
             | NodeInterface::Features => None,
-        });
-        self.lineage == Lineage::NONE || reads.chain(columns).any(|read| changed.contains(&read))
+        })
     }
 
     /// Reads about the pod, by whose values the store finds the verdict.

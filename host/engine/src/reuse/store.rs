@@ -243,6 +243,19 @@ impl Store {
         Lookup::Missing(lineage)
     }
 
+    /// Calls a predicate and records what it reads, without caching its verdict.
+    ///
+    /// # Errors
+    ///
+    /// The fault of the call.
+    pub(crate) fn recorded(predicate: &ActivePredicate, context: &Arc<Context>) -> Result<CachedVerdict, Fault> {
+        let recorder = Arc::new(Recorder::new(Arc::clone(context), !predicate.module.is_cluster_wide()));
+        let verdict = predicate.filter(Arc::clone(&recorder) as _, context)?;
+        let trace = recorder.take();
+        let lineage = if trace.is_cut { Lineage::NONE } else { Lineage::UNSHARED };
+        Ok(CachedVerdict::new(lineage, verdict, context.rows() as usize, trace, context.snapshot().generation()))
+    }
+
     fn evaluate(
         &self,
         place: usize,

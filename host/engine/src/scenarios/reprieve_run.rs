@@ -12,7 +12,9 @@ use std::time::Instant;
 
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{OverlayBuilder, Row, Snapshot};
+use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Failure, Interface, Verdict};
+use rustc_hash::FxHashMap;
 
 use super::dry_run::{PreemptionDryRun, UnchangedVerdict};
 use super::overlay::changed_by;
@@ -21,6 +23,8 @@ use crate::evaluate::Stop;
 use crate::evaluate::evaluation::verdict_on_fault;
 use crate::evaluate::predicate_verdict::Scope;
 use crate::facts::{Batch, Context};
+use crate::policy::ActivePredicate;
+use crate::reuse::{CachedVerdict, Store};
 
 /// What a preemption on one node needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,8 +54,17 @@ pub(super) struct Tried {
     nominated: Vec<Arc<PodRecord>>,
     /// The interfaces that its victims change, and those that its victims and nominated pods change.
     changed: [Vec<Interface>; 2],
+    /// Per side and cluster-wide predicate, its verdict about the node as it is now: a victim that changes nothing that was read for
+    /// it can be given back without another.
+    known: FxHashMap<Asked, Arc<CachedVerdict>>,
     rejection: Option<Rejection>,
 }
+
+/// Whether nominated pods are on their nodes, and the place of a predicate.
+type Asked = (bool, usize);
+
+/// Verdicts about a node with a victim that may have to go again.
+type Learnt = Vec<(usize, Asked, Arc<CachedVerdict>)>;
 
 /// The predicate that rejects a node, and why.
 type Rejection = (Arc<str>, Failure);
@@ -59,7 +72,15 @@ type Rejection = (Arc<str>, Failure);
 impl Tried {
     pub(super) fn new(row: Row, victims: Vec<Arc<PodRecord>>) -> Self {
         let stays = vec![false; victims.len()];
-        Self { row, victims, stays, nominated: Vec::new(), changed: Default::default(), rejection: None }
+        Self {
+            row,
+            victims,
+            stays,
+            nominated: Vec::new(),
+            changed: Default::default(),
+            known: FxHashMap::default(),
+            rejection: None,
+        }
     }
 }
 
@@ -90,19 +111,22 @@ impl PreemptionDryRun<'_> {
         self.prepare(nodes);
         let mut sides = self.sides(nodes);
         let all: Vec<usize> = (0..nodes.len()).collect();
-        for (index, rejection) in self.rejections(nodes, &all, &mut sides, true)? {
+        let (rejections, learnt) = self.rejections(nodes, &all, &mut sides, None)?;
+        for (index, rejection) in rejections {
             if let Some(node) = nodes.get_mut(index) {
                 node.rejection = Some(rejection);
             }
         }
+        learn(nodes, learnt, &[]);
         let rounds = nodes.iter().map(|node| node.victims.len()).max().unwrap_or(0);
         for round in 0..rounds {
             let takes_part = |node: &Tried| node.rejection.is_none() && round < node.victims.len();
             let among: Vec<usize> = (0..).zip(&*nodes).filter(|(_, node)| takes_part(node)).map(|(at, _)| at).collect();
             among.iter().for_each(|at| place(nodes, &mut sides, *at, round, true));
-            for (index, _) in self.rejections(nodes, &among, &mut sides, false)? {
-                place(nodes, &mut sides, index, round, false);
-            }
+            let (rejections, learnt) = self.rejections(nodes, &among, &mut sides, Some(round))?;
+            let gone: Vec<usize> = rejections.into_iter().map(|(index, _)| index).collect();
+            gone.iter().for_each(|index| place(nodes, &mut sides, *index, round, false));
+            learn(nodes, learnt, &gone);
         }
         Ok(nodes.iter_mut().map(Tried::outcome).collect())
     }
@@ -159,15 +183,16 @@ impl PreemptionDryRun<'_> {
         }
     }
 
-    /// The nodes of `among` that are rejected, with the nominated pods on their nodes or without them. With `is_first`, by any
-    /// predicate; else by those alone that victims can change.
+    /// The nodes of `among` that are rejected, with the nominated pods on their nodes or without them. Without a victim, by any
+    /// predicate; else by those alone that this victim can change.
     fn rejections(
         &mut self,
         nodes: &[Tried],
         among: &[usize],
         sides: &mut [Side],
-        is_first: bool,
-    ) -> Result<Vec<(usize, Rejection)>, Stop> {
+        victim: Option<usize>,
+    ) -> Result<(Vec<(usize, Rejection)>, Learnt), Stop> {
+        let mut learnt = Learnt::new();
         let mut found: Vec<(usize, Rejection)> = Vec::new();
         let mut left = among.to_vec();
         for side in sides {
@@ -183,19 +208,25 @@ impl PreemptionDryRun<'_> {
             if asked.is_empty() {
                 continue;
             }
-            let tried: Vec<&Tried> = asked.iter().map(|(_, node)| *node).collect();
-            let rejections = self.rejections_on(&tried, side, is_first)?;
+            let rejections = self.rejections_on(&asked, side, victim, &mut learnt)?;
             let rejected = asked.iter().zip(rejections).filter_map(|((at, _), rejection)| Some((*at, rejection?)));
             let rejected: Vec<(usize, Rejection)> = rejected.collect();
             left.retain(|at| rejected.iter().all(|(other, _)| at != other));
             found.extend(rejected);
         }
-        Ok(found)
+        Ok((found, learnt))
     }
 
     /// One entry per node.
-    fn rejections_on(&mut self, nodes: &[&Tried], side: &Side, is_first: bool) -> Result<Vec<Option<Rejection>>, Stop> {
-        let rows: Arc<[Row]> = nodes.iter().map(|node| node.row).collect();
+    fn rejections_on(
+        &mut self,
+        nodes: &[(usize, &Tried)],
+        side: &Side,
+        victim: Option<usize>,
+        learnt: &mut Learnt,
+    ) -> Result<Vec<Option<Rejection>>, Stop> {
+        let is_first = victim.is_none();
+        let rows: Arc<[Row]> = nodes.iter().map(|(_, node)| node.row).collect();
         let (joint, alone) = (OnceCell::new(), vec![OnceCell::new(); nodes.len()]);
         let mut found: Vec<Option<Rejection>> = vec![None; nodes.len()];
         for (at, method) in side.methods.iter().enumerate() {
@@ -212,11 +243,11 @@ impl PreemptionDryRun<'_> {
                     OverRows::ByPlace(Arc::new(self.verdict(at, context)?))
                 }
                 Method::RowByRow => {
-                    self.row_by_row(at, nodes, side, is_first, (&alone, &mut found))?;
+                    self.row_by_row(at, nodes, (side, victim), (&alone, &mut found), learnt)?;
                     continue;
                 }
             };
-            for ((place, node), found) in nodes.iter().enumerate().zip(&mut found) {
+            for ((place, (_, node)), found) in nodes.iter().enumerate().zip(&mut found) {
                 if found.is_none() {
                     *found = verdict.failure(place, node.row).map(|failure| (self.name(at), failure.clone()));
                 }
@@ -224,7 +255,7 @@ impl PreemptionDryRun<'_> {
         }
         if let Some((unsupported, policy)) = self.unsupported.as_ref().filter(|_| is_first) {
             let verdict = unsupported.verdict(*policy, self.all_rows.rows() as usize, Scope::AllRows);
-            for (node, found) in nodes.iter().zip(&mut found) {
+            for ((_, node), found) in nodes.iter().zip(&mut found) {
                 if found.is_none() {
                     let failure = verdict.verdict.failure_at(node.row.index()).cloned();
                     *found = failure.map(|failure| (Arc::clone(&verdict.predicate), failure));
@@ -234,32 +265,59 @@ impl PreemptionDryRun<'_> {
         Ok(found)
     }
 
-    /// Evaluates a cluster-wide predicate for each node that is not rejected yet.
+    /// Evaluates a cluster-wide predicate for each node that is not rejected yet, where what it has read before may have changed.
     fn row_by_row(
         &mut self,
         at: usize,
-        nodes: &[&Tried],
-        side: &Side,
-        is_first: bool,
+        nodes: &[(usize, &Tried)],
+        (side, victim): (&Side, Option<usize>),
         (alone, found): (&[OnceCell<Arc<Context>>], &mut [Option<Rejection>]),
+        learnt: &mut Learnt,
     ) -> Result<(), Stop> {
-        for ((node, context), found) in nodes.iter().zip(alone).zip(found) {
+        let asked = (side.is_nominated, at);
+        for (((index, node), context), found) in nodes.iter().zip(alone).zip(found) {
             if found.is_some() {
                 continue;
             }
-            let [plain, with_nominated] = &node.changed;
-            let failure = if self.may_change(at, if side.is_nominated { with_nominated } else { plain }) {
-                let context =
-                    context.get_or_init(|| self.context(&Arc::new(node.alone(&self.snapshot, side)), Batch::All));
-                self.verdict(at, context)?.failure_at(node.row.index()).cloned()
-            } else if is_first {
-                OverRows::of(self.unchanged(at, &[node.row].into())?).failure(0, node.row).cloned()
-            } else {
-                None
+            let known = match victim {
+                None => self.cached(at).filter(|cached| !node.pods(side).any(|pod| self.is_changed(cached, pod))),
+                Some(victim) => {
+                    let known = node.known.get(&asked).cloned();
+                    if let (Some(known), Some(victim)) = (&known, node.victims.get(victim))
+                        && !self.is_changed(known, victim)
+                    {
+                        continue;
+                    }
+                    None
+                }
             };
+            let verdict = match known {
+                Some(known) => known,
+                None => {
+                    let snapshot = || self.context(&Arc::new(node.alone(&self.snapshot, side)), Batch::All);
+                    self.recorded(at, context.get_or_init(snapshot))?
+                }
+            };
+            let failure = verdict.verdict().failure_at(node.row.index()).cloned();
+            if failure.is_none() {
+                learnt.push((*index, asked, verdict));
+            }
             *found = failure.map(|failure| (self.name(at), failure));
         }
         Ok(())
+    }
+
+    /// The cached verdict about the unchanged cluster.
+    fn cached(&self, at: usize) -> Option<Arc<CachedVerdict>> {
+        match &self.predicates.get(at)?.unchanged {
+            UnchangedVerdict::Cached(cached) => Some(Arc::clone(cached)),
+            _ => None,
+        }
+    }
+
+    /// Whether a pod that comes to a node or leaves it changes what was read for a verdict.
+    fn is_changed(&self, verdict: &CachedVerdict, pod: &PodRecord) -> bool {
+        verdict.is_changed_by(pod, &changed_by(&[pod], &self.subject.facts, &self.snapshot), &self.snapshot)
     }
 
     /// The verdict about the unchanged cluster, and whether it is over the rows given instead of over all.
@@ -288,15 +346,49 @@ impl PreemptionDryRun<'_> {
     /// Calls a predicate; one whose call has failed is not called again.
     fn verdict(&mut self, at: usize, context: &Arc<Context>) -> Result<Verdict, Stop> {
         let Some(predicate) = self.predicates.get(at).map(|state| state.predicate) else { return Ok(Verdict::FitsAll) };
-        let rows = context.rows() as usize;
-        if let Some(report) = self.faults.iter().find(|report| report.predicate == predicate.name) {
-            return Ok(verdict_on_fault(predicate, &report.fault, rows)?.0);
+        match self.failed(predicate, context) {
+            Some(verdict) => verdict,
+            None => predicate
+                .filter(Arc::clone(context) as _, context)
+                .or_else(|fault| self.fail(predicate, fault, context)),
         }
-        predicate.filter(Arc::clone(context) as _, context).or_else(|fault| {
-            let (verdict, effect) = verdict_on_fault(predicate, &fault, rows)?;
-            self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-            Ok(verdict)
-        })
+    }
+
+    /// As [`Self::verdict`], with what was read.
+    fn recorded(&mut self, at: usize, context: &Arc<Context>) -> Result<Arc<CachedVerdict>, Stop> {
+        let unread = |verdict| Ok(Arc::new(CachedVerdict::unread(verdict, context)));
+        let Some(predicate) = self.predicates.get(at).map(|state| state.predicate) else {
+            return unread(Verdict::FitsAll);
+        };
+        match self.failed(predicate, context) {
+            Some(verdict) => unread(verdict?),
+            None => match Store::recorded(predicate, context) {
+                Ok(verdict) => Ok(Arc::new(verdict)),
+                Err(fault) => unread(self.fail(predicate, fault, context)?),
+            },
+        }
+    }
+
+    /// The verdict of the failure policy, where a call of the predicate has failed before.
+    fn failed(&self, predicate: &ActivePredicate, context: &Context) -> Option<Result<Verdict, Stop>> {
+        let report = self.faults.iter().find(|report| report.predicate == predicate.name)?;
+        Some(verdict_on_fault(predicate, &report.fault, context.rows() as usize).map(|(verdict, _)| verdict))
+    }
+
+    /// Reports a fault, and gives the verdict of the failure policy.
+    fn fail(&mut self, predicate: &ActivePredicate, fault: Fault, context: &Context) -> Result<Verdict, Stop> {
+        let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize)?;
+        self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
+        Ok(verdict)
+    }
+}
+
+/// Keeps verdicts about nodes that are as they were evaluated: those of `gone` have lost the victim again.
+fn learn(nodes: &mut [Tried], learnt: Learnt, gone: &[usize]) {
+    for (index, asked, verdict) in learnt.into_iter().filter(|(index, ..)| !gone.contains(index)) {
+        if let Some(node) = nodes.get_mut(index) {
+            node.known.insert(asked, verdict);
+        }
     }
 }
 
@@ -307,6 +399,12 @@ impl Tried {
         }
         let kept = self.stays.iter().enumerate().filter(|(_, stays)| **stays).map(|(index, _)| index);
         ReprieveOutcome::Fits { kept: kept.collect() }
+    }
+
+    /// The pods by which the node differs from the unchanged cluster at first.
+    fn pods(&self, side: &Side) -> impl Iterator<Item = &PodRecord> {
+        let nominated = self.nominated.iter().filter(|_| side.is_nominated);
+        self.victims.iter().chain(nominated).map(|pod| &**pod)
     }
 
     /// The cluster with the changes of this node alone.
