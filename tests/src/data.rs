@@ -59,10 +59,15 @@ pub fn sample_cluster() -> PathBuf {
 
 /// The content of a gzip file as text.
 pub fn read_gzip(path: &Path) -> String {
+    String::from_utf8(read_gzip_bytes(path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The content of a gzip file.
+pub fn read_gzip_bytes(path: &Path) -> Vec<u8> {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut text = String::new();
-    GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text
+    let mut bytes = Vec::new();
+    GzDecoder::new(file).read_to_end(&mut bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    bytes
 }
 
 /// The digest of a module in the form that policies use.

@@ -31,20 +31,26 @@ pub const SCRATCH: u32 = 4096;
 const HEAP: u32 = 65_536;
 
 /// The contract, parsed once.
-static CONTRACT: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
+static CONTRACT: LazyLock<(Resolve, WorldId)> =
+    LazyLock::new(|| parsed(include_str!("../../sdk/predicate/wit/predicate.wit")));
+
+/// The last version of the contract 0.1.
+static CONTRACT_0_1: LazyLock<(Resolve, WorldId)> =
+    LazyLock::new(|| parsed(include_str!("../../sdk/predicate/build/tests/golden/contract-0.1.wit")));
+
+fn parsed(text: &str) -> (Resolve, WorldId) {
     let mut resolve = Resolve::default();
-    let text = include_str!("../../sdk/predicate/wit/predicate.wit");
     let package = resolve.push_source("predicate.wit", text).expect("the contract parses");
     let world = resolve.select_world(&[package], Some("guest")).expect("the contract has a world `guest`");
     (resolve, world)
-});
+}
 
 /// The contract, and an interface of the guest's own with a resource.
 static WITH_RESOURCE: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
     let mut resolve = CONTRACT.0.clone();
     let text = "package test:leaky;
         interface things { resource thing; }
-        world leaky { include nodesift:predicate/guest@0.1.1; export things; }";
+        world leaky { include nodesift:predicate/guest@0.2.0; export things; }";
     let package = resolve.push_source("leaky.wit", text).expect("the world parses");
     let world = resolve.select_world(&[package], Some("leaky")).expect("the world is there");
     (resolve, world)
@@ -69,7 +75,10 @@ pub struct HostFunction {
 ///
 /// If a function has a parameter that is not an `i32`.
 pub fn host_functions() -> Vec<HostFunction> {
-    let (resolve, world) = &*CONTRACT;
+    functions_of(&CONTRACT)
+}
+
+fn functions_of((resolve, world): &(Resolve, WorldId)) -> Vec<HostFunction> {
     let mut functions = Vec::new();
     for (key, item) in &resolve.worlds[*world].imports {
         let (WorldKey::Interface(_), WorldItem::Interface { id, .. }) = (key, item) else { continue };
@@ -95,6 +104,7 @@ pub fn host_functions() -> Vec<HostFunction> {
 /// A predicate, part by part, each as WebAssembly text.
 #[derive(Debug, Clone)]
 pub struct Guest {
+    is_of_0_1: bool,
     has_resource: bool,
     imports: String,
     memory: String,
@@ -109,6 +119,7 @@ impl Guest {
     /// A predicate that rejects the odd rows of a batch for the reason [`ODD_ROW`].
     pub fn healthy() -> Self {
         Self {
+            is_of_0_1: false,
             has_resource: false,
             imports: String::new(),
             memory: r#"(memory (export "memory") 2)"#.to_owned(),
@@ -123,7 +134,7 @@ impl Guest {
     /// A predicate that reads `labels` labels of the pod, with keys of `bytes` bytes each.
     pub fn asking(bytes: u32, labels: u32) -> Self {
         Self::healthy()
-            .imports(r#"(import "nodesift:predicate/pod-labels@0.1.1" "label" (func $label (param i32 i32 i32)))"#)
+            .imports(r#"(import "nodesift:predicate/pod-labels@0.2.0" "label" (func $label (param i32 i32 i32)))"#)
             .filter(format!(
                 "(drop (memory.grow (i32.const 30)))
                  (loop $next
@@ -133,6 +144,21 @@ impl Guest {
                    (br_if $next (i32.lt_u (local.get $i) (i32.const {labels}))))
                  (call $fits_all)"
             ))
+    }
+
+    /// Builds it for the last version of the contract 0.1. Its imports are those of that version.
+    pub fn built_for_0_1(mut self) -> Self {
+        self.is_of_0_1 = true;
+        self
+    }
+
+    /// Every function that its contract offers.
+    ///
+    /// # Panics
+    ///
+    /// As [`host_functions`].
+    pub fn host_functions(&self) -> Vec<HostFunction> {
+        functions_of(if self.is_of_0_1 { &CONTRACT_0_1 } else { &CONTRACT })
     }
 
     /// Gives the guest a resource of its own, with `$new`, `$drop` and `$rep` for its handles, and this destructor, with `$value`.
@@ -148,7 +174,7 @@ impl Guest {
         self
     }
 
-    /// Core imports: `(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func …))`.
+    /// Core imports: `(import "nodesift:predicate/pod-labels@0.2.0" "namespace" (func …))`.
     pub fn imports(mut self, imports: impl Into<String>) -> Self {
         self.imports = imports.into();
         self
@@ -204,7 +230,9 @@ impl Guest {
 
     /// The core module.
     pub fn wat(&self) -> String {
-        let Self { has_resource: _, imports, memory, definitions, realloc, describe, configure, filter } = self;
+        let Self { is_of_0_1, has_resource: _, imports, memory, definitions, realloc, describe, configure, filter } =
+            self;
+        let version = if *is_of_0_1 { "0.1.1" } else { "0.2.0" };
         format!(
             r#"(module
   {imports}
@@ -266,11 +294,11 @@ impl Guest {
 
   (func (export "cabi_realloc") (param i32 i32) (param $align i32) (param $bytes i32) (result i32)
     {realloc})
-  (func (export "nodesift:predicate/predicate@0.1.1#describe") (result i32)
+  (func (export "nodesift:predicate/predicate@{version}#describe") (result i32)
     {describe})
-  (func (export "nodesift:predicate/predicate@0.1.1#configure") (param $args i32) (param $args_bytes i32) (result i32)
+  (func (export "nodesift:predicate/predicate@{version}#configure") (param $args i32) (param $args_bytes i32) (result i32)
     {configure})
-  (func (export "nodesift:predicate/predicate@0.1.1#filter") (param $rows i32) (result i32) (local $i i32) (local $j i32)
+  (func (export "nodesift:predicate/predicate@{version}#filter") (param $rows i32) (result i32) (local $i i32) (local $j i32)
     {filter})
 )"#
         )
@@ -280,7 +308,11 @@ impl Guest {
     pub fn component(&self) -> Vec<u8> {
         let text = self.wat();
         let mut module = wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let (resolve, world) = if self.has_resource { &*WITH_RESOURCE } else { &*CONTRACT };
+        let (resolve, world) = match (self.is_of_0_1, self.has_resource) {
+            (true, _) => &*CONTRACT_0_1,
+            (false, true) => &*WITH_RESOURCE,
+            (false, false) => &*CONTRACT,
+        };
         embed_component_metadata(&mut module, resolve, *world, StringEncoding::UTF8)
             .expect("the contract can be embedded");
         // Invalid parts must be refused by the host, not by the encoder.

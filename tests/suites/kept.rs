@@ -174,8 +174,8 @@ fn dictionaries_of_columns_are_counted() {
     // The guest reads a label column with distinct values, as a cluster-wide predicate.
     let guest = Guest::healthy()
         .imports(
-            r#"(import "nodesift:predicate/node-labels@0.1.1" "column" (func $column (param i32 i32 i32)))
-               (import "nodesift:predicate/cluster-affinity@0.1.1" "topology-keys" (func $keys (param i32)))"#,
+            r#"(import "nodesift:predicate/node-labels@0.2.0" "column" (func $column (param i32 i32 i32)))
+               (import "nodesift:predicate/cluster-affinity@0.2.0" "topology-keys" (func $keys (param i32)))"#,
         )
         .definitions(r#"(data (i32.const 2048) "host")"#)
         .filter(

@@ -12,7 +12,7 @@ use crate::terminal::{self, Paint, escaped, render, table};
 use nodesift_policy::ModuleFile;
 use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
-use nodesift_sandbox::{Inspection, Interface};
+use nodesift_sandbox::{Inspection, Interface, PACKAGE};
 
 /// `nodesift module inspect`. Of the module, nothing runs but `describe`.
 ///
@@ -47,6 +47,8 @@ struct Document<'a> {
     name: &'a str,
     version: &'a str,
     summary: &'a str,
+    /// The version of the contract that it was built for.
+    contract: &'a str,
     /// Linear memory of an instance that has described itself.
     memory_bytes: usize,
     cluster_wide: bool,
@@ -74,6 +76,7 @@ impl<'a> Document<'a> {
             name: &inspection.descriptor.name,
             version: &inspection.descriptor.version,
             summary: &inspection.descriptor.summary,
+            contract: &inspection.contract,
             memory_bytes: inspection.memory_bytes,
             cluster_wide: inspection.imports.iter().any(|interface| interface.is_cluster_wide()),
             features: &inspection.features,
@@ -100,6 +103,7 @@ impl<'a> Document<'a> {
             ("file", self.file.to_owned()),
             ("size", format!("{} bytes", self.size_bytes)),
             ("digest", self.digest.clone()),
+            ("contract", format!("{PACKAGE} {}", self.contract)),
             ("memory", memory),
             ("features", list(self.features)),
             ("evaluated", evaluated.to_owned()),

@@ -12,6 +12,8 @@ use crate::wire::Descriptor;
 pub struct Inspection {
     /// Name, version and summary, each as one line of bounded length.
     pub descriptor: Descriptor,
+    /// The version of the contract that it was built for.
+    pub contract: String,
     /// The interfaces of which it imports at least one function.
     pub imports: Vec<Interface>,
     /// Linear memory of an instance after `describe`, in bytes: it needs at least this.

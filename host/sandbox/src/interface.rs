@@ -13,7 +13,8 @@
 //! Where the work may be more than once through the arguments and the cluster, `; meter` follows the arguments: the method gets
 //! a [`Meter`] and asks it every so many steps.
 //!
-//! An interface says whether `pods_on_nodes` change what it answers. The implementation of [`Facts`] then does not compile
+//! An interface says whether `pods_on_nodes` change what it answers, and `since` which minor version of the contract there is
+//! such an interface, where that is not the first. The implementation of [`Facts`] then does not compile
 //! until it has the new method.
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use std::time::Instant;
 use wasmtime::component::{Linker, LinkerInstance, WasmStr};
 use wasmtime::{StoreContextMut, Trap};
 
+use crate::contract::{self, Minor, PACKAGE};
 use crate::deadline::{HostWork, Meter};
 use crate::instance::Frame;
 use crate::limits::LOG_LINE_BYTES;
@@ -30,12 +32,6 @@ use crate::wire::{
     AffinityTerm, Attachment, Claim, DiskKind, DiskUser, ExactSizes, LabelSelector, Obstacle, PodSelector, PodVolume,
     Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
 };
-
-/// The package that holds every interface of the contract.
-pub const PACKAGE: &str = "nodesift:predicate";
-
-/// The version of the contract that this host implements. Components built against any 0.1 are accepted: interfaces are only added within it.
-pub const VERSION: &str = "0.1.1";
 
 /// Why a fact function has no value. The guest's call ends with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -153,7 +149,7 @@ fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
 macro_rules! interfaces {
     ($(
         $(#[doc = $doc:literal])+
-        $interface:ident = $name:literal, pods_on_nodes: $pods_on_nodes:literal {
+        $interface:ident = $name:literal, pods_on_nodes: $pods_on_nodes:literal $(, since: $since:ident)? {
             $($function:literal => $timing:ident $([$kept:ident])? $method:ident($($argument:ident: $kind:ident),* $(; $meter:ident)?)
                 -> $value:ty $(, $or:ident $trap:ident)?;)*
         }
@@ -189,9 +185,17 @@ macro_rules! interfaces {
                 }
             }
 
-            /// Adds the interface, and only it, to a linker.
-            pub(crate) fn link(self, linker: &mut Linker<Frame>) -> wasmtime::Result<()> {
-                let mut instance = linker.instance(&format!("{PACKAGE}/{}@{VERSION}", self.name()))?;
+            /// The minor version of the contract that has brought the interface.
+            pub fn since(self) -> Minor {
+                match self {
+                    $(Self::$interface => interfaces!(since $($since)?),)*
+                }
+            }
+
+            /// Adds the interface, and only it, to a linker, under a version of the contract. Functions that a later
+            /// version has added are there as well: no component of this version imports them.
+            fn link_as(self, version: &str, linker: &mut Linker<Frame>) -> wasmtime::Result<()> {
+                let mut instance = linker.instance(&format!("{PACKAGE}/{}@{version}", self.name()))?;
                 match self {
                     $(Self::$interface => {
                         $(link!(instance, $function, $timing $([$kept])?, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);)*
@@ -217,6 +221,8 @@ macro_rules! interfaces {
             )*)*
         }
     };
+    (since) => { Minor::V0_1 };
+    (since $since:ident) => { Minor::$since };
     (value $value:ty) => { $value };
     (value $value:ty, or trap) => { Result<$value, NoValue> };
 }
@@ -230,6 +236,21 @@ impl Interface {
     /// The interface of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|interface| interface.name() == name)
+    }
+
+    /// The interface with an import's full name, if this host serves the version in it and the interface is of that version.
+    pub(crate) fn from_import(import: &str) -> Option<Self> {
+        let (name, version) = contract::split(import)?;
+        let minor = Minor::of(version)?;
+        Self::from_name(name).filter(|interface| interface.since() <= minor)
+    }
+
+    /// Adds the interface, and only it, to a linker, under every version of the contract that has it.
+    pub(crate) fn link(self, linker: &mut Linker<Frame>) -> wasmtime::Result<()> {
+        Minor::ALL
+            .into_iter()
+            .filter(|minor| self.since() <= *minor)
+            .try_for_each(|minor| self.link_as(minor.version(), linker))
     }
 }
 

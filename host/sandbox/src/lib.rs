@@ -9,6 +9,7 @@
 //! instance    one instance with its own store; wasmtime errors → Fault
 //!   slots                         how many instances exist at once
 //!   deadline · clock · memory     the limits of a call
+//! contract    versions of the contract: those that are served, and that of a component
 //! interface   the fact interfaces that a guest can import, and nothing else but `log`
 //! log         lines that guests write for operators
 //! wire        types of the contract at the component boundary
@@ -27,6 +28,7 @@ mod clock;
 mod code_cache;
 mod codes;
 mod compile;
+mod contract;
 mod deadline;
 pub mod fault;
 mod inspect;
@@ -48,9 +50,10 @@ pub use check::verdict as checked_verdict;
 pub use clock::Pulse;
 pub use codes::Codes;
 pub use compile::{CompileApartError, CompilerProgram, compile_apart};
+pub use contract::{Minor, PACKAGE, VERSION};
 pub use deadline::Meter;
 pub use inspect::Inspection;
-pub use interface::{Facts, Interface, Kept, NoValue, PACKAGE, VERSION};
+pub use interface::{Facts, Interface, Kept, NoValue};
 pub use log::{Level, Line, printable};
 pub use module::{Grants, Lifetime, LoadError, Module};
 pub use runtime::{Runtime, StartError};

@@ -10,9 +10,10 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::clock::Pulse;
+use super::contract::{self, Minor, PACKAGE, VERSION};
 use super::inspect::Inspection;
 use super::instance::{CallTime, Exports, Frame, Instance, NewError};
-use super::interface::{Facts, Interface, PACKAGE, VERSION};
+use super::interface::{Facts, Interface};
 use super::log::{Line, LineBudget};
 use super::slots::{Slot, Slots};
 use super::text::shorten;
@@ -49,6 +50,16 @@ pub enum LoadError {
     CompileMemory {
         /// In bytes.
         limit: u64,
+    },
+    /// It is built for a version of the contract that this host does not serve.
+    #[error(
+        "the component is built for {PACKAGE} {built_for}, and this nodesift serves {}: take a nodesift that serves \
+         {built_for}, or build the component for a version that this one serves",
+        contract::served()
+    )]
+    ContractVersion {
+        /// The version in the name of its export.
+        built_for: String,
     },
     /// It imports functions that the host does not provide.
     #[error("the component imports what nodesift does not offer: {}; it offers {PACKAGE} {VERSION}: {}", .0.join(", "), Interface::ALL.map(Interface::name).join(", "))]
@@ -149,7 +160,7 @@ impl Module {
         clock: &Arc<Pulse>,
     ) -> Result<Self, LoadError> {
         let clock = Arc::clone(clock);
-        let Described { pre, exports, imports, slots, mut instance, descriptor } =
+        let Described { pre, exports, imports, slots, mut instance, descriptor, .. } =
             Described::of(component, &grants, pool)?;
         instance.begin(CallTime::from(INSTANTIATE_TIME), None);
         instance.configure(&exports, &grants.args).map_err(|fault| LoadError::Step { step: "configure", fault })?;
@@ -172,10 +183,10 @@ impl Module {
         pool: &Arc<Slots>,
         features: Vec<&'static str>,
     ) -> Result<Inspection, LoadError> {
-        let Described { imports, instance, descriptor, .. } = Described::of(component, grants, pool)?;
+        let Described { contract, imports, instance, descriptor, .. } = Described::of(component, grants, pool)?;
         let Descriptor { name, version, summary } = descriptor;
         let descriptor = Descriptor { name: shorten(&name), version: shorten(&version), summary: shorten(&summary) };
-        Ok(Inspection { descriptor, imports, memory_bytes: instance.memory_bytes(), features })
+        Ok(Inspection { descriptor, contract, imports, memory_bytes: instance.memory_bytes(), features })
     }
 
     /// Checks that a new instance is ready within the time of the least call: otherwise every call would fault.
@@ -324,6 +335,8 @@ impl Module {
 struct Described {
     pre: InstancePre<Frame>,
     exports: Exports,
+    /// The version of the contract that it was built for.
+    contract: String,
     imports: Vec<Interface>,
     slots: [Arc<Slots>; 2],
     instance: Instance,
@@ -332,6 +345,8 @@ struct Described {
 
 impl Described {
     fn of(component: &Component, grants: &Grants, pool: &Arc<Slots>) -> Result<Self, LoadError> {
+        // First, because imports of another version are none that this host has.
+        let predicate = predicate_of(component)?;
         let imports = imports_of(component)?;
         if let Some(allow) = &grants.allow {
             let forbidden: Vec<&str> =
@@ -346,7 +361,8 @@ impl Described {
             interface.link(&mut linker).map_err(contract)?;
         }
         let pre = linker.instantiate_pre(component).map_err(contract)?;
-        let exports = exports_of(component)?;
+        let Predicate { export, contract: version } = predicate.ok_or_else(|| no_predicate(component))?;
+        let exports = exports_of(component, &export)?;
         let step = |step| move |fault| LoadError::Step { step, fault };
         let own = match grants.lifetime {
             Lifetime::Reused => BUILTIN_SLOTS,
@@ -364,7 +380,7 @@ impl Described {
         instance.check_types(&exports).map_err(LoadError::Contract)?;
         instance.begin(time, None);
         let descriptor = instance.describe(&exports).map_err(step("describe"))?;
-        Ok(Self { pre, exports, imports, slots, instance, descriptor })
+        Ok(Self { pre, exports, contract: version, imports, slots, instance, descriptor })
     }
 }
 
@@ -416,7 +432,7 @@ fn imports_of(component: &Component) -> Result<Vec<Interface>, LoadError> {
             ComponentItem::Type(_) => false,
             _ => true,
         };
-        match fact_interface(name) {
+        match Interface::from_import(name) {
             Some(interface) if has_functions => known.push(interface),
             Some(_) => {}
             None if has_functions => unknown.push(name.to_owned()),
@@ -428,37 +444,51 @@ fn imports_of(component: &Component) -> Result<Vec<Interface>, LoadError> {
     if unknown.is_empty() { Ok(known) } else { Err(LoadError::UnknownImports(unknown)) }
 }
 
-/// The interface with an import's full name, if its version is compatible with the host's.
-fn fact_interface(import: &str) -> Option<Interface> {
-    let (name, version) = import.strip_prefix(PACKAGE)?.strip_prefix('/')?.split_once('@')?;
-    is_served(version).then(|| Interface::from_name(name)).flatten()
+/// The interface `predicate` that a component exports.
+struct Predicate {
+    /// The full name of the export.
+    export: String,
+    /// The version of the contract in it.
+    contract: String,
 }
 
-/// Whether a component built for `version` of the contract can run: major and minor must equal the host's.
-fn is_served(version: &str) -> bool {
-    let minor = |version: &str| version.rsplit_once('.').map(|(minor, _)| minor.to_owned());
-    minor(version).is_some() && minor(version) == minor(VERSION)
+/// The exported predicate of a component, of several the one of the newest version; none where there is none.
+fn predicate_of(component: &Component) -> Result<Option<Predicate>, LoadError> {
+    let exports = component.component_type();
+    let mut found: Vec<(Option<Minor>, Predicate)> = exports
+        .exports(component.engine())
+        .filter_map(|(export, _)| match contract::split(export) {
+            Some(("predicate", version)) => {
+                let predicate = Predicate { export: export.to_owned(), contract: version.to_owned() };
+                Some((Minor::of(version), predicate))
+            }
+            _ => None,
+        })
+        .collect();
+    found.sort_by_key(|(minor, _)| *minor);
+    match found.pop() {
+        Some((None, predicate)) => Err(LoadError::ContractVersion { built_for: shorten(&predicate.contract) }),
+        found => Ok(found.map(|(_, predicate)| predicate)),
+    }
 }
 
-fn exports_of(component: &Component) -> Result<Exports, LoadError> {
-    let names: Vec<String> =
-        component.component_type().exports(component.engine()).map(|(name, _)| name.to_owned()).collect();
-    let is_predicate = |name: &&String| {
-        name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_prefix("/predicate@")).is_some_and(is_served)
-    };
-    let found = || match names.as_slice() {
+/// Why a component without a predicate is not loaded.
+fn no_predicate(component: &Component) -> LoadError {
+    let exports = component.component_type();
+    let names: Vec<&str> = exports.exports(component.engine()).map(|(name, _)| name).collect();
+    let found = match names.as_slice() {
         [] => "it exports nothing".to_owned(),
         names => format!("it exports {}", names.join(", ")),
     };
-    let interface = names
-        .iter()
-        .find(is_predicate)
-        .and_then(|name| component.get_export_index(None, name.as_str()))
-        .ok_or_else(|| LoadError::Contract(format!("no export {PACKAGE}/predicate@{VERSION}; {}", found())))?;
+    LoadError::Contract(format!("no export {PACKAGE}/predicate@{VERSION}; {found}"))
+}
+
+/// The functions of the export with this name.
+fn exports_of(component: &Component, name: &str) -> Result<Exports, LoadError> {
+    let missing = |name: &str| LoadError::Contract(format!("the exported predicate lacks the function `{name}`"));
+    let interface = component.get_export_index(None, name).ok_or_else(|| missing("describe"))?;
     let function = |name: &'static str| -> Result<ComponentExportIndex, LoadError> {
-        component
-            .get_export_index(Some(&interface), name)
-            .ok_or_else(|| LoadError::Contract(format!("the exported predicate lacks the function `{name}`")))
+        component.get_export_index(Some(&interface), name).ok_or_else(|| missing(name))
     };
     Ok(Exports { describe: function("describe")?, configure: function("configure")?, filter: function("filter")? })
 }

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod bench;
+mod contract;
 mod default_spread;
 mod diff;
 mod formats;

@@ -186,7 +186,7 @@ fn policies_and_modules_are_regular_files_and_nothing_else() {
 
 #[test]
 fn a_module_may_not_read_more_than_is_allowed() {
-    let import = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
+    let import = r#"(import "nodesift:predicate/pod-labels@0.2.0" "namespace" (func $namespace (param i32)))"#;
     let guest = Guest::healthy().imports(import).filter("(call $namespace (i32.const 4096)) (call $fits_all)");
     let allowing = |allow: &str| {
         let entry = format!("{{name: Own, module: {{path: guest.wasm}}, allow: {allow}}}");

@@ -321,7 +321,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
 fn counter(selectors: u32, requirements: u32, values: u32, operator: u32) -> Module {
     // 28 bytes a selector and a requirement, 8 a value, 8 for the text of a key or a value.
     let import =
-        r#"(import "nodesift:predicate/cluster-pods@0.1.1" "matching" (func $matching (param i32 i32 i32 i32)))"#;
+        r#"(import "nodesift:predicate/cluster-pods@0.2.0" "matching" (func $matching (param i32 i32 i32 i32)))"#;
     let (texts, records, lists) = (0x10_0000, 0x40_0000, 0x80_0000);
     let (selector_list, namespaces) = (0x90_0000, 0xa0_0000);
     let guest = Guest::healthy()
@@ -478,9 +478,9 @@ fn nothing_but_what_is_listed_has_a_value(held: &[String], shown: Option<Arc<[St
         None => context,
     });
     let imports = r#"
-        (import "nodesift:predicate/pod-annotations@0.1.1" "annotation" (func $of_pod (param i32 i32 i32)))
-        (import "nodesift:predicate/node-annotations@0.1.1" "code" (func $of_node (param i32 i32 i32 i32 i32)))
-        (import "nodesift:predicate/node-annotations@0.1.1" "column" (func $column (param i32 i32 i32)))"#;
+        (import "nodesift:predicate/pod-annotations@0.2.0" "annotation" (func $of_pod (param i32 i32 i32)))
+        (import "nodesift:predicate/node-annotations@0.2.0" "code" (func $of_node (param i32 i32 i32 i32 i32)))
+        (import "nodesift:predicate/node-annotations@0.2.0" "column" (func $column (param i32 i32 i32)))"#;
     // Asks by the key at 2048, of so many bytes, for values that exist; traps where there is one.
     let ask = |length: &str| {
         format!(

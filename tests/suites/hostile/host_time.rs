@@ -59,7 +59,7 @@ fn what_is_made_of_kept_facts_is_the_guests_time_at_each_call() {
     let facts = many_terms();
     // The terms are looked up, and kept.
     assert_eq!(facts.anti_affinity_keys(), ["zone".into()]);
-    let import = r#"(import "nodesift:predicate/cluster-affinity@0.1.1" "anti-affinity-terms"
+    let import = r#"(import "nodesift:predicate/cluster-affinity@0.2.0" "anti-affinity-terms"
       (func $terms (param i32 i32 i32)))"#;
     let definitions = r#"(data (i32.const 2048) "zone")"#;
     let guest = Guest::healthy().imports(import).definitions(definitions).filter(
@@ -102,7 +102,7 @@ fn copying_every_volume_of_a_class_ends_by_the_deadline() {
     let facts = many_volumes();
     for function in ["volumes-for", "exact-sizes-for"] {
         let import = format!(
-            r#"(import "nodesift:predicate/cluster-storage@0.1.1" "{function}" (func $function (param i32 i32 i32)))"#
+            r#"(import "nodesift:predicate/cluster-storage@0.2.0" "{function}" (func $function (param i32 i32 i32)))"#
         );
         let definitions = r#"(data (i32.const 2048) "c")"#;
         let guest = Guest::healthy().imports(import).definitions(definitions).filter(

@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
-use nodesift_sandbox::{Grants, Interface, LoadError};
-use nodesift_tests::guest::Guest;
+use nodesift_sandbox::{Grants, Interface, LoadError, Minor};
+use nodesift_tests::guest::{Guest, HostFunction};
 use nodesift_tests::timeout;
 
-use crate::arena::{RUNTIME, call, default_grants, grants, healthy_answers_are_right, load, refused, timed};
+use crate::arena::{
+    ROWS, RUNTIME, call, default_grants, grants, healthy_answers_are_right, load, odd_rows_rejected, refused, timed,
+};
 
 /// Truncations of a component, spread over its length.
 const CUTS: usize = 1_000;
@@ -18,7 +20,7 @@ const FLIPS: usize = 1_500;
 /// Limit on the time to refuse a small invalid component.
 const REFUSAL: Duration = Duration::from_secs(2);
 
-const LABELS: &str = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
+const LABELS: &str = r#"(import "nodesift:predicate/pod-labels@0.2.0" "namespace" (func $namespace (param i32)))"#;
 
 /// A component that exports nothing and imports the given instances.
 fn importing(imports: &str) -> Vec<u8> {
@@ -48,8 +50,8 @@ fn h14_imports_that_are_not_of_the_contract_are_refused_and_all_named() {
         "wasi:random/random@0.2.0",
         "wasi:cli/environment@0.2.0",
         "wasi:http/outgoing-handler@0.2.0",
-        "nodesift:predicate/pod-secrets@0.1.1",
-        "nodesift:predicate/predicate@0.1.1",
+        "nodesift:predicate/pod-secrets@0.2.0",
+        "nodesift:predicate/predicate@0.2.0",
         "acme:own/thing",
     ];
     let imports: String = names.iter().map(|name| format!("(import {name:?} {nothing}) ")).collect();
@@ -65,7 +67,7 @@ fn h14_imports_that_are_not_of_the_contract_are_refused_and_all_named() {
 
 #[test]
 fn h14_a_function_that_a_known_interface_does_not_have_is_refused() {
-    let import = r#"(import "nodesift:predicate/pod-labels@0.1.1" (instance (export "all" (func (result string)))))"#;
+    let import = r#"(import "nodesift:predicate/pod-labels@0.2.0" (instance (export "all" (func (result string)))))"#;
     let error = refused(&importing(import), grants());
     assert!(matches!(error, LoadError::Contract(_)), "{error}");
     assert!(error.to_string().contains("all"), "{error}");
@@ -74,7 +76,7 @@ fn h14_a_function_that_a_known_interface_does_not_have_is_refused() {
 #[test]
 fn h14_a_known_function_of_another_type_is_refused() {
     let import =
-        r#"(import "nodesift:predicate/pod-labels@0.1.1" (instance (export "namespace" (func (result u32)))))"#;
+        r#"(import "nodesift:predicate/pod-labels@0.2.0" (instance (export "namespace" (func (result u32)))))"#;
     let error = refused(&importing(import), grants());
     assert!(matches!(error, LoadError::Contract(_)), "{error}");
 }
@@ -87,15 +89,49 @@ fn h14_a_function_imported_by_itself_is_refused() {
 
 #[test]
 fn h15_other_versions_of_the_contract_are_refused_with_both_named() {
-    for version in ["0.2.0", "1.0.0", "0.0.1"] {
+    for version in ["0.3.0", "1.0.0", "0.0.1"] {
         let error = refused(&exporting(version, r#"(export "filter" (func $f))"#), grants());
-        assert!(matches!(error, LoadError::Contract(_)), "{error}");
+        assert!(matches!(error, LoadError::ContractVersion { .. }), "{error}");
         let error = error.to_string();
-        assert!(error.contains(version) && error.contains(nodesift_sandbox::VERSION), "{error}");
+        for named in [version, "0.1.1", "0.2.0"] {
+            assert!(error.contains(named), "{named}: {error}");
+        }
 
         let import = format!(r#"(import "nodesift:predicate/pod-labels@{version}" (instance (export "f" (func))))"#);
         let error = refused(&importing(&import), grants()).to_string();
         assert!(error.contains(version) && error.contains(nodesift_sandbox::VERSION), "{error}");
+    }
+}
+
+/// Functions that 0.2 has added do not matter to a component of 0.1, and all others have the types that they had.
+#[test]
+fn a_component_that_imports_every_function_of_the_contract_0_1_loads() {
+    let guest = Guest::healthy().built_for_0_1();
+    let functions = guest.host_functions();
+    let imports: String = functions
+        .iter()
+        .map(|HostFunction { interface, name, params, returns }| {
+            let result = if *returns { "(result i32)" } else { "" };
+            format!("(import {interface:?} {name:?} (func (param {}) {result}))", "i32 ".repeat(*params))
+        })
+        .collect();
+    let component = guest.imports(imports).component();
+    let module = load(&component, grants());
+    let of_0_1: Vec<Interface> = Interface::ALL.into_iter().filter(|fact| fact.since() == Minor::V0_1).collect();
+    assert_eq!(module.imports(), of_0_1, "of {} functions", functions.len());
+    assert_eq!(call(&module), Ok(odd_rows_rejected(ROWS)));
+    let inspection = RUNTIME.inspect(&component, grants().memory_bytes).unwrap();
+    assert_eq!(inspection.contract, "0.1.1");
+}
+
+#[test]
+fn an_interface_that_a_version_does_not_have_is_refused_under_that_version() {
+    let added = Interface::ALL.into_iter().filter(|interface| interface.since() > Minor::V0_1);
+    for interface in added {
+        let import =
+            format!(r#"(import "nodesift:predicate/{}@0.1.1" (instance (export "f" (func))))"#, interface.name());
+        let error = refused(&importing(&import), grants());
+        assert!(matches!(error, LoadError::UnknownImports(_)), "{error}");
     }
 }
 
@@ -108,12 +144,12 @@ fn h15_exports_that_are_missing_or_of_another_type_are_refused() {
             .filter(|name| **name != missing)
             .map(|name| format!("(export {name:?} (func $f)) "))
             .collect();
-        let error = refused(&exporting("0.1.1", &exports), grants());
+        let error = refused(&exporting("0.2.0", &exports), grants());
         assert!(matches!(error, LoadError::Contract(_)), "{error}");
         assert!(error.to_string().contains(missing), "{error}");
     }
     let exports: String = functions.iter().map(|name| format!("(export {name:?} (func $f)) ")).collect();
-    let error = refused(&exporting("0.1.1", &exports), grants());
+    let error = refused(&exporting("0.2.0", &exports), grants());
     assert!(matches!(error, LoadError::Contract(_)), "wrong types: {error}");
     let error = refused(&importing(""), grants());
     assert!(matches!(error, LoadError::Contract(_)), "no export: {error}");

@@ -10,7 +10,7 @@ use nodesift_tests::guest::Guest;
 
 use crate::arena::{ROWS, default_grants, facts, grants, healthy_answers_are_right, load, odd_rows_rejected, refused};
 
-const IMPORT: &str = r#"(import "nodesift:predicate/log@0.1.1" "write" (func $write (param i32 i32 i32)))"#;
+const IMPORT: &str = r#"(import "nodesift:predicate/log@0.2.0" "write" (func $write (param i32 i32 i32)))"#;
 
 /// A guest that writes, and rejects odd rows as the healthy one does. `text` is as in WebAssembly text.
 fn writing(text: &str, calls: &str) -> Guest {

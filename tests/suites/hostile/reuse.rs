@@ -64,7 +64,7 @@ fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
     // Rejects a pod without the annotation `tier`.
     let guest = |key: &str| {
         Guest::healthy()
-            .imports(r#"(import "nodesift:predicate/pod-annotations@0.1.1" "annotation" (func $annotation (param i32 i32 i32)))"#)
+            .imports(r#"(import "nodesift:predicate/pod-annotations@0.2.0" "annotation" (func $annotation (param i32 i32 i32)))"#)
             .definitions(format!(r#"(data (i32.const 2048) "{key}")"#))
             .filter(format!(
                 "(call $annotation (i32.const 2048) (i32.const {}) (i32.const 2064))
@@ -136,7 +136,7 @@ fn labels_that_come_and_go_at_random_leave_no_verdict_behind_that_a_fresh_one_co
 #[test]
 fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidate_alone() {
     // Importing what a pod takes of its node, it is asked about the node with one pod fewer after the other.
-    let pods = r#"(import "nodesift:predicate/node-resources@0.1.1" "pods" (func $pods (param i32)))"#;
+    let pods = r#"(import "nodesift:predicate/node-resources@0.2.0" "pods" (func $pods (param i32)))"#;
     let mut world = World::of_silver(&gold_after(pods, "(call $pods (i32.const 2080))"));
     world.node(3, "gold");
     for node in ["n1", "n3"] {
@@ -161,7 +161,7 @@ fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
     // Rejects the pod as a whole while no device class serves the resource.
     let guest = Guest::healthy()
         .imports(
-            r#"(import "nodesift:predicate/node-resources@0.1.1" "device-class-serves"
+            r#"(import "nodesift:predicate/node-resources@0.2.0" "device-class-serves"
                  (func $serves (param i32 i32) (result i32)))"#,
         )
         .definitions(r#"(data (i32.const 2048) "x.io/gpu")"#)
@@ -187,7 +187,7 @@ fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
 fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
     // Looks up one node by name, and traps if it is not in the batch.
     let guest = Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/node-identity@0.1.1" "row" (func $row (param i32 i32 i32)))"#)
+        .imports(r#"(import "nodesift:predicate/node-identity@0.2.0" "row" (func $row (param i32 i32 i32)))"#)
         .definitions(r#"(data (i32.const 2048) "n0")"#)
         .filter(
             "(call $row (i32.const 2048) (i32.const 2) (i32.const 2064))
@@ -226,7 +226,7 @@ fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
 fn a_node_that_is_looked_up_by_name_and_goes_or_comes_changes_the_verdict_of_the_others() {
     // Rejects the pod as a whole while there is no node n9.
     let guest = Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/node-identity@0.1.1" "row" (func $row (param i32 i32 i32)))"#)
+        .imports(r#"(import "nodesift:predicate/node-identity@0.2.0" "row" (func $row (param i32 i32 i32)))"#)
         .definitions(r#"(data (i32.const 2048) "n9")"#)
         .filter(
             "(call $row (i32.const 2048) (i32.const 2) (i32.const 2064))
@@ -256,7 +256,7 @@ fn a_node_that_is_looked_up_by_name_and_goes_or_comes_changes_the_verdict_of_the
 fn a_row_that_went_is_no_reason_any_more() {
     // Rejects the pod as a whole while some node is cordoned.
     let guest = Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/node-taints@0.1.1" "unschedulable" (func $cordons (param i32)))"#)
+        .imports(r#"(import "nodesift:predicate/node-taints@0.2.0" "unschedulable" (func $cordons (param i32)))"#)
         .filter(
             "(call $cordons (i32.const 2072))
              (block $done (loop $row
@@ -281,8 +281,8 @@ fn what_only_a_changed_row_made_a_predicate_read_is_watched_from_then_on() {
     // Rejects cordoned nodes that have a tier; without any tier it does not look at cordons.
     let guest = Guest::healthy()
         .imports(
-            r#"(import "nodesift:predicate/node-labels@0.1.1" "column" (func $column (param i32 i32 i32)))
-               (import "nodesift:predicate/node-taints@0.1.1" "unschedulable" (func $cordons (param i32)))"#,
+            r#"(import "nodesift:predicate/node-labels@0.2.0" "column" (func $column (param i32 i32 i32)))
+               (import "nodesift:predicate/node-taints@0.2.0" "unschedulable" (func $cordons (param i32)))"#,
         )
         .definitions(r#"(data (i32.const 2048) "tier")"#)
         .filter(format!(

@@ -96,7 +96,7 @@ fn refused_in_time(step: &str, guest: &Guest) {
 
 #[test]
 fn a_loop_in_realloc_while_facts_are_handed_over_ends_by_the_deadline() {
-    let import = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
+    let import = r#"(import "nodesift:predicate/pod-labels@0.2.0" "namespace" (func $namespace (param i32)))"#;
     let guest = Guest::healthy()
         .imports(import)
         .realloc(format!(
@@ -117,7 +117,7 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
     /// To build a column of so many rows, without optimisation.
     const LAST_CALL: Duration = Duration::from_millis(150);
     let keys: String = (0..LABEL_KEYS).map(label_key).collect();
-    let import = r#"(import "nodesift:predicate/node-labels@0.1.1" "code"
+    let import = r#"(import "nodesift:predicate/node-labels@0.2.0" "code"
       (func $code (param i32 i32 i32 i32 i32)))"#;
     let guest =
         Guest::healthy().imports(import).definitions(format!("(data (i32.const 8192) {keys:?})")).filter(format!(
@@ -146,7 +146,7 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
 
 #[test]
 fn a_loop_after_the_verdict_ends_by_the_deadline() {
-    let after = format!(r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.1#filter") (param i32) {SPIN})"#);
+    let after = format!(r#"(func (export "cabi_post_nodesift:predicate/predicate@0.2.0#filter") (param i32) {SPIN})"#);
     faults_with(FaultKind::Deadline, &Guest::healthy().definitions(after));
 }
 

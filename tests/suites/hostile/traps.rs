@@ -9,7 +9,7 @@ use crate::arena::{call, default_grants, faults_with, grants, healthy_answers_ar
 /// Consecutive calls of a guest that traps in every other one.
 const CALLS: usize = 1_000;
 
-const NAMESPACE: &str = r#"(import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))"#;
+const NAMESPACE: &str = r#"(import "nodesift:predicate/pod-labels@0.2.0" "namespace" (func $namespace (param i32)))"#;
 
 #[test]
 fn h09_every_kind_of_trap_is_named() {
@@ -78,7 +78,7 @@ fn h10_an_instance_whose_time_ran_out_is_never_called_again() {
 
 #[test]
 fn h10_a_trap_after_the_verdict_is_a_trap() {
-    let after = r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.1#filter") (param i32) (unreachable))"#;
+    let after = r#"(func (export "cabi_post_nodesift:predicate/predicate@0.2.0#filter") (param i32) (unreachable))"#;
     faults_with(FaultKind::Trap, &Guest::healthy().definitions(after));
 }
 
@@ -108,7 +108,7 @@ fn facts_outside_of_filter_trap() {
     // A start function runs before the component's imports are linked.
     let start = "(func $start (call $namespace (i32.const 4096))) (start $start)";
     refused_in("instantiate", FaultKind::Trap, &Guest::healthy().imports(NAMESPACE).definitions(start));
-    let after = r#"(func (export "cabi_post_nodesift:predicate/predicate@0.1.1#filter") (param i32)
+    let after = r#"(func (export "cabi_post_nodesift:predicate/predicate@0.2.0#filter") (param i32)
       (call $namespace (i32.const 4096)))"#;
     faults_with(FaultKind::Trap, &Guest::healthy().imports(NAMESPACE).definitions(after));
 }

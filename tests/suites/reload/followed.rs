@@ -271,8 +271,8 @@ fn what_the_policy_before_reads_is_followed_for_as_long_as_it_can_be_gone_back_t
 /// A predicate that finds a node only where some node has the annotation `team: n1`, and the pod has one of this key.
 pub(crate) fn team() -> Vec<u8> {
     let imports = r#"
-        (import "nodesift:predicate/pod-annotations@0.1.1" "annotation" (func $of_pod (param i32 i32 i32)))
-        (import "nodesift:predicate/node-annotations@0.1.1" "code" (func $of_node (param i32 i32 i32 i32 i32)))"#;
+        (import "nodesift:predicate/pod-annotations@0.2.0" "annotation" (func $of_pod (param i32 i32 i32)))
+        (import "nodesift:predicate/node-annotations@0.2.0" "code" (func $of_node (param i32 i32 i32 i32 i32)))"#;
     let reject = "(return (call $fits_none (i32.const 0) (i32.const 112) (i32.const 1)))";
     let filter = format!(
         "(call $of_pod (i32.const 2048) (i32.const 4) (i32.const 2304))

@@ -20,7 +20,7 @@ const LOOP: &str = "(loop $forever (br $forever)) (unreachable)";
 /// that pods with another one share no verdict.
 pub(crate) fn failing(how: &str) -> Guest {
     Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/pod-labels@0.1.1" "label" (func $label (param i32 i32 i32)))"#)
+        .imports(r#"(import "nodesift:predicate/pod-labels@0.2.0" "label" (func $label (param i32 i32 i32)))"#)
         .definitions(r#"(data (i32.const 2048) "nbad")"#)
         .filter(format!(
             "(call $label (i32.const 2048) (i32.const 1) (i32.const 2064))

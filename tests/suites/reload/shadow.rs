@@ -173,7 +173,7 @@ fn what_is_called_beside_the_active_policy_changes_no_count_of_it_and_takes_no_l
     let _beside = beside_others();
     let folder = Folder::new();
     let writing = Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/log@0.1.1" "write" (func $write (param i32 i32 i32)))"#)
+        .imports(r#"(import "nodesift:predicate/log@0.2.0" "write" (func $write (param i32 i32 i32)))"#)
         .filter(
             "(call $write (i32.const 1) (i32.const 0) (i32.const 1))
              (call $reject_odd (local.get $rows) (i32.const 4096))",

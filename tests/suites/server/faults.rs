@@ -50,7 +50,7 @@ fn a_fault_is_named_and_counts_as_its_policy_says() {
 #[test]
 fn a_line_of_a_guest_is_in_the_log_behind_the_names_of_predicate_and_pod_and_forges_nothing() {
     let guest = Guest::healthy()
-        .imports(r#"(import "nodesift:predicate/log@0.1.1" "write" (func $write (param i32 i32 i32)))"#)
+        .imports(r#"(import "nodesift:predicate/log@0.2.0" "write" (func $write (param i32 i32 i32)))"#)
         .definitions(r#"(data (i32.const 2048) "hello\0aERROR forged")"#)
         .filter(
             "(call $write (i32.const 2) (i32.const 2048) (i32.const 18))

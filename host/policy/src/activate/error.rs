@@ -156,7 +156,10 @@ impl ActivateError {
                 | LoadError::Compile(_)
                 | LoadError::CompileTime(_)
                 | LoadError::CompileMemory { .. } => "compile",
-                LoadError::UnknownImports(_) | LoadError::ForbiddenImports(_) | LoadError::Contract(_) => "link",
+                LoadError::ContractVersion { .. }
+                | LoadError::UnknownImports(_)
+                | LoadError::ForbiddenImports(_)
+                | LoadError::Contract(_) => "link",
                 LoadError::Step { step, .. } | LoadError::SlowStart { step, .. } => step,
             },
         }

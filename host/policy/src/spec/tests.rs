@@ -335,7 +335,7 @@ policy.yaml:8:11: spec.predicates[1].name: \"NodeName\" is there twice, first on
 policy.yaml:10:13: spec.predicates[2].module.digest: missing; an OCI artifact needs the SHA-256 of its manifest or of its component
 policy.yaml:10:13: spec.predicates[2].module.layout: missing; nothing is pulled from a registry: name the folder with the OCI image layout
 policy.yaml:10:19: spec.predicates[2].module.oci: \"Mine@1\" is no reference of an OCI artifact: invalid reference format
-policy.yaml:13:25: spec.predicates[3].allow[1]: \"pod-label\" is no interface of nodesift:predicate 0.1.1; there are INTERFACES
+policy.yaml:13:25: spec.predicates[3].allow[1]: \"pod-label\" is no interface of nodesift:predicate 0.2.0; there are INTERFACES
 policy.yaml:14:33: spec.predicates[4].module.oci: has a digest; give that in `digest`";
     let expected = expected.replace("INTERFACES", &Interface::ALL.map(Interface::name).join(", "));
     assert_eq!(refusal(&text), expected);

@@ -22,7 +22,7 @@ pub enum ComponentError {
 /// An imported interface, and the functions that the component uses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Import {
-    /// The full name of the interface, for example `nodesift:predicate/pod-labels@0.1.1`.
+    /// The full name of the interface, for example `nodesift:predicate/pod-labels@0.2.0`.
     pub interface: String,
     /// The imported functions, sorted; empty where only types are used.
     pub functions: Vec<String>,

@@ -31,9 +31,10 @@ fn the_contract_equals_the_golden_file() {
         contract,
         std::fs::read_to_string(&path).unwrap_or_default(),
         "\nthe contract differs from {}.\n\
-         For an additional interface or function, raise the patch version of the package in\n\
-         sdk/predicate/wit/predicate.wit: existing modules still load. For a change or a removal, raise the minor\n\
-         version: existing modules no longer load.\n\
+         An additional interface or function is part of the version in sdk/predicate/wit/predicate.wit until a\n\
+         release has that version, then of the next minor one: an older sidecar refuses what it cannot serve by that\n\
+         number. What an earlier version has is neither changed nor removed (contract-0.1.wit): components that were\n\
+         built for it go on loading.\n\
          Then run `{BLESS}=1 cargo test -p nodesift-guest` and commit the golden file with the change.\n",
         path.display()
     );

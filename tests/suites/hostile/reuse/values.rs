@@ -48,8 +48,8 @@ impl Listed {
             if by_key { ("(param i32 i32 i32)", "(i32.const 2048) (i32.const 4)") } else { ("(param i32)", "") };
         Guest::healthy()
             .imports(format!(
-                r#"(import "nodesift:predicate/{interface}@0.1.1" "{list}" (func $list {parameters}))
-                   (import "nodesift:predicate/{interface}@0.1.1" "column" (func $column {parameters}))"#
+                r#"(import "nodesift:predicate/{interface}@0.2.0" "{list}" (func $list {parameters}))
+                   (import "nodesift:predicate/{interface}@0.2.0" "column" (func $column {parameters}))"#
             ))
             .definitions(r#"(data (i32.const 2048) "tiergold")"#)
             .filter(format!(

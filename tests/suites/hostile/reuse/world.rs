@@ -42,8 +42,8 @@ pub(super) fn gold_rows() -> String {
 pub(super) fn gold_of(interface: &str, imports: &str, first: &str) -> Guest {
     Guest::healthy()
         .imports(format!(
-            r#"(import "nodesift:predicate/{interface}@0.1.1" "code" (func $code (param i32 i32 i32 i32 i32)))
-               (import "nodesift:predicate/{interface}@0.1.1" "column" (func $column (param i32 i32 i32)))
+            r#"(import "nodesift:predicate/{interface}@0.2.0" "code" (func $code (param i32 i32 i32 i32 i32)))
+               (import "nodesift:predicate/{interface}@0.2.0" "column" (func $column (param i32 i32 i32)))
                {imports}"#
         ))
         .definitions(r#"(data (i32.const 2048) "tiergold")"#)
