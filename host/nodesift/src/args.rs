@@ -17,6 +17,7 @@ use crate::exit;
 use nodesift_api::access::{Access, HostName, Hosts, Rights};
 use nodesift_api::tls::TlsFiles;
 use nodesift_api::version::{CONTRACT, REVISION};
+use nodesift_module::{Language, Sdk};
 use nodesift_policy::API_VERSION;
 use nodesift_source::kube::connection;
 pub(crate) use value::{Format, LogFormat, PhaseArg, PodKey};
@@ -77,7 +78,7 @@ pub(crate) enum Command {
     /// Check, compare or import policies, or show that of a running sidecar
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// Look at predicate modules
+    /// Write, build and look at predicate modules
     #[command(subcommand)]
     Module(ModuleCommand),
     /// Generate synthetic clusters
@@ -189,8 +190,44 @@ pub(crate) struct PolicyImportArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModuleCommand {
+    /// Start the project of a predicate: source with unit tests, a policy, a CI workflow, and the SDK
+    New(ModuleNewArgs),
+    /// Build a project into a module, and print what it can read
+    Build(ModuleBuildArgs),
     /// Print what a module is: name, version, what it can read, size, digest, memory and features
     Inspect(ModuleInspectArgs),
+}
+
+/// Options of `module new`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleNewArgs {
+    /// Folder of the project; its last part is the name, in small letters, digits and hyphens
+    #[arg(value_name = "NAME")]
+    pub(crate) folder: PathBuf,
+    /// Language: rust, go, js, ts, python or c
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) lang: Language,
+    /// Where the project gets the SDK from: `carried` by this program and written into the folder sdk, the `registry` of the
+    /// language, or a folder
+    #[arg(long, value_name = "SOURCE", default_value = "carried", value_parser = value::sdk)]
+    pub(crate) sdk: Sdk,
+}
+
+/// Options of `module build`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleBuildArgs {
+    /// Folder of the project
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// File of the module [default: predicate.wasm in the project's folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Language: rust, go, js, ts, python or c [default: by the files of the project, as Cargo.toml or go.mod]
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) lang: Option<Language>,
+    /// Format of what is printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 /// Options of `module inspect`.

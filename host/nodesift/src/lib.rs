@@ -6,7 +6,7 @@
 //!   ask       filter and explain: by the engine in this process, or by a running sidecar
 //!   health    the probes of a running sidecar, as an exec probe
 //!   policy    policies checked, compared and imported, and the policy of a running sidecar
-//!   module    what a predicate module is
+//!   module    predicate modules: projects started and built, and what a module is
 //!   bench     what `nodesift bench` runs and prints
 //!   synth     synthetic clusters as files
 //! shared by commands
@@ -78,6 +78,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Policy(PolicyCommand::Import(import)) => policy::import(&import),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
         Command::Policy(PolicyCommand::Shadow(shadow)) => policy::shadow(&shadow),
+        Command::Module(ModuleCommand::New(new)) => module::new(&new),
+        Command::Module(ModuleCommand::Build(build)) => module::build(&build),
         Command::Module(ModuleCommand::Inspect(inspect)) => module::inspect(&inspect),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return compile_module(&compile),

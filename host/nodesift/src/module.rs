@@ -1,4 +1,12 @@
-//! `nodesift module`: what a module is, before a policy names it. Start at [`inspect`].
+//! `nodesift module`: what a module is, before a policy names it, and in its folder the other commands.
+//!
+//! ```text
+//! project   new and build: projects of predicates, by `nodesift-module`
+//! ```
+//!
+//! Start at [`inspect`].
+
+mod project;
 
 use std::fmt::Write as _;
 
@@ -13,6 +21,7 @@ use nodesift_policy::ModuleFile;
 use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Inspection, Interface, PACKAGE};
+pub(crate) use project::{build, new};
 
 /// `nodesift module inspect`. Of the module, nothing runs but `describe`.
 ///
@@ -63,12 +72,34 @@ struct Import {
     gives: String,
 }
 
+impl Import {
+    fn of(interface: Interface) -> Self {
+        let gives = interface.meaning().trim().trim_end_matches('.').to_owned();
+        Self { interface: interface.name(), gives }
+    }
+}
+
+/// The interfaces that a policy has to allow: those of facts.
+fn allow(imports: &[Import]) -> String {
+    let is_fact = |name: &&str| Interface::from_name(name).is_some_and(Interface::is_fact);
+    let names: Vec<&str> = imports.iter().map(|import| import.interface).filter(is_fact).collect();
+    format!("[{}]", names.join(", "))
+}
+
+/// What can be read through each import.
+fn table_of(imports: &[Import], paint: Paint) -> String {
+    if imports.is_empty() {
+        return "it imports nothing: it can read no fact, and its verdict is always the same".into();
+    }
+    let mut rows = table(paint, &["IMPORTS", "WHAT IT CAN READ THEREBY"], &[]);
+    imports.iter().for_each(|import| {
+        rows.add_row([import.interface, import.gives.as_str()]);
+    });
+    render(&rows)
+}
+
 impl<'a> Document<'a> {
     fn of(file: &'a str, module: &ModuleFile, inspection: &'a Inspection) -> Self {
-        let import = |interface: &Interface| Import {
-            interface: interface.name(),
-            gives: interface.meaning().trim().trim_end_matches('.').to_owned(),
-        };
         Self {
             file,
             digest: module.digest(),
@@ -80,7 +111,7 @@ impl<'a> Document<'a> {
             memory_bytes: inspection.memory_bytes,
             cluster_wide: inspection.imports.iter().any(|interface| interface.is_cluster_wide()),
             features: &inspection.features,
-            imports: inspection.imports.iter().map(import).collect(),
+            imports: inspection.imports.iter().copied().map(Import::of).collect(),
         }
     }
 
@@ -111,15 +142,7 @@ impl<'a> Document<'a> {
             // Writing to a String cannot fail.
             let _infallible = writeln!(out, "{name:<10} {value}");
         }
-        let names: Vec<&str> = self.imports.iter().map(|import| import.interface).collect();
-        let _infallible = writeln!(out, "{:<10} [{}]", "allow", names.join(", "));
-        let mut rows = table(paint, &["IMPORTS", "WHAT IT CAN READ THEREBY"], &[]);
-        self.imports.iter().for_each(|import| {
-            rows.add_row([import.interface, import.gives.as_str()]);
-        });
-        match self.imports.is_empty() {
-            true => out + "\nit imports nothing: it can read no fact, and its verdict is always the same",
-            false => out + "\n" + &render(&rows),
-        }
+        let _infallible = writeln!(out, "{:<10} {}", "allow", allow(&self.imports));
+        out + "\n" + &table_of(&self.imports, paint)
     }
 }

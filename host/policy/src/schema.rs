@@ -105,7 +105,7 @@ fn predicate() -> Value {
             },
             "module": module(),
             "allow": {
-                "description": "The only interfaces that the module may import; all where the field is left out",
+                "description": "The only facts that the module may import; all where the field is left out. log gives none and needs no entry",
                 "type": "array", "uniqueItems": true,
                 "items": {"enum": Interface::ALL.map(Interface::name)},
             },

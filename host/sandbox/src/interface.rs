@@ -233,6 +233,11 @@ impl Interface {
         self.name().starts_with("cluster-")
     }
 
+    /// Whether it gives facts. A policy's `allow` lists the facts that a module may read; what gives none needs no entry.
+    pub fn is_fact(self) -> bool {
+        self != Self::Log
+    }
+
     /// The interface of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|interface| interface.name() == name)

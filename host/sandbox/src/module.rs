@@ -349,8 +349,8 @@ impl Described {
         let predicate = predicate_of(component)?;
         let imports = imports_of(component)?;
         if let Some(allow) = &grants.allow {
-            let forbidden: Vec<&str> =
-                imports.iter().filter(|import| !allow.contains(import)).map(|import| import.name()).collect();
+            let is_forbidden = |import: &&Interface| import.is_fact() && !allow.contains(import);
+            let forbidden: Vec<&str> = imports.iter().filter(is_forbidden).map(|import| import.name()).collect();
             if !forbidden.is_empty() {
                 return Err(LoadError::ForbiddenImports(forbidden));
             }

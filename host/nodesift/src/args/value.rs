@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use crate::limits;
 use nodesift_engine as engine;
+use nodesift_module::Sdk;
 
 /// `--log-format`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -48,6 +49,15 @@ pub(crate) enum Format {
     Jsonl,
     /// One YAML list
     Yaml,
+}
+
+/// `--sdk`: two words, or a path.
+pub(super) fn sdk(text: &str) -> Result<Sdk, std::convert::Infallible> {
+    Ok(match text {
+        "carried" => Sdk::Carried,
+        "registry" => Sdk::Registry,
+        path => Sdk::Path(path.into()),
+    })
 }
 
 /// A pod as `namespace/name`, or as `name` in the namespace `default`.

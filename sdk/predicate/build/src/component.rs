@@ -11,6 +11,9 @@ pub enum ComponentError {
     /// The module is not built against the contract.
     #[error("the module does not conform to the contract: {0:#}")]
     Encode(anyhow::Error),
+    /// The contract has no such world.
+    #[error("the contract has no such world: {0:#}")]
+    World(anyhow::Error),
     /// The bytes are not a component.
     #[error("not a component: {0:#}")]
     Decode(anyhow::Error),

@@ -49,8 +49,8 @@ fn main() -> anyhow::Result<()> {
 fn describe(built: &Built, path: &Path) -> anyhow::Result<String> {
     let imports = component::imports(&built.component)?;
     let digest = component::digest(&built.component);
-    // Interfaces without functions need no permission.
-    let facts = imports.iter().filter(|import| !import.functions.is_empty());
+    // Interfaces without functions need no permission, and neither does what gives no facts.
+    let facts = imports.iter().filter(|import| !import.functions.is_empty() && import.short_name() != "log");
     let allow: Vec<&str> = facts.map(component::Import::short_name).collect();
     let mut lines = vec![
         format!("path    {}", path.display()),

@@ -1,4 +1,4 @@
-//! Code that wit-bindgen generates from the contract, `../../wit/predicate.wit`. Nothing here is written by hand.
+//! Code that wit-bindgen generates from the contract, `wit/predicate.wit`. Nothing here is written by hand.
 //!
 //! The lints are off because the code is generated; it needs `unsafe` to move values over the component boundary. On
 //! targets other than wasm32 only its types are used: calling an import there panics.
@@ -16,7 +16,7 @@
 
 wit_bindgen::generate!({
     world: "guest",
-    path: "../wit",
+    path: "wit",
     pub_export_macro: true,
     export_macro_name: "__export_component",
     default_bindings_module: "nodesift_sdk::bindings",

@@ -1,7 +1,7 @@
 //! Write nodesift predicates in Rust.
 //!
 //! A predicate takes one pod and decides which nodes cannot run it, and why. It is compiled to a WebAssembly component
-//! that can read only the facts it imports; `../../wit/predicate.wit` is the contract. There are two forms.
+//! that can read only the facts it imports; `wit/predicate.wit` is the contract. There are two forms.
 //!
 //! * [`per_node::NodePredicate`]: a function of one pod and one node. Start here.
 //! * [`Predicate`]: a function over whole columns, which is faster; the built-in predicates have this form. [`columns`]

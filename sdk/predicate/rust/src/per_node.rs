@@ -1,9 +1,13 @@
 //! Predicates as a function of one pod and one node. Start at [`NodePredicate`].
 //!
 //! Facts are still columns: the first read of a fact fetches its column for the whole batch, and later reads use the
-//! cached column. A column that the predicate does not read is not fetched.
+//! cached column. A column that the predicate does not read is not fetched. Nodes that share what the predicate reads of them share
+//! one call of it (`decisions`).
 
-use std::cell::OnceCell;
+mod decisions;
+mod memo;
+
+use std::cell::{Cell, OnceCell, RefCell};
 
 use serde::de::DeserializeOwned;
 
@@ -15,6 +19,8 @@ use crate::columns::{
 };
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
+use decisions::{Decision, Decisions};
+use memo::Memo;
 
 /// A predicate over one pod and one node. Every `NodePredicate` is a [`Predicate`], which documents the associated
 /// items.
@@ -34,7 +40,8 @@ pub trait NodePredicate: Sized + 'static {
     /// the argument.
     fn new(args: Self::Args) -> Result<Self, String>;
 
-    /// Decides whether one node can run the pod. The result must depend only on the pod, the node and the arguments.
+    /// Decides whether one node can run the pod. The result must depend only on the pod, the node and the arguments: it is
+    /// called once for nodes of which it reads the same labels, annotations and taints, and nothing else.
     ///
     /// # Errors
     ///
@@ -53,11 +60,23 @@ impl<P: NodePredicate> Predicate for P {
 
     fn filter(&self, rows: usize) -> Verdict {
         let (pod, columns) = (Pod::default(), Columns::default());
+        let mut decisions = Decisions::new(&columns, rows);
         let mut verdict = VerdictBuilder::new(rows);
         for row in 0..rows {
-            if let Err(failure) = NodePredicate::filter(self, &pod, &Node { row, columns: &columns }) {
-                verdict.reject(row, failure);
+            let known = decisions.of(row);
+            if let Decision::Code(code) = known {
+                verdict.set(row, code);
+                continue;
             }
+            columns.reads.begin(known == Decision::Unknown);
+            let code = match NodePredicate::filter(self, &pod, &Node { row, columns: &columns }) {
+                Ok(()) => 0,
+                Err(failure) => verdict.code(failure).number(),
+            };
+            if known == Decision::Unknown {
+                decisions.note(&columns.reads.path.borrow(), columns.reads.recording.get(), code);
+            }
+            verdict.set(row, code);
         }
         verdict.finish()
     }
@@ -67,11 +86,11 @@ impl<P: NodePredicate> Predicate for P {
 #[derive(Debug, Default)]
 pub struct Pod {
     namespace: OnceCell<String>,
-    labels: Memo<Option<String>>,
-    annotations: Memo<Option<String>>,
+    texts: Memo<Text, Option<String>>,
     node_name: OnceCell<Option<String>>,
     tolerations: OnceCell<Vec<Toleration>>,
     requests: OnceCell<Vec<pod_resources::Request>>,
+    amounts: Memo<(), i64>,
 }
 
 impl Pod {
@@ -82,12 +101,12 @@ impl Pod {
 
     /// The value of a label; none where the pod does not have it.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.labels.get(key, pod_labels::label).as_deref()
+        self.texts.get(Text::Label, key, pod_labels::label).1.as_deref()
     }
 
     /// The value of an annotation; none where the pod does not have it, or the policy does not list the key.
     pub fn annotation(&self, key: &str) -> Option<&str> {
-        self.annotations.get(key, pod_annotations::annotation).as_deref()
+        self.texts.get(Text::Annotation, key, pod_annotations::annotation).1.as_deref()
     }
 
     /// `spec.nodeName`; none where it is absent or empty.
@@ -103,8 +122,11 @@ impl Pod {
     /// The requested amount of a resource: `cpu` in millicores, `memory`, `ephemeral-storage` and `hugepages-*` in
     /// bytes, others as a count. 0 where the pod does not request the resource.
     pub fn request(&self, resource: &str) -> i64 {
-        let requests = self.requests.get_or_init(pod_resources::requests);
-        requests.iter().find(|request| request.resource == resource).map_or(0, |request| request.amount)
+        let amount = |resource: &str| {
+            let requests = self.requests.get_or_init(pod_resources::requests);
+            requests.iter().find(|request| request.resource == resource).map_or(0, |request| request.amount)
+        };
+        *self.amounts.get((), resource, amount).1
     }
 }
 
@@ -115,154 +137,187 @@ pub struct Node<'a> {
     columns: &'a Columns,
 }
 
+/// Kinds of texts by key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Label,
+    Annotation,
+    /// A column of codes without texts; its key is empty.
+    Taints,
+    Unschedulable,
+}
+
+/// Kinds of amounts by resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Amount {
+    Allocatable,
+    Requested,
+    Free,
+    /// About pods; the resource is empty.
+    Pods,
+    PodLimit,
+}
+
+/// A column of codes.
+#[derive(Debug)]
+struct Coded {
+    /// One entry per row, each below `values`.
+    codes: Vec<u32>,
+    values: usize,
+    /// The text of each code; empty where codes stand for something else.
+    texts: Vec<String>,
+}
+
+impl Coded {
+    fn of_texts(codes: Vec<u32>, texts: Vec<String>) -> Self {
+        Self { codes, values: texts.len(), texts }
+    }
+}
+
 /// The columns that have been read, over the whole batch.
 #[derive(Debug, Default)]
 struct Columns {
     names: OnceCell<Vec<String>>,
-    labels: Memo<(Vec<u32>, Vec<String>)>,
-    annotations: Memo<(Vec<u32>, Vec<String>)>,
-    unschedulable: OnceCell<Vec<u8>>,
-    taints: OnceCell<(Vec<u32>, Vec<Vec<Taint>>)>,
-    allocatable: Memo<Vec<i64>>,
-    requested: Memo<Vec<i64>>,
-    free: Memo<Vec<i64>>,
-    pods: OnceCell<Vec<i64>>,
-    pod_limit: OnceCell<Vec<i64>>,
+    coded: Memo<Text, Coded>,
+    taints: OnceCell<Vec<Vec<Taint>>>,
+    amounts: Memo<Amount, Vec<i64>>,
+    reads: Reads,
+}
+
+/// What the running call of the predicate has read of its node.
+#[derive(Debug, Default)]
+struct Reads {
+    /// Whether all of it is in `path`.
+    recording: Cell<bool>,
+    /// The place of each column of codes, and the code.
+    path: RefCell<Vec<(usize, u32)>>,
+}
+
+impl Reads {
+    fn begin(&self, recording: bool) {
+        self.recording.set(recording);
+        self.path.borrow_mut().clear();
+    }
+
+    /// A code of a column was read.
+    #[inline]
+    fn code(&self, place: usize, code: u32) {
+        if self.recording.get() {
+            let mut path = self.path.borrow_mut();
+            if !path.iter().any(|(known, _)| *known == place) {
+                path.push((place, code));
+            }
+        }
+    }
+
+    /// Something was read that few nodes share.
+    #[inline]
+    fn other(&self) {
+        self.recording.set(false);
+    }
 }
 
 impl<'a> Node<'a> {
     /// `metadata.name`.
     #[must_use]
     pub fn name(&self) -> &'a str {
+        self.columns.reads.other();
         self.entry(self.columns.names.get_or_init(node_identity::names)).map_or("", String::as_str)
     }
 
     /// The value of a label; none where the node does not have it.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&'a str> {
-        let read = |key: &str| (node_labels::column(key), node_labels::dictionary(key));
-        self.text(self.columns.labels.get(key, read))
+        self.text(Text::Label, key, |key| Coded::of_texts(node_labels::column(key), node_labels::dictionary(key)))
     }
 
     /// The value of an annotation; none where the node does not have it, or the policy does not list the key.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&'a str> {
-        let read = |key: &str| (node_annotations::column(key), node_annotations::dictionary(key));
-        self.text(self.columns.annotations.get(key, read))
+        let read = |key: &str| Coded::of_texts(node_annotations::column(key), node_annotations::dictionary(key));
+        self.text(Text::Annotation, key, read)
     }
 
     /// `spec.unschedulable`.
     #[must_use]
     pub fn unschedulable(&self) -> bool {
-        self.entry(self.columns.unschedulable.get_or_init(node_taints::unschedulable)).is_some_and(|flag| *flag != 0)
+        let read = |_: &str| {
+            let flags = node_taints::unschedulable();
+            Coded { codes: flags.into_iter().map(|flag| u32::from(flag != 0)).collect(), values: 2, texts: Vec::new() }
+        };
+        self.code(Text::Unschedulable, "", read).0 != 0
     }
 
     /// `spec.taints`.
     #[must_use]
     pub fn taints(&self) -> &'a [Taint] {
-        let (column, sets) = self.columns.taints.get_or_init(|| (node_taints::column(), node_taints::sets()));
-        self.entry(column).and_then(|set| sets.get(*set as usize)).map_or(&[], Vec::as_slice)
+        let sets = self.columns.taints.get_or_init(node_taints::sets);
+        let read = |_: &str| Coded { codes: node_taints::column(), values: sets.len(), texts: Vec::new() };
+        let (set, _) = self.code(Text::Taints, "", read);
+        sets.get(set as usize).map_or(&[], Vec::as_slice)
     }
 
     /// `status.allocatable` of a resource; 0 where the node does not list it.
     #[must_use]
     pub fn allocatable(&self, resource: &str) -> i64 {
-        self.amount(&self.columns.allocatable, resource, node_resources::allocatable)
+        self.amount(Amount::Allocatable, resource, node_resources::allocatable)
     }
 
     /// The amount of a resource that all pods on the node request together.
     #[must_use]
     pub fn requested(&self, resource: &str) -> i64 {
-        self.amount(&self.columns.requested, resource, node_resources::requested)
+        self.amount(Amount::Requested, resource, node_resources::requested)
     }
 
     /// [`allocatable`](Self::allocatable) minus [`requested`](Self::requested); negative where the node is
     /// overcommitted.
     #[must_use]
     pub fn free(&self, resource: &str) -> i64 {
-        self.amount(&self.columns.free, resource, node_resources::free)
+        self.amount(Amount::Free, resource, node_resources::free)
     }
 
     /// The number of pods on the node.
     #[must_use]
     pub fn pods(&self) -> i64 {
-        self.entry(self.columns.pods.get_or_init(node_resources::pods)).copied().unwrap_or(0)
+        self.amount(Amount::Pods, "", |_| node_resources::pods())
     }
 
     /// `status.allocatable.pods`, a number of pods; 0 where the node does not list it.
     #[must_use]
     pub fn pod_limit(&self) -> i64 {
-        self.entry(self.columns.pod_limit.get_or_init(node_resources::pod_limit)).copied().unwrap_or(0)
+        self.amount(Amount::PodLimit, "", |_| node_resources::pod_limit())
     }
 
     /// This node's text of a dictionary-encoded column.
-    fn text(&self, (codes, dictionary): &'a (Vec<u32>, Vec<String>)) -> Option<&'a str> {
-        match *self.entry(codes)? {
-            0 => None,
-            code => dictionary.get(code as usize).map(String::as_str),
+    #[inline]
+    fn text(&self, kind: Text, key: &str, read: impl FnOnce(&str) -> Coded) -> Option<&'a str> {
+        match self.code(kind, key, read) {
+            (0, _) => None,
+            (code, column) => column.texts.get(code as usize).map(String::as_str),
         }
     }
 
-    fn amount(&self, memo: &'a Memo<Vec<i64>>, resource: &str, read: fn(&str) -> Vec<i64>) -> i64 {
-        self.entry(memo.get(resource, read)).copied().unwrap_or(0)
+    /// This node's code in a column.
+    #[inline]
+    fn code(&self, kind: Text, key: &str, read: impl FnOnce(&str) -> Coded) -> (u32, &'a Coded) {
+        let (place, column) = self.columns.coded.get(kind, key, read);
+        let code = self.entry(&column.codes).copied().unwrap_or(0);
+        self.columns.reads.code(place, code);
+        (code, column)
+    }
+
+    #[inline]
+    fn amount(&self, kind: Amount, resource: &str, read: impl FnOnce(&str) -> Vec<i64>) -> i64 {
+        self.columns.reads.other();
+        self.entry(self.columns.amounts.get(kind, resource, read).1).copied().unwrap_or(0)
     }
 
     /// This node's entry of a column.
+    #[inline]
     fn entry<T>(&self, column: &'a [T]) -> Option<&'a T> {
         column.get(self.row)
     }
 }
 
-/// Cached values by key. It is a linked list that only grows, so that references into it stay valid. It stays short,
-/// because a predicate reads few keys.
-#[derive(Debug)]
-struct Memo<T>(OnceCell<Box<Entry<T>>>);
-
-#[derive(Debug)]
-struct Entry<T> {
-    key: String,
-    value: T,
-    next: Memo<T>,
-}
-
-impl<T> Memo<T> {
-    /// The value of `key`; calls `read` where it is not cached yet.
-    fn get(&self, key: &str, read: impl Fn(&str) -> T) -> &T {
-        let mut memo = self;
-        loop {
-            let entry =
-                memo.0.get_or_init(|| Box::new(Entry { key: key.into(), value: read(key), next: Self::default() }));
-            if entry.key == key {
-                return &entry.value;
-            }
-            memo = &entry.next;
-        }
-    }
-}
-
-impl<T> Default for Memo<T> {
-    fn default() -> Self {
-        Self(OnceCell::new())
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-
-    #[test]
-    fn a_key_is_read_once() {
-        let reads = Cell::new(0);
-        let memo = Memo::default();
-        for key in ["a", "b", "a", "c", "b"] {
-            let value = memo.get(key, |key| {
-                reads.set(reads.get() + 1);
-                key.to_uppercase()
-            });
-            assert_eq!(*value, key.to_uppercase());
-        }
-        assert_eq!(reads.get(), 3);
-    }
-}
+mod tests;

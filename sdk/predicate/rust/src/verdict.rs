@@ -265,6 +265,13 @@ pub struct VerdictBuilder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code(u16);
 
+impl Code {
+    /// The number that stands for it in a verdict.
+    pub(crate) fn number(self) -> u16 {
+        self.0
+    }
+}
+
 impl VerdictBuilder {
     /// A builder for `rows` rows, all of which fit so far.
     #[must_use]
@@ -302,6 +309,12 @@ impl VerdictBuilder {
     /// As [`reject`](Self::reject).
     pub fn reject_as(&mut self, row: usize, code: Code) {
         self.codes[row] = code.0;
+    }
+
+    /// Decides a row by the number of a code; 0 fits.
+    #[inline]
+    pub(crate) fn set(&mut self, row: usize, code: u16) {
+        self.codes[row] = code;
     }
 
     /// The verdict.

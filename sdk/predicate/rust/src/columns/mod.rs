@@ -2,7 +2,7 @@
 //! elsewhere they read the facts that [`native::with_facts`](crate::native::with_facts) has set.
 //!
 //! A component imports exactly the functions that its predicate calls. They make up the manifest that an operator
-//! reviews. Every function is about the pod and the batch of the running `filter` call. `../../../wit/predicate.wit`
+//! reviews. Every function is about the pod and the batch of the running `filter` call. `wit/predicate.wit`
 //! has the full description of each fact.
 //!
 //! Interfaces named `pod_*` are about the pod being filtered. Columns of `node_*` have one entry per row of the batch.

@@ -1,0 +1,127 @@
+//! `nodesift module new` and `nodesift module build`: arguments → `nodesift-module` → what is printed.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use nodesift_module::{BuildError, Built, NewError};
+use nodesift_sandbox::Interface;
+use serde::Serialize;
+
+use super::{Import, allow, table_of};
+use crate::args::{Format, ModuleBuildArgs, ModuleNewArgs};
+use crate::exit::Failure;
+use crate::terminal::{self, Paint, escaped};
+
+/// The file that a build writes into the folder of the project.
+const MODULE_FILE: &str = "predicate.wasm";
+
+/// `nodesift module new`.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] if the name is none for a project, [`Failure::Files`] if a file cannot be written.
+pub(crate) fn new(args: &ModuleNewArgs) -> anyhow::Result<()> {
+    let created = nodesift_module::new(&args.folder, args.lang, &args.sdk).map_err(|error| match error {
+        NewError::Name(_) | NewError::Exists(_) => Failure::Usage(error.to_string()),
+        NewError::Sdk(..) | NewError::Write(..) => Failure::Files(anyhow::Error::new(error)),
+    })?;
+    let folder = created.folder.display();
+    let mut text = format!("{folder}: a predicate in {}\n", args.lang);
+    for file in &created.files {
+        let _infallible = writeln!(text, "  {file}");
+    }
+    let _infallible = writeln!(text, "\nnext\n  cd {folder}");
+    for command in created.test_commands.iter().chain(&["nodesift module build"]) {
+        let _infallible = writeln!(text, "  {command}");
+    }
+    text += "  nodesift serve --sample --policy policy.yaml\n";
+    terminal::print(&escaped(&text))
+}
+
+/// `nodesift module build`.
+///
+/// # Errors
+///
+/// [`Failure::Data`] if the project cannot be built, [`Failure::Files`] if the module cannot be written.
+pub(crate) fn build(args: &ModuleBuildArgs) -> anyhow::Result<()> {
+    let mut tell = |step: &str| terminal::note(&format!("{step} …"));
+    let built = nodesift_module::build(&args.folder, args.lang, &mut tell).map_err(|error| match error {
+        BuildError::Folder(..) | BuildError::File(..) => Failure::Files(anyhow::Error::new(error)),
+        other => Failure::Data(anyhow::Error::new(other)),
+    })?;
+    let path = args.output.clone().unwrap_or_else(|| args.folder.join(MODULE_FILE));
+    write_whole(&path, &built.component).map_err(|error| Failure::Files(error.context(path.display().to_string())))?;
+    let document = Document::of(&path, &built)?;
+    let text = match args.format {
+        Format::Table => document.table(Paint::for_stdout()),
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
+        Format::Jsonl => format!("{}\n", serde_json::to_string(&document)?),
+        Format::Yaml => serde_saphyr::to_string(&document)?,
+    };
+    terminal::print(&escaped(&text))
+}
+
+/// Replaces the file as a whole: a sidecar that follows it never reads half a module.
+fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    std::fs::write(&beside, bytes)?;
+    Ok(std::fs::rename(&beside, path)?)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    file: String,
+    language: &'static str,
+    size_bytes: usize,
+    digest: &'a str,
+    imports: Vec<Import>,
+    steps: Vec<Step>,
+}
+
+#[derive(Serialize)]
+struct Step {
+    name: &'static str,
+    seconds: f64,
+}
+
+impl<'a> Document<'a> {
+    fn of(path: &Path, built: &'a Built) -> anyhow::Result<Self> {
+        let mut imports = Vec::new();
+        // Interfaces without functions have only types.
+        for import in built.imports.iter().filter(|import| !import.functions.is_empty()) {
+            let interface = Interface::from_name(import.short_name());
+            let unknown =
+                || Failure::Data(anyhow!("the module imports {}, which this host does not have", import.interface));
+            imports.push(Import::of(interface.ok_or_else(unknown)?));
+        }
+        let steps = built.steps.iter().map(|step| Step { name: step.name, seconds: step.took.as_secs_f64() }).collect();
+        Ok(Self {
+            file: path.display().to_string(),
+            language: built.language.name(),
+            size_bytes: built.component.len(),
+            digest: &built.digest,
+            imports,
+            steps,
+        })
+    }
+
+    fn table(&self, paint: Paint) -> String {
+        let took: Vec<String> = self.steps.iter().map(|step| format!("{} {:.1} s", step.name, step.seconds)).collect();
+        let mut out = String::new();
+        for (name, value) in [
+            ("module", self.file.clone()),
+            ("language", self.language.to_owned()),
+            ("size", format!("{} bytes", self.size_bytes)),
+            ("digest", self.digest.to_owned()),
+            ("took", took.join(", ")),
+            ("allow", allow(&self.imports)),
+        ] {
+            let _infallible = writeln!(out, "{name:<10} {value}");
+        }
+        format!("{out}\n{}\n", table_of(&self.imports, paint))
+    }
+}

@@ -1,0 +1,79 @@
+//! The text of the contract, and worlds with some of its interfaces. Start at [`narrow`].
+
+use wit_parser::{Resolve, WorldId};
+
+use nodesift_guest::component::ComponentError;
+
+/// The contract, as SDKs carry it.
+pub const WIT: &str = include_str!("../../wit/predicate.wit");
+
+/// The package of the contract, without its version.
+pub const PACKAGE: &str = "nodesift:predicate";
+
+/// The version of the contract.
+#[must_use]
+pub fn version() -> &'static str {
+    let line = WIT.lines().find_map(|line| line.strip_prefix("package nodesift:predicate@"));
+    line.map_or("", |version| version.trim_end_matches(';'))
+}
+
+/// The text of a package with the world `narrow`: a predicate that imports these interfaces and no others. A generator of bindings
+/// needs [`WIT`] beside it.
+#[must_use]
+pub fn narrow_text(interfaces: &[&str]) -> String {
+    let version = version();
+    let line = |interface: &&str| format!("    import {PACKAGE}/{interface}@{version};\n");
+    let imports: String = interfaces.iter().map(line).collect();
+    format!("package nodesift:module;\n\nworld narrow {{\n{imports}    export {PACKAGE}/predicate@{version};\n}}\n")
+}
+
+/// The same, parsed.
+///
+/// # Errors
+///
+/// Where the contract has no interface of such a name.
+pub fn narrow(interfaces: &[&str]) -> Result<(Resolve, WorldId), ComponentError> {
+    let parse = || {
+        let mut resolve = Resolve::default();
+        resolve.push_str("predicate.wit", WIT)?;
+        let package = resolve.push_str("narrow.wit", &narrow_text(interfaces))?;
+        let world = resolve.select_world(&[package], Some("narrow"))?;
+        Ok((resolve, world))
+    };
+    parse().map_err(ComponentError::World)
+}
+
+/// The world with every interface of the contract, parsed.
+///
+/// # Errors
+///
+/// Never for the contract that this crate carries.
+pub fn whole() -> Result<(Resolve, WorldId), ComponentError> {
+    let parse = || {
+        let mut resolve = Resolve::default();
+        let package = resolve.push_str("predicate.wit", WIT)?;
+        let world = resolve.select_world(&[package], Some("guest"))?;
+        Ok((resolve, world))
+    };
+    parse().map_err(ComponentError::World)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_world_has_the_interfaces_that_are_named() {
+        assert!(version().starts_with("0."), "{}", version());
+        let (resolve, world) = narrow(&["pod-labels", "node-labels"]).unwrap();
+        let world = &resolve.worlds[world];
+        let names: Vec<String> = world.imports.keys().map(|key| resolve.name_world_key(key)).collect();
+        let full = |name: &str| format!("{PACKAGE}/{name}@{}", version());
+        assert_eq!(names, [full("pod-labels"), full("node-labels")]);
+        assert_eq!(world.exports.len(), 1);
+        assert!(narrow(&["pod-label"]).is_err());
+        let (resolve, world) = whole().unwrap();
+        assert!(resolve.worlds[world].imports.len() > 20);
+    }
+}

@@ -1,0 +1,198 @@
+//! The languages of predicates. What differs between them is behind [`Support`], one file per language; everything else in this
+//! crate is the same for all. Start at [`Language`].
+
+mod c;
+mod go;
+mod js;
+mod python;
+mod rust;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::build::{BuildError, Steps};
+use crate::pack::Pack;
+use crate::project::Sdk;
+
+/// A language in which predicates are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// Rust, by cargo.
+    Rust,
+    /// Go, by its own toolchain.
+    Go,
+    /// JavaScript.
+    JavaScript,
+    /// TypeScript.
+    TypeScript,
+    /// Python.
+    Python,
+    /// C, by clang.
+    C,
+}
+
+/// Why the language of a folder is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum DetectError {
+    /// The folder has no file by which a language is recognised.
+    #[error(
+        "{folder} is no project of a predicate: it has none of Cargo.toml, go.mod, package.json, pyproject.toml and Makefile; \
+         start one with `nodesift module new --lang LANGUAGE NAME`"
+    )]
+    Unknown {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// It has those of several.
+    #[error("{folder} could be a project in {}; say which with --lang", .languages.join(" or "))]
+    Several {
+        /// The folder.
+        folder: PathBuf,
+        /// The names of the languages.
+        languages: Vec<&'static str>,
+    },
+}
+
+/// What a language adds to this crate.
+pub(crate) trait Support: Sync {
+    /// Whether the folder is a project in this language, by a file that every such project has.
+    fn recognises(&self, folder: &Path) -> bool;
+
+    /// The files of a new project. `{{name}}` and what else [`project`](crate::project) lists is filled in, in their texts and
+    /// their paths; the ending `.in` of a path is dropped.
+    fn template(&self) -> Pack;
+
+    /// The files of the SDK, and the folder below `sdk/` of the project that they go to.
+    fn sdk(&self) -> (Pack, &'static str);
+
+    /// What a manifest of the template says where `{{sdk}}` stands, so that the project uses this SDK. `version` is that of this
+    /// program, with which the SDKs are released.
+    fn sdk_reference(&self, sdk: &Sdk, version: &str) -> String;
+
+    /// The name as it is written.
+    fn title(&self) -> &'static str;
+
+    /// The file of the template that holds the predicate.
+    fn source(&self) -> &'static str;
+
+    /// Commands that install the toolchain on Debian or Ubuntu, for the workflow of a new project.
+    fn toolchain_commands(&self) -> &'static [&'static str];
+
+    /// Commands that run the unit tests of a new project, for its README and for what is printed.
+    fn test_commands(&self) -> &'static [&'static str];
+
+    /// Builds the project into a component that imports nothing but the contract.
+    ///
+    /// # Errors
+    ///
+    /// Where a tool is missing ([`BuildError::Tool`] says what to install), or the project does not compile.
+    fn build(&self, folder: &Path, steps: &mut Steps<'_>) -> Result<Vec<u8>, BuildError>;
+}
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Self; 6] = [Self::Rust, Self::Go, Self::JavaScript, Self::TypeScript, Self::Python, Self::C];
+
+    /// The name in commands.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Go => "go",
+            Self::JavaScript => "js",
+            Self::TypeScript => "ts",
+            Self::Python => "python",
+            Self::C => "c",
+        }
+    }
+
+    /// The language of the project in `folder`, by the manifests that are there.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none, or there are those of several languages.
+    pub fn of(folder: &Path) -> Result<Self, DetectError> {
+        let mut found = Self::ALL.into_iter().filter(|language| language.support().recognises(folder));
+        match (found.next(), found.next()) {
+            (Some(language), None) => Ok(language),
+            (None, _) => Err(DetectError::Unknown { folder: folder.to_owned() }),
+            (Some(first), Some(second)) => Err(DetectError::Several {
+                folder: folder.to_owned(),
+                languages: [first, second].into_iter().chain(found).map(Self::name).collect(),
+            }),
+        }
+    }
+
+    pub(crate) fn support(self) -> &'static dyn Support {
+        match self {
+            Self::Rust => &rust::Rust,
+            Self::Go => &go::Go,
+            Self::JavaScript => &js::Js { typed: false },
+            Self::TypeScript => &js::Js { typed: true },
+            Self::Python => &python::Python,
+            Self::C => &c::C,
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Language {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|language| language.name() == text);
+        known.ok_or_else(|| format!("there are {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_is_recognised_by_its_manifest() {
+        for (files, expected) in [
+            (&["Cargo.toml"][..], Language::Rust),
+            (&["go.mod"], Language::Go),
+            (&["package.json"], Language::JavaScript),
+            (&["package.json", "tsconfig.json"], Language::TypeScript),
+            (&["pyproject.toml"], Language::Python),
+            (&["Makefile"], Language::C),
+            // Others use make for what it is for.
+            (&["Makefile", "go.mod"], Language::Go),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            for file in files {
+                std::fs::write(folder.path().join(file), "").unwrap();
+            }
+            assert_eq!(Language::of(folder.path()).unwrap(), expected, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn no_manifest_and_those_of_two_languages_are_refused_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Language::of(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("nodesift module new"), "{error}");
+        for file in ["Cargo.toml", "go.mod"] {
+            std::fs::write(folder.path().join(file), "").unwrap();
+        }
+        let error = Language::of(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("rust or go") && error.contains("--lang"), "{error}");
+    }
+
+    #[test]
+    fn a_language_is_named_as_it_is_read() {
+        for language in Language::ALL {
+            assert_eq!(language.name().parse(), Ok(language));
+        }
+        assert!("cobol".parse::<Language>().unwrap_err().contains("python"));
+    }
+}

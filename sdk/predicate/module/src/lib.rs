@@ -1,0 +1,34 @@
+//! Projects of predicates, in several languages: made from a template, and built into components.
+//!
+//! ```text
+//! project      writes a new project: template, SDK, name                       `nodesift module new`
+//! build        finds the language of a project and builds it                   `nodesift module build`
+//! language     what each language adds: one file per language
+//! leaves for languages
+//!   tool           programs that a build runs, and what to install where one is missing
+//!   contract       the contract's text, and worlds with some of its interfaces
+//!   encode         a core module and its world → a component
+//!   wasi           an adapter for modules that import WASI: it gives them nothing
+//!   pre_initialise runs a module's initialisation once, at build time
+//!   pack           files inside this library
+//! ```
+//!
+//! It knows no cluster and no policy, and it does not run predicates. The Rust toolchain and the encoding of components are those
+//! of `nodesift-guest`, with which this workspace builds its own predicates. Start at [`new`](fn@new) and [`build`](fn@build).
+//!
+//! To add a language: a file in `language/` with a [`Support`](language::Support), a line in [`Language`], a folder in `templates/`.
+
+mod build;
+pub mod contract;
+pub mod encode;
+mod language;
+mod limits;
+mod pack;
+pub mod pre_initialise;
+mod project;
+mod tool;
+pub mod wasi;
+
+pub use build::{BuildError, Built, Step, build};
+pub use language::{DetectError, Language};
+pub use project::{Created, NewError, Sdk, new};
