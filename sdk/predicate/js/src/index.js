@@ -1,0 +1,5 @@
+// What authors import. `types/index.d.ts` documents it.
+export { facts, log } from './host.js';
+export { nodePredicate, byRow, predicate } from './predicate.js';
+export { error, Failure, unresolvable, unschedulable } from './verdict.js';
+export * as args from './args.js';

@@ -1,0 +1,147 @@
+// The functions of the contract over plain pods and nodes. Amounts are in the contract's units: `cpu` in thousandths of a core,
+// `memory` in bytes.
+
+/** Takes the fields of a plain object, and refuses those that are none. */
+function fields(what, given, defaults) {
+  const unknown = Object.keys(given).filter((key) => !(key in defaults));
+  if (unknown.length > 0) {
+    throw new TypeError(`${what} has no field ${unknown.join(', ')}; it has ${Object.keys(defaults).join(', ')}`);
+  }
+  return { ...defaults, ...given };
+}
+
+/** What stands for a text that is no integer, and for a time that is not there. */
+const NO_INTEGER = -(2 ** 63);
+const CONDITIONS = { True: 1, False: 2 };
+const EFFECTS = { NoSchedule: 'no-schedule', PreferNoSchedule: 'prefer-no-schedule', NoExecute: 'no-execute' };
+const effectName = (effect) => EFFECTS[effect] ?? 'other';
+
+export class PodFacts {
+  constructor(given) {
+    const defaults = {
+      namespace: 'default', labels: {}, annotations: {}, nodeName: null, nodeSelector: {}, tolerations: [], requests: {},
+      namespaceLabels: {}, priority: 0, priorityClass: null, serviceAccount: null, runtimeClass: null, hostNetwork: false,
+      images: [], schedulerName: 'default-scheduler', controller: null,
+    };
+    Object.assign(this, fields('a pod', given, defaults));
+  }
+
+  tolerates(taint) {
+    return this.tolerations.some(
+      ({ key = '', operator = 'Equal', value = '', effect }) =>
+        (key === '' ? operator === 'Exists' : key === taint.key) &&
+        (effect === undefined || effect === taint.effect) &&
+        (operator === 'Exists' || (operator === 'Equal' && value === (taint.value ?? ''))),
+    );
+  }
+
+  functions() {
+    return {
+      'pod-labels': { namespace: () => this.namespace, label: (key) => this.labels[key] ?? null },
+      'pod-annotations': { annotation: (key) => this.annotations[key] ?? null },
+      'pod-placement': {
+        nodeName: () => this.nodeName,
+        nodeSelector: () => Object.entries(this.nodeSelector).sort(([a], [b]) => (a < b ? -1 : 1)),
+        requiredTerms: () => null,
+      },
+      'pod-tolerations': {
+        tolerations: () =>
+          this.tolerations.map(({ key = '', operator = 'Equal', value = '', effect }) => ({
+            key,
+            operator: { Equal: 'equal', Exists: 'exists' }[operator] ?? 'other',
+            value,
+            effect: effect === undefined ? null : effectName(effect),
+          })),
+      },
+      'pod-resources': {
+        requests: () => Object.entries(this.requests).map(([resource, amount]) => ({ resource, amount })),
+      },
+      'namespace-labels': { label: (key) => this.namespaceLabels[key] ?? null },
+      'pod-spec': {
+        priority: () => this.priority,
+        priorityClass: () => this.priorityClass,
+        serviceAccount: () => this.serviceAccount,
+        runtimeClass: () => this.runtimeClass,
+        hostNetwork: () => this.hostNetwork,
+        images: () => [...new Set(this.images)].sort(),
+        schedulerName: () => this.schedulerName,
+      },
+      'pod-owner': { controller: () => this.controller },
+    };
+  }
+}
+
+export class NodeFacts {
+  constructor(given) {
+    const defaults = {
+      name: undefined, labels: {}, annotations: {}, unschedulable: false, taints: [], allocatable: {}, requested: {}, pods: 0,
+      podLimit: 110, conditions: {}, info: {}, images: [], created: NO_INTEGER,
+    };
+    Object.assign(this, fields('a node', given, defaults));
+    if (typeof this.name !== 'string') throw new TypeError('a node needs a name');
+  }
+
+  /** The functions about these nodes. */
+  static functions(nodes, pod, sets) {
+    const amounts = (of) => (resource) => nodes.map((node) => of(node, resource));
+    const allocatable = (node, resource) => node.allocatable[resource] ?? 0;
+    const requested = (node, resource) => node.requested[resource] ?? 0;
+    const free = (node, resource) => allocatable(node, resource) - requested(node, resource);
+    const blocks = (taint) => (taint.effect === 'NoSchedule' || taint.effect === 'NoExecute') && !pod.tolerates(taint);
+    return {
+      'node-identity': {
+        names: () => nodes.map(({ name }) => name),
+        row: (name) => {
+          const row = nodes.findIndex((node) => node.name === name);
+          return row < 0 ? null : row;
+        },
+      },
+      'node-labels': texts(nodes.map(({ labels }) => labels), sets),
+      'node-annotations': texts(nodes.map(({ annotations }) => annotations), sets),
+      'node-taints': {
+        unschedulable: () => Uint8Array.from(nodes, ({ unschedulable }) => Number(unschedulable)),
+        sets: () => [
+          [],
+          ...nodes.map(({ taints }) =>
+            taints.map(({ key, value = '', effect }) => ({ key, value, effect: effectName(effect) })),
+          ),
+        ],
+        column: () => nodes.map((_, row) => row + 1),
+        rowsUnschedulable: () => sets.of((row) => nodes[row].unschedulable),
+        rowsUntolerated: () => sets.of((row) => nodes[row].taints.some(blocks)),
+      },
+      'node-resources': {
+        allocatable: amounts(allocatable),
+        requested: amounts(requested),
+        free: amounts(free),
+        pods: () => nodes.map(({ pods }) => pods),
+        podLimit: () => nodes.map(({ podLimit }) => podLimit),
+        podRoom: () => nodes.map(({ podLimit, pods }) => podLimit - pods),
+        rowsWithFree: (resource, amount) => sets.of((row) => free(nodes[row], resource) >= amount),
+      },
+      'node-conditions': {
+        column: (type) => Uint8Array.from(nodes, ({ conditions: { [type]: status } }) => (status ? (CONDITIONS[status] ?? 3) : 0)),
+      },
+      'node-info': texts(nodes.map(({ info }) => info), sets),
+      'node-images': { present: (image) => Uint8Array.from(nodes, ({ images }) => Number(images.includes(image))) },
+      'node-age': { created: () => nodes.map(({ created }) => created) },
+    };
+  }
+}
+
+/** Labels or annotations by key: codes, and the texts behind them. */
+function texts(rows, sets) {
+  const dictionary = (key) => ['', ...new Set(rows.flatMap((row) => row[key] ?? []))];
+  const code = (key, text) => {
+    const found = dictionary(key).indexOf(text, 1);
+    return found < 0 ? null : found;
+  };
+  return {
+    column: (key) => rows.map((row) => (row[key] === undefined ? 0 : code(key, row[key]))),
+    dictionary,
+    code,
+    integers: (key) => dictionary(key).map((text) => (/^[+-]?\d+$/.test(text) ? Number(text) : NO_INTEGER)),
+    rowsIn: (key, values) => sets.of((row) => values.includes(rows[row][key])),
+    rowsWith: (key) => sets.of((row) => rows[row][key] !== undefined),
+  };
+}

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+
+import { importsOf, narrowed } from '../src/world.js';
+
+const own = readFileSync(new URL('../wit/predicate.wit', import.meta.url), 'utf8');
+
+test('a world imports what is read, and the interfaces that give no facts', () => {
+  const imports = importsOf(own, ['node-labels', 'pod-labels']);
+  assert.deepEqual(imports, ['pod-labels', 'node-labels', 'row-sets', 'log']);
+  const world = narrowed(own, imports).split('world guest {')[1];
+  assert.deepEqual([...world.matchAll(/import (.*);/g)].map(([, name]) => name), imports);
+  assert.match(world, /export predicate;/);
+});
+
+test('an interface that the contract does not have is refused', () => {
+  assert.throws(() => importsOf(own, ['node-label']), /reads: the contract has no interface node-label; it has pod-labels/);
+});

@@ -1,0 +1,80 @@
+/** Tests of a predicate with plain pods and nodes, without wasm and without a sidecar. */
+
+import type { Effect, Failure, InfoField, Owner, Predicate } from './index.js';
+
+/** Amounts by resource: `cpu` in thousandths of a core, `memory` in bytes, others as a count. */
+export type Amounts = Record<string, number | undefined>;
+
+/** Labels or annotations. An undefined one is not there. */
+export type TestTexts = Record<string, string | undefined>;
+
+/** A pod. What is left out is empty. */
+export interface TestPod {
+  /** `default` by default. */
+  namespace?: string;
+  labels?: TestTexts;
+  annotations?: TestTexts;
+  nodeName?: string;
+  nodeSelector?: TestTexts;
+  tolerations?: { key?: string; operator?: 'Equal' | 'Exists'; value?: string; effect?: Effect }[];
+  requests?: Amounts;
+  namespaceLabels?: TestTexts;
+  priority?: number;
+  priorityClass?: string;
+  serviceAccount?: string;
+  runtimeClass?: string;
+  hostNetwork?: boolean;
+  images?: string[];
+  /** `default-scheduler` by default. */
+  schedulerName?: string;
+  controller?: Owner;
+}
+
+/** A node. What is left out is empty. */
+export interface TestNode {
+  name: string;
+  labels?: TestTexts;
+  annotations?: TestTexts;
+  unschedulable?: boolean;
+  taints?: { key: string; value?: string; effect: Effect }[];
+  allocatable?: Amounts;
+  requested?: Amounts;
+  pods?: number;
+  /** 110 by default. */
+  podLimit?: number;
+  conditions?: Record<string, 'True' | 'False' | 'Unknown' | undefined>;
+  info?: { [F in InfoField]?: string };
+  images?: string[];
+  /** In seconds since 1970. */
+  created?: number;
+}
+
+/** What a predicate has done. */
+export interface Evaluation {
+  /** The rejected nodes in their order, each as `name: reason; reason`. */
+  rejected: string[];
+  /** The failure of each node. */
+  failures: (Failure | undefined)[];
+  /** What the predicate has written with `log`. */
+  lines: { level: 'debug' | 'info' | 'warn' | 'error'; text: string }[];
+  /** The interfaces that it has read. */
+  read: string[];
+}
+
+/** A pod and nodes. */
+export interface Cluster {
+  /**
+   * The rejected nodes in their order, each as `name: reason; reason`. Throws where the arguments are refused, where the
+   * predicate reads an interface that it does not list, and where the verdict for a node depends on the other nodes.
+   */
+  rejected(predicate: Predicate, args?: Record<string, unknown>): string[];
+  /** The same, with failures and lines. */
+  evaluate(predicate: Predicate, args?: Record<string, unknown>): Evaluation;
+}
+
+/** `facts` are functions of interfaces that plain pods and nodes do not give: `{ 'cluster-pods': { matching: () => […] } }`. */
+export declare function cluster(of: {
+  pod?: TestPod;
+  nodes?: TestNode[];
+  facts?: Record<string, Record<string, (...args: any[]) => any>>;
+}): Cluster;
