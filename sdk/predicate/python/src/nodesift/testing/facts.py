@@ -1,0 +1,176 @@
+"""Plain pods and nodes, and the functions of the contract over them.
+
+Amounts are in the contract's units: `cpu` in thousandths of a core, `memory` in bytes.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from .._pod import Owner, Taint, Toleration
+from .row_sets import RowSets
+
+_NO_INTEGER = -(2**63)
+_INTEGER = re.compile(r"[+-]?\d+")
+_CONDITIONS = {"": 0, "True": 1, "False": 2}
+_EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
+
+
+def _effect(text: str) -> Any:
+    return SimpleNamespace(name=_EFFECTS.get(text, "OTHER"))
+
+
+@dataclass
+class Pod:
+    """A pod. What is left out is empty."""
+
+    namespace: str = "default"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    node_name: str | None = None
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: Sequence[Toleration] = ()
+    requests: Mapping[str, int] = field(default_factory=dict)
+    namespace_labels: Mapping[str, str] = field(default_factory=dict)
+    priority: int = 0
+    priority_class: str | None = None
+    service_account: str | None = None
+    runtime_class: str | None = None
+    host_network: bool = False
+    images: Sequence[str] = ()
+    scheduler_name: str = "default-scheduler"
+    controller: Owner | None = None
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether the pod tolerates the taint."""
+        return any(
+            (given.key == taint.key if given.key else given.operator == "Exists")
+            and given.effect in (None, taint.effect)
+            and (given.operator == "Exists" or (given.operator == "Equal" and given.value == taint.value))
+            for given in self.tolerations
+        )
+
+    def functions(self) -> dict[str, Any]:
+        """The functions about this pod."""
+        tolerations = [
+            SimpleNamespace(
+                key=given.key,
+                operator=SimpleNamespace(name=given.operator.upper()),
+                value=given.value,
+                effect=None if given.effect is None else _effect(given.effect),
+            )
+            for given in self.tolerations
+        ]
+        requests = [SimpleNamespace(resource=name, amount=amount) for name, amount in self.requests.items()]
+        return {
+            "pod-labels": SimpleNamespace(namespace=lambda: self.namespace, label=self.labels.get),
+            "pod-annotations": SimpleNamespace(annotation=self.annotations.get),
+            "pod-placement": SimpleNamespace(
+                node_name=lambda: self.node_name,
+                node_selector=lambda: sorted(self.node_selector.items()),
+                required_terms=lambda: None,
+            ),
+            "pod-tolerations": SimpleNamespace(tolerations=lambda: tolerations),
+            "pod-resources": SimpleNamespace(requests=lambda: requests),
+            "namespace-labels": SimpleNamespace(label=self.namespace_labels.get),
+            "pod-spec": SimpleNamespace(
+                priority=lambda: self.priority,
+                priority_class=lambda: self.priority_class,
+                service_account=lambda: self.service_account,
+                runtime_class=lambda: self.runtime_class,
+                host_network=lambda: self.host_network,
+                images=lambda: sorted(set(self.images)),
+                scheduler_name=lambda: self.scheduler_name,
+            ),
+            "pod-owner": SimpleNamespace(controller=lambda: self.controller),
+        }
+
+
+@dataclass
+class Node:
+    """A node. What is left out is empty."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    unschedulable: bool = False
+    taints: Sequence[Taint] = ()
+    allocatable: Mapping[str, int] = field(default_factory=dict)
+    requested: Mapping[str, int] = field(default_factory=dict)
+    pods: int = 0
+    pod_limit: int = 110
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    info: Mapping[str, str] = field(default_factory=dict)
+    images: Sequence[str] = ()
+    created: int = _NO_INTEGER
+
+    def free(self, resource: str) -> int:
+        """Allocatable minus requested."""
+        return self.allocatable.get(resource, 0) - self.requested.get(resource, 0)
+
+
+def node_functions(nodes: Sequence[Node], pod: Pod, sets: RowSets) -> dict[str, Any]:
+    """The functions about these nodes."""
+    names = [node.name for node in nodes]
+    taints = [
+        [SimpleNamespace(key=taint.key, value=taint.value, effect=_effect(taint.effect)) for taint in node.taints]
+        for node in nodes
+    ]
+
+    def blocks(taint: Taint) -> bool:
+        return taint.effect in ("NoSchedule", "NoExecute") and not pod.tolerates(taint)
+
+    return {
+        "node-identity": SimpleNamespace(
+            names=lambda: names, row=lambda name: names.index(name) if name in names else None
+        ),
+        "node-labels": _texts([node.labels for node in nodes], sets),
+        "node-annotations": _texts([node.annotations for node in nodes], sets),
+        "node-taints": SimpleNamespace(
+            unschedulable=lambda: bytes(node.unschedulable for node in nodes),
+            sets=lambda: [[], *taints],
+            column=lambda: [row + 1 for row in range(len(nodes))],
+            rows_unschedulable=lambda: sets.of(lambda row: nodes[row].unschedulable),
+            rows_untolerated=lambda: sets.of(lambda row: any(map(blocks, nodes[row].taints))),
+        ),
+        "node-resources": SimpleNamespace(
+            allocatable=lambda resource: [node.allocatable.get(resource, 0) for node in nodes],
+            requested=lambda resource: [node.requested.get(resource, 0) for node in nodes],
+            free=lambda resource: [node.free(resource) for node in nodes],
+            pods=lambda: [node.pods for node in nodes],
+            pod_limit=lambda: [node.pod_limit for node in nodes],
+            pod_room=lambda: [node.pod_limit - node.pods for node in nodes],
+            rows_with_free=lambda resource, amount: sets.of(lambda row: nodes[row].free(resource) >= amount),
+        ),
+        "node-conditions": SimpleNamespace(
+            column=lambda type: bytes(_CONDITIONS.get(node.conditions.get(type, ""), 3) for node in nodes)
+        ),
+        "node-info": _texts([node.info for node in nodes], sets),
+        "node-images": SimpleNamespace(present=lambda image: bytes(image in node.images for node in nodes)),
+        "node-age": SimpleNamespace(created=lambda: [node.created for node in nodes]),
+    }
+
+
+def _texts(rows: Sequence[Mapping[str, str]], sets: RowSets) -> Any:
+    """Labels or annotations by key: codes, and the texts behind them."""
+
+    def dictionary(key: str) -> list[str]:
+        return ["", *sorted({row[key] for row in rows if key in row})]
+
+    def code(key: str, text: str) -> int | None:
+        texts = dictionary(key)[1:]
+        return texts.index(text) + 1 if text in texts else None
+
+    def integer(text: str) -> int:
+        return int(text) if _INTEGER.fullmatch(text) else _NO_INTEGER
+
+    return SimpleNamespace(
+        column=lambda key: [(code(key, row[key]) or 0) if key in row else 0 for row in rows],
+        dictionary=dictionary,
+        code=code,
+        integers=lambda key: [integer(text) for text in dictionary(key)],
+        rows_in=lambda key, values: sets.of(lambda row: key in rows[row] and rows[row][key] in values),
+        rows_with=lambda key: sets.of(lambda row: key in rows[row]),
+    )

@@ -1,0 +1,32 @@
+"""The world of a predicate: the contract, with the imports that the predicate reads and nothing else."""
+
+import re
+from collections.abc import Iterable
+
+_ALWAYS = ("row-sets", "log")
+"""What every predicate imports: neither gives facts."""
+
+_WORLD = re.compile(r"^world guest \{\n.*?^\}", re.MULTILINE | re.DOTALL)
+
+
+def imports_of(wit: str, reads: Iterable[str]) -> list[str]:
+    """The imports of a predicate that reads these interfaces, in the order of the contract."""
+    known = re.findall(r"^\s*import ([a-z-]+);", _world(wit), re.MULTILINE)
+    wanted = set(reads)
+    unknown = sorted(wanted.difference(known))
+    if unknown:
+        raise ValueError(f"reads: the contract has no interface {', '.join(unknown)}; it has {', '.join(known)}")
+    return [name for name in known if name in wanted or name in _ALWAYS]
+
+
+def narrowed(wit: str, imports: Iterable[str]) -> str:
+    """The contract with a world that has these imports."""
+    lines = ["world guest {", *(f"    import {name};" for name in imports), "    export predicate;", "}"]
+    return wit.replace(_world(wit), "\n".join(lines))
+
+
+def _world(wit: str) -> str:
+    found = _WORLD.search(wit)
+    if found is None:
+        raise ValueError("the contract has no world `guest`")
+    return found[0]
