@@ -14,7 +14,8 @@ use toml::{Table, Value};
 const SDKS: [&str; 5] = ["rust", "go", "js", "python", "c"];
 
 /// Names of files and folders that tools leave in an SDK's folder.
-const SKIPPED: [&str; 6] = ["target", "node_modules", "__pycache__", "dist", "Cargo.lock", "build"];
+const SKIPPED: [&str; 8] =
+    ["target", "node_modules", "__pycache__", "dist", "Cargo.lock", "build", "tests", ".pytest_cache"];
 
 /// The tables of a manifest in which `workspace = true` can stand for what the workspace says.
 const INHERITING: [&str; 4] = ["dependencies", "dev-dependencies", "build-dependencies", "package"];

@@ -1,11 +1,20 @@
-//! JavaScript and TypeScript: a module that is put beside an interpreter.
+//! JavaScript and TypeScript. The SDK's own program builds the module: esbuild makes one file of the sources, and componentize-qjs puts
+//! it beside QuickJS, in a world that imports only what the predicate reads.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::Support;
 use crate::build::{BuildError, Steps};
 use crate::pack::{Pack, pack};
 use crate::project::Sdk;
+use crate::tool;
+
+/// The program of the SDK that builds a module, in a folder of npm packages.
+const BUILDER: &str = "node_modules/@nodesift/predicate/src/build.js";
+
+/// Packages that a build needs, and the one command that installs them.
+const INSTALL: &str = "npm install --save-dev esbuild@0.28.2 componentize-qjs@0.4.5";
 
 pub(super) struct Js {
     /// Whether it is TypeScript.
@@ -25,8 +34,12 @@ impl Support for Js {
         (pack!("sdk-js"), "js")
     }
 
-    fn sdk_reference(&self, _sdk: &Sdk, _version: &str) -> String {
-        String::new()
+    fn sdk_reference(&self, sdk: &Sdk, version: &str) -> String {
+        match sdk {
+            Sdk::Carried => format!("{:?}", "file:./sdk/js"),
+            Sdk::Registry => format!("{version:?}"),
+            Sdk::Path(path) => format!("{:?}", format!("file:{}", path.display())),
+        }
     }
 
     fn title(&self) -> &'static str {
@@ -45,7 +58,45 @@ impl Support for Js {
         &["npm install", "npm test"]
     }
 
-    fn build(&self, _folder: &Path, _steps: &mut Steps<'_>) -> Result<Vec<u8>, BuildError> {
-        Err(BuildError::Unsupported(if self.typed { "ts" } else { "js" }))
+    fn build(&self, folder: &Path, steps: &mut Steps<'_>) -> Result<Vec<u8>, BuildError> {
+        let node = tool::find(&["node"], "apt-get install nodejs npm, or https://nodejs.org; version 20 or later")?;
+        let builder = builder_of(folder).ok_or_else(|| {
+            BuildError::Tool(format!(
+                "the packages of {} are not installed: run `npm install` there; a project that was not made with \
+                 `nodesift module new` needs `{INSTALL} @nodesift/predicate`",
+                folder.display()
+            ))
+        })?;
+        let scratch = tempfile::tempdir().map_err(|error| BuildError::File(std::env::temp_dir(), error))?;
+        let output = scratch.path().join("predicate.wasm");
+        let mut command = Command::new(node);
+        command.arg(builder).arg("build").arg(folder).arg("--output").arg(&output);
+        steps.run("bundle and put beside QuickJS", || tool::run(&mut command))?;
+        std::fs::read(&output).map_err(|error| BuildError::File(output, error))
+    }
+}
+
+/// The builder of the SDK that is installed for the project: in its folder, or in one above, as in a workspace of npm.
+fn builder_of(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(BUILDER)).find(|builder| builder.is_file())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sdk_is_found_in_the_project_or_above_it() {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().join("packages/a");
+        std::fs::create_dir_all(&project).unwrap();
+        assert_eq!(builder_of(&project), None);
+        for folder in [root.path(), project.as_path()] {
+            let builder = folder.join(BUILDER);
+            std::fs::create_dir_all(builder.parent().unwrap()).unwrap();
+            std::fs::write(&builder, "").unwrap();
+            assert_eq!(builder_of(&project), Some(builder));
+        }
     }
 }
