@@ -1,0 +1,31 @@
+import pytest
+from nodesift import ArgumentError
+from nodesift.testing import Cluster, Node, Pod
+
+from predicate import REASON, team_isolation
+
+TEAM = "example.com/team"
+NODES = [
+    Node("red", labels={TEAM: "red"}),
+    Node("blue", labels={TEAM: "blue", "owner": "red"}),
+    Node("unlabelled"),
+]
+
+
+def test_a_pod_fits_the_nodes_of_its_team_only():
+    rejected = Cluster(Pod(labels={TEAM: "red"}), NODES).rejected(team_isolation)
+    assert rejected == [f"blue: {REASON}", f"unlabelled: {REASON}"]
+
+
+def test_a_pod_without_a_team_fits_everywhere():
+    assert Cluster(Pod(), NODES).rejected(team_isolation) == []
+
+
+def test_the_label_key_is_an_argument():
+    rejected = Cluster(Pod(labels={"owner": "red"}), NODES).rejected(team_isolation, {"label": "owner"})
+    assert rejected == [f"red: {REASON}", f"unlabelled: {REASON}"]
+
+
+def test_a_mistyped_argument_is_refused():
+    with pytest.raises(ArgumentError, match="^lable: unknown field"):
+        Cluster(nodes=NODES).rejected(team_isolation, {"lable": "owner"})
