@@ -36,7 +36,7 @@ pub const INSTANTIATE_TIME: Duration = Duration::from_millis(100);
 pub const COMPILE_TIME: Duration = Duration::from_secs(10);
 
 /// Memory to compile a component in bytes, where it is compiled by a process of its own.
-pub const COMPILE_BYTES: u64 = 512 << 20;
+pub const COMPILE_BYTES: u64 = 1 << 30;
 
 /// Threads of that process. Each takes some megabytes, whatever it compiles.
 pub const COMPILE_THREADS: u32 = 4;
