@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::{LOG_LINE_BYTES, LOG_LINES, LOG_PERIOD};
-use nodesift_sandbox::{Grants, Interface, Level, Lifetime, Line, LoadError, Module, Verdict};
+use nodesift_sandbox::{Grants, Interface, Level, Lifetime, Line, Module, Verdict};
 use nodesift_tests::guest::Guest;
 
-use crate::arena::{ROWS, default_grants, facts, grants, healthy_answers_are_right, load, odd_rows_rejected, refused};
+use crate::arena::{ROWS, default_grants, facts, grants, healthy_answers_are_right, load, odd_rows_rejected};
 
 const IMPORT: &str = r#"(import "nodesift:predicate/log@0.2.0" "write" (func $write (param i32 i32 i32)))"#;
 
