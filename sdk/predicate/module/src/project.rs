@@ -62,6 +62,9 @@ pub enum NewError {
          and has at most {NAME_BYTES} bytes"
     )]
     Name(String),
+    /// There is no SDK for the language yet.
+    #[error("this version of nodesift has no SDK for {0}; it has those for rust, js, ts and python")]
+    Unsupported(&'static str),
     /// There is something in the folder.
     #[error("{} is there already and not empty", .0.display())]
     Exists(PathBuf),
@@ -82,6 +85,9 @@ pub fn new(folder: &Path, language: Language, sdk: &Sdk) -> Result<Created, NewE
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if !is_name(&name) {
         return Err(NewError::Name(name));
+    }
+    if matches!(language, Language::Go | Language::C) {
+        return Err(NewError::Unsupported(language.name()));
     }
     if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(NewError::Exists(folder.to_owned()));
