@@ -3,3 +3,4 @@ export { facts, log } from './host.js';
 export { nodePredicate, byRow, predicate } from './predicate.js';
 export { error, Failure, unresolvable, unschedulable } from './verdict.js';
 export * as args from './args.js';
+export { configEntry, passed } from './state.js';

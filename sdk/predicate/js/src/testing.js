@@ -3,17 +3,20 @@
 // The same code of this package runs as in a component; only the functions of the host are those of this file.
 import { bind } from './host.js';
 import { Predicate } from './predicate.js';
-import { PodFacts, NodeFacts } from './testing/facts.js';
+import { PodFacts, NodeFacts, stateFunctions } from './testing/facts.js';
 import { RowSets } from './testing/row_sets.js';
 
 /** What every predicate has besides what it `reads`. */
 const ALWAYS = ['row-sets', 'log'];
 
 /** A pod and nodes. `facts` adds functions, or takes the place of those that are there: `{ 'cluster-pods': { matching } }`. */
-export function cluster({ pod = {}, nodes = [], facts = {}, ...unknown }) {
+export function cluster({ pod = {}, nodes = [], now = 0, configMaps = {}, facts = {}, ...unknown }) {
   const fields = Object.keys(unknown);
-  if (fields.length > 0) throw new TypeError(`a cluster has pod, nodes and facts, and no ${fields.join(', ')}`);
-  return new Cluster(new PodFacts(pod), nodes.map((node) => new NodeFacts(node)), facts);
+  if (fields.length > 0) {
+    throw new TypeError(`a cluster has pod, nodes, now, configMaps and facts, and no ${fields.join(', ')}`);
+  }
+  const state = stateFunctions(now, configMaps);
+  return new Cluster(new PodFacts(pod), nodes.map((node) => new NodeFacts(node)), { ...state, ...facts });
 }
 
 class Cluster {

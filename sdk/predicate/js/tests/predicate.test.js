@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { args, byRow, error, log, nodePredicate, predicate, unresolvable, unschedulable } from '@nodesift/predicate';
+import { args, byRow, configEntry, error, log, nodePredicate, passed, predicate, unresolvable, unschedulable } from '@nodesift/predicate';
 import { cluster } from '@nodesift/predicate/testing';
 
 import { FAILURES } from '../src/limits.js';
@@ -186,4 +186,18 @@ test('a verdict has no more failures than the host takes, and every rejected row
   equal.reject(0, unresolvable('same'));
   equal.reject(1, unresolvable('same'));
   assert.deepEqual(equal.verdict().val.failures, [unresolvable('same')]);
+});
+
+test('moments and entries of ConfigMaps are those of the call', () => {
+  const closed = predicate({
+    ...about,
+    reads: ['time', 'config-maps'],
+    filter: () => (passed(100) ? unresolvable(`closed: ${configEntry('ops/hours', 'why') ?? 'no reason'}`) : undefined),
+  });
+  const of = (given) => cluster({ nodes: [{ name: 'a' }], ...given }).rejected(closed);
+  assert.deepEqual(of({ now: 99 }), []);
+  assert.deepEqual(of({ now: 100 }), ['a: closed: no reason']);
+  assert.deepEqual(of({ now: 100, configMaps: { 'ops/hours': { why: 'night' } } }), ['a: closed: night']);
+  const unlisted = predicate({ ...about, reads: [], filter: () => void passed(1) });
+  assert.throws(() => cluster({ nodes }).rejected(unlisted), /^NotListed: passed\(…\) reads the interface time/);
 });

@@ -13,6 +13,7 @@ export type Interface =
   | 'namespace-labels' | 'pod-spec' | 'pod-owner'
   | 'node-identity' | 'node-labels' | 'node-annotations' | 'node-taints' | 'node-resources'
   | 'node-conditions' | 'node-info' | 'node-images' | 'node-age'
+  | 'time' | 'config-maps'
   | (string & {});
 
 /** Why a node cannot run the pod. */
@@ -272,6 +273,18 @@ export interface RowSet {
   /** The number of rows. The verdict for a row must not depend on it. */
   readonly count: number;
 }
+
+/**
+ * Whether a moment, in seconds since 1970, has passed. No clock can be read: the answer is the same for the whole call, and a
+ * cached verdict expires at the moment. Reads `time`.
+ */
+export declare function passed(at: number): boolean;
+
+/**
+ * The value of a key of a ConfigMap, `namespace/name`, that the policy lists in `spec.facts.configMaps`; none of any other. Reads
+ * `config-maps`.
+ */
+export declare function configEntry(configMap: string, key: string): string | undefined;
 
 /**
  * The functions of any interface of the contract, as it has them: lowerCamelCase names, records as objects, an option as the

@@ -76,5 +76,9 @@ export interface Cluster {
 export declare function cluster(of: {
   pod?: TestPod;
   nodes?: TestNode[];
+  /** The moment of the call, in seconds since 1970; 0 by default. */
+  now?: number;
+  /** The data of ConfigMaps by `namespace/name`. */
+  configMaps?: Record<string, Record<string, string>>;
   facts?: Record<string, Record<string, (...args: any[]) => any>>;
 }): Cluster;

@@ -14,9 +14,11 @@ from nodesift import (
     Taint,
     Toleration,
     by_row,
+    config_entry,
     error,
     log,
     node_predicate,
+    passed,
     predicate,
     unresolvable,
     unschedulable,
@@ -192,3 +194,16 @@ def test_a_verdict_has_no_more_failures_than_the_host_takes_and_every_rejected_r
     equal.reject(0, unresolvable("same"))
     equal.reject(1, unresolvable("same"))
     assert equal.verdict().failures == [unresolvable("same")]
+
+
+def test_moments_and_entries_of_config_maps_are_those_of_the_call() -> None:
+    def filter(pod: Pod, nodes: Nodes) -> Failure | None:
+        return unresolvable(f"closed: {config_entry('ops/hours', 'why')}") if passed(100) else None
+
+    closed = by_nodes(["time", "config-maps"], filter)
+    assert Cluster(nodes=[N("a")], now=99).rejected(closed) == []
+    assert Cluster(nodes=[N("a")], now=100).rejected(closed) == ["a: closed: None"]
+    maps = {"ops/hours": {"why": "night"}}
+    assert Cluster(nodes=[N("a")], now=100, config_maps=maps).rejected(closed) == ["a: closed: night"]
+    with pytest.raises(NotListed, match="reads the interface time"):
+        Cluster(nodes=NODES).rejected(by_nodes([], lambda pod, nodes: passed(1) and None))

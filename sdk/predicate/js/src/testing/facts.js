@@ -129,6 +129,14 @@ export class NodeFacts {
   }
 }
 
+/** The functions that are about neither the pod nor a node: at this moment, with these ConfigMaps. */
+export function stateFunctions(now, configMaps) {
+  return {
+    time: { passed: (at) => now >= at },
+    'config-maps': { entry: (configMap, key) => configMaps[configMap]?.[key] ?? null },
+  };
+}
+
 /** Labels or annotations by key: codes, and the texts behind them. */
 function texts(rows, sets) {
   const dictionary = (key) => ['', ...new Set(rows.flatMap((row) => row[key] ?? []))];

@@ -10,6 +10,7 @@ from ._nodes import Node, Nodes, Texts
 from ._pod import Owner, Pod, Taint, Toleration
 from ._predicate import Predicate, by_row, node_predicate, predicate
 from ._rows import RowSet
+from ._state import config_entry, passed
 from ._verdict import ByRow, Failure, Status, error, unresolvable, unschedulable
 from .args import ArgumentError
 
@@ -29,10 +30,12 @@ __all__ = [
     "Texts",
     "Toleration",
     "by_row",
+    "config_entry",
     "error",
     "facts",
     "log",
     "node_predicate",
+    "passed",
     "predicate",
     "unresolvable",
     "unschedulable",

@@ -12,7 +12,7 @@ from typing import Any
 from .._host import bind
 from .._predicate import Predicate
 from .._verdict import ByRow, Failure
-from .facts import Node, Pod, node_functions
+from .facts import Node, Pod, node_functions, state_functions
 from .row_sets import RowSets
 
 __all__ = ["Cluster", "Evaluation", "Node", "Pod"]
@@ -44,6 +44,10 @@ class Cluster:
 
     pod: Pod = field(default_factory=Pod)
     nodes: Sequence[Node] = ()
+    now: int = 0
+    """The moment of the call, in seconds since 1970."""
+    config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The data of ConfigMaps by `namespace/name`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def rejected(self, predicate: Predicate, args: Mapping[str, Any] | None = None) -> list[str]:
@@ -77,6 +81,7 @@ class Cluster:
         available = {
             **self.pod.functions(),
             **node_functions(nodes, self.pod, sets),
+            **state_functions(self.now, self.config_maps),
             "row-sets": sets,
             **self.facts,
             "log": SimpleNamespace(write=lambda level, text: lines.append((level, text))),

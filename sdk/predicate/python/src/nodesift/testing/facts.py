@@ -153,6 +153,14 @@ def node_functions(nodes: Sequence[Node], pod: Pod, sets: RowSets) -> dict[str, 
     }
 
 
+def state_functions(now: int, config_maps: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """The functions that are about neither the pod nor a node: at this moment, with these ConfigMaps."""
+    return {
+        "time": SimpleNamespace(passed=lambda at: now >= at),
+        "config-maps": SimpleNamespace(entry=lambda config_map, key: config_maps.get(config_map, {}).get(key)),
+    }
+
+
 def _texts(rows: Sequence[Mapping[str, str]], sets: RowSets) -> Any:
     """Labels or annotations by key: codes, and the texts behind them."""
 
