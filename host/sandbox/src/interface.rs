@@ -303,6 +303,10 @@ interfaces! {
         "volumes" => untimed volumes() -> Vec<PodVolume>;
         "owner" => untimed owner() -> (Arc<str>, Arc<str>, Arc<str>);
     }
+    /// Labels of the pod's Namespace.
+    NamespaceLabels = "namespace-labels", pods_on_nodes: false, since: V0_2 {
+        "label" => untimed namespace_label(key: text) -> Option<Arc<str>>;
+    }
     /// Node names.
     NodeIdentity = "node-identity", pods_on_nodes: false {
         "names" => shared[NodeNames] names() -> Arc<[Arc<str>]>;

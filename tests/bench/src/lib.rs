@@ -379,6 +379,10 @@ impl Facts for Bridge {
         (text(&namespace), text(&name), text(&uid))
     }
 
+    fn namespace_labels_label(&self, key: &str) -> Option<String> {
+        self.0.namespace_label(key).as_ref().map(text)
+    }
+
     fn node_features_sets(&self) -> Vec<Vec<String>> {
         self.0.feature_sets().iter().map(|set| texts(set)).collect()
     }

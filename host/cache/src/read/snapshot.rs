@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::labels::LabelColumn;
 use crate::columns::{Column, Generation, Row};
-use crate::metadata::{Amounts, Labels, PodFacts, PodRecord};
+use crate::metadata::{Amounts, Labels, PodFacts, PodRecord, value_of};
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
 use crate::nodes::{Epoch, NodeNames, PortUse, Resource};
@@ -273,6 +273,11 @@ impl Snapshot {
     /// Labels by namespace.
     pub fn namespaces(&self) -> &Namespaces {
         self.published.nodes.population().namespaces()
+    }
+
+    /// A label of a namespace; `None` where there is no such namespace or it does not carry the key.
+    pub fn namespace_label(&self, namespace: &str, key: &str) -> Option<&Arc<str>> {
+        self.namespaces().get(namespace).and_then(|labels| value_of(labels, key))
     }
 
     /// Required anti-affinity terms of pods on nodes that match a pod: per term its topology key, and rows with how

@@ -234,6 +234,10 @@ impl Facts for Context {
         self.owner_of_claims()
     }
 
+    fn namespace_label(&self, key: &str) -> Option<Arc<str>> {
+        self.snapshot.namespace_label(&self.pod.namespace, key).cloned()
+    }
+
     fn disk_users(&self, kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser> {
         self.users_of_disk(kind, id)
     }

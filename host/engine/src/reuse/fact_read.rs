@@ -325,6 +325,8 @@ fact_table! {
         PodVolumes: Vec<wire::PodVolume> = |context| context.volumes();
         Owner: (Arc<str>, Arc<str>, Arc<str>) = |context| context.owner();
         DefaultSelector: Option<wire::LabelSelector> = |context| context.default_selector();
+        // Of another object, but one per pod: so that pods of namespaces with equal labels share verdicts.
+        NamespaceLabel(key: Arc<str>): Option<Arc<str>> = |context| context.namespace_label(key);
         MatchesThisPod(selectors: Vec<PodSelector>): bool = |context| context.is_matched_by(selectors);
     }
     facts about the cluster {

@@ -261,6 +261,7 @@ impl Facts for Recorder {
         required_features() -> Vec<Arc<str>>, |this| this.field(PodField::Features);
         volumes() -> Vec<wire::PodVolume>, |this| this.read(FactKey::PodVolumes);
         owner() -> (Arc<str>, Arc<str>, Arc<str>), |this| this.read(FactKey::Owner);
+        namespace_label(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::NamespaceLabel);
 
         names() -> Arc<[Arc<str>]>, |this| this.column(NodeInterface::Identity, FactKey::NodeNames);
         row(name: &str) -> Option<u32>,

@@ -25,7 +25,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         // The default spread constraints select by the services and controllers that match a pod.
         Interface::PodSpread => &[Kind::Service, Kind::ReplicationController, Kind::ReplicaSet, Kind::StatefulSet],
         // The host matches namespace selectors. `pod-affinity` passes them on as written.
-        Interface::ClusterPods | Interface::ClusterAffinity => &[Kind::Namespace],
+        Interface::ClusterPods | Interface::ClusterAffinity | Interface::NamespaceLabels => &[Kind::Namespace],
         Interface::ClusterAttachments => &[
             Kind::PersistentVolumeClaim,
             Kind::PersistentVolume,

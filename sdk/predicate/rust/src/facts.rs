@@ -81,6 +81,8 @@ pub trait Facts {
     fn pod_volumes_volumes(&self) -> Vec<Volume>;
     fn pod_volumes_owner(&self) -> (String, String, String);
 
+    fn namespace_labels_label(&self, key: &str) -> Option<String>;
+
     fn node_features_sets(&self) -> Vec<Vec<String>>;
     fn node_features_column(&self) -> Vec<u32>;
 

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
-    node_annotations, node_identity, node_labels, node_resources, node_taints, pod_annotations, pod_labels,
+    namespace_labels, node_annotations, node_identity, node_labels, node_resources, node_taints, pod_annotations, pod_labels,
     pod_placement, pod_resources, pod_tolerations,
 };
 use crate::predicate::Predicate;
@@ -104,6 +104,11 @@ impl Pod {
         self.texts.get(Text::Label, key, pod_labels::label).1.as_deref()
     }
 
+    /// The value of a label of the pod's Namespace; none where it does not have it, or there is no such object.
+    pub fn namespace_label(&self, key: &str) -> Option<&str> {
+        self.texts.get(Text::NamespaceLabel, key, namespace_labels::label).1.as_deref()
+    }
+
     /// The value of an annotation; none where the pod does not have it, or the policy does not list the key.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.texts.get(Text::Annotation, key, pod_annotations::annotation).1.as_deref()
@@ -141,6 +146,7 @@ pub struct Node<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     Label,
+    NamespaceLabel,
     Annotation,
     /// A column of codes without texts; its key is empty.
     Taints,

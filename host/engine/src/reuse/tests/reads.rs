@@ -60,7 +60,10 @@ impl World {
                 let served: Vec<Arc<str>> = metadata::served_resources(&class).collect();
                 self.writer.apply_device_class(&class.metadata.name, &served);
             }
-            Object::Namespace(_) => {}
+            Object::Namespace(namespace) => {
+                let labels = metadata::Pool::default().labels(&namespace.metadata.labels);
+                self.writer.apply_namespace(&namespace.metadata.name, &labels);
+            }
         }
     }
 
@@ -273,6 +276,9 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         case!("pod-spread.default-selector", |facts| facts.default_selector(), |world| {
             world.apply(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "ns"},
                 "spec": {"selector": {"color": "blue"}}}));
+        }),
+        case!("namespace-labels.label", |facts| facts.namespace_label("team"), |world| {
+            world.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns", "labels": {"team": "a"}}}));
         }),
         case!("node-identity.names", |facts| facts.names(), |world| {
             world.writer.remove_node("n1");

@@ -35,6 +35,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("pod-features", String::new()),
         ("pod-volumes", String::new()),
         ("pod-spread", "Service ReplicationController ReplicaSet StatefulSet".to_owned()),
+        ("namespace-labels", "Namespace".to_owned()),
         ("node-identity", String::new()),
         ("node-labels", String::new()),
         ("node-annotations", String::new()),

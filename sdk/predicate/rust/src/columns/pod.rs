@@ -15,6 +15,15 @@ pub mod pod_labels {
     }
 }
 
+/// Labels of the pod's Namespace.
+pub mod namespace_labels {
+    /// The value of a label of the Namespace; none where it does not have it, or there is no such object.
+    #[must_use]
+    pub fn label(key: &str) -> Option<String> {
+        ask!(namespace_labels::label(key) or namespace_labels_label)
+    }
+}
+
 /// Annotations of the pod, as far as the policy lists their keys in `spec.facts.annotations`.
 pub mod pod_annotations {
     /// The value of an annotation; none where the pod does not have it, or the policy does not list the key.

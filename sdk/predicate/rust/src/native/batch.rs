@@ -285,6 +285,10 @@ impl Facts for Batch {
         (pod.namespace.clone(), pod.name.clone(), pod.uid.clone())
     }
 
+    fn namespace_labels_label(&self, key: &str) -> Option<String> {
+        self.cluster.namespaces.get(&self.cluster.pod.namespace)?.get(key).cloned()
+    }
+
     fn node_features_sets(&self) -> Vec<Vec<String>> {
         self.feature_sets()
     }
