@@ -447,7 +447,7 @@ impl Engine {
                 uid: Arc::from(pod.metadata.uid.as_str()),
                 priority: pod.spec.priority.unwrap_or(0),
                 node_name,
-                facts: Arc::new(metadata::pod_with_annotations(pod, &policy.annotation_keys)),
+                facts: Arc::new(metadata::pod_selecting(pod, &policy.selection())),
                 annotation_keys: Arc::clone(&policy.annotation_keys),
             });
         }

@@ -15,9 +15,10 @@ pub(crate) mod replace;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use nodesift_cache::metadata::Selection;
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::LOG_LINE_BYTES;
-use nodesift_sandbox::{Facts, Level, Line, Module, Verdict, printable};
+use nodesift_sandbox::{Facts, Interface, Level, Line, Module, Verdict, printable};
 
 use crate::Context;
 use crate::breaker::{Breaker, Change};
@@ -45,6 +46,18 @@ pub struct ActivePolicy {
     pub rollback_on_quarantine: bool,
     /// The document that it was made of.
     pub origin: Origin,
+}
+
+impl ActivePolicy {
+    /// What is compiled of nodes and pods for its predicates beyond what every policy reads.
+    pub fn selection(&self) -> Selection {
+        let reads = |interface| self.predicates.iter().any(|predicate| predicate.module.imports().contains(&interface));
+        Selection {
+            annotation_keys: Arc::clone(&self.annotation_keys),
+            pod_spec: reads(Interface::PodSpec),
+            pod_owner: reads(Interface::PodOwner),
+        }
+    }
 }
 
 /// Where a policy comes from.

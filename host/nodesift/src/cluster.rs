@@ -89,7 +89,7 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
     let (mut writer, reader) = cache::new();
     let engine = engine(reader)?;
     let policy = engine.policy();
-    let compiler = Compiler::new(&policy.scheduler_names).with_annotations(&policy.annotation_keys);
+    let compiler = Compiler::new(&policy.scheduler_names).selecting(&policy.selection());
     let (mut loader, mut objects) = (Loader::new(&compiler, &mut writer), 0_usize);
     let mut take = |object| {
         loader.apply(&object);

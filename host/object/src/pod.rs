@@ -85,6 +85,9 @@ pub struct OwnerReference {
     /// The owner's name.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
+    /// The owner's UID.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub uid: String,
     /// Whether this owner manages the pod; at most one does.
     #[serde(default, deserialize_with = "null_is_default")]
     pub controller: bool,
@@ -133,6 +136,15 @@ pub struct PodSpec {
     /// Priority; none where the source does not say.
     #[serde(default)]
     pub priority: Option<i32>,
+    /// The name of the class that `priority` comes from; empty where there is none.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub priority_class_name: String,
+    /// The pod's identity towards the API server; empty where the source does not say.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub service_account_name: String,
+    /// How containers are run; empty for the node's own way.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub runtime_class_name: String,
     /// Whether the pod shares the node's network.
     #[serde(default, deserialize_with = "null_is_default")]
     pub host_network: bool,
@@ -204,6 +216,9 @@ pub struct Container {
     /// By which its status is found.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
+    /// The image, as written.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub image: String,
     /// Requests.
     #[serde(default, deserialize_with = "null_is_default")]
     pub resources: Resources,

@@ -29,7 +29,7 @@ use crate::instance::Frame;
 use crate::limits::LOG_LINE_BYTES;
 use crate::log::{Level, Line, printable};
 use crate::wire::{
-    AffinityTerm, Attachment, Claim, DiskKind, DiskUser, ExactSizes, LabelSelector, Obstacle, PodSelector, PodVolume,
+    AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, LabelSelector, Obstacle, PodSelector, PodVolume,
     Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
 };
 
@@ -306,6 +306,21 @@ interfaces! {
     /// Labels of the pod's Namespace.
     NamespaceLabels = "namespace-labels", pods_on_nodes: false, since: V0_2 {
         "label" => untimed namespace_label(key: text) -> Option<Arc<str>>;
+    }
+    /// The pod's priority, classes, service account, images and scheduler, and whether it uses the node's network.
+    PodSpec = "pod-spec", pods_on_nodes: false, since: V0_2 {
+        "priority" => untimed priority() -> i32;
+        "priority-class" => untimed priority_class() -> Option<Arc<str>>;
+        "service-account" => untimed service_account() -> Option<Arc<str>>;
+        "runtime-class" => untimed runtime_class() -> Option<Arc<str>>;
+        "host-network" => untimed host_network() -> bool;
+        "images" => untimed images() -> Arc<[Arc<str>]>;
+        "scheduler-name" => untimed scheduler_name() -> Arc<str>;
+    }
+    /// The controller that made the pod.
+    PodOwner = "pod-owner", pods_on_nodes: false, since: V0_2 {
+        "controller" => untimed controller() -> Option<Controller>;
+        "controller-uid" => untimed controller_uid() -> Option<Arc<str>>;
     }
     /// Node names.
     NodeIdentity = "node-identity", pods_on_nodes: false {

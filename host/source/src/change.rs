@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata::{self, Labels, NodeFacts, PodRecord, Pool, StorageRecord};
+use nodesift_cache::metadata::{self, Labels, NodeFacts, PodRecord, Pool, Selection, StorageRecord};
 use nodesift_object::{Kind, Object, Workload};
 
 /// Kind and UID: what identifies an object for as long as it exists.
@@ -157,7 +157,7 @@ impl ObjectChange {
 #[derive(Debug, Clone)]
 pub struct Compiler {
     own_schedulers: Arc<[String]>,
-    annotation_keys: Arc<[String]>,
+    selection: Selection,
     pool: Pool,
 }
 
@@ -165,27 +165,27 @@ impl Compiler {
     /// A compiler with an empty pool. `own_schedulers` are the scheduler names of the policy: the pods of any other are
     /// foreign.
     pub fn new(own_schedulers: &[String]) -> Self {
-        Self { own_schedulers: own_schedulers.into(), annotation_keys: Arc::default(), pool: Pool::default() }
+        Self { own_schedulers: own_schedulers.into(), selection: Selection::default(), pool: Pool::default() }
     }
 
-    /// Keeps the annotations with these keys, which are sorted. Without this, all annotations are dropped.
+    /// Keeps this as well. Without it, only what every policy may read is kept.
     #[must_use]
-    pub fn with_annotations(self, annotation_keys: &[String]) -> Self {
-        Self { annotation_keys: annotation_keys.into(), ..self }
+    pub fn selecting(self, selection: &Selection) -> Self {
+        Self { selection: selection.clone(), ..self }
     }
 
-    /// The keys of the annotations that it keeps.
-    pub fn annotation_keys(&self) -> &Arc<[String]> {
-        &self.annotation_keys
+    /// What it keeps beyond what every policy may read.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
     }
 
     /// Compiles an object.
     pub fn compile(&self, object: &Object) -> Compiled {
         let record = match object {
-            Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.annotation_keys))),
+            Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.selection.annotation_keys))),
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
             Object::Pod(pod) => {
-                Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.annotation_keys)))
+                Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.selection)))
             }
             Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
             Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),

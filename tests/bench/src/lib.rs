@@ -9,7 +9,7 @@ use nodesift_engine::Context;
 use nodesift_sandbox::{Facts as _, Meter, wire};
 use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use nodesift_sdk::columns::{
-    cluster_pods, cluster_storage, cluster_volume_use, node_taints, pod_affinity, pod_placement, pod_resources,
+    cluster_pods, cluster_storage, cluster_volume_use, node_taints, pod_affinity, pod_owner, pod_placement, pod_resources,
     pod_spread, pod_tolerations, pod_volumes, selectors,
 };
 use nodesift_sdk::native::Facts;
@@ -381,6 +381,47 @@ impl Facts for Bridge {
 
     fn namespace_labels_label(&self, key: &str) -> Option<String> {
         self.0.namespace_label(key).as_ref().map(text)
+    }
+
+    fn pod_spec_priority(&self) -> i32 {
+        self.0.priority()
+    }
+
+    fn pod_spec_priority_class(&self) -> Option<String> {
+        self.0.priority_class().as_ref().map(text)
+    }
+
+    fn pod_spec_service_account(&self) -> Option<String> {
+        self.0.service_account().as_ref().map(text)
+    }
+
+    fn pod_spec_runtime_class(&self) -> Option<String> {
+        self.0.runtime_class().as_ref().map(text)
+    }
+
+    fn pod_spec_host_network(&self) -> bool {
+        self.0.host_network()
+    }
+
+    fn pod_spec_images(&self) -> Vec<String> {
+        texts(&self.0.images())
+    }
+
+    fn pod_spec_scheduler_name(&self) -> String {
+        text(&self.0.scheduler_name())
+    }
+
+    fn pod_owner_controller(&self) -> Option<pod_owner::Owner> {
+        let controller = self.0.controller()?;
+        Some(pod_owner::Owner {
+            api_version: text(&controller.api_version),
+            kind: text(&controller.kind),
+            name: text(&controller.name),
+        })
+    }
+
+    fn pod_owner_controller_uid(&self) -> Option<String> {
+        self.0.controller_uid().as_ref().map(text)
     }
 
     fn node_features_sets(&self) -> Vec<Vec<String>> {

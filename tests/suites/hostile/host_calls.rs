@@ -67,7 +67,7 @@ fn cluster(nodes: u32, pods: u32) -> (cache::Writer, cache::Reader) {
             },
         }))
         .unwrap();
-        writer.apply_pod(metadata::pod_record_with_annotations(&pod, &[], &[]));
+        writer.apply_pod(metadata::pod_record(&pod, &[]));
     }
     writer.publish();
     (writer, reader)
@@ -471,7 +471,7 @@ fn nothing_but_what_is_listed_has_a_value(held: &[String], shown: Option<Arc<[St
     writer.publish();
     let pod = json!({"metadata": {"name": "p", "namespace": "default", "annotations": annotations}});
     let pod: Pod = serde_json::from_value(pod).unwrap();
-    let facts = Arc::new(metadata::pod_with_annotations(&pod, held));
+    let facts = Arc::new(metadata::pod_selecting(&pod, &metadata::Selection::annotations(held)));
     let context = Context::new(reader.snapshot(), facts, None, Batch::All);
     let facts: Arc<dyn Facts> = Arc::new(match shown {
         Some(keys) => context.showing(keys),

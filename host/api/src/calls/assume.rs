@@ -200,7 +200,7 @@ impl Service {
             ));
         }
         let policy = self.engine().policy();
-        Ok(metadata::pod_record_with_annotations(pod, &policy.scheduler_names, &policy.annotation_keys))
+        Ok(metadata::pod_record_selecting(pod, &policy.scheduler_names, &policy.selection()))
     }
 
     /// The UID that the cache has for a pod, or would have.

@@ -1,13 +1,15 @@
 //! From an object to its compiled facts, once per object.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::facts::{HostPort, NodeFacts, Ownership, PodFacts, PodRecord, pins_to};
+use super::facts::{HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to};
 use super::labels::{Amounts, labels, selected};
 use super::requests::{self, Requests};
+use super::selection::Selection;
 use super::selector;
 use super::volumes;
-use nodesift_object::pod::{Container, RestartAction, RestartPolicy};
+use nodesift_object::pod::{Container, OwnerReference, RestartAction, RestartPolicy};
 use nodesift_object::selector::NodeSelector;
 use nodesift_object::status::Phase;
 use nodesift_object::{DeviceClass, Kind, Node, Pod};
@@ -37,19 +39,19 @@ pub fn node_with_annotations(node: &Node, annotation_keys: &[String]) -> NodeFac
     }
 }
 
-/// What predicates read about a pod, without annotations, and what it uses of a node.
+/// What predicates read about a pod for every policy, and what it uses of a node.
 pub fn pod(object: &Pod) -> PodFacts {
-    pod_with_annotations(object, &[])
+    pod_selecting(object, &Selection::default())
 }
 
-/// What predicates read about a pod, and what it uses of a node. `annotation_keys` as for [`node_with_annotations`].
-pub fn pod_with_annotations(pod: &Pod, annotation_keys: &[String]) -> PodFacts {
+/// What predicates read about a pod, and what it uses of a node.
+pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
     let spec = &pod.spec;
     PodFacts {
         namespace: Arc::from(pod.metadata.namespace.as_str()),
         scheduler_name: Arc::from(scheduler_name(pod)),
         labels: labels(&pod.metadata.labels),
-        annotations: selected(&pod.metadata.annotations, annotation_keys),
+        annotations: selected(&pod.metadata.annotations, &selection.annotation_keys),
         node_selector: labels(&spec.node_selector),
         required_affinity: required_affinity(pod).cloned(),
         is_pinned: false,
@@ -72,12 +74,42 @@ pub fn pod_with_annotations(pod: &Pod, annotation_keys: &[String]) -> PodFacts {
         ),
         required_features: required_features(pod),
         resource_claims: spec.resource_claims.iter().map(|claim| Arc::from(claim.name.as_str())).collect(),
+        spec: selection.pod_spec.then(|| Arc::new(spec_facts(pod))),
+        owner: controlling(pod).filter(|_| selection.pod_owner).map(|owner| Arc::new(owner_facts(owner))),
+    }
+}
+
+fn spec_facts(pod: &Pod) -> SpecFacts {
+    let named = |name: &str| Some(name).filter(|name| !name.is_empty()).map(Arc::from);
+    let spec = &pod.spec;
+    SpecFacts {
+        priority: spec.priority.unwrap_or(0),
+        priority_class: named(&spec.priority_class_name),
+        service_account: named(&spec.service_account_name),
+        runtime_class: named(&spec.runtime_class_name),
+        host_network: spec.host_network,
+        images: images(pod).into_iter().map(Arc::from).collect(),
+    }
+}
+
+/// Images of containers and init containers, sorted, each once.
+pub(super) fn images(pod: &Pod) -> BTreeSet<&str> {
+    let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    containers.map(|container| container.image.as_str()).filter(|image| !image.is_empty()).collect()
+}
+
+fn owner_facts(owner: &OwnerReference) -> OwnerFacts {
+    OwnerFacts {
+        api_version: Arc::from(owner.api_version.as_str()),
+        kind: Arc::from(owner.kind.as_str()),
+        name: Arc::from(owner.name.as_str()),
+        uid: Arc::from(owner.uid.as_str()),
     }
 }
 
 /// The part of [`pod`] that pods of one template share.
-pub(super) fn shared(object: &Pod, annotation_keys: &[String]) -> PodFacts {
-    let facts = pod_with_annotations(object, annotation_keys);
+pub(super) fn shared(object: &Pod, selection: &Selection) -> PodFacts {
+    let facts = pod_selecting(object, selection);
     if is_pinned(object) { PodFacts { required_affinity: None, is_pinned: true, ..facts } } else { facts }
 }
 
@@ -91,14 +123,14 @@ fn required_affinity(object: &Pod) -> Option<&NodeSelector> {
     object.spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref())
 }
 
-/// What the cache keeps of one pod, without annotations. `own_schedulers` are the schedulers of the policy.
+/// What the cache keeps of one pod for every policy. `own_schedulers` are the schedulers of the policy.
 pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
-    pod_record_with_annotations(object, own_schedulers, &[])
+    pod_record_selecting(object, own_schedulers, &Selection::default())
 }
 
-/// What the cache keeps of one pod. `annotation_keys` as for [`node_with_annotations`].
-pub fn pod_record_with_annotations(object: &Pod, own_schedulers: &[String], annotation_keys: &[String]) -> PodRecord {
-    let facts = Arc::new(shared(object, annotation_keys));
+/// What the cache keeps of one pod. `own_schedulers` are the schedulers of the policy.
+pub fn pod_record_selecting(object: &Pod, own_schedulers: &[String], selection: &Selection) -> PodRecord {
+    let facts = Arc::new(shared(object, selection));
     record_with(object, own_schedulers, facts, node_name(object).map(Arc::from))
 }
 
@@ -133,10 +165,15 @@ pub(super) fn record_with(
 
 /// The controller whose selector claims the pod. Source: `DefaultSelector` in kube-scheduler's plugin helpers.
 pub(super) fn controller(pod: &Pod) -> Option<(Kind, &str)> {
-    let owner = pod.metadata.owner_references.iter().find(|owner| owner.controller)?;
+    let owner = controlling(pod)?;
     let kind = Kind::of(&owner.api_version, &owner.kind)?;
     let selects = matches!(kind, Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet);
     selects.then_some((kind, owner.name.as_str()))
+}
+
+/// The owner that manages the pod.
+pub(super) fn controlling(pod: &Pod) -> Option<&OwnerReference> {
+    pod.metadata.owner_references.iter().find(|owner| owner.controller)
 }
 
 /// Whether a pod is terminated for good and uses no resources any more.

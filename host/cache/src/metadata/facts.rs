@@ -166,7 +166,7 @@ impl Ownership {
 pub struct PodFacts {
     /// `metadata.namespace`.
     pub namespace: Arc<str>,
-    /// `spec.schedulerName`; `default-scheduler` where absent. No predicate reads it: it decides about [`Ownership`].
+    /// `spec.schedulerName`; `default-scheduler` where absent. It decides about [`Ownership`].
     pub scheduler_name: Arc<str>,
     /// `metadata.labels`.
     pub labels: Labels,
@@ -205,6 +205,40 @@ pub struct PodFacts {
     pub resource_claims: Vec<Arc<str>>,
     /// Volumes of the kinds that can keep the pod from a node, in order.
     pub volumes: Arc<[PodVolume]>,
+    /// What `pod-spec` alone shows; none where it is not selected.
+    pub spec: Option<Arc<SpecFacts>>,
+    /// The controller as `pod-owner` shows it; none where there is none, or it is not selected.
+    pub owner: Option<Arc<OwnerFacts>>,
+}
+
+/// Fields of a pod's spec that only predicates with the interface `pod-spec` read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct SpecFacts {
+    /// `spec.priority`; 0 where absent.
+    pub priority: i32,
+    /// `spec.priorityClassName`; none where absent or empty.
+    pub priority_class: Option<Arc<str>>,
+    /// `spec.serviceAccountName`; none where absent or empty.
+    pub service_account: Option<Arc<str>>,
+    /// `spec.runtimeClassName`; none where absent or empty.
+    pub runtime_class: Option<Arc<str>>,
+    /// `spec.hostNetwork`.
+    pub host_network: bool,
+    /// Images of containers and init containers, sorted, each once.
+    pub images: Arc<[Arc<str>]>,
+}
+
+/// The controller of a pod, whatever its kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct OwnerFacts {
+    /// For example `apps/v1`.
+    pub api_version: Arc<str>,
+    /// For example `ReplicaSet`.
+    pub kind: Arc<str>,
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `metadata.uid`.
+    pub uid: Arc<str>,
 }
 
 /// A port of the node that a pod uses.

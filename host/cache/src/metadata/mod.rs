@@ -7,6 +7,7 @@
 //! | `compile` | from a node or a pod to that |
 //! | `label_test` | requirements on labels, prepared for many sets of labels |
 //! | `labels` | labels and amounts as sorted lists |
+//! | `selection` | what is compiled for some policies alone |
 //! | `selector` | label selectors over pods, anti-affinity terms |
 //! | [`requests`] | what a pod requests and a node offers, in whole numbers |
 //! | `storage` | storage objects |
@@ -20,20 +21,21 @@ mod label_test;
 mod labels;
 mod pool;
 pub mod requests;
+mod selection;
 mod selector;
 mod storage;
 mod template;
 pub mod volumes;
 
 pub use compile::{
-    is_terminated, node, node_with_annotations, pod, pod_record, pod_record_with_annotations, pod_with_annotations,
-    served_resources,
+    is_terminated, node, node_with_annotations, pod, pod_record, pod_record_selecting, pod_selecting, served_resources,
 };
-pub use facts::{HostPort, NodeFacts, Ownership, PodFacts, PodRecord};
+pub use facts::{HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, labels};
 pub(crate) use labels::{amount_of, value_of};
 pub use pool::Pool;
+pub use selection::Selection;
 pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};
 pub use storage::{
     Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, Exact, StorageRecord, Volume, VolumeSource,

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::facts::{NodeFacts, PodFacts, PodRecord};
 use super::labels::{self, Labels};
+use super::selection::Selection;
 use super::{compile, template};
 use crate::limits::{POOL_SWEEP_MIN, RECENT_TEMPLATES};
 use nodesift_object::{self as object, Node, Pod};
@@ -31,9 +32,9 @@ struct Kept {
 }
 
 impl Pool {
-    /// What the cache keeps of one pod. `annotation_keys` are those that the policy lists, sorted.
-    pub fn pod_record(&self, pod: &Pod, own_schedulers: &[String], annotation_keys: &[String]) -> PodRecord {
-        let (facts, node_name) = template::with_content(pod, annotation_keys, |content| {
+    /// What the cache keeps of one pod.
+    pub fn pod_record(&self, pod: &Pod, own_schedulers: &[String], selection: &Selection) -> PodRecord {
+        let (facts, node_name) = template::with_content(pod, selection, |content| {
             let (recent, node_name) = {
                 let mut kept = self.kept.lock();
                 kept.sweep_if_due();
@@ -42,7 +43,7 @@ impl Pool {
             };
             let facts = recent.unwrap_or_else(|| {
                 // Compiled outside the lock, so that other threads do not wait.
-                let facts = compile::shared(pod, annotation_keys);
+                let facts = compile::shared(pod, selection);
                 let mut kept = self.kept.lock();
                 let facts = kept.facts(facts);
                 kept.recent.insert(content, &facts);
@@ -200,7 +201,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..3 * pods.len() {
             let pod = &pods[random.usize(0..pods.len())];
-            assert_eq!(pool.pod_record(pod, &own, &[]), compile::pod_record(pod, &own));
+            assert_eq!(pool.pod_record(pod, &own, &Selection::default()), compile::pod_record(pod, &own));
         }
         for json in shape.nodes() {
             let node: Node = serde_json::from_str(&json).unwrap();
@@ -216,7 +217,7 @@ mod tests {
                 r#"{{"metadata":{{"name":"{name}","labels":{{"app":"a"}}}},
                     "spec":{{"nodeName":"n","containers":[{{"resources":{{"requests":{{"cpu":"{cpu}"}}}}}}]}}}}"#
             ));
-            pool.pod_record(&pod, &[], &[])
+            pool.pod_record(&pod, &[], &Selection::default())
         };
         let (a, b, other) = (with("a", "1"), with("b", "1"), with("c", "2"));
         assert!(Arc::ptr_eq(&a.facts, &b.facts) && !Arc::ptr_eq(&a.facts, &other.facts));
@@ -227,6 +228,37 @@ mod tests {
     }
 
     #[test]
+    fn what_only_some_policies_read_keeps_pods_apart_only_for_those() {
+        let with = |name: &str, uid: &str, priority: i32, image: &str| {
+            pod(&format!(
+                r#"{{"metadata":{{"name":"{name}","ownerReferences":[
+                    {{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"other"}},
+                    {{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"{uid}","controller":true}}]}},
+                    "spec":{{"priority":{priority},"serviceAccountName":"s","priorityClassName":"","hostNetwork":true,
+                    "containers":[{{"image":"{image}"}},{{"image":"b"}},{{}}],"initContainers":[{{"image":"b"}}]}}}}"#
+            ))
+        };
+        let pods = [with("a", "1", 0, "a"), with("b", "2", 0, "a"), with("c", "1", 7, "a"), with("d", "1", 0, "c")];
+        let spec = Selection { pod_spec: true, ..Selection::default() };
+        let owner = Selection { pod_owner: true, ..Selection::default() };
+        for (selection, templates) in [(Selection::default(), 1), (spec.clone(), 3), (owner.clone(), 2), (spec.with(&owner), 4)] {
+            let pool = Pool::default();
+            let records = pods.each_ref().map(|pod| pool.pod_record(pod, &[], &selection));
+            for (record, pod) in records.iter().zip(&pods) {
+                assert_eq!(*record, compile::pod_record_selecting(pod, &[], &selection));
+            }
+            let facts: FxHashSet<_> = records.iter().map(|record| Arc::as_ptr(&record.facts)).collect();
+            assert_eq!(facts.len(), templates, "{selection:?}");
+        }
+        let facts = compile::pod_selecting(&pods[3], &spec.with(&owner));
+        let (spec, owner) = (facts.spec.unwrap(), facts.owner.unwrap());
+        assert_eq!((spec.priority, &spec.priority_class, spec.host_network), (0, &None, true));
+        assert_eq!((spec.service_account.as_deref(), &spec.runtime_class), (Some("s"), &None));
+        assert_eq!(spec.images.iter().map(|image| &**image).collect::<Vec<_>>(), ["b", "c"]);
+        assert_eq!([&owner.api_version, &owner.kind, &owner.name, &owner.uid].map(|text| &**text), ["batch/v1", "Job", "j", "1"]);
+    }
+
+    #[test]
     fn pods_of_a_daemon_set_share_their_facts_and_keep_their_affinity() {
         let pool = Pool::default();
         let with = |node: &str, terms: &str| {
@@ -234,7 +266,7 @@ mod tests {
                 format!(r#"{{"requiredDuringSchedulingIgnoredDuringExecution":{{"nodeSelectorTerms":{terms}}}}}"#);
             let spec = format!(r#"{{"nodeName":"{node}","affinity":{{"nodeAffinity":{affinity}}}}}"#);
             let json = format!(r#"{{"metadata":{{"name":"a"}},"spec":{spec}}}"#);
-            let (pod, record) = (pod(&json), pool.pod_record(&pod(&json), &[], &[]));
+            let (pod, record) = (pod(&json), pool.pod_record(&pod(&json), &[], &Selection::default()));
             let elsewhere = record.on_node(Some("elsewhere".into()));
             for record in [&record, &elsewhere, &record.on_node(None), &elsewhere.on_node(Some(node.into()))] {
                 assert_eq!(*record.whole_facts(), compile::pod(&pod), "{json}");
@@ -273,7 +305,7 @@ mod tests {
             let json = format!(
                 r#"{{"metadata":{{"name":"{name}","labels":{{"pod":"{name}"}}}},"spec":{{"nodeName":"{name}"}}}}"#
             );
-            let record = pool.pod_record(&pod(&json), &[], &[]);
+            let record = pool.pod_record(&pod(&json), &[], &Selection::default());
             if round % 100 == 0 {
                 held.push(record);
             }

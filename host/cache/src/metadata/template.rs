@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 use super::compile;
 use super::labels::selected;
 use super::requests::resize_is_infeasible;
+use super::selection::Selection;
 use crate::limits::TEMPLATE_BYTES_KEPT;
 use nodesift_object::affinity::Affinity;
 use nodesift_object::pod::{Container, Metadata, PodSpec, Resources};
@@ -31,13 +32,13 @@ impl Hasher for Content {
 }
 
 /// Calls `use_it` with the content of a pod's template. The buffer is the thread's own, and used again for its next pod.
-pub(super) fn with_content<T>(pod: &Pod, annotation_keys: &[String], use_it: impl FnOnce(&[u8]) -> T) -> T {
+pub(super) fn with_content<T>(pod: &Pod, selection: &Selection, use_it: impl FnOnce(&[u8]) -> T) -> T {
     thread_local! {
         static BYTES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
     let mut bytes = BYTES.take();
     bytes.clear();
-    let content = content(pod, annotation_keys, bytes);
+    let content = content(pod, selection, bytes);
     let used = use_it(&content);
     if content.capacity() <= TEMPLATE_BYTES_KEPT {
         BYTES.set(content);
@@ -45,7 +46,7 @@ pub(super) fn with_content<T>(pod: &Pod, annotation_keys: &[String], use_it: imp
     used
 }
 
-fn content(pod: &Pod, annotation_keys: &[String], bytes: Vec<u8>) -> Vec<u8> {
+fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
     let mut content = Content(bytes);
     let Pod { metadata, spec, status } = pod;
     let Metadata {
@@ -60,11 +61,16 @@ fn content(pod: &Pod, annotation_keys: &[String], bytes: Vec<u8>) -> Vec<u8> {
         owner_references: _,
     } = metadata;
     (namespace, labels, compile::controller(pod)).hash(&mut content);
+    compile::controlling(pod).filter(|_| selection.pod_owner).hash(&mut content);
     // Only those that the policy lists are compiled.
-    selected(annotations, annotation_keys).hash(&mut content);
+    selected(annotations, &selection.annotation_keys).hash(&mut content);
     let is_pinned = compile::is_pinned(pod);
     is_pinned.hash(&mut content);
     write_spec(spec, is_pinned, &mut content);
+    if selection.pod_spec {
+        let names = (&spec.priority_class_name, &spec.service_account_name, &spec.runtime_class_name);
+        (spec.priority, names, compile::images(pod)).hash(&mut content);
+    }
     // Of the conditions only one, of the phase nothing.
     resize_is_infeasible(pod).hash(&mut content);
     let PodStatus {
@@ -97,7 +103,11 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
         overhead,
         resources: Resources { requests },
         scheduler_name,
+        // Only where they are selected, see `content`.
         priority: _,
+        priority_class_name: _,
+        service_account_name: _,
+        runtime_class_name: _,
         host_network,
         host_users,
     } = spec;
@@ -114,7 +124,8 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
 }
 
 fn write_container(container: &Container, content: &mut Content) {
-    let Container { name, resources: Resources { requests }, ports, restart_policy, restart_policy_rules } = container;
+    let Container { name, image: _, resources: Resources { requests }, ports, restart_policy, restart_policy_rules } =
+        container;
     (name, ports, restart_policy, restart_policy_rules).hash(content);
     write_amounts(requests, content);
 }

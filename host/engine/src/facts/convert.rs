@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata::{LabelRequirement, PodSelector};
+use nodesift_cache::metadata::{LabelRequirement, OwnerFacts, PodSelector};
 use nodesift_object::affinity::{NodeInclusionPolicy, PodAffinityTerm, TopologySpreadConstraint, WhenUnsatisfiable};
 use nodesift_object::node::TaintEffect;
 use nodesift_object::pod::{Toleration, TolerationOperator};
@@ -158,4 +158,13 @@ fn label_requirements(requirements: &[wire::LabelRequirement]) -> Option<Vec<Lab
     compiled.sort_unstable();
     compiled.dedup();
     Some(compiled)
+}
+
+/// The controller of a pod without its UID, which is another question.
+pub(super) fn controller(owner: &OwnerFacts) -> wire::Controller {
+    wire::Controller {
+        api_version: Arc::clone(&owner.api_version),
+        kind: Arc::clone(&owner.kind),
+        name: Arc::clone(&owner.name),
+    }
 }

@@ -238,6 +238,42 @@ impl Facts for Context {
         self.snapshot.namespace_label(&self.pod.namespace, key).cloned()
     }
 
+    fn priority(&self) -> i32 {
+        self.pod.spec.as_ref().map_or(0, |spec| spec.priority)
+    }
+
+    fn priority_class(&self) -> Option<Arc<str>> {
+        self.pod.spec.as_ref()?.priority_class.clone()
+    }
+
+    fn service_account(&self) -> Option<Arc<str>> {
+        self.pod.spec.as_ref()?.service_account.clone()
+    }
+
+    fn runtime_class(&self) -> Option<Arc<str>> {
+        self.pod.spec.as_ref()?.runtime_class.clone()
+    }
+
+    fn host_network(&self) -> bool {
+        self.pod.spec.as_ref().is_some_and(|spec| spec.host_network)
+    }
+
+    fn images(&self) -> Arc<[Arc<str>]> {
+        self.pod.spec.as_ref().map(|spec| Arc::clone(&spec.images)).unwrap_or_default()
+    }
+
+    fn scheduler_name(&self) -> Arc<str> {
+        Arc::clone(&self.pod.scheduler_name)
+    }
+
+    fn controller(&self) -> Option<wire::Controller> {
+        self.pod.owner.as_deref().map(convert::controller)
+    }
+
+    fn controller_uid(&self) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.pod.owner.as_ref()?.uid))
+    }
+
     fn disk_users(&self, kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser> {
         self.users_of_disk(kind, id)
     }

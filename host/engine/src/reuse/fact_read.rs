@@ -327,6 +327,15 @@ fact_table! {
         DefaultSelector: Option<wire::LabelSelector> = |context| context.default_selector();
         // Of another object, but one per pod: so that pods of namespaces with equal labels share verdicts.
         NamespaceLabel(key: Arc<str>): Option<Arc<str>> = |context| context.namespace_label(key);
+        Priority: i32 = |context| context.priority();
+        PriorityClass: Option<Arc<str>> = |context| context.priority_class();
+        ServiceAccount: Option<Arc<str>> = |context| context.service_account();
+        RuntimeClass: Option<Arc<str>> = |context| context.runtime_class();
+        HostNetwork: bool = |context| context.host_network();
+        Images: Arc<[Arc<str>]> = |context| context.images();
+        SchedulerName: Arc<str> = |context| context.scheduler_name();
+        Controller: Option<wire::Controller> = |context| context.controller();
+        ControllerUid: Option<Arc<str>> = |context| context.controller_uid();
         MatchesThisPod(selectors: Vec<PodSelector>): bool = |context| context.is_matched_by(selectors);
     }
     facts about the cluster {

@@ -261,6 +261,15 @@ impl Facts for Recorder {
         required_features() -> Vec<Arc<str>>, |this| this.field(PodField::Features);
         volumes() -> Vec<wire::PodVolume>, |this| this.read(FactKey::PodVolumes);
         owner() -> (Arc<str>, Arc<str>, Arc<str>), |this| this.read(FactKey::Owner);
+        priority() -> i32, |this| this.read(FactKey::Priority);
+        priority_class() -> Option<Arc<str>>, |this| this.read(FactKey::PriorityClass);
+        service_account() -> Option<Arc<str>>, |this| this.read(FactKey::ServiceAccount);
+        runtime_class() -> Option<Arc<str>>, |this| this.read(FactKey::RuntimeClass);
+        host_network() -> bool, |this| this.read(FactKey::HostNetwork);
+        images() -> Arc<[Arc<str>]>, |this| this.read(FactKey::Images);
+        scheduler_name() -> Arc<str>, |this| this.read(FactKey::SchedulerName);
+        controller() -> Option<wire::Controller>, |this| this.read(FactKey::Controller);
+        controller_uid() -> Option<Arc<str>>, |this| this.read(FactKey::ControllerUid);
         namespace_label(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::NamespaceLabel);
 
         names() -> Arc<[Arc<str>]>, |this| this.column(NodeInterface::Identity, FactKey::NodeNames);

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
-use nodesift_cache::metadata::{AntiAffinityTerm, HostPort, LabelRequirement, PodFacts, PodSelector};
+use nodesift_cache::metadata::{
+    AntiAffinityTerm, HostPort, LabelRequirement, OwnerFacts, PodFacts, PodSelector, SpecFacts,
+};
 use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row};
 use nodesift_object as object;
 use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
@@ -207,8 +209,10 @@ records! {
     PodFacts {
         namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
         affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
-        volumes,
+        volumes, spec, owner,
     }
+    SpecFacts { priority, priority_class, service_account, runtime_class, host_network, images }
+    OwnerFacts { api_version, kind, name, uid }
     NodeSelector { node_selector_terms }
     NodeSelectorTerm { match_expressions, match_fields }
     Requirement { key, operator_text, values }
@@ -231,6 +235,7 @@ records! {
     wire::Disk { kind, id, read_only, monitors }
     wire::ClaimRef { name, ephemeral }
     wire::DiskUser { row, read_only, monitors }
+    wire::Controller { api_version, kind, name }
     wire::Attachment { driver, handle }
     wire::UncountedPod { row, namespace, pod, obstacle }
     wire::LabelSelector { match_labels, match_expressions }

@@ -123,8 +123,7 @@ impl Engine {
         let record = match pod {
             PodRef::Whole(pod) => {
                 let policy = self.policy();
-                let record =
-                    metadata::pod_record_with_annotations(pod, &policy.scheduler_names, &policy.annotation_keys);
+                let record = metadata::pod_record_selecting(pod, &policy.scheduler_names, &policy.selection());
                 return Ok(Arc::new(record));
             }
             PodRef::Version { pod, resource_version } => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use nodesift_cache::metadata::{self, PodRecord, Pool};
+use nodesift_cache::metadata::{self, PodRecord, Pool, Selection};
 use nodesift_cache::{Reader, Row, SharedWriter, Writer};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
@@ -109,7 +109,7 @@ impl Testbed {
             applied();
         }
         for json in shape.pods() {
-            writer.apply_pod(pool.pod_record(&serde_json::from_str::<Pod>(&json)?, own, &[]));
+            writer.apply_pod(pool.pod_record(&serde_json::from_str::<Pod>(&json)?, own, &Selection::default()));
             applied();
         }
         let pods = PENDING.iter().map(|(_, json)| serde_json::from_str(json)).collect::<Result<Vec<Pod>, _>>()?;

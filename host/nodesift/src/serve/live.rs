@@ -102,7 +102,7 @@ pub(super) enum Unsynced {
 impl Live {
     /// Follows what a policy reads for as long as the lease lives.
     pub(super) fn lease(&self, policy: &ActivePolicy) -> Lease {
-        self.following.lease(needs(policy), &policy.annotation_keys)
+        self.following.lease(needs(policy), &policy.selection())
     }
 
     /// Waits until everything that a lease has added is listed, applied and published.
@@ -111,7 +111,7 @@ impl Live {
         let unsynced = Arc::<Pending>::default();
         unsynced.wait_for(&self.feed, lease.new_kinds());
         // They may have been delivered for a policy that was refused, and not be applied yet.
-        unsynced.wait_for(&self.feed, lease.annotated());
+        unsynced.wait_for(&self.feed, lease.selected());
         let mut undelivered = lease.not_recompiled();
         loop {
             // Of a kind that is synced already, only a list that has been delivered can be waited for.

@@ -10,6 +10,7 @@ use super::live::{Live, Unsynced, needs};
 use crate::limits::POLICY_SYNC;
 use nodesift_api::Readiness;
 use nodesift_cache::SharedWriter;
+use nodesift_cache::metadata::Selection;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
 use nodesift_policy::reload::{self, Follow, Following, Metrics, Prepare, Prepared, Source, Unacceptable, Unprepared};
@@ -70,7 +71,7 @@ pub(super) fn follow(
             step => format!("policy refused at step {step}{of}: generation {generation} stays active"),
         })
     });
-    let prepare = Box::new(Ready { live, file_keys: Arc::clone(&engine.policy().annotation_keys) });
+    let prepare = Box::new(Ready { live, of_files: engine.policy().selection() });
     let prepared = Arc::new(Held(first));
     let state_folder = files.state.map(StateFolder::new);
     let writer = Arc::clone(writer);
@@ -111,6 +112,10 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
     if let Some(key) = next.annotation_keys.iter().find(is_unread) {
         return refused(None, format!("spec.facts.annotations has {key}, which the active policy does not list"));
     }
+    if !active.selection().covers(&next.selection()) {
+        let reason = "a predicate reads pod-spec or pod-owner, which no predicate of the active policy reads";
+        return refused(None, reason.to_owned());
+    }
     if !is_live {
         return Ok(());
     }
@@ -133,8 +138,8 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
 struct Ready {
     /// None where the cluster comes from files.
     live: Option<Live>,
-    /// The annotations that have been kept of the objects in files.
-    file_keys: Arc<[String]>,
+    /// What has been kept of the objects in files.
+    of_files: Selection,
 }
 
 /// What a policy has followed.
@@ -155,7 +160,7 @@ impl Prepare for Ready {
         is_over: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Prepared>, Unprepared> {
         let Some(live) = &self.live else {
-            self.check_file_keys(next)?;
+            self.check_files(next)?;
             return Ok(Arc::new(Held(None)));
         };
         let lease = live.lease(next);
@@ -175,12 +180,19 @@ fn refused(reason: String) -> Unprepared {
 }
 
 impl Ready {
-    /// Files are read once. They hold all kinds, but other annotations have been dropped.
-    fn check_file_keys(&self, next: &ActivePolicy) -> Result<(), Unprepared> {
-        let dropped: Vec<&str> =
-            next.annotation_keys.iter().filter(|key| !self.file_keys.contains(key)).map(String::as_str).collect();
-        if dropped.is_empty() {
+    /// Files are read once. They hold all kinds, but what no predicate read has been dropped.
+    fn check_files(&self, next: &ActivePolicy) -> Result<(), Unprepared> {
+        let selection = next.selection();
+        if self.of_files.covers(&selection) {
             return Ok(());
+        }
+        let kept = &self.of_files.annotation_keys;
+        let dropped: Vec<&str> =
+            selection.annotation_keys.iter().filter(|key| !kept.contains(key)).map(String::as_str).collect();
+        if dropped.is_empty() {
+            return Err(refused(format!(
+                "a predicate reads pod-spec or pod-owner, which were dropped when the files were read: {RESTART}"
+            )));
         }
         let dropped = dropped.join(", ");
         Err(refused(format!(

@@ -206,3 +206,13 @@ pub enum PodVolume {
     #[component(name = "claim")]
     Claim(ClaimRef),
 }
+
+/// `pod-owner.owner`
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
+#[component(record)]
+pub struct Controller {
+    #[component(name = "api-version")]
+    pub api_version: Arc<str>,
+    pub kind: Arc<str>,
+    pub name: Arc<str>,
+}

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use nodesift_cache::metadata::Selection;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -15,7 +16,7 @@ use tokio::task::AbortHandle;
 
 use super::health::Health;
 use super::metrics::Metrics;
-use super::reflector::keys::{Keys, has_annotations};
+use super::reflector::keys::{Keys, selection_of};
 use super::reflector::objects::Objects;
 use super::reflector::outlet::{Deliver, Outlet};
 use super::reflector::task::{ReflectorTask, forever};
@@ -43,7 +44,7 @@ pub struct Lease {
 #[derive(Debug)]
 struct Needs {
     kinds: BTreeSet<Kind>,
-    annotation_keys: Vec<String>,
+    selection: Selection,
 }
 
 /// Starts the task of a kind.
@@ -55,8 +56,8 @@ struct Shared {
     deliver: Deliver,
     freshness: Freshness,
     health: Health,
-    /// The annotation keys of all leases, sorted.
-    wanted: watch::Sender<Arc<[String]>>,
+    /// What all leases select.
+    wanted: watch::Sender<Arc<Selection>>,
     state: Mutex<State>,
 }
 
@@ -106,15 +107,15 @@ impl Following {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Follows these kinds, and keeps annotations with these keys of nodes and pods, for as long as the lease lives. Neither
-    /// freshness nor health speak of what it begins until [`Lease::count`].
-    pub fn lease(&self, kinds: BTreeSet<Kind>, annotation_keys: &[String]) -> Lease {
-        let needs = Arc::new(Needs { kinds, annotation_keys: annotation_keys.to_vec() });
+    /// Follows these kinds, and keeps what is selected of nodes and pods, for as long as the lease lives. Neither freshness nor
+    /// health speak of what it begins until [`Lease::count`].
+    pub fn lease(&self, kinds: BTreeSet<Kind>, selection: &Selection) -> Lease {
+        let needs = Arc::new(Needs { kinds, selection: selection.clone() });
         let mut state = self.shared.state.lock();
         let number = state.next;
         state.next += 1;
         state.leases.insert(number, Arc::clone(&needs));
-        self.shared.want_keys(&state);
+        self.shared.want(&state);
         for kind in &needs.kinds {
             state.tasks.entry(*kind).or_insert_with(|| self.shared.task(*kind));
         }
@@ -149,19 +150,18 @@ impl Lease {
         self.needs.kinds.iter().copied().filter(is_new).collect()
     }
 
-    /// Its kinds whose objects have been delivered without some of its annotations.
+    /// Its kinds whose objects have been delivered without some of what it selects.
     pub fn not_recompiled(&self) -> BTreeSet<Kind> {
         let state = self.shared.state.lock();
         let lacks =
-            |kind: &Kind| state.tasks.get(kind).is_some_and(|task| !task.keys.cover(&self.needs.annotation_keys));
+            |kind: &Kind| state.tasks.get(kind).is_some_and(|task| !task.keys.cover(&self.needs.selection));
         self.needs.kinds.iter().copied().filter(lacks).collect()
     }
 
-    /// Its kinds of which the policy reads annotations.
-    pub fn annotated(&self) -> BTreeSet<Kind> {
-        let has_any = !self.needs.annotation_keys.is_empty();
-        let is_annotated = |kind: &Kind| has_any && has_annotations(*kind);
-        self.needs.kinds.iter().copied().filter(is_annotated).collect()
+    /// Its kinds of which the policy reads annotations, or anything else that it selects.
+    pub fn selected(&self) -> BTreeSet<Kind> {
+        let is_selected = |kind: &Kind| selection_of(*kind, &self.needs.selection) != Selection::default();
+        self.needs.kinds.iter().copied().filter(is_selected).collect()
     }
 
     /// Why the last request about a kind failed; `None` where none has failed since the server last showed its newest state.
@@ -178,7 +178,7 @@ impl Drop for Lease {
             std::mem::take(&mut state.tasks).values().for_each(|task| task.task.abort());
             return;
         }
-        self.shared.want_keys(&state);
+        self.shared.want(&state);
         let State { leases, tasks, .. } = &mut *state;
         let is_needed = |kind: &Kind| leases.values().any(|needs| needs.kinds.contains(kind));
         tasks.retain(|kind, task| {
@@ -194,13 +194,13 @@ impl Drop for Lease {
 }
 
 impl Shared {
-    /// Notes the keys of all leases.
-    fn want_keys(&self, state: &State) {
-        let keys: BTreeSet<&String> = state.leases.values().flat_map(|needs| &needs.annotation_keys).collect();
+    /// Notes what all leases select.
+    fn want(&self, state: &State) {
+        let all = state.leases.values().fold(Selection::default(), |all, needs| all.with(&needs.selection));
         self.wanted.send_if_modified(|wanted| {
-            let is_same = wanted.iter().eq(keys.iter().copied());
+            let is_same = **wanted == all;
             if !is_same {
-                *wanted = keys.into_iter().cloned().collect();
+                *wanted = Arc::new(all);
             }
             !is_same
         });

@@ -52,6 +52,8 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::PodAffinity
         | Interface::PodFeatures
         | Interface::PodVolumes
+        | Interface::PodSpec
+        | Interface::PodOwner
         | Interface::NodeIdentity
         | Interface::NodeLabels
         | Interface::NodeAnnotations

@@ -16,6 +16,7 @@ use crate::bindings::nodesift::predicate::cluster_storage::{
 use crate::bindings::nodesift::predicate::cluster_volume_use::{DiskKind, DiskUser};
 use crate::bindings::nodesift::predicate::node_taints::Taint;
 use crate::bindings::nodesift::predicate::pod_affinity;
+use crate::bindings::nodesift::predicate::pod_owner::Owner;
 use crate::bindings::nodesift::predicate::pod_placement::Term;
 use crate::bindings::nodesift::predicate::pod_resources::Request;
 use crate::bindings::nodesift::predicate::pod_spread::Constraint;
@@ -82,6 +83,17 @@ pub trait Facts {
     fn pod_volumes_owner(&self) -> (String, String, String);
 
     fn namespace_labels_label(&self, key: &str) -> Option<String>;
+
+    fn pod_spec_priority(&self) -> i32;
+    fn pod_spec_priority_class(&self) -> Option<String>;
+    fn pod_spec_service_account(&self) -> Option<String>;
+    fn pod_spec_runtime_class(&self) -> Option<String>;
+    fn pod_spec_host_network(&self) -> bool;
+    fn pod_spec_images(&self) -> Vec<String>;
+    fn pod_spec_scheduler_name(&self) -> String;
+
+    fn pod_owner_controller(&self) -> Option<Owner>;
+    fn pod_owner_controller_uid(&self) -> Option<String>;
 
     fn node_features_sets(&self) -> Vec<Vec<String>>;
     fn node_features_column(&self) -> Vec<u32>;

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
-    namespace_labels, node_annotations, node_identity, node_labels, node_resources, node_taints, pod_annotations, pod_labels,
-    pod_placement, pod_resources, pod_tolerations,
+    namespace_labels, node_annotations, node_identity, node_labels, node_resources, node_taints, pod_annotations,
+    pod_labels, pod_owner, pod_placement, pod_resources, pod_spec, pod_tolerations,
 };
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
@@ -87,6 +87,10 @@ impl<P: NodePredicate> Predicate for P {
 pub struct Pod {
     namespace: OnceCell<String>,
     texts: Memo<Text, Option<String>>,
+    priority: OnceCell<i32>,
+    host_network: OnceCell<bool>,
+    images: OnceCell<Vec<String>>,
+    controller: OnceCell<Option<pod_owner::Owner>>,
     node_name: OnceCell<Option<String>>,
     tolerations: OnceCell<Vec<Toleration>>,
     requests: OnceCell<Vec<pod_resources::Request>>,
@@ -112,6 +116,41 @@ impl Pod {
     /// The value of an annotation; none where the pod does not have it, or the policy does not list the key.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.texts.get(Text::Annotation, key, pod_annotations::annotation).1.as_deref()
+    }
+
+    /// `spec.priority`; 0 where it is absent.
+    pub fn priority(&self) -> i32 {
+        *self.priority.get_or_init(pod_spec::priority)
+    }
+
+    /// `spec.priorityClassName`; none where it is absent or empty.
+    pub fn priority_class(&self) -> Option<&str> {
+        self.texts.get(Text::PriorityClass, "", |_| pod_spec::priority_class()).1.as_deref()
+    }
+
+    /// `spec.serviceAccountName`; none where it is absent or empty.
+    pub fn service_account(&self) -> Option<&str> {
+        self.texts.get(Text::ServiceAccount, "", |_| pod_spec::service_account()).1.as_deref()
+    }
+
+    /// `spec.runtimeClassName`; none where it is absent or empty.
+    pub fn runtime_class(&self) -> Option<&str> {
+        self.texts.get(Text::RuntimeClass, "", |_| pod_spec::runtime_class()).1.as_deref()
+    }
+
+    /// `spec.hostNetwork`.
+    pub fn host_network(&self) -> bool {
+        *self.host_network.get_or_init(pod_spec::host_network)
+    }
+
+    /// The images of containers and init containers, sorted, each once.
+    pub fn images(&self) -> &[String] {
+        self.images.get_or_init(pod_spec::images)
+    }
+
+    /// The controller; none where the pod has none.
+    pub fn controller(&self) -> Option<&pod_owner::Owner> {
+        self.controller.get_or_init(pod_owner::controller).as_ref()
     }
 
     /// `spec.nodeName`; none where it is absent or empty.
@@ -147,6 +186,10 @@ pub struct Node<'a> {
 enum Text {
     Label,
     NamespaceLabel,
+    /// Without a key.
+    PriorityClass,
+    ServiceAccount,
+    RuntimeClass,
     Annotation,
     /// A column of codes without texts; its key is empty.
     Taints,

@@ -84,7 +84,7 @@ fn watched(kind: Kind, chunks: Vec<Bytes>, compiler: &Compiler) -> Vec<Change> {
         let kinds = BTreeSet::from([kind]);
         let (freshness, health, metrics) = (Freshness::default(), kube::Health::default(), kube::Metrics::default());
         let following = kube::Following::new(&server, compiler, &deliver, (&freshness, &health), &metrics);
-        let _lease = following.lease(kinds, compiler.annotation_keys());
+        let _lease = following.lease(kinds, compiler.selection());
         ended.notified().await;
     });
     std::mem::take(&mut *delivered.lock().unwrap_or_else(PoisonError::into_inner))

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use nodesift_cache::metadata::Selection;
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_object::{Kind, Object, decode};
 use nodesift_sandbox::{Facts, Interface, Meter, wire};
@@ -81,7 +82,8 @@ impl World {
         self.writer.publish();
         let pod: Pod = serde_json::from_value(self.pod.clone()).unwrap();
         let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
-        let facts = Arc::new(metadata::pod_with_annotations(&pod, &keys()));
+        let selection = Selection { annotation_keys: keys().into(), pod_spec: true, pod_owner: true };
+        let facts = Arc::new(metadata::pod_selecting(&pod, &selection));
         let context = Context::new(self.reader.snapshot(), facts, node_name, Batch::All);
         Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()))
     }
@@ -257,6 +259,31 @@ fn changed_by_the_pod() -> Vec<(&'static str, Ask, Change)> {
         case!("pod-volumes.volumes", |facts| facts.volumes(), |world| world.pod["spec"]["volumes"] =
             json!([claim("e")])),
         case!("pod-volumes.owner", |facts| facts.owner(), |world| world.pod["metadata"]["uid"] = json!("q")),
+        case!("pod-spec.priority", |facts| facts.priority(), |world| world.pod["spec"]["priority"] = json!(7)),
+        case!("pod-spec.priority-class", |facts| facts.priority_class(), |world| {
+            world.pod["spec"]["priorityClassName"] = json!("high");
+        }),
+        case!("pod-spec.service-account", |facts| facts.service_account(), |world| {
+            world.pod["spec"]["serviceAccountName"] = json!("builder");
+        }),
+        case!("pod-spec.runtime-class", |facts| facts.runtime_class(), |world| {
+            world.pod["spec"]["runtimeClassName"] = json!("kata");
+        }),
+        case!("pod-spec.host-network", |facts| facts.host_network(), |world| {
+            world.pod["spec"]["hostNetwork"] = json!(true);
+        }),
+        case!("pod-spec.images", |facts| facts.images(), |world| {
+            world.pod["spec"]["containers"][0]["image"] = json!("i");
+        }),
+        case!("pod-spec.scheduler-name", |facts| facts.scheduler_name(), |world| {
+            world.pod["spec"]["schedulerName"] = json!("theirs");
+        }),
+        case!("pod-owner.controller", |facts| facts.controller(), |world| {
+            world.pod["metadata"]["ownerReferences"] = json!([{"kind": "Job", "name": "j", "controller": true}]);
+        }),
+        case!("pod-owner.controller-uid", |facts| facts.controller_uid(), |world| {
+            world.pod["metadata"]["ownerReferences"] = json!([{"kind": "Job", "name": "j", "uid": "u", "controller": true}]);
+        }),
         case!("cluster-pods.matches-this-pod", |facts| facts.matches_this_pod(&[labelled("color", "blue")]), |world| {
             world.pod["metadata"]["labels"]["color"] = json!("red");
         }),

@@ -35,6 +35,8 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("pod-features", String::new()),
         ("pod-volumes", String::new()),
         ("pod-spread", "Service ReplicationController ReplicaSet StatefulSet".to_owned()),
+        ("pod-spec", String::new()),
+        ("pod-owner", String::new()),
         ("namespace-labels", "Namespace".to_owned()),
         ("node-identity", String::new()),
         ("node-labels", String::new()),

@@ -1,30 +1,32 @@
-//! Which annotations the objects of a kind are compiled with. They change only with a list: so what is held of a kind always
-//! has the same. Start at [`Keys`].
+//! What the objects of a kind are compiled with beyond what every policy reads, such as annotations. It changes only with a
+//! list: so what is held of a kind always has the same. Start at [`Keys`].
 
 use std::sync::Arc;
 
+use nodesift_cache::metadata::Selection;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::change::Compiler;
 use nodesift_object::Kind;
 
-/// The annotation keys of one kind.
+/// What one kind is compiled with.
 #[derive(Debug)]
 pub(in crate::kube) struct Keys {
-    /// Those that policies list, sorted. `None` for a kind whose annotations no predicate reads.
-    wanted: Option<watch::Receiver<Arc<[String]>>>,
-    /// Of the newest list that was delivered; before the first, of those wanted at the beginning.
+    kind: Kind,
+    /// What policies read. `None` for a kind of which all read the same.
+    wanted: Option<watch::Receiver<Arc<Selection>>>,
+    /// Of the newest list that was delivered; before the first, of what was wanted at the beginning.
     compiler: Mutex<Compiler>,
 }
 
 impl Keys {
     /// Of a kind that has not been listed yet.
-    pub(in crate::kube) fn new(kind: Kind, compiler: Compiler, wanted: &watch::Receiver<Arc<[String]>>) -> Self {
+    pub(in crate::kube) fn new(kind: Kind, compiler: Compiler, wanted: &watch::Receiver<Arc<Selection>>) -> Self {
         let wanted = has_annotations(kind).then(|| wanted.clone());
-        let first = wanted.as_ref().map(|wanted| Arc::clone(&wanted.borrow()));
-        let compiler = compiler.with_annotations(&first.unwrap_or_default());
-        Self { wanted, compiler: Mutex::new(compiler) }
+        let keys = Self { kind, wanted, compiler: Mutex::new(compiler) };
+        let first = keys.wanted();
+        Self { compiler: Mutex::new(first), ..keys }
     }
 
     /// The compiler of the newest list that was delivered.
@@ -32,23 +34,23 @@ impl Keys {
         self.compiler.lock().clone()
     }
 
-    /// A compiler with the keys that are wanted now.
+    /// A compiler with what is wanted now.
     pub(super) fn wanted(&self) -> Compiler {
         let compiler = self.compiler();
         match &self.wanted {
-            Some(wanted) => compiler.with_annotations(&wanted.borrow()),
+            Some(wanted) => compiler.selecting(&selection_of(self.kind, &wanted.borrow())),
             None => compiler,
         }
     }
 
-    /// Tells of changes of the keys that are wanted.
-    pub(super) fn changes(&self) -> Option<watch::Receiver<Arc<[String]>>> {
+    /// Tells of changes of what is wanted.
+    pub(super) fn changes(&self) -> Option<watch::Receiver<Arc<Selection>>> {
         self.wanted.clone()
     }
 
-    /// Whether the newest list that was delivered has these keys, as far as they matter to the kind.
-    pub(in crate::kube) fn cover(&self, keys: &[String]) -> bool {
-        self.wanted.is_none() || covers(&self.compiler.lock(), keys)
+    /// Whether the newest list that was delivered has all of this, as far as it matters to the kind.
+    pub(in crate::kube) fn cover(&self, selection: &Selection) -> bool {
+        self.wanted.is_none() || covers(&self.compiler.lock(), self.kind, selection)
     }
 
     /// A list has been delivered that this has compiled.
@@ -62,13 +64,22 @@ pub(in crate::kube) fn has_annotations(kind: Kind) -> bool {
     matches!(kind, Kind::Node | Kind::Pod)
 }
 
-/// Whether a compiler keeps the annotations with these keys.
-pub(super) fn covers(compiler: &Compiler, keys: &[String]) -> bool {
-    keys.iter().all(|key| compiler.annotation_keys().binary_search(key).is_ok())
+/// What of a selection matters to a kind.
+pub(in crate::kube) fn selection_of(kind: Kind, selection: &Selection) -> Selection {
+    match kind {
+        Kind::Pod => selection.clone(),
+        Kind::Node => selection.of_nodes(),
+        _ => Selection::default(),
+    }
 }
 
-/// Waits until other keys are wanted; for ever where that cannot happen.
-pub(super) async fn changed(wanted: Option<watch::Receiver<Arc<[String]>>>) {
+/// Whether a compiler keeps what is selected of a kind.
+pub(super) fn covers(compiler: &Compiler, kind: Kind, selection: &Selection) -> bool {
+    compiler.selection().covers(&selection_of(kind, selection))
+}
+
+/// Waits until something else is wanted; for ever where that cannot happen.
+pub(super) async fn changed(wanted: Option<watch::Receiver<Arc<Selection>>>) {
     if let Some(mut wanted) = wanted
         && wanted.changed().await.is_ok()
     {

@@ -23,6 +23,7 @@ use crate::kube::list::Pages;
 use crate::kube::metrics::Metrics;
 use crate::limits::WATCH_DECODE_INLINE_BYTES;
 use crate::yield_budget::YieldBudget;
+use nodesift_cache::metadata::Selection;
 use nodesift_object::Kind;
 
 /// All objects of a kind.
@@ -32,7 +33,7 @@ pub(in crate::kube) struct Objects {
     compiler: Compiler,
     keys: Arc<Keys>,
     /// Tells of other annotation keys.
-    wanted: Option<watch::Receiver<Arc<[String]>>>,
+    wanted: Option<watch::Receiver<Arc<Selection>>>,
     /// Whether the list in progress is there only because of other annotation keys.
     is_recompiling: bool,
     pages: Pages,
@@ -120,14 +121,14 @@ impl Sink for Objects {
     /// is complete, the watch goes on instead: a policy was refused, and a server that watches may refuse to list.
     fn turn(&mut self, is_listing: bool) -> Option<Turn> {
         let wanted = Arc::clone(&self.wanted.as_mut()?.borrow_and_update());
-        let is_covered = covers(&self.compiler, &wanted);
+        let is_covered = covers(&self.compiler, self.kind, &wanted);
         match is_listing {
             true if self.is_recompiling && is_covered => {
                 self.is_recompiling = false;
                 self.pages.clear();
                 Some(Turn::WatchOn)
             }
-            true if !covers(self.pages.compiler(), &wanted) => Some(Turn::ListAnew(None)),
+            true if !covers(self.pages.compiler(), self.kind, &wanted) => Some(Turn::ListAnew(None)),
             false if !is_covered => {
                 self.is_recompiling = true;
                 Some(Turn::ListAnew(Some(RelistReason::Annotations)))
@@ -150,7 +151,7 @@ impl Sink for Objects {
         let kind = self.kind;
         tracing::info!(%kind, objects = objects.len(), version = &*version, "listed");
         unreadable.iter().for_each(|unreadable| self.note_unreadable(unreadable));
-        let is_recompiled = self.pages.compiler().annotation_keys() != self.compiler.annotation_keys();
+        let is_recompiled = self.pages.compiler().selection() != self.compiler.selection();
         self.compiler = self.pages.compiler().clone();
         self.outlet.deliver(vec![match is_recompiled {
             true => Change::Recompiled { kind, objects, version },

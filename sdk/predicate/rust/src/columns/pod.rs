@@ -24,6 +24,69 @@ pub mod namespace_labels {
     }
 }
 
+/// Fields of the pod's spec. A cached verdict depends only on those that were read.
+pub mod pod_spec {
+    /// `spec.priority`; 0 where it is absent.
+    #[must_use]
+    pub fn priority() -> i32 {
+        ask!(pod_spec::priority() or pod_spec_priority)
+    }
+
+    /// `spec.priorityClassName`; none where it is absent or empty.
+    #[must_use]
+    pub fn priority_class() -> Option<String> {
+        ask!(pod_spec::priority_class() or pod_spec_priority_class)
+    }
+
+    /// `spec.serviceAccountName`; none where it is absent or empty.
+    #[must_use]
+    pub fn service_account() -> Option<String> {
+        ask!(pod_spec::service_account() or pod_spec_service_account)
+    }
+
+    /// `spec.runtimeClassName`; none where it is absent or empty.
+    #[must_use]
+    pub fn runtime_class() -> Option<String> {
+        ask!(pod_spec::runtime_class() or pod_spec_runtime_class)
+    }
+
+    /// `spec.hostNetwork`.
+    #[must_use]
+    pub fn host_network() -> bool {
+        ask!(pod_spec::host_network() or pod_spec_host_network)
+    }
+
+    /// The images of containers and init containers as written: sorted, without duplicates and empty texts.
+    #[must_use]
+    pub fn images() -> Vec<String> {
+        ask!(pod_spec::images() or pod_spec_images)
+    }
+
+    /// `spec.schedulerName`.
+    #[must_use]
+    pub fn scheduler_name() -> String {
+        ask!(pod_spec::scheduler_name() or pod_spec_scheduler_name)
+    }
+}
+
+/// The controller of the pod.
+pub mod pod_owner {
+    pub use crate::bindings::nodesift::predicate::pod_owner::Owner;
+
+    /// The controller; none where the pod has none.
+    #[must_use]
+    pub fn controller() -> Option<Owner> {
+        ask!(pod_owner::controller() or pod_owner_controller)
+    }
+
+    /// The UID of the controller; none where the pod has none. Pods of different controllers share no cached verdict of a
+    /// predicate that has read it.
+    #[must_use]
+    pub fn controller_uid() -> Option<String> {
+        ask!(pod_owner::controller_uid() or pod_owner_controller_uid)
+    }
+}
+
 /// Annotations of the pod, as far as the policy lists their keys in `spec.facts.annotations`.
 pub mod pod_annotations {
     /// The value of an annotation; none where the pod does not have it, or the policy does not list the key.

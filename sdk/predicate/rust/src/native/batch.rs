@@ -15,6 +15,7 @@ use crate::columns::cluster_storage::{Capacity, Claim, Class, ExactSizes, Volume
 use crate::columns::cluster_volume_use::{DiskKind, DiskUser};
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_affinity;
+use crate::columns::pod_owner::Owner;
 use crate::columns::pod_placement::Term;
 use crate::columns::pod_resources::Request;
 use crate::columns::pod_spread::Constraint;
@@ -287,6 +288,42 @@ impl Facts for Batch {
 
     fn namespace_labels_label(&self, key: &str) -> Option<String> {
         self.cluster.namespaces.get(&self.cluster.pod.namespace)?.get(key).cloned()
+    }
+
+    fn pod_spec_priority(&self) -> i32 {
+        self.cluster.pod.priority
+    }
+
+    fn pod_spec_priority_class(&self) -> Option<String> {
+        self.cluster.pod.priority_class.clone()
+    }
+
+    fn pod_spec_service_account(&self) -> Option<String> {
+        self.cluster.pod.service_account.clone()
+    }
+
+    fn pod_spec_runtime_class(&self) -> Option<String> {
+        self.cluster.pod.runtime_class.clone()
+    }
+
+    fn pod_spec_host_network(&self) -> bool {
+        self.cluster.pod.host_network
+    }
+
+    fn pod_spec_images(&self) -> Vec<String> {
+        self.cluster.pod.images.iter().cloned().collect()
+    }
+
+    fn pod_spec_scheduler_name(&self) -> String {
+        self.cluster.pod.scheduler_name.clone()
+    }
+
+    fn pod_owner_controller(&self) -> Option<Owner> {
+        self.cluster.pod.controller.clone().map(|(owner, _)| owner)
+    }
+
+    fn pod_owner_controller_uid(&self) -> Option<String> {
+        self.cluster.pod.controller.clone().map(|(_, uid)| uid)
     }
 
     fn node_features_sets(&self) -> Vec<Vec<String>> {

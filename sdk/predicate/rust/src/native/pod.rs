@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::columns::pod_affinity;
+use crate::columns::pod_owner::Owner;
 use crate::columns::pod_placement::Term;
 use crate::columns::pod_resources::Request;
 use crate::columns::pod_spread::Constraint;
@@ -32,13 +33,22 @@ pub struct Pod {
     pub(super) name: String,
     pub(super) uid: String,
     pub(super) volumes: Vec<Volume>,
+    pub(super) priority: i32,
+    pub(super) priority_class: Option<String>,
+    pub(super) service_account: Option<String>,
+    pub(super) runtime_class: Option<String>,
+    pub(super) host_network: bool,
+    pub(super) images: BTreeSet<String>,
+    pub(super) scheduler_name: String,
+    /// With its UID.
+    pub(super) controller: Option<(Owner, String)>,
 }
 
 impl Pod {
-    /// A pod without labels, requests or constraints.
+    /// A pod without labels, requests or constraints, of the scheduler `default-scheduler`.
     #[must_use]
     pub fn new(namespace: &str) -> Self {
-        Self { namespace: namespace.into(), ..Self::default() }
+        Self { namespace: namespace.into(), scheduler_name: "default-scheduler".into(), ..Self::default() }
     }
 
     /// Adds a label.
@@ -151,6 +161,55 @@ impl Pod {
     #[must_use]
     pub fn identity(mut self, name: &str, uid: &str) -> Self {
         (self.name, self.uid) = (name.into(), uid.into());
+        self
+    }
+
+    /// Sets `spec.priority` and `spec.priorityClassName`.
+    #[must_use]
+    pub fn priority(mut self, priority: i32, class: &str) -> Self {
+        (self.priority, self.priority_class) = (priority, Some(class.into()));
+        self
+    }
+
+    /// Sets `spec.serviceAccountName`.
+    #[must_use]
+    pub fn service_account(mut self, name: &str) -> Self {
+        self.service_account = Some(name.into());
+        self
+    }
+
+    /// Sets `spec.runtimeClassName`.
+    #[must_use]
+    pub fn runtime_class(mut self, name: &str) -> Self {
+        self.runtime_class = Some(name.into());
+        self
+    }
+
+    /// Sets `spec.hostNetwork`.
+    #[must_use]
+    pub fn host_network(mut self) -> Self {
+        self.host_network = true;
+        self
+    }
+
+    /// Adds the image of a container.
+    #[must_use]
+    pub fn image(mut self, image: &str) -> Self {
+        self.images.insert(image.into());
+        self
+    }
+
+    /// Sets `spec.schedulerName`.
+    #[must_use]
+    pub fn scheduler_name(mut self, name: &str) -> Self {
+        self.scheduler_name = name.into();
+        self
+    }
+
+    /// Sets the controller of the pod.
+    #[must_use]
+    pub fn controller(mut self, owner: Owner, uid: &str) -> Self {
+        self.controller = Some((owner, uid.into()));
         self
     }
 
