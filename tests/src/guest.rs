@@ -17,7 +17,7 @@
 use std::sync::LazyLock;
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::abi::AbiVariant;
+use wit_parser::abi::{AbiVariant, WasmType};
 use wit_parser::{Resolve, WorldId, WorldItem, WorldKey};
 
 /// The only reason of the healthy guest.
@@ -63,8 +63,8 @@ pub struct HostFunction {
     pub interface: String,
     /// The function's name.
     pub name: String,
-    /// Parameters, all of them `i32`: values, and addresses in the guest's memory.
-    pub params: usize,
+    /// The type of each parameter, `i32` or `i64`: values, and addresses in the guest's memory.
+    pub params: Vec<&'static str>,
     /// Whether it returns an `i32`; otherwise the last parameter is the address for the result, or there is none.
     pub returns: bool,
 }
@@ -73,7 +73,7 @@ pub struct HostFunction {
 ///
 /// # Panics
 ///
-/// If a function has a parameter that is not an `i32`.
+/// If a function has a parameter that is neither an `i32` nor an `i64`, or a result that is no `i32`.
 pub fn host_functions() -> Vec<HostFunction> {
     functions_of(&CONTRACT)
 }
@@ -85,15 +85,17 @@ fn functions_of((resolve, world): &(Resolve, WorldId)) -> Vec<HostFunction> {
         let interface = resolve.id_of(*id).expect("a named interface");
         for (name, function) in &resolve.interfaces[*id].functions {
             let signature = resolve.wasm_signature(AbiVariant::GuestImport, function);
-            let is_32 = |types: &[wit_parser::abi::WasmType]| {
-                use wit_parser::abi::WasmType::{I32, Length, Pointer};
-                types.iter().all(|kind| matches!(kind, I32 | Pointer | Length))
+            let integer = |kind: &WasmType| match kind {
+                WasmType::I32 | WasmType::Pointer | WasmType::Length => "i32",
+                WasmType::I64 => "i64",
+                other => panic!("{interface} {name} has a {other:?}"),
             };
-            assert!(is_32(&signature.params) && is_32(&signature.results), "{interface} {name}");
+            let results: Vec<&str> = signature.results.iter().map(integer).collect();
+            assert!(results.iter().all(|result| *result == "i32"), "{interface} {name}");
             functions.push(HostFunction {
                 interface: interface.clone(),
                 name: name.clone(),
-                params: signature.params.len(),
+                params: signature.params.iter().map(integer).collect(),
                 returns: !signature.results.is_empty(),
             });
         }

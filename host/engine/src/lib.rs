@@ -3,6 +3,7 @@
 //! ```text
 //! query       pods, nodes, phase, depth         answer      feasible rows, failures, faults    error    why there is none
 //! policy      the predicates that run           metrics     counters and gauges    limits    every limit
+//! clock       what tells the time to predicates
 //! breaker     quarantine of a predicate that keeps failing
 //! predicate_metrics   calls, rows, time, reuse and faults of each predicate    latency    their times
 //! subject     the pod of a query
@@ -18,6 +19,7 @@
 
 mod answer;
 mod breaker;
+mod clock;
 mod error;
 mod evaluate;
 mod facts;
@@ -44,6 +46,7 @@ use smallvec::SmallVec;
 
 pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 pub use breaker::{Breaker, Quarantine};
+pub use clock::Clock;
 pub use error::Error;
 pub use evaluate::evaluator::StandIn;
 pub use evaluate::row_set::RowSet;
@@ -103,6 +106,7 @@ pub struct Engine {
     reuse: Reuse,
     store_bytes: usize,
     metrics: Metrics,
+    clock: Clock,
     /// Keeps the epoch clock of all deadlines running.
     runtime: Runtime,
 }
@@ -164,7 +168,27 @@ impl Engine {
         let running = ArcSwap::from_pointee(Running::new(Arc::new(policy), store_bytes, metrics.clone(), ownership));
         let (refusal, last_reload, shadow) = (ArcSwapOption::empty(), ArcSwapOption::empty(), ArcSwapOption::empty());
         let (replacing, handover, reuse) = (Mutex::default(), Handover::default(), Reuse::default());
-        Self { cache, running, replacing, handover, refusal, last_reload, shadow, reuse, store_bytes, metrics, runtime }
+        let clock = Clock::default();
+        Self {
+            cache,
+            running,
+            replacing,
+            handover,
+            refusal,
+            last_reload,
+            shadow,
+            reuse,
+            store_bytes,
+            metrics,
+            clock,
+            runtime,
+        }
+    }
+
+    /// Sets what tells the time to predicates; by default, the clock of the machine.
+    #[must_use]
+    pub fn timed_by(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Sets whether verdicts are reused.
@@ -447,11 +471,12 @@ impl Engine {
                 uid: Arc::from(pod.metadata.uid.as_str()),
                 priority: pod.spec.priority.unwrap_or(0),
                 node_name,
+                now: self.clock.now(),
                 facts: Arc::new(metadata::pod_selecting(pod, &policy.selection())),
                 annotation_keys: Arc::clone(&policy.annotation_keys),
             });
         }
-        Ok(Subject::of_record(&*self.record(pod)?, policy))
+        Ok(Subject::of_record(&*self.record(pod)?, policy, self.clock.now()))
     }
 }
 

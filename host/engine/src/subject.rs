@@ -22,13 +22,15 @@ pub(crate) struct Subject {
     /// `spec.nodeName`.
     pub(crate) node_name: Option<Arc<str>>,
     pub(crate) facts: Arc<PodFacts>,
+    /// When its evaluation began, in seconds since 1970-01-01T00:00:00Z.
+    pub(crate) now: i64,
     /// The annotations that the policy lists.
     pub(crate) annotation_keys: Arc<[String]>,
 }
 
 impl Subject {
-    /// A pod of the cache, for predicates of a policy.
-    pub(crate) fn of_record(record: &PodRecord, policy: &ActivePolicy) -> Self {
+    /// A pod of the cache, for predicates of a policy, evaluated at a time.
+    pub(crate) fn of_record(record: &PodRecord, policy: &ActivePolicy, now: i64) -> Self {
         Self {
             name: [&*record.namespace, "/", &record.name].concat(),
             pod: Arc::clone(&record.name),
@@ -36,6 +38,7 @@ impl Subject {
             priority: record.priority,
             node_name: record.node_name.clone(),
             facts: record.whole_facts(),
+            now,
             annotation_keys: Arc::clone(&policy.annotation_keys),
         }
     }
@@ -44,6 +47,7 @@ impl Subject {
     pub(crate) fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
         let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
-        context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).showing(Arc::clone(&self.annotation_keys))
+        let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
+        context.showing(Arc::clone(&self.annotation_keys))
     }
 }

@@ -29,8 +29,8 @@ use crate::instance::Frame;
 use crate::limits::LOG_LINE_BYTES;
 use crate::log::{Level, Line, printable};
 use crate::wire::{
-    AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, LabelSelector, Obstacle, PodSelector, PodVolume,
-    Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
+    AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, LabelSelector, Obstacle, PodSelector,
+    PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
 };
 
 /// Why a fact function has no value. The guest's call ends with it.
@@ -70,17 +70,20 @@ pub enum Kept {
 macro_rules! argument {
     (method text) => { &str };
     (method flag) => { bool };
+    (method seconds) => { i64 };
     (method disk_kind) => { DiskKind };
     (method attachment) => { &Attachment };
     (method selectors) => { &[PodSelector] };
     (guest text) => { WasmStr };
     (guest flag) => { bool };
+    (guest seconds) => { i64 };
     (guest disk_kind) => { DiskKind };
     (guest attachment) => { Attachment };
     (guest selectors) => { Vec<PodSelector> };
     // Read in place in the guest's memory.
     (pass text, $value:ident, $store:ident) => { &$value.to_str(&$store)? };
     (pass flag, $value:ident, $store:ident) => { $value };
+    (pass seconds, $value:ident, $store:ident) => { $value };
     (pass disk_kind, $value:ident, $store:ident) => { $value };
     (pass $list:ident, $value:ident, $store:ident) => { &$value };
 }
@@ -405,6 +408,10 @@ interfaces! {
         "driver-reports-capacity" => timed driver_reports_capacity(driver: text) -> bool;
         "capacities" => timed capacities(class_name: text; meter) -> Arc<[StorageCapacity]>, or trap;
         "migrated" => timed migrated(plugin: text) -> Arc<[u8]>;
+    }
+    /// Whether moments that the predicate names have passed.
+    Time = "time", pods_on_nodes: false, since: V0_2 {
+        "passed" => untimed passed(at: seconds) -> bool;
     }
     // No fact, so there is no function of `Facts`; `link_log` links it.
     /// Lines for operators, in the log; nothing can be read through it.

@@ -184,9 +184,7 @@ impl Compiler {
         let record = match object {
             Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.selection.annotation_keys))),
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
-            Object::Pod(pod) => {
-                Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.selection)))
-            }
+            Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.selection))),
             Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
             Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),
             Object::Workload(workload) => Record::Workload(workload.clone()),

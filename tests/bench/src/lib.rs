@@ -9,8 +9,8 @@ use nodesift_engine::Context;
 use nodesift_sandbox::{Facts as _, Meter, wire};
 use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use nodesift_sdk::columns::{
-    cluster_pods, cluster_storage, cluster_volume_use, node_taints, pod_affinity, pod_owner, pod_placement, pod_resources,
-    pod_spread, pod_tolerations, pod_volumes, selectors,
+    cluster_pods, cluster_storage, cluster_volume_use, node_taints, pod_affinity, pod_owner, pod_placement,
+    pod_resources, pod_spread, pod_tolerations, pod_volumes, selectors,
 };
 use nodesift_sdk::native::Facts;
 
@@ -430,6 +430,10 @@ impl Facts for Bridge {
 
     fn node_features_column(&self) -> Vec<u32> {
         self.0.feature_column().to_vec()
+    }
+
+    fn time_passed(&self, at: i64) -> bool {
+        self.0.passed(at)
     }
 
     #[allow(clippy::panic, reason = "a component would trap")]

@@ -155,12 +155,16 @@ fn caller(functions: &[HostFunction], image: &[u8], salt: u32) -> Guest {
                 "(import {:?} {:?} (func $f{at} (param {}) {result}))\n",
                 function.interface,
                 function.name,
-                "i32 ".repeat(function.params)
+                function.params.join(" ")
             )
         })
         .collect();
     let call = |(at, function): (usize, &HostFunction)| {
-        let arguments = "(call $argument) ".repeat(function.params);
+        let argument = |kind: &&str| match *kind {
+            "i64" => "(i64.extend_i32_s (call $argument)) ",
+            _ => "(call $argument) ",
+        };
+        let arguments: String = function.params.iter().map(argument).collect();
         let call = format!("(call $f{at} {arguments})");
         let call = if function.returns { format!("(drop {call})") } else { call };
         format!("(if (i32.eq (local.get $i) (i32.const {at})) (then {call} (return (call $fits_all))))\n")

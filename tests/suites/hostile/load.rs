@@ -112,7 +112,7 @@ fn a_component_that_imports_every_function_of_the_contract_0_1_loads() {
         .iter()
         .map(|HostFunction { interface, name, params, returns }| {
             let result = if *returns { "(result i32)" } else { "" };
-            format!("(import {interface:?} {name:?} (func (param {}) {result}))", "i32 ".repeat(*params))
+            format!("(import {interface:?} {name:?} (func (param {}) {result}))", params.join(" "))
         })
         .collect();
     let component = guest.imports(imports).component();

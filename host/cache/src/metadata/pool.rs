@@ -241,7 +241,9 @@ mod tests {
         let pods = [with("a", "1", 0, "a"), with("b", "2", 0, "a"), with("c", "1", 7, "a"), with("d", "1", 0, "c")];
         let spec = Selection { pod_spec: true, ..Selection::default() };
         let owner = Selection { pod_owner: true, ..Selection::default() };
-        for (selection, templates) in [(Selection::default(), 1), (spec.clone(), 3), (owner.clone(), 2), (spec.with(&owner), 4)] {
+        for (selection, templates) in
+            [(Selection::default(), 1), (spec.clone(), 3), (owner.clone(), 2), (spec.with(&owner), 4)]
+        {
             let pool = Pool::default();
             let records = pods.each_ref().map(|pod| pool.pod_record(pod, &[], &selection));
             for (record, pod) in records.iter().zip(&pods) {
@@ -255,7 +257,10 @@ mod tests {
         assert_eq!((spec.priority, &spec.priority_class, spec.host_network), (0, &None, true));
         assert_eq!((spec.service_account.as_deref(), &spec.runtime_class), (Some("s"), &None));
         assert_eq!(spec.images.iter().map(|image| &**image).collect::<Vec<_>>(), ["b", "c"]);
-        assert_eq!([&owner.api_version, &owner.kind, &owner.name, &owner.uid].map(|text| &**text), ["batch/v1", "Job", "j", "1"]);
+        assert_eq!(
+            [&owner.api_version, &owner.kind, &owner.name, &owner.uid].map(|text| &**text),
+            ["batch/v1", "Job", "j", "1"]
+        );
     }
 
     #[test]

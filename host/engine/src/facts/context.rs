@@ -29,6 +29,8 @@ pub struct Context {
     pub(super) owner: (Arc<str>, Arc<str>),
     /// When the request ends for which the facts are read.
     deadline: Option<Instant>,
+    /// When the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z.
+    now: i64,
     matched_terms: OnceLock<Vec<MatchedTerm>>,
 }
 
@@ -37,7 +39,7 @@ impl Context {
     pub fn new(snapshot: Arc<Snapshot>, pod: Arc<PodFacts>, node_name: Option<Arc<str>>, batch: Batch) -> Self {
         let owner = (Arc::default(), Arc::default());
         let (annotation_keys, deadline, matched_terms) = (None, None, OnceLock::new());
-        Self { snapshot, pod, node_name, batch, annotation_keys, owner, deadline, matched_terms }
+        Self { snapshot, pod, node_name, batch, annotation_keys, owner, deadline, now: 0, matched_terms }
     }
 
     /// Says the pod's name and UID, by which claims for its ephemeral volumes are found.
@@ -50,6 +52,17 @@ impl Context {
     #[must_use]
     pub fn showing(self, annotation_keys: Arc<[String]>) -> Self {
         Self { annotation_keys: Some(annotation_keys), ..self }
+    }
+
+    /// Says when the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z; at its beginning, where nobody says.
+    #[must_use]
+    pub fn at(self, now: i64) -> Self {
+        Self { now, ..self }
+    }
+
+    /// When the evaluation of the pod began.
+    pub(crate) fn now(&self) -> i64 {
+        self.now
     }
 
     /// Sets when the request ends: no predicate runs beyond it.
@@ -86,7 +99,7 @@ impl Context {
     pub(crate) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
         let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
         let (annotation_keys, owner) = (self.annotation_keys.clone(), self.owner.clone());
-        Self { annotation_keys, owner, deadline: self.deadline, ..context }
+        Self { annotation_keys, owner, deadline: self.deadline, now: self.now, ..context }
     }
 
     pub(crate) fn pod(&self) -> &Arc<PodFacts> {

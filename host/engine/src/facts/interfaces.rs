@@ -274,6 +274,10 @@ impl Facts for Context {
         Some(Arc::clone(&self.pod.owner.as_ref()?.uid))
     }
 
+    fn passed(&self, at: i64) -> bool {
+        self.now() >= at
+    }
+
     fn disk_users(&self, kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser> {
         self.users_of_disk(kind, id)
     }

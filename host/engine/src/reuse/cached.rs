@@ -3,9 +3,10 @@
 //! Start with [`CachedVerdict::validity`], which decides whether it may be used for a pod and a snapshot, and
 //! [`CachedVerdict::patched`], which replaces the rows that have changed.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{Generation, NodeInterface, Row, Snapshot};
@@ -15,6 +16,7 @@ use super::fact_read::{FactKey, FactRead, FactScope};
 use super::lookups::RecordedLookups;
 use super::recorder::{NodeInterfaces, Trace};
 use super::size::{SHARED, Size as _};
+use super::span::Span;
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS, REUSE_STALE_FAILURES};
 
@@ -43,6 +45,8 @@ pub(crate) struct CachedVerdict {
     depends_on_both: bool,
     /// Of a pointwise predicate: interfaces of which it has read columns.
     columns: NodeInterfaces,
+    /// The times at which what it has asked about moments has the same answers.
+    span: Span,
     /// Failures of the verdict when every row was last evaluated.
     failures: usize,
     /// Bytes that the reads keep alive.
@@ -58,9 +62,9 @@ pub(crate) enum Validity {
     Valid,
     /// For every row but these, which are sorted.
     StaleRows(Vec<Row>),
-    /// Not for this pod or this older snapshot, though perhaps for others.
+    /// Not for this pod, this older snapshot or this earlier time, though perhaps for others.
     OtherPod,
-    /// Not for any pod or later snapshot.
+    /// Not for any pod, later snapshot or later time.
     Invalid,
 }
 
@@ -88,6 +92,7 @@ impl CachedVerdict {
             reads,
             lookups,
             columns,
+            span: trace.span,
             failures,
             valid_at: AtomicU64::new(at.0),
         }
@@ -157,11 +162,16 @@ impl CachedVerdict {
 
     /// The generation of the newest snapshot for which it is known to be valid.
     pub(super) fn valid_at(&self) -> Generation {
-        Generation(self.valid_at.load(Ordering::Relaxed))
+        Generation(self.valid_at.load(Relaxed))
     }
 
     /// Whether it may be used for the pod and the snapshot of a context over every row.
     pub(super) fn validity(&self, context: &Context, is_cluster_wide: bool) -> Validity {
+        match self.span.place(context.now()) {
+            Ordering::Less => return Validity::OtherPod,
+            Ordering::Equal => {}
+            Ordering::Greater => return Validity::Invalid,
+        }
         let (snapshot, known) = (context.snapshot(), self.valid_at());
         let now = snapshot.generation();
         if known == now && !self.depends_on_both {
@@ -188,7 +198,7 @@ impl CachedVerdict {
             }
         }
         if rows.is_empty() {
-            self.valid_at.fetch_max(now.0, Ordering::Relaxed);
+            self.valid_at.fetch_max(now.0, Relaxed);
             return Validity::Valid;
         }
         rows.sort_unstable();
@@ -214,7 +224,7 @@ impl CachedVerdict {
             }
         }
         if !self.depends_on_both {
-            self.valid_at.fetch_max(snapshot.generation().0, Ordering::Relaxed);
+            self.valid_at.fetch_max(snapshot.generation().0, Relaxed);
         }
         Validity::Valid
     }
@@ -233,6 +243,7 @@ impl CachedVerdict {
         if trace.is_cut {
             return None;
         }
+        let span = self.span.with(trace.span);
         let reads = self.reads_with(&trace.reads)?;
         let lookups = self.lookups.with(&RecordedLookups::from(trace.lookups));
         let has_new_reads = !Arc::ptr_eq(&reads, &self.reads) || !lookups.is_same_list(&self.lookups);
@@ -269,6 +280,7 @@ impl CachedVerdict {
             reads,
             lookups,
             columns,
+            span,
             failures: self.failures,
             valid_at: AtomicU64::new(at.0),
         })

@@ -10,6 +10,7 @@
 //! recorder       records what a call reads; one line per function of the contract
 //! fact_read      the table of facts: key, value, scope, comparison, size
 //! lookups        label and annotation values that a pointwise predicate has looked up in the whole cluster
+//! span           the times for which a verdict is valid, where it asks about moments
 //! size           bytes that values keep alive
 //! ```
 
@@ -18,6 +19,7 @@ mod fact_read;
 mod lookups;
 mod recorder;
 pub(crate) mod size;
+mod span;
 mod store;
 mod tree;
 

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use super::fact_read::{FactKey, FactRead, FactValue, PodField, ResourceColumn};
 use super::lookups::{LookupColumn, Lookups};
 use super::size::{SHARED, Size as _};
+use super::span::Span;
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
 use nodesift_cache::{Column, CountKey, NodeInterface};
@@ -30,6 +31,8 @@ pub(super) struct Trace {
     pub(super) lookups: Lookups,
     /// `node-*` interfaces of which a pointwise predicate has read columns.
     pub(super) columns: NodeInterfaces,
+    /// The times at which the answers about moments are the same.
+    pub(super) span: Span,
     /// Bytes of the keys.
     key_bytes: usize,
     /// Whether the call exceeded the budget; then nothing else is recorded.
@@ -335,6 +338,12 @@ impl Facts for Recorder {
 
     fn capacities(&self, class_name: &str, meter: &Meter) -> Result<Arc<[wire::StorageCapacity]>, NoValue> {
         once!(self, Capacities, class_name, |context| context.capacities(class_name, meter))
+    }
+
+    fn passed(&self, at: i64) -> bool {
+        let passed = self.context.passed(at);
+        self.trace.lock().span.note(at, passed);
+        passed
     }
 
     fn label_code(&self, key: &str, value: &str) -> Option<u32> {

@@ -76,7 +76,7 @@ impl Engine {
         }
         let until = Instant::now() + TRIAL_TIME;
         for pod in self.sampled_pods() {
-            let subject = Subject::of_record(&pod, policy);
+            let subject = Subject::of_record(&pod, policy, self.clock.now());
             let context = Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).until(Some(until)));
             trial.pods += 1;
             for predicate in predicates {

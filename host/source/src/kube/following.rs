@@ -153,8 +153,7 @@ impl Lease {
     /// Its kinds whose objects have been delivered without some of what it selects.
     pub fn not_recompiled(&self) -> BTreeSet<Kind> {
         let state = self.shared.state.lock();
-        let lacks =
-            |kind: &Kind| state.tasks.get(kind).is_some_and(|task| !task.keys.cover(&self.needs.selection));
+        let lacks = |kind: &Kind| state.tasks.get(kind).is_some_and(|task| !task.keys.cover(&self.needs.selection));
         self.needs.kinds.iter().copied().filter(lacks).collect()
     }
 

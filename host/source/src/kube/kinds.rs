@@ -54,6 +54,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::PodVolumes
         | Interface::PodSpec
         | Interface::PodOwner
+        | Interface::Time
         | Interface::NodeIdentity
         | Interface::NodeLabels
         | Interface::NodeAnnotations

@@ -98,6 +98,8 @@ pub trait Facts {
     fn node_features_sets(&self) -> Vec<Vec<String>>;
     fn node_features_column(&self) -> Vec<u32>;
 
+    fn time_passed(&self, at: i64) -> bool;
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;
 

@@ -34,7 +34,7 @@ pub fn run(input: &[u8]) -> Behaviour {
             left = rest;
             break;
         };
-        let Some((arguments, rest)) = rest.split_at_checked(WORD * function.params) else { break };
+        let Some((arguments, rest)) = rest.split_at_checked(WORD * function.params.len()) else { break };
         left = rest;
         if !made.contains(&at) {
             import(&mut imports, at, function);
@@ -56,14 +56,14 @@ pub fn run(input: &[u8]) -> Behaviour {
 
 fn import(imports: &mut String, at: usize, function: &HostFunction) {
     let HostFunction { interface, name, params, returns } = function;
-    let (params, result) = (" i32".repeat(*params), if *returns { "(result i32)" } else { "" });
-    let _infallible = writeln!(imports, r#"(import "{interface}" "{name}" (func $f{at} (param{params}) {result}))"#);
+    let (params, result) = (params.join(" "), if *returns { "(result i32)" } else { "" });
+    let _infallible = writeln!(imports, r#"(import "{interface}" "{name}" (func $f{at} (param {params}) {result}))"#);
 }
 
 fn call(body: &mut String, at: usize, function: &HostFunction, arguments: &[u8]) {
     let mut text = format!("(call $f{at}");
-    for bytes in arguments.chunks_exact(WORD) {
-        let _infallible = write!(text, " (i32.const {})", i32::from_le_bytes(bytes.try_into().unwrap_or_default()));
+    for (kind, bytes) in function.params.iter().zip(arguments.chunks_exact(WORD)) {
+        let _infallible = write!(text, " ({kind}.const {})", i32::from_le_bytes(bytes.try_into().unwrap_or_default()));
     }
     text.push(')');
     body.push_str(&if function.returns { format!("(drop {text})") } else { text });
@@ -75,7 +75,7 @@ pub fn generate(random: &mut fastrand::Rng) -> Vec<u8> {
     for _ in 0..random.usize(1..=CALLS) {
         let at = random.usize(..FUNCTIONS.len());
         input.push(u8::try_from(at).unwrap_or_default());
-        for _ in 0..FUNCTIONS[at].params {
+        for _ in &FUNCTIONS[at].params {
             let value = match random.u8(..8) {
                 0 => random.u32(..),
                 1 => u32::MAX,

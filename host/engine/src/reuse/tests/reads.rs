@@ -20,6 +20,7 @@ struct World {
     writer: Writer,
     reader: Reader,
     pod: Value,
+    now: i64,
 }
 
 impl World {
@@ -30,7 +31,7 @@ impl World {
             "spec": {"containers": [
                 {"name": "c", "ports": [{"hostPort": 80}], "resources": {"requests": {"cpu": "1"}}}], "volumes": [claim("c")]}
         });
-        let mut world = Self { writer, reader, pod };
+        let mut world = Self { writer, reader, pod, now: 50 };
         ["n0", "n1"].into_iter().for_each(|name| world.apply(node(name)));
         world.bind("other", &json!({}), &json!({}));
         for object in [
@@ -85,7 +86,7 @@ impl World {
         let selection = Selection { annotation_keys: keys().into(), pod_spec: true, pod_owner: true };
         let facts = Arc::new(metadata::pod_selecting(&pod, &selection));
         let context = Context::new(self.reader.snapshot(), facts, node_name, Batch::All);
-        Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()))
+        Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()).at(self.now))
     }
 }
 
@@ -282,7 +283,8 @@ fn changed_by_the_pod() -> Vec<(&'static str, Ask, Change)> {
             world.pod["metadata"]["ownerReferences"] = json!([{"kind": "Job", "name": "j", "controller": true}]);
         }),
         case!("pod-owner.controller-uid", |facts| facts.controller_uid(), |world| {
-            world.pod["metadata"]["ownerReferences"] = json!([{"kind": "Job", "name": "j", "uid": "u", "controller": true}]);
+            world.pod["metadata"]["ownerReferences"] =
+                json!([{"kind": "Job", "name": "j", "uid": "u", "controller": true}]);
         }),
         case!("cluster-pods.matches-this-pod", |facts| facts.matches_this_pod(&[labelled("color", "blue")]), |world| {
             world.pod["metadata"]["labels"]["color"] = json!("red");
@@ -305,8 +307,11 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
                 "spec": {"selector": {"color": "blue"}}}));
         }),
         case!("namespace-labels.label", |facts| facts.namespace_label("team"), |world| {
-            world.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns", "labels": {"team": "a"}}}));
+            world.apply(
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns", "labels": {"team": "a"}}}),
+            );
         }),
+        case!("time.passed", |facts| facts.passed(100), |world| world.now = 100),
         case!("node-identity.names", |facts| facts.names(), |world| {
             world.writer.remove_node("n1");
             world.apply(node("n2"));

@@ -194,7 +194,11 @@ async fn other_annotations_are_kept_after_one_more_list_and_fewer_need_none() {
     bench.run(NOW).await;
     assert_eq!(third.not_recompiled(), BTreeSet::new(), "they are still there");
     assert_eq!(bench.asked("pods").iter().filter(|asked| **asked == "list").count(), 2);
-    assert_eq!(bench.following.compiler(Kind::Pod).selection().annotation_keys.len(), 2, "for those who compare with a list");
+    assert_eq!(
+        bench.following.compiler(Kind::Pod).selection().annotation_keys.len(),
+        2,
+        "for those who compare with a list"
+    );
     drop(second);
 }
 

@@ -37,6 +37,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("pod-spread", "Service ReplicationController ReplicaSet StatefulSet".to_owned()),
         ("pod-spec", String::new()),
         ("pod-owner", String::new()),
+        ("time", String::new()),
         ("namespace-labels", "Namespace".to_owned()),
         ("node-identity", String::new()),
         ("node-labels", String::new()),

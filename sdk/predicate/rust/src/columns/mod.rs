@@ -29,6 +29,7 @@ macro_rules! ask {
 mod cluster;
 mod node;
 mod pod;
+mod state;
 
 pub use cluster::{cluster_affinity, cluster_attachments, cluster_pods, cluster_storage, cluster_volume_use};
 pub use node::{node_annotations, node_features, node_identity, node_labels, node_ports, node_resources, node_taints};
@@ -36,6 +37,7 @@ pub use pod::{
     namespace_labels, pod_affinity, pod_annotations, pod_features, pod_labels, pod_owner, pod_placement, pod_resources,
     pod_spec, pod_spread, pod_tolerations, pod_volumes,
 };
+pub use state::time;
 
 /// Label selector types that other interfaces use; no functions. [`label_selector`](crate::label_selector) evaluates
 /// them.

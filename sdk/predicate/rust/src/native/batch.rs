@@ -335,6 +335,10 @@ impl Facts for Batch {
         self.column(|node| index(&sets, &node.features.iter().cloned().collect(), 0).unwrap_or(0))
     }
 
+    fn time_passed(&self, at: i64) -> bool {
+        self.cluster.now >= at
+    }
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
         let cluster = self.all_rows();
         let matches = |pod: &&Pod| {

@@ -16,6 +16,7 @@ pub struct Cluster {
     pub(super) device_classes: BTreeSet<String>,
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) storage: Storage,
+    pub(super) now: i64,
 }
 
 impl Cluster {
@@ -44,6 +45,13 @@ impl Cluster {
     pub fn namespace(mut self, name: &str, labels: &[(&str, &str)]) -> Self {
         let labels = labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
         self.namespaces.insert(name.into(), labels);
+        self
+    }
+
+    /// Sets the time of the evaluation, in seconds since 1970-01-01T00:00:00Z; without this, it is 0.
+    #[must_use]
+    pub fn at(mut self, now: i64) -> Self {
+        self.now = now;
         self
     }
 
