@@ -143,6 +143,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         generation: 1,
         scheduler_names: Vec::new(),
         annotation_keys: Arc::default(),
+        config_maps: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -97,3 +97,7 @@ pub const COUNT_STRIDE_CLASSES: usize = 256;
 
 /// Pods that a reader counts between two questions whether it may go on: some 100 µs.
 pub const COUNT_STRIDE_PODS: usize = 65_536;
+
+/// Bytes of an entry of a ConfigMap; a longer one reads as absent. A cached verdict keeps the entries that it has read, and lists of
+/// some thousand names fit.
+pub const CONFIG_ENTRY_BYTES: usize = 64 * 1024;

@@ -474,6 +474,7 @@ impl Engine {
                 now: self.clock.now(),
                 facts: Arc::new(metadata::pod_selecting(pod, &policy.selection())),
                 annotation_keys: Arc::clone(&policy.annotation_keys),
+                config_maps: Arc::clone(&policy.config_maps),
             });
         }
         Ok(Subject::of_record(&*self.record(pod)?, policy, self.clock.now()))

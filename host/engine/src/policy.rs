@@ -40,6 +40,8 @@ pub struct ActivePolicy {
     /// Keys of the annotations that predicates may read, sorted by bytes, without duplicates. The cache may hold others too: those
     /// of a policy before.
     pub annotation_keys: Arc<[String]>,
+    /// The ConfigMaps whose entries predicates may read, as `namespace/name`, sorted, each once. The cache may hold others too.
+    pub config_maps: Arc<[String]>,
     /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
     pub on_unsupported: OnError,
     /// Whether the policy before becomes active again once a predicate is put in quarantine that it does not have.
@@ -56,6 +58,7 @@ impl ActivePolicy {
             annotation_keys: Arc::clone(&self.annotation_keys),
             pod_spec: reads(Interface::PodSpec),
             pod_owner: reads(Interface::PodOwner),
+            config_maps: if reads(Interface::ConfigMaps) { Arc::clone(&self.config_maps) } else { Arc::default() },
         }
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Subject {
     pub(crate) now: i64,
     /// The annotations that the policy lists.
     pub(crate) annotation_keys: Arc<[String]>,
+    /// The ConfigMaps that the policy lists.
+    pub(crate) config_maps: Arc<[String]>,
 }
 
 impl Subject {
@@ -40,6 +42,7 @@ impl Subject {
             facts: record.whole_facts(),
             now,
             annotation_keys: Arc::clone(&policy.annotation_keys),
+            config_maps: Arc::clone(&policy.config_maps),
         }
     }
 
@@ -48,6 +51,6 @@ impl Subject {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
         let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
         let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
-        context.showing(Arc::clone(&self.annotation_keys))
+        context.showing(Arc::clone(&self.annotation_keys)).showing_config_maps(Arc::clone(&self.config_maps))
     }
 }

@@ -28,6 +28,7 @@ impl<'de> DeserializeSeed<'de> for Kind {
             Self::Pod => Deserialize::deserialize(json).map(Object::Pod),
             Self::Namespace => Deserialize::deserialize(json).map(Object::Namespace),
             Self::DeviceClass => Deserialize::deserialize(json).map(Object::DeviceClass),
+            Self::ConfigMap => Deserialize::deserialize(json).map(Object::ConfigMap),
             Self::PersistentVolume => storage(json, StorageObject::Volume),
             Self::PersistentVolumeClaim => storage(json, StorageObject::Claim),
             Self::StorageClass => storage(json, StorageObject::Class),

@@ -6,6 +6,7 @@
 //! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode::decode`] turns JSON into an [`Object`].
 
 pub mod affinity;
+pub mod config_map;
 pub mod decode;
 mod field;
 pub mod node;
@@ -20,6 +21,7 @@ pub mod workload;
 
 use std::fmt;
 
+pub use config_map::ConfigMap;
 pub use field::Map;
 pub use node::{DeviceClass, Namespace, Node};
 pub use pod::Pod;
@@ -44,6 +46,8 @@ pub enum Object {
     Namespace(Namespace),
     /// A resource.k8s.io DeviceClass.
     DeviceClass(DeviceClass),
+    /// A v1 ConfigMap.
+    ConfigMap(ConfigMap),
     /// A storage object.
     Storage(StorageObject),
     /// A service, or a controller that makes pods.
@@ -61,6 +65,8 @@ pub enum Kind {
     Namespace,
     /// resource.k8s.io DeviceClass.
     DeviceClass,
+    /// v1 ConfigMap.
+    ConfigMap,
     /// v1 PersistentVolume.
     PersistentVolume,
     /// v1 PersistentVolumeClaim.
@@ -87,11 +93,12 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Node,
         Self::Pod,
         Self::Namespace,
         Self::DeviceClass,
+        Self::ConfigMap,
         Self::PersistentVolume,
         Self::PersistentVolumeClaim,
         Self::StorageClass,
@@ -112,6 +119,7 @@ impl Kind {
             "Node" if api_version == "v1" => Some(Self::Node),
             "Pod" if api_version == "v1" => Some(Self::Pod),
             "Namespace" if api_version == "v1" => Some(Self::Namespace),
+            "ConfigMap" if api_version == "v1" => Some(Self::ConfigMap),
             "DeviceClass" if api_version.starts_with("resource.k8s.io/") => Some(Self::DeviceClass),
             "PersistentVolume" if api_version == "v1" => Some(Self::PersistentVolume),
             "PersistentVolumeClaim" if api_version == "v1" => Some(Self::PersistentVolumeClaim),
@@ -136,6 +144,7 @@ impl Kind {
             Self::Pod => "Pod",
             Self::Namespace => "Namespace",
             Self::DeviceClass => "DeviceClass",
+            Self::ConfigMap => "ConfigMap",
             Self::PersistentVolume => "PersistentVolume",
             Self::PersistentVolumeClaim => "PersistentVolumeClaim",
             Self::StorageClass => "StorageClass",
@@ -165,6 +174,7 @@ impl Object {
             Self::Pod(_) => Kind::Pod,
             Self::Namespace(_) => Kind::Namespace,
             Self::DeviceClass(_) => Kind::DeviceClass,
+            Self::ConfigMap(_) => Kind::ConfigMap,
             Self::Storage(object) => object.kind(),
             Self::Workload(workload) => workload.kind,
         }
@@ -177,6 +187,7 @@ impl Object {
             Self::Pod(pod) => (&pod.metadata.uid, &pod.metadata.resource_version),
             Self::Namespace(namespace) => (&namespace.metadata.uid, &namespace.metadata.resource_version),
             Self::DeviceClass(class) => (&class.metadata.uid, &class.metadata.resource_version),
+            Self::ConfigMap(map) => (&map.metadata.uid, &map.metadata.resource_version),
             Self::Storage(object) => (&object.metadata().uid, &object.metadata().resource_version),
             Self::Workload(workload) => (&workload.metadata.uid, &workload.metadata.resource_version),
         }
@@ -189,6 +200,7 @@ impl Object {
             Self::Pod(pod) => pod.key(),
             Self::Namespace(namespace) => namespace.metadata.name.clone(),
             Self::DeviceClass(class) => class.metadata.name.clone(),
+            Self::ConfigMap(map) => map.key(),
             Self::Storage(object) => object.key(),
             Self::Workload(workload) => format!("{}/{}", workload.metadata.namespace, workload.metadata.name),
         }

@@ -195,6 +195,7 @@ impl Activation<'_> {
             scheduler_names: policy.scheduler_names.clone(),
             predicates,
             annotation_keys: policy.annotation_keys.clone().into(),
+            config_maps: policy.config_maps.clone().into(),
             on_unsupported: policy.on_unsupported,
             rollback_on_quarantine: policy.rollback_on_quarantine,
             origin,

@@ -16,7 +16,7 @@ pub(crate) const DOCUMENT_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", 
 pub(crate) const METADATA_FIELDS: &[&str] = &["name", "labels", "annotations"];
 pub(crate) const SPEC_FIELDS: &[&str] =
     &["schedulerNames", "predicates", "facts", "onUnsupported", "rollbackOnQuarantine"];
-pub(crate) const FACTS_FIELDS: &[&str] = &["annotations"];
+pub(crate) const FACTS_FIELDS: &[&str] = &["annotations", "configMaps"];
 pub(crate) const PREDICATE_FIELDS: &[&str] =
     &["name", "phases", "args", "module", "allow", "onError", "limits", "mode"];
 pub(crate) const MODULE_FIELDS: &[&str] = &["path", "oci", "layout", "digest"];
@@ -44,6 +44,8 @@ pub struct Spec {
     pub predicates: Option<At<Vec<Option<At<Predicate>>>>>,
     /// `facts.annotations`: keys of the annotations that predicates may read.
     pub annotations: Option<Texts>,
+    /// `facts.configMaps`: ConfigMaps whose entries predicates may read.
+    pub config_maps: Option<Texts>,
     /// What becomes of the nodes for a pod that asks for what no predicate evaluates, such as resource claims: `Reject` or
     /// `Ignore`.
     pub on_unsupported: Option<At<String>>,
@@ -191,7 +193,8 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
             let read = list.value.iter().map(|(map, path)| Some(map.with(predicate(reader, map, path)?)));
             list.with(read.collect())
         }),
-        annotations: facts.and_then(|facts| reader.texts(facts.get("annotations"))),
+        annotations: facts.as_ref().and_then(|facts| reader.texts(facts.get("annotations"))),
+        config_maps: facts.as_ref().and_then(|facts| reader.texts(facts.get("configMaps"))),
         on_unsupported: reader.text(fields.get("onUnsupported")),
         rollback_on_quarantine: reader.flag(fields.get("rollbackOnQuarantine")),
     })

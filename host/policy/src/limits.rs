@@ -15,6 +15,9 @@ pub const POLICY_FILE_BYTES: u64 = 1 << 20;
 /// Files of one policy. Each is looked at whenever one changes; half of the predicates that a policy can have may be in one of their own.
 pub const POLICY_FILES: usize = 64;
 
+/// ConfigMaps that one policy can list. Each is watched on its own, and takes at most the 1 MiB that the API server allows.
+pub const CONFIG_MAPS_MAX: usize = 32;
+
 /// Annotation keys that one policy can list. Each key can add a value to every object, so their number bounds the memory
 /// that annotations take; the predicates of one cluster read far fewer than 256.
 pub const ANNOTATION_KEYS_MAX: usize = 256;

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::limits::{ANNOTATION_KEYS_MAX, GUEST_LOG_LINES_MAX, PREDICATES_MAX};
+use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, GUEST_LOG_LINES_MAX, PREDICATES_MAX};
 use crate::spec::{API_VERSION, KIND};
 use nodesift_sandbox::Interface;
 
@@ -15,6 +15,10 @@ const QUANTITY: &str = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|
 
 /// An annotation key: a name, and before a slash the DNS subdomain of who defines it.
 const ANNOTATION_KEY: &str = r"^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+
+/// Namespace and name of an object.
+const OBJECT_NAME: &str =
+    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 /// The schema, as draft 7, which editors know.
 pub fn schema() -> Value {
@@ -67,6 +71,11 @@ fn spec() -> Value {
                         "description": "Keys of the annotations that predicates may read; all others read as absent",
                         "type": "array", "maxItems": ANNOTATION_KEYS_MAX, "uniqueItems": true,
                         "items": {"type": "string", "pattern": ANNOTATION_KEY},
+                    },
+                    "configMaps": {
+                        "description": "ConfigMaps, as NAMESPACE/NAME, whose entries predicates may read; all others read as absent",
+                        "type": "array", "maxItems": CONFIG_MAPS_MAX, "uniqueItems": true,
+                        "items": {"type": "string", "pattern": OBJECT_NAME},
                     },
                 },
             },

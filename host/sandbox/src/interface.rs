@@ -413,6 +413,10 @@ interfaces! {
     Time = "time", pods_on_nodes: false, since: V0_2 {
         "passed" => untimed passed(at: seconds) -> bool;
     }
+    /// Entries of the ConfigMaps that the policy lists.
+    ConfigMaps = "config-maps", pods_on_nodes: false, since: V0_2 {
+        "entry" => untimed config_entry(config_map: text, key: text) -> Option<Arc<str>>;
+    }
     // No fact, so there is no function of `Facts`; `link_log` links it.
     /// Lines for operators, in the log; nothing can be read through it.
     Log = "log", pods_on_nodes: false {

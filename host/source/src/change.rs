@@ -44,6 +44,8 @@ pub enum Record {
     Namespace(Labels),
     /// The extended resources that a DeviceClass serves.
     DeviceClass(Vec<Arc<str>>),
+    /// The entries of a ConfigMap.
+    ConfigMap(Labels),
     /// A service or controller.
     Workload(Box<Workload>),
     /// A storage object.
@@ -186,6 +188,7 @@ impl Compiler {
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
             Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.selection))),
             Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
+            Object::ConfigMap(map) => Record::ConfigMap(metadata::config_entries(&map.data)),
             Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),
             Object::Workload(workload) => Record::Workload(workload.clone()),
             Object::Storage(object) => Record::Storage(Box::new(metadata::storage(object))),

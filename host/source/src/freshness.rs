@@ -16,13 +16,8 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// The server has just shown its newest resourceVersion of a kind: by a list, by an event or bookmark that is not older
+    /// At this time the server has shown its newest resourceVersion of a kind: by a list, by an event or bookmark that is not older
     /// than those before, or by ending a watch in order after a while. Opening a watch confirms nothing.
-    pub(crate) fn confirm(&self, kind: Kind) {
-        self.confirm_at(kind, Instant::now());
-    }
-
-    /// The same at an earlier time.
     pub(crate) fn confirm_at(&self, kind: Kind, at: Instant) {
         self.confirmed.write().unwrap_or_else(PoisonError::into_inner).insert(kind, at);
     }

@@ -436,6 +436,10 @@ impl Facts for Bridge {
         self.0.passed(at)
     }
 
+    fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String> {
+        self.0.config_entry(config_map, key).as_ref().map(text)
+    }
+
     #[allow(clippy::panic, reason = "a component would trap")]
     fn cluster_pods_matching(&self, selectors: &[cluster_pods::PodSelector], terminating: bool) -> Vec<u32> {
         match self.0.matching_pods(&host_selectors(selectors), terminating, &Meter::unlimited()) {

@@ -12,7 +12,7 @@ pub struct Resource {
 }
 
 /// Every served kind; [`place`] is an index into it.
-pub const RESOURCES: [Resource; 16] = [
+pub const RESOURCES: [Resource; 17] = [
     resource("Node", "v1", "nodes"),
     resource("Pod", "v1", "pods"),
     resource("Namespace", "v1", "namespaces"),
@@ -27,6 +27,7 @@ pub const RESOURCES: [Resource; 16] = [
     resource("CSIDriver", "storage.k8s.io/v1", "csidrivers"),
     resource("CSIStorageCapacity", "storage.k8s.io/v1", "csistoragecapacities"),
     resource("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments"),
+    resource("ConfigMap", "v1", "configmaps"),
     resource("DeviceClass", "resource.k8s.io/v1", "deviceclasses"),
     resource("PredicatePolicy", "nodesift.dev/v1alpha1", "predicatepolicies"),
 ];
@@ -52,8 +53,12 @@ pub(super) fn at_status(path: &str) -> Option<(&'static Resource, &str)> {
     at_path(collection).filter(|resource| has_status(resource.kind)).map(|resource| (resource, name))
 }
 
-/// The resource of a path: `/api/v1/…` for the core group, `/apis/<group>/<version>/…` for any other.
+/// The resource of a path: `/api/v1/…` for the core group, `/apis/<group>/<version>/…` for any other. Of one namespace, the
+/// objects of all are served: whoever asks has to look at what comes.
 pub fn at_path(path: &str) -> Option<&'static Resource> {
+    let of_namespace = path.split_once("/namespaces/").and_then(|(root, rest)| Some((root, rest.split_once('/')?.1)));
+    let whole = of_namespace.map(|(root, plural)| format!("{root}/{plural}"));
+    let path = whole.as_deref().unwrap_or(path);
     let (api_version, plural) = match path.strip_prefix("/apis/") {
         Some(rest) => rest.rsplit_once('/')?,
         None => path.strip_prefix("/api/")?.rsplit_once('/')?,
@@ -72,6 +77,8 @@ mod tests {
         assert_eq!(kind("/apis/storage.k8s.io/v1/csinodes"), Some("CSINode"));
         assert_eq!(kind("/apis/resource.k8s.io/v1beta1/deviceclasses"), None);
         assert_eq!(kind("/version"), None);
+        assert_eq!(kind("/api/v1/namespaces"), Some("Namespace"));
+        assert_eq!(kind("/api/v1/namespaces/ops/configmaps"), Some("ConfigMap"));
         let (policies, name) = at_status("/apis/nodesift.dev/v1alpha1/predicatepolicies/a/status").unwrap();
         assert_eq!((policies.kind, name), ("PredicatePolicy", "a"));
         assert_eq!(at_status("/api/v1/pods/a/status"), None);

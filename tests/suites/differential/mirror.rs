@@ -57,6 +57,9 @@ impl Mirror {
             Some(Object::Node(node)) => self.writer.apply_node(&metadata::node(&node)),
             Some(Object::Pod(pod)) if metadata::is_terminated(&pod) => self.writer.remove_pod(&pod.metadata.uid),
             Some(Object::Pod(pod)) => self.writer.apply_pod(metadata::pod_record(&pod, &self.own_schedulers)),
+            Some(Object::ConfigMap(map)) => {
+                self.writer.apply_config_map(&map.key(), &metadata::config_entries(&map.data));
+            }
             Some(Object::Namespace(namespace)) => {
                 let labels = metadata::labels(&namespace.metadata.labels);
                 self.writer.apply_namespace(&namespace.metadata.name, &labels);
@@ -75,6 +78,7 @@ impl Mirror {
         match decode(object) {
             Some(Object::Node(node)) => self.writer.remove_node(&node.metadata.name),
             Some(Object::Pod(pod)) => self.writer.remove_pod(&pod.metadata.uid),
+            Some(Object::ConfigMap(map)) => self.writer.remove_config_map(&map.key()),
             Some(Object::Namespace(namespace)) => self.writer.remove_namespace(&namespace.metadata.name),
             Some(Object::DeviceClass(class)) => self.writer.remove_device_class(&class.metadata.name),
             Some(Object::Storage(object)) => self.writer.remove_storage(object.kind(), &object.key()),

@@ -59,6 +59,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         scheduler_names: Vec::new(),
         predicates: (0..PREDICATES).map(predicate).collect(),
         annotation_keys: Arc::default(),
+        config_maps: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -1,4 +1,4 @@
-//! What is followed moves with the policy: kinds and annotations, over a scripted API server.
+//! What is followed moves with the policy: kinds, annotations and ConfigMaps, over a scripted API server.
 
 use std::time::{Duration, Instant};
 
@@ -349,4 +349,58 @@ fn annotations_that_cannot_be_read_are_refused_and_pods_are_watched_on() {
     );
     let is_there = || get(&watching.reloading.sidecar.unix(), "/v1/state").unwrap().body.contains("\"late\"");
     timeout::until(|| is_there().then_some(())).expect("pods are watched on");
+}
+
+/// A predicate that finds a node only where the ConfigMap `ops/teams` has an entry `team`.
+fn configured() -> Vec<u8> {
+    let import = r#"(import "nodesift:predicate/config-maps@0.2.0" "entry" (func $entry (param i32 i32 i32 i32 i32)))"#;
+    Guest::healthy()
+        .imports(import)
+        .definitions(r#"(data (i32.const 2048) "ops/teams") (data (i32.const 2064) "team")"#)
+        .filter(
+            "(call $entry (i32.const 2048) (i32.const 9) (i32.const 2064) (i32.const 4) (i32.const 2304))
+             (if (i32.load8_u (i32.const 2304)) (then (return (call $fits_all))))
+             (call $fits_none (i32.const 0) (i32.const 112) (i32.const 1))",
+        )
+        .component()
+}
+
+fn reading_config_maps(names: &str) -> String {
+    let own = "{name: Configured, module: {path: configured.wasm}, allow: [config-maps]}";
+    format!("{}  facts: {{configMaps: [{names}]}}\n", policy(&["name: NodeUnschedulable", own]))
+}
+
+fn config_map(name: &str, data: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "ops", "name": name}, "data": data})
+}
+
+#[test]
+fn config_maps_that_a_policy_lists_are_read_and_no_others() {
+    let _beside = beside_others();
+    let folder = Folder::new();
+    folder.put("configured.wasm", configured());
+    let watching = Watching::start(cluster(), folder, &plain());
+    let (nowhere, everywhere) = (json!([]), json!(["n0", "n1"]));
+    watching.server.apply(config_map("teams", &json!({"team": "a"})));
+    watching.server.apply(config_map("others", &json!({"team": "b"})));
+    assert_eq!(watching.lists("ConfigMap"), 0, "no predicate reads them");
+    watching.becomes(&reading_config_maps("ops/others"));
+    assert_eq!(watching.feasible(), nowhere, "another one is listed");
+    watching.becomes(&reading_config_maps("ops/others, ops/teams, ops/none"));
+    assert_eq!((watching.feasible(), watching.lists("ConfigMap")), (everywhere.clone(), 3));
+    let state = get(&watching.reloading.sidecar.unix(), "/v1/policy").unwrap();
+    assert!(state.body.contains(r#""configMaps":["ops/none","ops/others","ops/teams"]"#), "{}", state.body);
+    // What the watch brings changes cached verdicts.
+    watching.server.apply(config_map("teams", &json!({})));
+    timeout::until(|| (watching.feasible() == nowhere).then_some(())).expect("the entry has gone");
+    watching.server.apply(config_map("teams", &json!({"team": "c"})));
+    timeout::until(|| (watching.feasible() == everywhere).then_some(())).expect("the entry is back");
+    // The cache may still hold it, and nobody sees it.
+    watching.becomes(&reading_config_maps("ops/others"));
+    assert_eq!(watching.feasible(), nowhere);
+    watching.becomes(&reading_config_maps("ops/teams"));
+    assert_eq!(watching.feasible(), everywhere);
+    watching.becomes(&plain());
+    watching.becomes(&reading_config_maps("ops/teams"));
+    assert_eq!(watching.feasible(), everywhere);
 }

@@ -50,6 +50,7 @@ struct Status<'a> {
     rollback_on_quarantine: bool,
     scheduler_names: &'a [String],
     annotation_keys: &'a [String],
+    config_maps: &'a [String],
     predicates: Vec<Predicate<'a>>,
     /// As written; empty where the predicates were named on the command line.
     document: &'a str,
@@ -174,6 +175,7 @@ impl<'a> Status<'a> {
             rollback_on_quarantine: policy.rollback_on_quarantine,
             scheduler_names: &policy.scheduler_names,
             annotation_keys: &policy.annotation_keys,
+            config_maps: &policy.config_maps,
             predicates: policy.predicates.iter().map(Predicate::of).collect(),
             document: &policy.origin.document,
             last_reload: last_reload.map(Reload::of),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::limits::CONFIG_ENTRY_BYTES;
 use nodesift_object as object;
 
 /// Keys and values of labels or of a node selector, sorted by key.
@@ -13,6 +14,12 @@ pub type Amounts = Vec<(Arc<str>, i64)>;
 /// Labels as the cache keeps them.
 pub fn labels(labels: &object::Labels) -> Labels {
     labels.iter().map(|(key, value)| (Arc::from(key), Arc::from(value.as_str()))).collect()
+}
+
+/// The entries of a ConfigMap as the cache keeps them, without those that are too long.
+pub fn config_entries(data: &object::Labels) -> Labels {
+    let kept = data.iter().filter(|(_, value)| value.len() <= CONFIG_ENTRY_BYTES);
+    kept.map(|(key, value)| (Arc::from(key), Arc::from(value.as_str()))).collect()
 }
 
 /// The annotations with these keys, which are sorted.

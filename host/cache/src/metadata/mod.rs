@@ -32,7 +32,7 @@ pub use compile::{
 };
 pub use facts::{HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;
-pub use labels::{Amounts, Labels, labels};
+pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};
 pub use pool::Pool;
 pub use selection::Selection;

@@ -12,6 +12,8 @@ pub struct Selection {
     pub pod_spec: bool,
     /// Whether what `pod-owner` shows is compiled. With it, pods of different controllers have no facts in common.
     pub pod_owner: bool,
+    /// ConfigMaps that are followed, as `namespace/name`, sorted, each once.
+    pub config_maps: Arc<[String]>,
 }
 
 impl Selection {
@@ -22,8 +24,8 @@ impl Selection {
 
     /// Whether this has all of another one.
     pub fn covers(&self, other: &Self) -> bool {
-        let has = |key: &String| self.annotation_keys.binary_search(key).is_ok();
-        other.annotation_keys.iter().all(has)
+        has_all(&self.annotation_keys, &other.annotation_keys)
+            && has_all(&self.config_maps, &other.config_maps)
             && (self.pod_spec || !other.pod_spec)
             && (self.pod_owner || !other.pod_owner)
     }
@@ -31,11 +33,11 @@ impl Selection {
     /// All of both.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
-        let keys: BTreeSet<&String> = self.annotation_keys.iter().chain(&*other.annotation_keys).collect();
         Self {
-            annotation_keys: keys.into_iter().cloned().collect(),
+            annotation_keys: merged(&self.annotation_keys, &other.annotation_keys),
             pod_spec: self.pod_spec || other.pod_spec,
             pod_owner: self.pod_owner || other.pod_owner,
+            config_maps: merged(&self.config_maps, &other.config_maps),
         }
     }
 
@@ -44,4 +46,28 @@ impl Selection {
     pub fn of_nodes(&self) -> Self {
         Self { annotation_keys: Arc::clone(&self.annotation_keys), ..Self::default() }
     }
+
+    /// The part that is compiled of pods.
+    #[must_use]
+    pub fn of_pods(&self) -> Self {
+        Self { config_maps: Arc::default(), ..self.clone() }
+    }
+
+    /// The ConfigMaps alone.
+    #[must_use]
+    pub fn of_config_maps(&self) -> Self {
+        Self { config_maps: Arc::clone(&self.config_maps), ..Self::default() }
+    }
+}
+
+fn has_all(list: &[String], of: &[String]) -> bool {
+    of.iter().all(|text| list.binary_search(text).is_ok())
+}
+
+fn merged(a: &Arc<[String]>, b: &Arc<[String]>) -> Arc<[String]> {
+    if has_all(a, b) {
+        return Arc::clone(a);
+    }
+    let texts: BTreeSet<&String> = a.iter().chain(&**b).collect();
+    texts.into_iter().cloned().collect()
 }

@@ -7,10 +7,12 @@
 //! | `volumes` | pods with volumes per row, and what is derived of them |
 //! | `volume_use` | disks and claims in use by pods on nodes |
 //! | `attachments` | volumes that CSI drivers attach, and how many each node can take |
+//! | `config_maps` | ConfigMaps that policies list |
 //! | `workloads` | services and controllers by namespace |
 //! | `device_classes` | extended resources that DeviceClasses serve |
 
 pub(crate) mod attachments;
+pub(crate) mod config_maps;
 pub(crate) mod device_classes;
 pub(crate) mod storage;
 mod volume_use;

@@ -14,6 +14,7 @@ use crate::metadata::{Amounts, Labels, PodFacts, PodRecord, value_of};
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
 use crate::nodes::{Epoch, NodeNames, PortUse, Resource};
+use crate::objects::config_maps::ConfigMaps;
 use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
 use crate::pods::classes::PodClass;
 use crate::pods::{CountKey, MatchedTerm, Namespaces, anti_affinity};
@@ -28,6 +29,7 @@ pub(crate) struct Publication {
     pub(crate) nodes: NodeTable,
     pub(crate) storage: StorageTable,
     pub(crate) workloads: Workloads,
+    pub(crate) config_maps: ConfigMaps,
     pub(crate) nominated: Nominated,
     pub(crate) served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     pub(crate) nodes_resource_version: Arc<str>,
@@ -45,6 +47,7 @@ impl Publication {
             nodes: NodeTable::default(),
             storage: StorageTable::default(),
             workloads: Workloads::default(),
+            config_maps: ConfigMaps::default(),
             nominated: Nominated::default(),
             served_by_device_class: Arc::default(),
             nodes_resource_version: Arc::default(),
@@ -311,6 +314,11 @@ impl Snapshot {
     /// Whether a DeviceClass serves this extended resource.
     pub fn device_class_serves(&self, resource: &str) -> bool {
         self.published.served_by_device_class.contains(resource)
+    }
+
+    /// The value of an entry of a ConfigMap, which is named `namespace/name`.
+    pub fn config_entry(&self, config_map: &str, key: &str) -> Option<&Arc<str>> {
+        self.published.config_maps.entry(config_map, key)
     }
 
     /// Services and controllers.

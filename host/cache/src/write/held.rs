@@ -35,6 +35,11 @@ impl Writer {
         self.nodes.population().namespaces().get(name) == Some(labels)
     }
 
+    /// Whether these are the entries that are held of a ConfigMap.
+    pub fn holds_config_map(&self, name: &str, entries: &Labels) -> bool {
+        self.config_maps.holds(name, entries)
+    }
+
     /// Whether this is what is held of a DeviceClass.
     pub fn holds_device_class(&self, name: &str, serves: &[Arc<str>]) -> bool {
         self.device_classes.holds(name, serves)

@@ -1,4 +1,4 @@
-//! Namespaces, DeviceClasses, storage objects and workloads that come, change and go. None of them has a row; each change
+//! Namespaces, DeviceClasses, ConfigMaps, storage objects and workloads that come, change and go. None of them has a row; each change
 //! that has an effect starts a generation.
 
 use std::sync::Arc;
@@ -51,6 +51,20 @@ impl Writer {
     /// Removes a service or controller.
     pub fn remove_workload(&mut self, kind: Kind, namespace: &str, name: &str) {
         if self.workloads.remove(kind, namespace, name) {
+            self.advance_generation();
+        }
+    }
+
+    /// Adds a ConfigMap, which is named `namespace/name`, or replaces its entries.
+    pub fn apply_config_map(&mut self, name: &str, entries: &Labels) {
+        if self.config_maps.insert(name, entries) {
+            self.advance_generation();
+        }
+    }
+
+    /// Removes a ConfigMap.
+    pub fn remove_config_map(&mut self, name: &str) {
+        if self.config_maps.remove(name) {
             self.advance_generation();
         }
     }

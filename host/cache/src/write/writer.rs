@@ -22,6 +22,7 @@ use crate::columns::{Delta, Generation, Row};
 use crate::metadata::{Amounts, PodRecord};
 use crate::nodes::Epoch;
 use crate::nodes::table::{Dictionaries, NodeTable};
+use crate::objects::config_maps::ConfigMaps;
 use crate::objects::device_classes::DeviceClasses;
 use crate::objects::{StorageTable, Workloads};
 use crate::pods::PodIndex;
@@ -53,6 +54,7 @@ pub struct Writer {
     pub(super) advertised: Advertised,
     pub(super) storage: StorageTable,
     pub(super) workloads: Workloads,
+    pub(super) config_maps: ConfigMaps,
     pub(super) device_classes: DeviceClasses,
     pub(super) pods: Arc<PodIndex>,
     pub(super) placement: Placement,
@@ -129,6 +131,7 @@ impl Writer {
             advertised: Advertised::default(),
             storage: StorageTable::default(),
             workloads: Workloads::default(),
+            config_maps: ConfigMaps::default(),
             device_classes: DeviceClasses::default(),
             pods: Arc::default(),
             placement: Placement::default(),
@@ -164,6 +167,7 @@ impl Writer {
             nodes: self.nodes.clone(),
             storage: self.storage.clone(),
             workloads: self.workloads.clone(),
+            config_maps: self.config_maps.clone(),
             nominated: self.placement.nominated().clone(),
             served_by_device_class: Arc::clone(self.device_classes.served()),
             nodes_resource_version: Arc::clone(&self.nodes_resource_version),

@@ -25,6 +25,8 @@ pub struct Context {
     batch: Batch,
     /// The annotations that can be read, by sorted keys; `None` for all that the cache holds.
     annotation_keys: Option<Arc<[String]>>,
+    /// The ConfigMaps whose entries can be read, sorted; `None` for all that the cache holds.
+    config_maps: Option<Arc<[String]>>,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
     pub(super) owner: (Arc<str>, Arc<str>),
     /// When the request ends for which the facts are read.
@@ -38,8 +40,8 @@ impl Context {
     /// The facts for `pod`, which asks for the node of that name if any, about `batch`.
     pub fn new(snapshot: Arc<Snapshot>, pod: Arc<PodFacts>, node_name: Option<Arc<str>>, batch: Batch) -> Self {
         let owner = (Arc::default(), Arc::default());
-        let (annotation_keys, deadline, matched_terms) = (None, None, OnceLock::new());
-        Self { snapshot, pod, node_name, batch, annotation_keys, owner, deadline, now: 0, matched_terms }
+        let (annotation_keys, config_maps, deadline, matched_terms) = (None, None, None, OnceLock::new());
+        Self { snapshot, pod, node_name, batch, annotation_keys, config_maps, owner, deadline, now: 0, matched_terms }
     }
 
     /// Says the pod's name and UID, by which claims for its ephemeral volumes are found.
@@ -52,6 +54,12 @@ impl Context {
     #[must_use]
     pub fn showing(self, annotation_keys: Arc<[String]>) -> Self {
         Self { annotation_keys: Some(annotation_keys), ..self }
+    }
+
+    /// Hides other ConfigMaps than these, which are sorted: the policy does not list them.
+    #[must_use]
+    pub fn showing_config_maps(self, config_maps: Arc<[String]>) -> Self {
+        Self { config_maps: Some(config_maps), ..self }
     }
 
     /// Says when the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z; at its beginning, where nobody says.
@@ -98,8 +106,9 @@ impl Context {
     /// The facts for the same pod about another state of the cluster.
     pub(crate) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
         let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
-        let (annotation_keys, owner) = (self.annotation_keys.clone(), self.owner.clone());
-        Self { annotation_keys, owner, deadline: self.deadline, now: self.now, ..context }
+        let (annotation_keys, config_maps) = (self.annotation_keys.clone(), self.config_maps.clone());
+        let owner = self.owner.clone();
+        Self { annotation_keys, config_maps, owner, deadline: self.deadline, now: self.now, ..context }
     }
 
     pub(crate) fn pod(&self) -> &Arc<PodFacts> {
@@ -141,8 +150,12 @@ impl Context {
 
     /// Whether the policy lists an annotation.
     pub(super) fn shows_annotation(&self, key: &str) -> bool {
-        let is_listed = |keys: &Arc<[String]>| keys.binary_search_by(|known| known.as_str().cmp(key)).is_ok();
-        self.annotation_keys.as_ref().is_none_or(is_listed)
+        is_listed(self.annotation_keys.as_ref(), key)
+    }
+
+    /// Whether the policy lists a ConfigMap.
+    pub(super) fn shows_config_map(&self, name: &str) -> bool {
+        is_listed(self.config_maps.as_ref(), name)
     }
 
     /// One annotation of all nodes as a column; `None` where no node has it, or the policy does not list it.
@@ -164,4 +177,9 @@ impl Context {
             Batch::Rows(rows) => rows.iter().enumerate().for_each(|(place, row)| call(place, *row)),
         }
     }
+}
+
+/// Whether a sorted list has a text; without a list, it has all.
+fn is_listed(list: Option<&Arc<[String]>>, text: &str) -> bool {
+    list.is_none_or(|list| list.binary_search_by(|known| known.as_str().cmp(text)).is_ok())
 }

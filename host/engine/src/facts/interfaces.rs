@@ -274,6 +274,10 @@ impl Facts for Context {
         Some(Arc::clone(&self.pod.owner.as_ref()?.uid))
     }
 
+    fn config_entry(&self, config_map: &str, key: &str) -> Option<Arc<str>> {
+        self.snapshot.config_entry(config_map, key).filter(|_| self.shows_config_map(config_map)).cloned()
+    }
+
     fn passed(&self, at: i64) -> bool {
         self.now() >= at
     }

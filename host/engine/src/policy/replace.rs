@@ -1,8 +1,8 @@
 //! The swap of the active policy.
 //!
 //! A request takes the policy of its snapshot once and keeps it to its end, so no answer has parts of two. A predicate whose
-//! module is the same object in both policies keeps its cached verdicts, unless it reads annotations and the policies list other
-//! keys. Start at [`Engine::replace_policy`].
+//! module is the same object in both policies keeps its cached verdicts, unless it reads annotations or ConfigMaps and the policies
+//! list other ones. Start at [`Engine::replace_policy`].
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
@@ -75,9 +75,8 @@ pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-fn reads_annotations(predicate: &ActivePredicate) -> bool {
-    let imports = predicate.module.imports();
-    [Interface::PodAnnotations, Interface::NodeAnnotations].iter().any(|interface| imports.contains(interface))
+fn reads_any(predicate: &ActivePredicate, interfaces: &[Interface]) -> bool {
+    interfaces.iter().any(|interface| predicate.module.imports().contains(interface))
 }
 
 impl Engine {
@@ -100,10 +99,15 @@ impl Engine {
         let mut policy = policy;
         policy.generation = before.policy.generation + 1;
         policy.origin.since = now();
-        // Nothing changes in the cache where a key is no longer listed, so that a cached verdict could not notice it.
-        let shows_the_same = before.policy.annotation_keys == policy.annotation_keys;
+        // Nothing changes in the cache where a key or ConfigMap is no longer listed, so that a cached verdict could not notice it.
+        let same_annotations = before.policy.annotation_keys == policy.annotation_keys;
+        let same_config_maps = before.policy.config_maps == policy.config_maps;
+        let shows_the_same = |predicate: &&ActivePredicate| {
+            (same_annotations || !reads_any(predicate, &[Interface::PodAnnotations, Interface::NodeAnnotations]))
+                && (same_config_maps || !reads_any(predicate, &[Interface::ConfigMaps]))
+        };
         let is_kept = |place: usize| {
-            let predicate = policy.predicates.get(place).filter(|found| shows_the_same || !reads_annotations(found))?;
+            let predicate = policy.predicates.get(place).filter(shows_the_same)?;
             let is_same =
                 |known: &ActivePredicate| known.name == predicate.name && Arc::ptr_eq(&known.module, &predicate.module);
             before.policy.predicates.iter().position(is_same)

@@ -360,6 +360,8 @@ fact_table! {
             => |context| context.snapshot().foreign_pods().clone();
         PodLimit: Column<i64>, PodsOnNodes(Interface::NodeResources, No) => |context| context.snapshot().pod_limit().clone();
         PodRoom: Column<i64>, PodsOnNodes(Interface::NodeResources, No) => |context| context.snapshot().pod_room().clone();
+        ConfigEntry(config_map: Arc<str>, key: Arc<str>): Option<Arc<str>>, Cluster(No)
+            => |context| context.config_entry(config_map, key);
         DeviceClassServes(resource: Arc<str>): bool, Cluster(No) => |context| context.device_class_serves(resource);
         PortUse: (Column<u32>, Column<Arc<PortUse>>), PodsOnNodes(Interface::NodePorts, No)
             => |context| (context.snapshot().port_codes().clone(), context.snapshot().port_sets().clone());

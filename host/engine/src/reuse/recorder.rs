@@ -340,6 +340,12 @@ impl Facts for Recorder {
         once!(self, Capacities, class_name, |context| context.capacities(class_name, meter))
     }
 
+    fn config_entry(&self, config_map: &str, key: &str) -> Option<Arc<str>> {
+        let bytes = config_map.len() + key.len() + 2 * SHARED;
+        self.record(bytes, || FactKey::ConfigEntry(config_map.into(), key.into()));
+        self.context.config_entry(config_map, key)
+    }
+
     fn passed(&self, at: i64) -> bool {
         let passed = self.context.passed(at);
         self.trace.lock().span.note(at, passed);

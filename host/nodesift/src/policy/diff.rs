@@ -44,11 +44,13 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
     let next = cluster::load(&after, engine.runtime(), Some(&active)).map_err(Failure::Policy)?;
     let reads_alike = |a: &ActivePolicy, b: &ActivePolicy| {
         let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
-        sorted(&a.scheduler_names) == sorted(&b.scheduler_names) && a.annotation_keys == b.annotation_keys
+        sorted(&a.scheduler_names) == sorted(&b.scheduler_names)
+            && a.selection() == b.selection()
+            && a.config_maps == b.config_maps
     };
     let other = match reads_alike(&active, &next) {
         true => Other::Alternative(engine.alternative(next)),
-        // Which pods are foreign, and which annotations are there, is decided when objects are read.
+        // Which pods are foreign, and what of them is there beyond what every policy reads, is decided when objects are read.
         false => Other::Engine(Box::new(cluster::open(&Origin::Files(files), &after)?.engine)),
     };
     let pods = ask::pods_to_evaluate(&engine, &args.pods, &args.pod)?;

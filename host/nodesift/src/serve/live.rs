@@ -76,7 +76,10 @@ pub(super) fn follow(
         let lister = Lister::new(Arc::clone(&server), compilers.compiler(kind));
         Box::pin(async move { lister.list_all(kind).await.map_err(Into::into) })
     });
-    let kinds: Kinds = Box::new(move || following.kinds());
+    let kinds: Kinds = Box::new(move || {
+        // Of ConfigMaps there is no list of all that one may read.
+        following.kinds().into_iter().filter(|kind| *kind != Kind::ConfigMap).collect()
+    });
     Followed { live: Some(live), first: Some(first), kinds, list }
 }
 

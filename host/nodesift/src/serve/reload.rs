@@ -112,7 +112,11 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
     if let Some(key) = next.annotation_keys.iter().find(is_unread) {
         return refused(None, format!("spec.facts.annotations has {key}, which the active policy does not list"));
     }
-    if !active.selection().covers(&next.selection()) {
+    let is_unread = |name: &&String| !active.config_maps.contains(name);
+    if let Some(name) = next.config_maps.iter().find(is_unread) {
+        return refused(None, format!("spec.facts.configMaps has {name}, which the active policy does not list"));
+    }
+    if !active.selection().covers(&next.selection().of_pods()) {
         let reason = "a predicate reads pod-spec or pod-owner, which no predicate of the active policy reads";
         return refused(None, reason.to_owned());
     }
@@ -182,7 +186,8 @@ fn refused(reason: String) -> Unprepared {
 impl Ready {
     /// Files are read once. They hold all kinds, but what no predicate read has been dropped.
     fn check_files(&self, next: &ActivePolicy) -> Result<(), Unprepared> {
-        let selection = next.selection();
+        // Of ConfigMaps all are there.
+        let selection = next.selection().of_pods();
         if self.of_files.covers(&selection) {
             return Ok(());
         }
@@ -226,8 +231,10 @@ fn unsynced(lease: &Lease, next: &ActivePolicy, missing: &[(Kind, Option<String>
         }
     }
     let missing = names(&missing);
-    let reason =
-        format!("spec.facts.annotations has keys with which {missing} were not listed within {seconds} s: {reasons}");
+    let reason = format!(
+        "{missing} were not listed within {seconds} s with what the policy adds (spec.facts.annotations or configMaps, pod-spec, \
+         pod-owner): {reasons}"
+    );
     Unacceptable { predicate: None, reason }
 }
 

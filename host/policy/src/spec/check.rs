@@ -12,12 +12,12 @@ use oci_spec::distribution::Reference;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::annotation_key;
 use super::policy::{API_VERSION, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
+use super::{annotation_key, object_name};
 use crate::document::{At, Document, Limits, Module, Predicate, Texts};
 use crate::limits::{
-    ANNOTATION_KEYS_MAX, GUEST_LOG_LINES_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_OUTPUT_BYTES_MIN, GUEST_TIME_PER_CALL_MAX,
-    PREDICATES_MAX,
+    ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, GUEST_LOG_LINES_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_OUTPUT_BYTES_MIN,
+    GUEST_TIME_PER_CALL_MAX, PREDICATES_MAX,
 };
 use crate::problem::Problem;
 use nodesift_engine::{Mode, OnError, Phases};
@@ -115,6 +115,9 @@ impl Checker<'_> {
         if let Some(keys) = &spec.value.annotations {
             policy.annotation_keys = self.annotation_keys(keys);
         }
+        if let Some(names) = &spec.value.config_maps {
+            policy.config_maps = self.config_maps(names);
+        }
         if let Some(on_unsupported) = &spec.value.on_unsupported {
             policy.on_unsupported = self.choice(on_unsupported, "spec.onUnsupported", &ON_ERROR);
         }
@@ -147,6 +150,23 @@ impl Checker<'_> {
         }
         self.refuse_repeats(readable(&keys.value), field);
         let mut read = values(keys);
+        read.sort_unstable();
+        read
+    }
+
+    fn config_maps(&mut self, names: &Texts) -> Vec<String> {
+        if names.value.len() > CONFIG_MAPS_MAX {
+            let reason = format!("{} ConfigMaps; at most {CONFIG_MAPS_MAX} are allowed", names.value.len());
+            self.refuse(names, "spec.facts.configMaps", reason);
+        }
+        let field = |index| format!("spec.facts.configMaps[{index}]");
+        for (index, name) in readable(&names.value) {
+            if let Err(reason) = object_name::check(&name.value) {
+                self.refuse(name, &field(index), format!("{:?} is not NAMESPACE/NAME: {reason}", name.value));
+            }
+        }
+        self.refuse_repeats(readable(&names.value), field);
+        let mut read = values(names);
         read.sort_unstable();
         read
     }

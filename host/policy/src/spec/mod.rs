@@ -6,6 +6,7 @@
 //! | `read` | file, folder or text → [`Policy`]: the only way to get one |
 //! | `check` | the document as written → [`Policy`], or every problem that it has |
 //! | `annotation_key` | the API server's rule for annotation keys |
+//! | `object_name` | its rule for namespaces and names |
 //! | `select` | a policy reduced to some of its predicates |
 //!
 //! Nothing outside the document is looked at except the names of the built-ins. Whether a module exists and imports only
@@ -13,6 +14,7 @@
 
 mod annotation_key;
 mod check;
+mod object_name;
 mod policy;
 mod read;
 mod select;

@@ -39,6 +39,9 @@ pub struct Policy {
     /// `spec.facts.annotations`: keys of the annotations that predicates may read, sorted by bytes, without duplicates. At
     /// most [`ANNOTATION_KEYS_MAX`](crate::limits::ANNOTATION_KEYS_MAX); empty where the document lists none.
     pub annotation_keys: Vec<String>,
+    /// `spec.facts.configMaps`: ConfigMaps whose entries predicates may read, as `namespace/name`, sorted, each once. At most
+    /// [`CONFIG_MAPS_MAX`](crate::limits::CONFIG_MAPS_MAX); empty where the document lists none.
+    pub config_maps: Vec<String>,
     /// `spec.onUnsupported`: what becomes of the nodes for a pod that asks for what no predicate evaluates.
     pub on_unsupported: OnError,
     /// `spec.rollbackOnQuarantine`: whether a predicate that is put in quarantine brings the policy before back.

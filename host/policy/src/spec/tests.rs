@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::limits::{ANNOTATION_KEYS_MAX, POLICY_FILE_BYTES};
+use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, POLICY_FILE_BYTES};
 use nodesift_engine::{Mode, OnError, Phase, Phases};
 use nodesift_sandbox::Interface;
 
@@ -134,7 +134,31 @@ fn invalid_annotation_keys_are_refused_with_line_and_field() {
         assert_eq!(refusal(&text), expected, "{value}");
     }
     let text = format!("{}  facts: {{labels: [a]}}\n", with_predicate("name: NodeName"));
-    assert_eq!(refusal(&text), "policy.yaml:7:11: spec.facts.labels: unknown field; expected one of annotations");
+    assert_eq!(
+        refusal(&text),
+        "policy.yaml:7:11: spec.facts.labels: unknown field; expected one of annotations, configMaps"
+    );
+}
+
+#[test]
+fn config_maps_are_named_by_namespace_and_name_and_listed_once() {
+    let text = |value: &str| format!("{}  facts: {{configMaps: {value}}}\n", with_predicate("name: NodeName"));
+    assert_eq!(read(&text("[ops/teams, a/b.c]")).unwrap().config_maps, ["a/b.c", "ops/teams"], "sorted");
+    assert_eq!(read(&text("[]")).unwrap().config_maps, Vec::<String>::new());
+    let cases = [
+        ("[teams]", "policy.yaml:7:24: spec.facts.configMaps[0]: \"teams\" is not NAMESPACE/NAME: there is no slash"),
+        ("[a/b, a/b]", "policy.yaml:7:29: spec.facts.configMaps[1]: \"a/b\" is there twice, first on line 7"),
+        ("a/b", "policy.yaml:7:23: spec.facts.configMaps: expected a list, found a text"),
+    ];
+    for (value, expected) in cases {
+        assert_eq!(refusal(&text(value)), expected, "{value}");
+    }
+    let many = |count: usize| {
+        let names: Vec<String> = (0..count).map(|name| format!("ops/m{name}")).collect();
+        text(&format!("[{}]", names.join(", ")))
+    };
+    assert_eq!(read(&many(CONFIG_MAPS_MAX)).unwrap().config_maps.len(), CONFIG_MAPS_MAX);
+    assert!(refusal(&many(CONFIG_MAPS_MAX + 1)).contains("33 ConfigMaps; at most 32 are allowed"));
 }
 
 #[test]

@@ -67,6 +67,7 @@ fn holds(object: &Compiled, writer: &Writer) -> bool {
         Record::EndedPod => false,
         Record::Namespace(labels) => writer.holds_namespace(key, labels),
         Record::DeviceClass(serves) => writer.holds_device_class(key, serves),
+        Record::ConfigMap(entries) => writer.holds_config_map(key, entries),
         Record::Workload(workload) => writer.holds_workload(workload),
         Record::Storage(record) => writer.holds_storage(record),
         Record::Unreadable => true,

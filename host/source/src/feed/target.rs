@@ -69,6 +69,7 @@ impl Target for Writer {
             Record::EndedPod => self.remove_pod(uid),
             Record::Namespace(labels) => self.apply_namespace(key, labels),
             Record::DeviceClass(serves) => self.apply_device_class(key, serves),
+            Record::ConfigMap(entries) => self.apply_config_map(key, entries),
             Record::Workload(workload) => self.apply_workload(workload),
             Record::Storage(record) => self.apply_storage((**record).clone()),
             // It exists, so what is held of it stays.
@@ -83,6 +84,7 @@ impl Target for Writer {
             Kind::Pod => self.remove_pod(&deleted.uid),
             Kind::Namespace => self.remove_namespace(&deleted.key),
             Kind::DeviceClass => self.remove_device_class(&deleted.key),
+            Kind::ConfigMap => self.remove_config_map(&deleted.key),
             Kind::Service | Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
                 let no_namespace = || ApplyError::NoNamespace { key: deleted.key.to_string() };
                 let (namespace, name) = deleted.key.split_once('/').ok_or_else(no_namespace)?;

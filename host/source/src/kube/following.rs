@@ -19,6 +19,7 @@ use super::metrics::Metrics;
 use super::reflector::keys::{Keys, selection_of};
 use super::reflector::objects::Objects;
 use super::reflector::outlet::{Deliver, Outlet};
+use super::reflector::parts::{Part, Parts, StartPart};
 use super::reflector::task::{ReflectorTask, forever};
 use super::server::Server;
 use crate::change::Compiler;
@@ -50,8 +51,26 @@ struct Needs {
 /// Starts the task of a kind.
 type Start = Box<dyn Fn(Kind, &Arc<Keys>, &Arc<Outlet>) -> AbortHandle + Send + Sync>;
 
+/// What follows a kind.
+enum Running {
+    /// One task all of its objects.
+    Whole(AbortHandle),
+    /// A task each those that policies list.
+    Parts(Arc<Parts>),
+}
+
+impl Running {
+    fn abort(&self) {
+        match self {
+            Self::Whole(task) => task.abort(),
+            Self::Parts(parts) => parts.abort(),
+        }
+    }
+}
+
 struct Shared {
     start: Start,
+    start_part: StartPart,
     compiler: Compiler,
     deliver: Deliver,
     freshness: Freshness,
@@ -71,7 +90,7 @@ struct State {
 
 /// The task of one kind.
 struct Task {
-    task: AbortHandle,
+    running: Running,
     keys: Arc<Keys>,
     outlet: Arc<Outlet>,
 }
@@ -85,6 +104,7 @@ impl Following {
         (freshness, health): (&Freshness, &Health),
         metrics: &Metrics,
     ) -> Self {
+        let start_part = start_part(server, compiler, metrics);
         let (runtime, server, metrics) = (Handle::current(), Arc::clone(server), metrics.clone());
         let start: Start = Box::new(move |kind, keys, outlet| {
             let (server, metrics) = (Arc::clone(&server), metrics.clone());
@@ -97,6 +117,7 @@ impl Following {
         });
         let shared = Shared {
             start,
+            start_part,
             compiler: compiler.clone(),
             deliver: Arc::clone(deliver),
             freshness: freshness.clone(),
@@ -119,6 +140,7 @@ impl Following {
         for kind in &needs.kinds {
             state.tasks.entry(*kind).or_insert_with(|| self.shared.task(*kind));
         }
+        want_parts(&state);
         drop(state);
         Lease { shared: Arc::clone(&self.shared), number, needs }
     }
@@ -153,7 +175,11 @@ impl Lease {
     /// Its kinds whose objects have been delivered without some of what it selects.
     pub fn not_recompiled(&self) -> BTreeSet<Kind> {
         let state = self.shared.state.lock();
-        let lacks = |kind: &Kind| state.tasks.get(kind).is_some_and(|task| !task.keys.cover(&self.needs.selection));
+        let is_lacking = |task: &Task| match &task.running {
+            Running::Whole(_) => !task.keys.cover(&self.needs.selection),
+            Running::Parts(parts) => !parts.cover(&self.needs.selection.config_maps),
+        };
+        let lacks = |kind: &Kind| state.tasks.get(kind).is_some_and(is_lacking);
         self.needs.kinds.iter().copied().filter(lacks).collect()
     }
 
@@ -174,7 +200,7 @@ impl Drop for Lease {
         let mut state = self.shared.state.lock();
         state.leases.remove(&self.number);
         if state.leases.is_empty() {
-            std::mem::take(&mut state.tasks).values().for_each(|task| task.task.abort());
+            std::mem::take(&mut state.tasks).values().for_each(|task| task.running.abort());
             return;
         }
         self.shared.want(&state);
@@ -183,13 +209,43 @@ impl Drop for Lease {
         tasks.retain(|kind, task| {
             let stays = is_needed(kind);
             if !stays {
-                task.task.abort();
+                task.running.abort();
                 task.outlet.close();
                 tracing::info!(%kind, "not followed any more: no policy reads it");
             }
             stays
         });
+        want_parts(&state);
     }
+}
+
+/// Follows the ConfigMaps that policies list.
+fn want_parts(state: &State) {
+    if let Some(Task { running: Running::Parts(parts), .. }) = state.tasks.get(&Kind::ConfigMap) {
+        let listed = state.leases.values().flat_map(|needs| &*needs.selection.config_maps);
+        parts.want(&listed.map(String::as_str).collect());
+    }
+}
+
+/// Starts the task of one object.
+fn start_part<S: Server>(server: &Arc<S>, compiler: &Compiler, metrics: &Metrics) -> StartPart {
+    let (runtime, server) = (Handle::current(), Arc::clone(server));
+    let (compiler, metrics, nothing) = (compiler.clone(), metrics.clone(), watch::Sender::new(Arc::default()));
+    let kind = Kind::ConfigMap;
+    Arc::new(move |name, parts| {
+        let (name, parts, server) = (Arc::clone(name), Arc::clone(parts), Arc::clone(&server));
+        let (compiler, metrics) = (compiler.clone(), metrics.clone());
+        let keys = Arc::new(Keys::new(kind, compiler, &nothing.subscribe()));
+        let task = runtime.spawn(forever(kind.into(), move || {
+            let deliver = Part::deliver(&name, &parts);
+            // The outlet of the kind says what freshness and health hear.
+            let outlet = Arc::new(Outlet::new(kind, deliver, Freshness::default(), Health::default()));
+            let objects = Objects::new(kind, Arc::clone(&keys), outlet, metrics.clone());
+            let part = Part::new(&name, &parts, objects);
+            ReflectorTask::new(kind.into(), Arc::clone(&server), part, metrics.clone()).of_name(&name)
+        }));
+        task.abort_handle()
+    })
 }
 
 impl Shared {
@@ -209,7 +265,11 @@ impl Shared {
         let keys = Arc::new(Keys::new(kind, self.compiler.clone(), &self.wanted.subscribe()));
         let (deliver, freshness) = (Arc::clone(&self.deliver), self.freshness.clone());
         let outlet = Arc::new(Outlet::new(kind, deliver, freshness, self.health.clone()));
-        Task { task: (self.start)(kind, &keys, &outlet), keys, outlet }
+        let running = match kind {
+            Kind::ConfigMap => Running::Parts(Parts::new(kind, Arc::clone(&outlet), Arc::clone(&self.start_part))),
+            _ => Running::Whole((self.start)(kind, &keys, &outlet)),
+        };
+        Task { running, keys, outlet }
     }
 }
 

@@ -42,6 +42,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
             Kind::CsiDriver,
             Kind::CsiStorageCapacity,
         ],
+        Interface::ConfigMaps => &[Kind::ConfigMap],
         // Pods and nodes suffice; disks and claims in use are counted by the names in pods.
         Interface::PodLabels
         | Interface::PodAnnotations
@@ -97,6 +98,7 @@ impl Resource {
             Kind::Pod => ("", "pods", true),
             Kind::Namespace => ("", "namespaces", false),
             Kind::DeviceClass => ("resource.k8s.io", "deviceclasses", false),
+            Kind::ConfigMap => ("", "configmaps", true),
             Kind::PersistentVolume => ("", "persistentvolumes", false),
             Kind::PersistentVolumeClaim => ("", "persistentvolumeclaims", true),
             Kind::StorageClass => ("storage.k8s.io", "storageclasses", false),
@@ -161,8 +163,17 @@ impl Resource {
     }
 }
 
-/// Adds to the path and query of a list or watch that only the object with this name is meant.
-pub(super) fn push_name(uri: &mut String, name: &str) {
+/// Makes of the path and query of a list or watch those of the object with this name: `namespace/name` of a namespaced one.
+pub(super) fn narrow(uri: &mut String, resource: &Resource, name: &str) {
+    let name = match name.split_once('/') {
+        Some((namespace, name)) => {
+            let (all, of_one) =
+                (format!("/{}?", resource.plural), format!("/namespaces/{namespace}/{}?", resource.plural));
+            *uri = uri.replacen(&all, &of_one, 1);
+            name
+        }
+        None => name,
+    };
     uri.push_str("&fieldSelector=");
     push_encoded(uri, &format!("metadata.name={name}"));
 }
@@ -179,10 +190,11 @@ fn push_encoded(uri: &mut String, value: &str) {
     }
 }
 
-/// The ClusterRole that watching some kinds needs, as YAML.
+/// The ClusterRole that watching some kinds needs, as YAML. ConfigMaps are not in it: only those that the policy lists are read, each
+/// by a Role of its namespace with `resourceNames`.
 pub fn cluster_role(kinds: &BTreeSet<Kind>) -> String {
     let mut groups: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for resource in kinds.iter().map(|kind| Resource::of(*kind)) {
+    for resource in kinds.iter().filter(|kind| **kind != Kind::ConfigMap).map(|kind| Resource::of(*kind)) {
         groups.entry(resource.group).or_default().insert(resource.plural);
     }
     let mut role =
@@ -199,6 +211,10 @@ pub fn cluster_role(kinds: &BTreeSet<Kind>) -> String {
 pub fn permission(resource: impl Into<Resource>) -> String {
     let resource = resource.into();
     match resource.group {
+        _ if resource == Resource::of(Kind::ConfigMap) => {
+            "list and watch, in its namespace, of each ConfigMap that spec.facts.configMaps names (a Role with resourceNames)"
+                .to_owned()
+        }
         "" => format!("list and watch of {} in all namespaces", resource.plural),
         group => format!("list and watch of {}.{group} in all namespaces", resource.plural),
     }

@@ -150,7 +150,7 @@ mod tests {
         let metrics = Metrics::default().registered(&mut registry, &freshness);
         metrics.relist(Kind::Pod, RelistReason::Expired);
         metrics.watch(Kind::Node, &End::Silent);
-        freshness.confirm(Kind::Pod);
+        freshness.confirm_at(Kind::Pod, tokio::time::Instant::now());
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         for line in [

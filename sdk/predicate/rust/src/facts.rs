@@ -100,6 +100,8 @@ pub trait Facts {
 
     fn time_passed(&self, at: i64) -> bool;
 
+    fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String>;
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;
 

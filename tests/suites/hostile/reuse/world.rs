@@ -20,6 +20,9 @@ pub(super) const NODES: usize = 10;
 /// The annotation keys of the policy of every world.
 const ANNOTATION_KEYS: [&str; 1] = ["tier"];
 
+/// The ConfigMap of the policy of every world.
+pub(super) const CONFIG_MAP: &str = "ops/tiers";
+
 /// Compares the codes of a column, whose address is at 2072, with the one at 2068, and rejects the rows that have another.
 pub(super) fn gold_rows() -> String {
     format!(
@@ -162,6 +165,7 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         scheduler_names: Vec::new(),
         predicates: vec![predicate],
         annotation_keys: annotation_keys().into(),
+        config_maps: [CONFIG_MAP.to_owned()].into(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -37,6 +37,7 @@ fn service() -> (Service, SharedWriter) {
         generation: 1,
         scheduler_names: schedulers,
         annotation_keys: Arc::default(),
+        config_maps: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

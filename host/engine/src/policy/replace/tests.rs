@@ -16,6 +16,7 @@ fn policy(scheduler: &str) -> ActivePolicy {
         scheduler_names: vec![scheduler.to_owned()],
         predicates: Vec::new(),
         annotation_keys: [].into(),
+        config_maps: [].into(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

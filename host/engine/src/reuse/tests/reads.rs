@@ -62,6 +62,9 @@ impl World {
                 let served: Vec<Arc<str>> = metadata::served_resources(&class).collect();
                 self.writer.apply_device_class(&class.metadata.name, &served);
             }
+            Object::ConfigMap(map) => {
+                self.writer.apply_config_map(&map.key(), &metadata::config_entries(&map.data));
+            }
             Object::Namespace(namespace) => {
                 let labels = metadata::Pool::default().labels(&namespace.metadata.labels);
                 self.writer.apply_namespace(&namespace.metadata.name, &labels);
@@ -83,7 +86,8 @@ impl World {
         self.writer.publish();
         let pod: Pod = serde_json::from_value(self.pod.clone()).unwrap();
         let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
-        let selection = Selection { annotation_keys: keys().into(), pod_spec: true, pod_owner: true };
+        let selection =
+            Selection { annotation_keys: keys().into(), pod_spec: true, pod_owner: true, ..Selection::default() };
         let facts = Arc::new(metadata::pod_selecting(&pod, &selection));
         let context = Context::new(self.reader.snapshot(), facts, node_name, Batch::All);
         Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()).at(self.now))
@@ -310,6 +314,10 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
             world.apply(
                 json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns", "labels": {"team": "a"}}}),
             );
+        }),
+        case!("config-maps.entry", |facts| facts.config_entry("ns/m", "k"), |world| {
+            world.apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "ns"},
+                "data": {"k": "v"}}));
         }),
         case!("time.passed", |facts| facts.passed(100), |world| world.now = 100),
         case!("node-identity.names", |facts| facts.names(), |world| {

@@ -249,3 +249,75 @@ async fn a_list_on_its_way_begins_again_where_more_annotations_are_wanted() {
     bench.run(NOW).await;
     assert_eq!(bench.told(), ["Pod listed again: ns/a+team=a"]);
 }
+
+fn config_map(name: &str, version: u32) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"{name}","namespace":"ops","uid":"u-{name}","resourceVersion":"{version}"}},"data":{{"k":"{version}"}}}}"#
+    )
+}
+
+impl Bench {
+    fn lease_config_maps(&self, names: &[&str]) -> Lease {
+        let config_maps = names.iter().map(|name| (*name).to_owned()).collect();
+        let selection = Selection { config_maps, ..Selection::default() };
+        self.following.lease(BTreeSet::from([Kind::ConfigMap]), &selection)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn config_maps_are_read_one_by_one_and_are_one_kind_to_the_feed() {
+    let script = Script::default().page("10", &[config_map("a", 5)]).page("11", &[]);
+    let script = script.watch([Do::Silence]).watch([event("ADDED", &config_map("b", 12)), bookmark(13), Do::Silence]);
+    // Of c, and of b once it is wanted again.
+    let script = script.page("20", &[config_map("c", 15), config_map("other", 15)]).page("30", &[]);
+    let bench = Bench::new(script);
+    let first = bench.lease_config_maps(&["ops/a", "ops/b"]);
+    assert_eq!(first.new_kinds(), BTreeSet::from([Kind::ConfigMap]));
+    bench.run(NOW).await;
+    assert_eq!(bench.told(), ["ConfigMap listed: ops/a", "ConfigMap applied: ops/b"]);
+    first.count();
+    assert_eq!((first.not_recompiled(), first.selected()), (BTreeSet::new(), BTreeSet::from([Kind::ConfigMap])));
+    let asked = bench.server.asked();
+    let of = |name: &str, what: &str| {
+        let path = "/api/v1/namespaces/ops/configmaps?";
+        let selector = format!("fieldSelector=metadata.name%3D{name}");
+        asked.iter().any(|uri| uri.starts_with(path) && uri.ends_with(&selector) && uri.contains(what))
+    };
+    assert!(["limit=", "watch=1"].iter().all(|what| of("a", what) && of("b", what)) && asked.len() == 4, "{asked:?}");
+    let second = bench.lease_config_maps(&["ops/a", "ops/c"]);
+    assert_eq!(second.not_recompiled(), BTreeSet::from([Kind::ConfigMap]), "c is not there yet");
+    drop(first);
+    bench.run(NOW).await;
+    // What no policy lists any more is still held, and is not followed.
+    assert_eq!(bench.told(), ["ConfigMap listed again: ops/a ops/b ops/c"]);
+    assert_eq!(second.not_recompiled(), BTreeSet::new());
+    let third = bench.lease_config_maps(&["ops/b"]);
+    bench.run(NOW).await;
+    assert_eq!(bench.told(), ["ConfigMap listed again: ops/a ops/c"], "b has gone meanwhile");
+    drop(second);
+    drop(third);
+}
+
+#[tokio::test(start_paused = true)]
+async fn config_maps_are_as_fresh_as_the_one_that_was_shown_longest_ago() {
+    let forbidden = Failure::of_status(403, None, b"configmaps is forbidden");
+    let script = Script::default().page("10", &[config_map("a", 5)]).list(Answer::No(forbidden));
+    let bench = Bench::new(script.watch([Do::Pause(seconds(10)), bookmark(11), Do::Silence]));
+    let lease = bench.lease_config_maps(&["ops/a", "ops/b"]);
+    lease.count();
+    bench.run(NOW).await;
+    assert_eq!(bench.told(), Vec::<String>::new(), "b has not been listed");
+    assert!(lease.failure(Kind::ConfigMap).is_some_and(|failure| failure.contains("forbidden")));
+    bench.run(seconds(11)).await;
+    assert_eq!(bench.freshness.staleness_of(Kind::ConfigMap), None, "nothing has shown b");
+    assert_eq!(lease.not_recompiled(), BTreeSet::from([Kind::ConfigMap]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_config_maps_to_follow_their_list_is_there_at_once() {
+    let bench = Bench::new(Script::default());
+    let lease = bench.lease_config_maps(&[]);
+    assert_eq!(bench.told(), ["ConfigMap listed:"]);
+    assert_eq!((bench.server.asked().len(), lease.not_recompiled()), (0, BTreeSet::new()));
+    drop(lease);
+}

@@ -38,6 +38,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("pod-spec", String::new()),
         ("pod-owner", String::new()),
         ("time", String::new()),
+        ("config-maps", "ConfigMap".to_owned()),
         ("namespace-labels", "Namespace".to_owned()),
         ("node-identity", String::new()),
         ("node-labels", String::new()),
@@ -78,8 +79,12 @@ fn paths_are_those_of_the_api() {
     let status = Resource::of(Kind::CsiNode).status_uri(0, "n", "a/b");
     assert_eq!(status, "/apis/storage.k8s.io/v1/csinodes/n/status?force=true&fieldManager=a%2Fb");
     let mut named = "?limit=1".to_owned();
-    push_name(&mut named, "a.b");
+    narrow(&mut named, &Resource::of(Kind::Node), "a.b");
     assert_eq!(named, "?limit=1&fieldSelector=metadata.name%3Da.b");
+    let map = Resource::of(Kind::ConfigMap);
+    let mut uri = map.list_uri(0, None);
+    narrow(&mut uri, &map, "ops/a.b");
+    assert_eq!(uri, "/api/v1/namespaces/ops/configmaps?limit=500&fieldSelector=metadata.name%3Da.b");
 }
 
 #[test]

@@ -67,8 +67,9 @@ pub(in crate::kube) fn has_annotations(kind: Kind) -> bool {
 /// What of a selection matters to a kind.
 pub(in crate::kube) fn selection_of(kind: Kind, selection: &Selection) -> Selection {
     match kind {
-        Kind::Pod => selection.clone(),
+        Kind::Pod => selection.of_pods(),
         Kind::Node => selection.of_nodes(),
+        Kind::ConfigMap => selection.of_config_maps(),
         _ => Selection::default(),
     }
 }

@@ -10,6 +10,7 @@
 //!           ├─ objects    all objects of a kind → changes
 //!           │   ├ events      lines → watch events
 //!           │   └ unreadable  how often objects that do not decode are logged
+//!           ├─ parts      some objects of a kind, each by its name → changes of the kind
 //!           └─ named      one object, by its name → what is known of it
 //! ```
 //!
@@ -23,6 +24,7 @@ mod lines;
 pub(super) mod named;
 pub(super) mod objects;
 pub(super) mod outlet;
+pub(super) mod parts;
 #[cfg(test)]
 pub(super) mod script;
 pub(super) mod state;

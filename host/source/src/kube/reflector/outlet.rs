@@ -64,11 +64,16 @@ impl Outlet {
 
     /// The server has just shown its newest state of the kind.
     pub(in crate::kube) fn confirm(&self) {
+        self.confirm_at(Instant::now());
+    }
+
+    /// The same at an earlier time.
+    pub(in crate::kube) fn confirm_at(&self, at: Instant) {
         let mut state = self.state.lock();
-        state.confirmed = Some(Instant::now());
+        state.confirmed = Some(at);
         state.failure = None;
         if state.stage == Stage::Counted {
-            self.freshness.confirm(self.kind);
+            self.freshness.confirm_at(self.kind, at);
             self.health.recovered(self.kind);
         }
     }

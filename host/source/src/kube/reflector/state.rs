@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use crate::kube::failure::Failure;
-use crate::kube::kinds::{Resource, push_name};
+use crate::kube::kinds::{Resource, narrow};
 use crate::limits::{UNSERVED_KIND_PERIOD, UNSERVED_NAME_PERIOD, WATCH_LEAST, WATCH_REFUSALS};
 use nodesift_object::version;
 
@@ -217,7 +217,7 @@ impl Reflector {
 
     fn named(&self, mut uri: String) -> String {
         if let Some(name) = &self.name {
-            push_name(&mut uri, name);
+            narrow(&mut uri, &self.resource, name);
         }
         uri
     }

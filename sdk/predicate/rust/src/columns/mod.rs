@@ -9,6 +9,8 @@
 //! Those of `cluster_*` have one entry per row of the cluster; a predicate that calls one of these is cluster-wide, and
 //! its batch holds all rows of the cluster.
 //!
+//! `time` and `config_maps` are about neither the pod nor a node; a predicate that calls them stays pointwise.
+//!
 //! Amounts are [`i64`]: `cpu` in millicores, `memory`, `ephemeral-storage`, `hugepages-*` and storage sizes in bytes,
 //! other resources as a count. Flags are [`u8`]: 1 for true, 0 for false.
 
@@ -37,7 +39,7 @@ pub use pod::{
     namespace_labels, pod_affinity, pod_annotations, pod_features, pod_labels, pod_owner, pod_placement, pod_resources,
     pod_spec, pod_spread, pod_tolerations, pod_volumes,
 };
-pub use state::time;
+pub use state::{config_maps, time};
 
 /// Label selector types that other interfaces use; no functions. [`label_selector`](crate::label_selector) evaluates
 /// them.

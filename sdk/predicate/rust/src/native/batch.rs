@@ -339,6 +339,10 @@ impl Facts for Batch {
         self.cluster.now >= at
     }
 
+    fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String> {
+        self.cluster.config_maps.get(config_map)?.get(key).cloned()
+    }
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
         let cluster = self.all_rows();
         let matches = |pod: &&Pod| {

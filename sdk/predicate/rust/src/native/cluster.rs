@@ -17,6 +17,7 @@ pub struct Cluster {
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) storage: Storage,
     pub(super) now: i64,
+    pub(super) config_maps: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Cluster {
@@ -52,6 +53,13 @@ impl Cluster {
     #[must_use]
     pub fn at(mut self, now: i64) -> Self {
         self.now = now;
+        self
+    }
+
+    /// Adds an entry to a ConfigMap, which is named `namespace/name` and listed by the policy.
+    #[must_use]
+    pub fn config_entry(mut self, config_map: &str, key: &str, value: &str) -> Self {
+        self.config_maps.entry(config_map.into()).or_default().insert(key.into(), value.into());
         self
     }
 

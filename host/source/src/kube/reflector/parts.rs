@@ -1,0 +1,250 @@
+//! A kind of which only some objects are followed, each by its name and with a watch of its own: nothing needs a permission to
+//! read the others. Start at [`Parts`].
+//!
+//! To the feed they are one kind. Its first list is complete once every object has been listed, and so is the one after more
+//! objects are wanted. An object that is not wanted any more stays as it was: no policy shows it, and its next list brings what has
+//! changed meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use nodesift_object::{Kind, version};
+use parking_lot::Mutex;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::objects::Objects;
+use super::outlet::Outlet;
+use super::task::{Sink, Turn};
+use crate::change::{Change, Compiled, Identity, ObjectChange};
+use crate::kube::decode::Head;
+use crate::kube::failure::Failure;
+
+/// Starts the task of one object, which is named `namespace/name`.
+pub(in crate::kube) type StartPart = Arc<dyn Fn(&Arc<str>, &Arc<Parts>) -> AbortHandle + Send + Sync>;
+
+/// The followed objects of a kind.
+pub(in crate::kube) struct Parts {
+    kind: Kind,
+    outlet: Arc<Outlet>,
+    start: StartPart,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    objects: BTreeMap<Arc<str>, Followed>,
+    /// Whether a list of all has been delivered.
+    is_delivered: bool,
+    /// Whether every object that is wanted is in the newest list that has been delivered.
+    is_complete: bool,
+}
+
+/// One object.
+#[derive(Default)]
+struct Followed {
+    /// None where it is not wanted any more.
+    task: Option<AbortHandle>,
+    /// Whether it has been listed since it is wanted.
+    is_listed: bool,
+    /// What has been said of it; none where it does not exist.
+    object: Option<Compiled>,
+    version: Arc<str>,
+    /// When the server last showed its newest state.
+    confirmed: Option<Instant>,
+    is_failing: bool,
+}
+
+impl State {
+    fn wanted(&self) -> impl Iterator<Item = &Followed> {
+        self.objects.values().filter(|followed| followed.task.is_some())
+    }
+}
+
+impl Parts {
+    /// Of a kind of which nothing is followed yet.
+    pub(in crate::kube) fn new(kind: Kind, outlet: Arc<Outlet>, start: StartPart) -> Arc<Self> {
+        Arc::new(Self { kind, outlet, start, state: Mutex::default() })
+    }
+
+    /// Follows the objects with these names, and no others.
+    pub(in crate::kube) fn want(self: &Arc<Self>, names: &BTreeSet<&str>) {
+        let mut state = self.state.lock();
+        for (name, followed) in &mut state.objects {
+            if !names.contains(&**name)
+                && let Some(task) = followed.task.take()
+            {
+                task.abort();
+            }
+        }
+        for name in names {
+            let name: Arc<str> = Arc::from(*name);
+            let followed = state.objects.entry(Arc::clone(&name)).or_default();
+            if followed.task.is_none() {
+                followed.task = Some((self.start)(&name, self));
+                (followed.is_listed, followed.confirmed, followed.is_failing) = (false, None, false);
+                state.is_complete = false;
+            }
+        }
+        self.complete(&mut state);
+    }
+
+    /// Ends all tasks.
+    pub(in crate::kube) fn abort(&self) {
+        self.state
+            .lock()
+            .objects
+            .values_mut()
+            .filter_map(|followed| followed.task.take())
+            .for_each(|task| task.abort());
+    }
+
+    /// Whether a list with these objects has been delivered.
+    pub(in crate::kube) fn cover(&self, names: &[String]) -> bool {
+        let state = self.state.lock();
+        let is_listed = |name: &String| state.objects.get(&**name).is_some_and(|followed| followed.is_listed);
+        state.is_complete && names.iter().all(is_listed)
+    }
+
+    /// Delivers a list of all objects, where all that are wanted have been listed since the last one.
+    fn complete(&self, state: &mut State) {
+        if state.is_complete || !state.wanted().all(|followed| followed.is_listed) {
+            return;
+        }
+        let (kind, mut version) = (self.kind, Arc::default());
+        state.wanted().for_each(|followed| version::advance(&mut version, &followed.version));
+        let objects = state.objects.values().filter_map(|followed| followed.object.clone()).collect();
+        self.outlet.deliver(vec![match state.is_delivered {
+            true => Change::Recompiled { kind, objects, version },
+            false => Change::Replaced { kind, objects, version },
+        }]);
+        (state.is_delivered, state.is_complete) = (true, true);
+    }
+
+    /// What has been read of one object.
+    fn take(&self, name: &Arc<str>, changes: Vec<Change>) {
+        let mut state = self.state.lock();
+        let is_delivered = state.is_delivered;
+        let Some(followed) = state.objects.get_mut(name) else { return };
+        let mut tell = Vec::new();
+        for change in changes {
+            match change {
+                Change::Replaced { objects, version, .. } | Change::Recompiled { objects, version, .. } => {
+                    // A server that does not know the selector sends others too.
+                    let object = objects.into_iter().find(|object| object.identity.key == *name);
+                    match (&followed.object, &object) {
+                        // It will be in the list of all.
+                        _ if !followed.is_listed => {}
+                        (_, Some(object)) => tell.push(ObjectChange::Applied(object.clone())),
+                        (Some(gone), None) => {
+                            let identity = Identity { version: Arc::clone(&version), ..gone.identity.clone() };
+                            tell.push(ObjectChange::Deleted(identity));
+                        }
+                        (None, None) => {}
+                    }
+                    (followed.object, followed.version, followed.is_listed) = (object, version, true);
+                }
+                Change::Object(ObjectChange::Applied(object)) if object.identity.key == *name => {
+                    followed.object = Some(object.clone());
+                    tell.push(ObjectChange::Applied(object));
+                }
+                Change::Object(ObjectChange::Deleted(gone)) if gone.key == *name => {
+                    followed.object = None;
+                    tell.push(ObjectChange::Deleted(gone));
+                }
+                // What is said of the kind as a whole is said of one object alone here.
+                Change::Object(_) | Change::Bookmark { .. } | Change::Dropped { .. } => {}
+            }
+        }
+        if is_delivered && !tell.is_empty() {
+            self.outlet.deliver(tell.into_iter().map(Change::Object).collect());
+        }
+        self.complete(&mut state);
+    }
+
+    /// The server has just shown its newest state of an object. The kind is as fresh as the object that was shown longest ago.
+    fn confirm(&self, name: &str) {
+        let mut state = self.state.lock();
+        if let Some(followed) = state.objects.get_mut(name) {
+            (followed.confirmed, followed.is_failing) = (Some(Instant::now()), false);
+        }
+        if state.wanted().any(|followed| followed.is_failing) {
+            return;
+        }
+        let confirmed: Option<Vec<Instant>> = state.wanted().map(|followed| followed.confirmed).collect();
+        if let Some(oldest) = confirmed.and_then(|all| all.into_iter().min()) {
+            self.outlet.confirm_at(oldest);
+        }
+    }
+
+    fn failed(&self, name: &str, failure: &Failure) {
+        if let Some(followed) = self.state.lock().objects.get_mut(name) {
+            followed.is_failing = true;
+        }
+        self.outlet.failed(failure);
+    }
+}
+
+/// The sink of one object.
+pub(in crate::kube) struct Part {
+    name: Arc<str>,
+    parts: Arc<Parts>,
+    objects: Objects,
+}
+
+impl Part {
+    /// `objects` delivers to what [`Self::deliver`] has made.
+    pub(in crate::kube) fn new(name: &Arc<str>, parts: &Arc<Parts>, objects: Objects) -> Self {
+        Self { name: Arc::clone(name), parts: Arc::clone(parts), objects }
+    }
+
+    /// Takes what is read of the object with this name.
+    pub(in crate::kube) fn deliver(name: &Arc<str>, parts: &Arc<Parts>) -> super::outlet::Deliver {
+        let (name, parts) = (Arc::clone(name), Arc::clone(parts));
+        Arc::new(move |changes| parts.take(&name, changes))
+    }
+}
+
+impl Sink for Part {
+    fn changed(&self) -> BoxFuture<'static, ()> {
+        self.objects.changed()
+    }
+
+    fn turn(&mut self, is_listing: bool) -> Option<Turn> {
+        self.objects.turn(is_listing)
+    }
+
+    fn begin(&mut self) {
+        self.objects.begin();
+    }
+
+    async fn page(&mut self, body: Bytes) -> Result<Head, Failure> {
+        self.objects.page(body).await
+    }
+
+    async fn whole(&mut self, version: Arc<str>) -> Result<(), Failure> {
+        self.objects.whole(version).await
+    }
+
+    fn clear(&mut self) {
+        self.objects.clear();
+    }
+
+    fn absent(&mut self) {
+        self.objects.absent();
+    }
+
+    async fn lines(&mut self, lines: Vec<u8>) -> (Vec<Arc<str>>, Option<Failure>) {
+        self.objects.lines(lines).await
+    }
+
+    fn confirm(&self) {
+        self.parts.confirm(&self.name);
+    }
+
+    fn failed(&self, failure: &Failure) {
+        self.parts.failed(&self.name, failure);
+    }
+}
