@@ -1,6 +1,7 @@
 //! Custom predicates with cached verdicts: reads about the whole cluster, and failures on some rows only. Every engine here
 //! compares cached verdicts with fresh ones and returns an error where they differ.
 
+mod facts;
 mod values;
 mod world;
 
