@@ -2,7 +2,7 @@
 //! and after every few events the verdicts of all predicates on several pods are compared. [`preemption`] compares victims,
 //! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes,
 //! [`edges`] what random clusters seldom have. [`reuse`], [`sample`] and
-//! [`bitmaps`] compare two ways to the same answer.
+//! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in.
 //!
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
 //! `NODESIFT_DIFFERENTIAL_CLUSTERS` (150) clusters. Some of their [`seeds`] are the same in every run, the others are new;
@@ -20,6 +20,7 @@ mod overlay;
 mod preemption;
 mod reprieve;
 mod reuse;
+mod same_verdicts;
 mod sample;
 mod seeds;
 mod situation;
