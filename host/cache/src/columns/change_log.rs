@@ -34,6 +34,8 @@ impl NodeInterface {
 #[derive(Debug, Default)]
 pub(crate) struct ChangeLog {
     logs: [Log; NodeInterface::ALL.len()],
+    /// Rows that changed in every interface, as those of nodes that come and go do.
+    whole: Log,
 }
 
 #[derive(Debug, Default)]
@@ -43,24 +45,40 @@ struct Log {
     dropped: Generation,
 }
 
+impl Log {
+    fn record(&mut self, generation: Generation, row: Row) {
+        if self.entries.len() == CHANGE_LOG_ENTRIES
+            && let Some((oldest, _)) = self.entries.pop_front()
+        {
+            self.dropped = oldest;
+        }
+        self.entries.push_back((generation, row));
+    }
+
+    /// Rows that changed after `since` up to and including `until`.
+    fn changed(&self, since: Generation, until: Generation) -> impl Iterator<Item = Row> {
+        let from = self.entries.partition_point(|(generation, _)| *generation <= since);
+        self.entries.range(from..).take_while(move |(generation, _)| *generation <= until).map(|(_, row)| *row)
+    }
+}
+
 impl ChangeLog {
     pub(crate) fn record(&mut self, interface: NodeInterface, generation: Generation, row: Row) {
-        let Some(log) = self.logs.get_mut(interface as usize) else { return };
-        if log.entries.len() == CHANGE_LOG_ENTRIES
-            && let Some((oldest, _)) = log.entries.pop_front()
-        {
-            log.dropped = oldest;
+        if let Some(log) = self.logs.get_mut(interface as usize) {
+            log.record(generation, row);
         }
-        log.entries.push_back((generation, row));
+    }
+
+    /// The row changed in every interface.
+    pub(crate) fn record_whole(&mut self, generation: Generation, row: Row) {
+        self.whole.record(generation, row);
     }
 
     /// Rows that changed after `since` up to and including `until`, each once, in order; `None` where the log no longer
     /// reaches back to `since`.
     pub(crate) fn changed(&self, interface: NodeInterface, since: Generation, until: Generation) -> Option<Vec<Row>> {
-        let log = self.logs.get(interface as usize).filter(|log| since >= log.dropped)?;
-        let from = log.entries.partition_point(|(generation, _)| *generation <= since);
-        let mut rows: Vec<Row> =
-            log.entries.range(from..).take_while(|(generation, _)| *generation <= until).map(|(_, row)| *row).collect();
+        let log = self.logs.get(interface as usize).filter(|log| since >= log.dropped.max(self.whole.dropped))?;
+        let mut rows: Vec<Row> = log.changed(since, until).chain(self.whole.changed(since, until)).collect();
         rows.sort_unstable();
         rows.dedup();
         Some(rows)
@@ -86,5 +104,25 @@ mod tests {
         assert_eq!(ask(events - 2, events - 1), Some(vec![row_of(events - 1)]));
         assert_eq!(ask(events, events), Some(Vec::new()));
         assert_eq!(log.changed(NodeInterface::Ports, Generation(0), Generation(events)), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_row_that_changed_as_a_whole_has_changed_in_every_interface() {
+        let mut log = ChangeLog::default();
+        log.record(NodeInterface::Taints, Generation(1), Row(3));
+        log.record_whole(Generation(2), Row(1));
+        log.record(NodeInterface::Taints, Generation(3), Row(1));
+        let ask = |interface, since, until| log.changed(interface, Generation(since), Generation(until));
+        for interface in NodeInterface::ALL {
+            let other = if interface == NodeInterface::Taints { vec![Row(1), Row(3)] } else { vec![Row(1)] };
+            assert_eq!(ask(interface, 0, 3), Some(other), "{interface:?}");
+            assert_eq!(ask(interface, 1, 2), Some(vec![Row(1)]), "{interface:?}");
+        }
+        assert_eq!(ask(NodeInterface::Ports, 2, 3), Some(Vec::new()));
+        let events = CHANGE_LOG_ENTRIES as u64;
+        (0..events).for_each(|event| log.record_whole(Generation(4 + event), Row(0)));
+        // What the log of all interfaces no longer reaches, none does.
+        assert_eq!(log.changed(NodeInterface::Ports, Generation(1), Generation(3)), None);
+        assert!(log.changed(NodeInterface::Ports, Generation(2), Generation(3)).is_some());
     }
 }

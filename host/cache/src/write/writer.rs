@@ -271,8 +271,11 @@ impl Writer {
 
     /// Records that all interfaces changed in a row.
     pub(super) fn record_all(&mut self, row: Row) {
-        NodeInterface::ALL.iter().for_each(|interface| self.record(*interface, row));
+        self.advance_generation();
+        NodeInterface::ALL.iter().for_each(|interface| self.nodes.note_change(*interface, self.generation));
         self.nodes.note_anti_affinity_change(self.generation);
+        let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
+        changes.record_whole(self.generation, row);
     }
 }
 
