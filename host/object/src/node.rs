@@ -79,6 +79,29 @@ pub struct Taint {
     pub effect: TaintEffect,
 }
 
+text_enum! {
+    /// The status of a condition.
+    ConditionStatus: absent Unknown, else Unknown {
+        /// The node is in the condition.
+        True = "True",
+        /// It is not.
+        False = "False",
+        /// Nobody knows; also any other text, or none.
+        Unknown,
+    }
+}
+
+/// One entry of a node's `status.conditions`. The times in it change with every heartbeat and do not matter for placement.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+pub struct Condition {
+    /// For example `Ready`.
+    #[serde(default, rename = "type", deserialize_with = "null_is_default")]
+    pub kind: String,
+    /// Whether the node is in the condition.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub status: ConditionStatus,
+}
+
 /// `status` of a Node.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -92,6 +115,9 @@ pub struct NodeStatus {
     /// Names of the features that the kubelet declares.
     #[serde(default, deserialize_with = "null_is_default")]
     pub declared_features: Vec<String>,
+    /// Conditions, in order.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub conditions: Vec<Condition>,
 }
 
 /// A v1 Namespace.

@@ -372,6 +372,10 @@ interfaces! {
         "sets" => timed feature_sets() -> Vec<Vec<Arc<str>>>;
         "column" => untimed feature_column() -> Arc<[u32]>;
     }
+    /// Conditions of nodes, as the kubelet and others report them.
+    NodeConditions = "node-conditions", pods_on_nodes: false, since: V0_2 {
+        "column" => timed condition_column(kind: text) -> Arc<[u8]>;
+    }
     /// Counts of pods that match selectors.
     ClusterPods = "cluster-pods", pods_on_nodes: true {
         "matching" => timed matching_pods(selectors: selectors, terminating: flag; meter) -> Arc<[u32]>, or trap;

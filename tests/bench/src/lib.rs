@@ -440,6 +440,10 @@ impl Facts for Bridge {
         self.0.config_entry(config_map, key).as_ref().map(text)
     }
 
+    fn node_conditions_column(&self, kind: &str) -> Vec<u8> {
+        self.0.condition_column(kind).to_vec()
+    }
+
     #[allow(clippy::panic, reason = "a component would trap")]
     fn cluster_pods_matching(&self, selectors: &[cluster_pods::PodSelector], terminating: bool) -> Vec<u32> {
         match self.0.matching_pods(&host_selectors(selectors), terminating, &Meter::unlimited()) {

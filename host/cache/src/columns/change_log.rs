@@ -22,12 +22,22 @@ pub enum NodeInterface {
     Ports,
     /// `node-features`.
     Features,
+    /// `node-conditions`.
+    Conditions,
 }
 
 impl NodeInterface {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Identity, Self::Labels, Self::Annotations, Self::Taints, Self::Resources, Self::Ports, Self::Features];
+    pub const ALL: [Self; 8] = [
+        Self::Identity,
+        Self::Labels,
+        Self::Annotations,
+        Self::Taints,
+        Self::Resources,
+        Self::Ports,
+        Self::Features,
+        Self::Conditions,
+    ];
 }
 
 /// Changes of all interfaces; the generations in it only rise.

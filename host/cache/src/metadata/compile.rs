@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::facts::{HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to};
+use super::facts::{Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to};
 use super::labels::{Amounts, labels, selected};
 use super::requests::{self, Requests};
 use super::selection::Selection;
 use super::selector;
 use super::volumes;
 use nodesift_object::pod::{Container, OwnerReference, RestartAction, RestartPolicy};
+use nodesift_object::node::Condition;
 use nodesift_object::selector::NodeSelector;
 use nodesift_object::status::Phase;
 use nodesift_object::{DeviceClass, Kind, Node, Pod};
@@ -33,6 +34,7 @@ pub fn node_with_annotations(node: &Node, annotation_keys: &[String]) -> NodeFac
         unschedulable: node.spec.unschedulable,
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
+        conditions: conditions(&node.status.conditions),
         allocatable,
         capacity: amounts(&requests::capacity(node)),
         pod_limit: listed.get(requests::PODS),
@@ -240,6 +242,16 @@ fn features(declared: &[String]) -> Vec<Arc<str>> {
     features.sort_unstable();
     features.dedup();
     features
+}
+
+/// Of two conditions of one type the first counts, as in kube-scheduler's helpers.
+fn conditions(listed: &[Condition]) -> Conditions {
+    let mut conditions: Conditions =
+        listed.iter().map(|condition| (Arc::from(condition.kind.as_str()), condition.status)).collect();
+    // The sort is stable.
+    conditions.sort_by(|(a, _), (b, _)| a.cmp(b));
+    conditions.dedup_by(|(later, _), (first, _)| later == first);
+    conditions
 }
 
 fn amounts(requests: &Requests) -> Amounts {

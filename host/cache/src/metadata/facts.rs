@@ -11,7 +11,7 @@ use super::volumes::PodVolume;
 use crate::limits::{POD_BYTES, POD_PART_BYTES};
 use nodesift_object::Kind;
 use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
-use nodesift_object::node::Taint;
+use nodesift_object::node::{ConditionStatus, Taint};
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{NodeSelector, NodeSelectorTerm, Requirement};
 
@@ -32,6 +32,8 @@ pub struct NodeFacts {
     pub taints: Vec<Taint>,
     /// `status.declaredFeatures`, sorted.
     pub features: Vec<Arc<str>>,
+    /// `status.conditions`: types, sorted, each with its status.
+    pub conditions: Conditions,
     /// `status.allocatable` without `pods`.
     pub allocatable: Amounts,
     /// `status.capacity`, `pods` included. Read by state dumps only.
@@ -39,6 +41,9 @@ pub struct NodeFacts {
     /// `status.allocatable.pods`; 0 where absent.
     pub pod_limit: i64,
 }
+
+/// Conditions of a node by type, sorted, each once.
+pub type Conditions = Vec<(Arc<str>, ConditionStatus)>;
 
 /// What the cache keeps of one pod.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::columns::change_log::NodeInterface;
 use crate::columns::labels::NodeLabels;
 use crate::columns::sets::{CodedColumn, Sets};
 use crate::columns::{Column, Delta, DriftReport, Generation, Row};
-use crate::metadata::{Amounts, Labels, NodeFacts, PodRecord};
+use crate::metadata::{Amounts, Conditions, Labels, NodeFacts, PodRecord};
 use crate::objects::volumes::PodVolumes;
 use crate::pods::anti_affinity::AntiAffinity;
 use crate::pods::classes::Population;
@@ -38,6 +38,7 @@ pub(crate) struct NodeTable {
     slots: PodSlots,
     capacity: CodedColumn<Amounts>,
     features: CodedColumn<Vec<Arc<str>>>,
+    conditions: CodedColumn<Conditions>,
     ports: CodedColumn<PortUse>,
     population: Population,
     counts: Arc<CountView>,
@@ -56,11 +57,18 @@ pub(crate) struct Dictionaries {
     ports: Sets<PortUse>,
     capacity: Sets<Amounts>,
     features: Sets<Vec<Arc<str>>>,
+    conditions: Sets<Conditions>,
 }
 
 impl Default for Dictionaries {
     fn default() -> Self {
-        Self { taints: Sets::new(), ports: Sets::new(), capacity: Sets::new(), features: Sets::new() }
+        Self {
+            taints: Sets::new(),
+            ports: Sets::new(),
+            capacity: Sets::new(),
+            features: Sets::new(),
+            conditions: Sets::new(),
+        }
     }
 }
 
@@ -71,6 +79,7 @@ pub(crate) struct RowCodes {
     ports: u32,
     capacity: u32,
     features: u32,
+    conditions: u32,
 }
 
 impl Dictionaries {
@@ -80,6 +89,7 @@ impl Dictionaries {
         self.ports.release(codes.ports);
         self.capacity.release(codes.capacity);
         self.features.release(codes.features);
+        self.conditions.release(codes.conditions);
     }
 }
 
@@ -128,6 +138,11 @@ impl NodeTable {
     /// `status.declaredFeatures`.
     pub(crate) fn features(&self) -> &CodedColumn<Vec<Arc<str>>> {
         &self.features
+    }
+
+    /// `status.conditions`.
+    pub(crate) fn conditions(&self) -> &CodedColumn<Conditions> {
+        &self.conditions
     }
 
     /// Host ports in use.
@@ -200,6 +215,7 @@ impl NodeTable {
         self.slots.push();
         self.capacity.push();
         self.features.push();
+        self.conditions.push();
         self.population.push();
         self.ports.push();
         self.volumes.push();
@@ -217,6 +233,7 @@ impl NodeTable {
         self.slots.swap_remove(row);
         self.capacity.swap_remove(row);
         self.features.swap_remove(row);
+        self.conditions.swap_remove(row);
         self.population.swap_remove(row);
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
@@ -229,6 +246,7 @@ impl NodeTable {
             ports: self.ports.code(row),
             capacity: self.capacity.code(row),
             features: self.features.code(row),
+            conditions: self.conditions.code(row),
         }
     }
 
@@ -261,6 +279,11 @@ impl NodeTable {
     /// Replaces `status.declaredFeatures`.
     pub(crate) fn set_features(&mut self, row: Row, node: &NodeFacts, dictionaries: &mut Dictionaries) -> bool {
         self.features.set(row, node.features.clone(), &mut dictionaries.features)
+    }
+
+    /// Replaces the conditions.
+    pub(crate) fn set_conditions(&mut self, row: Row, node: &NodeFacts, dictionaries: &mut Dictionaries) -> bool {
+        self.conditions.set(row, node.conditions.clone(), &mut dictionaries.conditions)
     }
 
     /// Replaces `status.allocatable.pods`.
@@ -343,6 +366,7 @@ impl NodeTable {
         self.ports.share_values(&dictionaries.ports);
         self.capacity.share_values(&dictionaries.capacity);
         self.features.share_values(&dictionaries.features);
+        self.conditions.share_values(&dictionaries.conditions);
         self.counts = counts.publish(&mut self.population);
     }
 }
@@ -384,6 +408,7 @@ impl NodeTable {
             && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
             && dictionaries.taints.value(self.taints.code(row)).is_some_and(|held| **held == node.taints)
             && dictionaries.features.value(self.features.code(row)).is_some_and(|held| **held == node.features)
+            && dictionaries.conditions.value(self.conditions.code(row)).is_some_and(|held| **held == node.conditions)
     }
 
     /// Breaks a cell of a row, as a defect could; `pods` are those on the node.
@@ -405,9 +430,9 @@ impl NodeTable {
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let rows = self.len();
         let resources = self.resources.names().len() * 3 * size_of::<i64>();
-        // Names, labels and annotations refer to texts; classes and volumes to lists; the rest are four codes, a flag and four numbers.
+        // Names, labels and annotations refer to texts; classes and volumes to lists; the rest are five codes, a flag and four numbers.
         let references = size_of::<Arc<str>>() + 2 * size_of::<Labels>() + 2 * size_of::<Arc<()>>();
-        let row = references + resources + 4 * size_of::<u32>() + size_of::<u8>() + 4 * size_of::<i64>();
+        let row = references + resources + 5 * size_of::<u32>() + size_of::<u8>() + 4 * size_of::<i64>();
         let built = self.labels.built_count() + self.annotations.built_count();
         (rows * row, built * rows * size_of::<u32>())
     }

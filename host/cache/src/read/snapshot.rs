@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::labels::LabelColumn;
 use crate::columns::{Column, Generation, Row};
-use crate::metadata::{Amounts, Labels, PodFacts, PodRecord, value_of};
+use crate::metadata::{Amounts, Conditions, Labels, PodFacts, PodRecord, value_of};
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
 use crate::nodes::{Epoch, NodeNames, PortUse, Resource};
@@ -260,6 +260,16 @@ impl Snapshot {
     /// The distinct sets of declared features, each sorted, by code; set 0 is empty.
     pub fn feature_sets(&self) -> &Column<Arc<Vec<Arc<str>>>> {
         self.published.nodes.features().values()
+    }
+
+    /// Index of each node's set of conditions.
+    pub fn condition_codes(&self) -> &Column<u32> {
+        self.published.nodes.conditions().codes()
+    }
+
+    /// The distinct sets of conditions, each sorted by type, by code; set 0 is empty.
+    pub fn condition_sets(&self) -> &Column<Arc<Conditions>> {
+        self.published.nodes.conditions().values()
     }
 
     /// Per row how many pods a key counts; the writer maintains the count once it has been read.

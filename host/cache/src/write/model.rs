@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::limits::DICTIONARY_DEAD_MIN;
 use crate::metadata::*;
 use crate::*;
-use nodesift_object::node::{Taint, TaintEffect};
+use nodesift_object::node::{ConditionStatus, Taint, TaintEffect};
 use nodesift_object::selector::Operator;
 
 #[derive(Default)]
@@ -47,6 +47,7 @@ pub(crate) struct NodeView {
     pod_room: i64,
     ports: BTreeMap<HostPort, u32>,
     capacity: Amounts,
+    conditions: Conditions,
 }
 
 impl Model {
@@ -67,6 +68,7 @@ impl Model {
             pod_limit: node.pod_limit,
             pod_room: node.pod_limit - pods.len() as i64,
             capacity: node.capacity.clone(),
+            conditions: node.conditions.clone(),
             ..NodeView::default()
         };
         for (resource, amount) in &node.allocatable {
@@ -190,6 +192,8 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
             .cloned()
             .collect(),
         capacity: snapshot.capacity(row).unwrap().to_vec(),
+        conditions: (**snapshot.condition_sets().get(Row(*snapshot.condition_codes().get(row).unwrap())).unwrap())
+            .clone(),
     }
 }
 
@@ -215,6 +219,7 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         annotations: random_labels(random),
         unschedulable: random.u8(0..4) == 0,
         features: Vec::new(),
+        conditions: random_conditions(random),
         taints: (0..random.usize(0..3))
             .map(|_| Taint {
                 key: KEYS[random.usize(0..2)].to_owned(),
@@ -226,6 +231,20 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         allocatable: resources.into_iter().collect(),
         pod_limit: random.i64(0..110),
     }
+}
+
+fn random_conditions(random: &mut fastrand::Rng) -> Conditions {
+    let status = |random: &mut fastrand::Rng| {
+        [ConditionStatus::True, ConditionStatus::False, ConditionStatus::Unknown][random.usize(0..3)]
+    };
+    let condition = |kind: &str, random: &mut fastrand::Rng| (text(kind), status(random));
+    ["DiskPressure", "Ready"]
+        .into_iter()
+        .filter(|_| random.bool())
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|kind| condition(kind, random))
+        .collect()
 }
 
 pub(crate) fn random_labels(random: &mut fastrand::Rng) -> Labels {
@@ -300,9 +319,11 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             unschedulable: false,
             ports: BTreeMap::new(),
             capacity: Vec::new(),
+            conditions: Vec::new(),
             ..all
         },
         NodeInterface::Features => NodeView::default(),
+        NodeInterface::Conditions => NodeView { conditions: all.conditions, ..NodeView::default() },
         NodeInterface::Ports => NodeView { ports: all.ports, ..NodeView::default() },
     }
 }

@@ -88,6 +88,9 @@ impl Writer {
         if self.nodes.set_features(row, node, &mut self.dictionaries) {
             self.record(NodeInterface::Features, row);
         }
+        if self.nodes.set_conditions(row, node, &mut self.dictionaries) {
+            self.record(NodeInterface::Conditions, row);
+        }
     }
 
     /// Replaces what a node advertises; true where that changes something.

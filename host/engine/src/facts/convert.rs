@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata::{LabelRequirement, OwnerFacts, PodSelector};
+use nodesift_cache::metadata::{Conditions, LabelRequirement, OwnerFacts, PodSelector};
 use nodesift_object::affinity::{NodeInclusionPolicy, PodAffinityTerm, TopologySpreadConstraint, WhenUnsatisfiable};
-use nodesift_object::node::TaintEffect;
+use nodesift_object::node::{ConditionStatus, TaintEffect};
 use nodesift_object::pod::{Toleration, TolerationOperator};
 use nodesift_object::selector::{LabelSelector, NodeSelectorTerm, Operator, Requirement};
 use nodesift_object::{self as object};
@@ -53,6 +53,16 @@ pub(super) fn effect(effect: TaintEffect) -> wire::Effect {
         TaintEffect::NoExecute => wire::Effect::NoExecute,
         TaintEffect::Other => wire::Effect::Other,
     }
+}
+
+/// The status of a condition as the contract numbers it; 0 where there is no such condition.
+pub(super) fn condition_status(conditions: &Conditions, kind: &str) -> u8 {
+    let at = conditions.binary_search_by(|(known, _)| known.as_ref().cmp(kind)).ok();
+    at.and_then(|at| conditions.get(at)).map_or(0, |(_, status)| match status {
+        ConditionStatus::True => 1,
+        ConditionStatus::False => 2,
+        ConditionStatus::Unknown => 3,
+    })
 }
 
 pub(super) fn constraint(constraint: &TopologySpreadConstraint) -> wire::SpreadConstraint {

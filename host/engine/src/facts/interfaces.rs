@@ -226,6 +226,14 @@ impl Facts for Context {
         self.column(self.snapshot.feature_codes())
     }
 
+    fn condition_column(&self, kind: &str) -> Arc<[u8]> {
+        // Nodes share few distinct sets of conditions: look the type up in each set once.
+        let by_set: Vec<u8> =
+            self.snapshot.condition_sets().iter().map(|set| convert::condition_status(set, kind)).collect();
+        let codes = self.column(self.snapshot.condition_codes());
+        codes.iter().map(|code| by_set.get(*code as usize).copied().unwrap_or(0)).collect()
+    }
+
     fn volumes(&self) -> Vec<wire::PodVolume> {
         self.volumes_of_pod()
     }

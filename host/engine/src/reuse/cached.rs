@@ -147,7 +147,8 @@ impl CachedVerdict {
             | NodeInterface::Labels
             | NodeInterface::Annotations
             | NodeInterface::Taints
-            | NodeInterface::Features => None,
+            | NodeInterface::Features
+            | NodeInterface::Conditions => None,
         })
     }
 

@@ -367,6 +367,7 @@ fact_table! {
             => |context| (context.snapshot().port_codes().clone(), context.snapshot().port_sets().clone());
         FeatureSets: Column<Arc<Vec<Arc<str>>>>, Cluster(No) => |context| context.snapshot().feature_sets().clone();
         FeatureCodes: Column<u32>, Cluster(No) => |context| context.snapshot().feature_codes().clone();
+        NodeCondition(kind: Arc<str>): Arc<[u8]>, Cluster(No) => |context| context.condition_column(kind);
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
         DiskUsers(kind: wire::DiskKind, id: Arc<str>): Vec<wire::DiskUser>, PodsOnNodes(Interface::ClusterVolumeUse, No)

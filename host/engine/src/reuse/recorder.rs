@@ -61,7 +61,7 @@ impl Trace {
 
 /// A set of `node-*` interfaces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct NodeInterfaces(u8);
+pub(super) struct NodeInterfaces(u16);
 
 impl NodeInterfaces {
     pub(super) fn add(&mut self, interface: NodeInterface) {
@@ -302,6 +302,8 @@ impl Facts for Recorder {
         device_class_serves(resource: &str) -> bool, |this| this.read_by(resource, FactKey::DeviceClassServes);
         feature_sets() -> Vec<Vec<Arc<str>>>, |this| this.sets(NodeInterface::Features, FactKey::FeatureSets);
         feature_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Features, FactKey::FeatureCodes);
+        condition_column(kind: &str) -> Arc<[u8]>,
+            |this| this.column_by(NodeInterface::Conditions, kind, FactKey::NodeCondition);
 
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);

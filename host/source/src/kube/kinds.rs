@@ -62,6 +62,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeTaints
         | Interface::NodePorts
         | Interface::NodeFeatures
+        | Interface::NodeConditions
         | Interface::ClusterVolumeUse
         | Interface::Log => &[],
     }

@@ -102,6 +102,8 @@ pub trait Facts {
 
     fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String>;
 
+    fn node_conditions_column(&self, kind: &str) -> Vec<u8>;
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;
 

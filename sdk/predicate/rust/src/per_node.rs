@@ -14,8 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
-    namespace_labels, node_annotations, node_identity, node_labels, node_resources, node_taints, pod_annotations,
-    pod_labels, pod_owner, pod_placement, pod_resources, pod_spec, pod_tolerations,
+    namespace_labels, node_annotations, node_conditions, node_identity, node_labels, node_resources, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources, pod_spec, pod_tolerations,
 };
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
@@ -194,6 +193,8 @@ enum Text {
     /// A column of codes without texts; its key is empty.
     Taints,
     Unschedulable,
+    /// The key is the type.
+    Condition,
 }
 
 /// Kinds of amounts by resource.
@@ -304,6 +305,17 @@ impl<'a> Node<'a> {
         let read = |_: &str| Coded { codes: node_taints::column(), values: sets.len(), texts: Vec::new() };
         let (set, _) = self.code(Text::Taints, "", read);
         sets.get(set as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The status of the condition of this type: a constant of [`node_conditions`].
+    #[must_use]
+    pub fn condition(&self, kind: &str) -> u8 {
+        let read = |kind: &str| {
+            let statuses = node_conditions::column(kind);
+            Coded { codes: statuses.into_iter().map(u32::from).collect(), values: 4, texts: Vec::new() }
+        };
+        // It is one of four.
+        u8::try_from(self.code(Text::Condition, kind, read).0).unwrap_or(node_conditions::UNKNOWN)
     }
 
     /// `status.allocatable` of a resource; 0 where the node does not list it.

@@ -31,6 +31,7 @@ impl NodeTable {
         self.taints.set_overlaid(row, node.taints.clone());
         self.unschedulable.set(row, u8::from(node.unschedulable));
         self.features.set_overlaid(row, node.features.clone());
+        self.conditions.set_overlaid(row, node.conditions.clone());
         self.capacity.set_overlaid(row, node.capacity.clone());
         let old = self.resources.allocatable_of(row);
         self.resources.set_allocatable(row, &node.allocatable, &old);
@@ -80,6 +81,7 @@ impl NodeTable {
             slots,
             capacity: self.capacity.repeated(row, len),
             features: self.features.repeated(row, len),
+            conditions: self.conditions.repeated(row, len),
             ports,
             population: Population::empty(len),
             volumes: PodVolumes::empty(len),

@@ -374,6 +374,9 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         case!("node-features.column", |facts| facts.feature_column(), |world| {
             change_node(world, |node| node["status"]["declaredFeatures"] = json!(["F"]));
         }),
+        case!("node-conditions.column", |facts| facts.condition_column("Ready"), |world| {
+            change_node(world, |node| node["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}]));
+        }),
         case!("cluster-attachments.wanted", |facts| facts.wanted_attachments(true), |world| world.apply(pvc("c", "v"))),
         case!("cluster-attachments.registered", |facts| facts.attachment_registered(), |world| {
             world.apply(csi_node("n1", &json!([])));

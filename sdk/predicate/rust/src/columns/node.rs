@@ -193,3 +193,21 @@ pub mod node_features {
         ask!(node_features::column() or node_features_column)
     }
 }
+
+/// Conditions of the nodes of the batch: their status alone, not the times of heartbeats.
+pub mod node_conditions {
+    /// The node does not have the condition.
+    pub const ABSENT: u8 = 0;
+    /// The node is in the condition.
+    pub const TRUE: u8 = 1;
+    /// The node is not in the condition.
+    pub const FALSE: u8 = 2;
+    /// Nobody knows, or the status is any other text.
+    pub const UNKNOWN: u8 = 3;
+
+    /// The status of the condition of this type: [`ABSENT`], [`TRUE`], [`FALSE`] or [`UNKNOWN`]. One entry per row of the batch.
+    #[must_use]
+    pub fn column(kind: &str) -> Vec<u8> {
+        ask!(node_conditions::column(kind) or node_conditions_column)
+    }
+}

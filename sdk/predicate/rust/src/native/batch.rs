@@ -13,6 +13,7 @@ use crate::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use crate::columns::cluster_pods::PodSelector;
 use crate::columns::cluster_storage::{Capacity, Claim, Class, ExactSizes, Volume as StoredVolume};
 use crate::columns::cluster_volume_use::{DiskKind, DiskUser};
+use crate::columns::node_conditions;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_affinity;
 use crate::columns::pod_owner::Owner;
@@ -341,6 +342,10 @@ impl Facts for Batch {
 
     fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String> {
         self.cluster.config_maps.get(config_map)?.get(key).cloned()
+    }
+
+    fn node_conditions_column(&self, kind: &str) -> Vec<u8> {
+        self.column(|node| node.conditions.get(kind).copied().unwrap_or(node_conditions::ABSENT))
     }
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {

@@ -24,6 +24,7 @@ pub struct Node {
     pub(super) port_taken: bool,
     pub(super) running: Vec<Pod>,
     pub(super) features: BTreeSet<String>,
+    pub(super) conditions: BTreeMap<String, u8>,
     pub(super) disks: Vec<Disk>,
     pub(super) limits: BTreeMap<String, i64>,
     pub(super) attached: BTreeSet<Attachment>,
@@ -116,6 +117,13 @@ impl Node {
     #[must_use]
     pub fn feature(mut self, name: &str) -> Self {
         self.features.insert(name.into());
+        self
+    }
+
+    /// Sets the status of a condition: a constant of [`node_conditions`](crate::columns::node_conditions).
+    #[must_use]
+    pub fn condition(mut self, kind: &str, status: u8) -> Self {
+        self.conditions.insert(kind.into(), status);
         self
     }
 
