@@ -3,6 +3,8 @@
 use serde::Deserialize;
 
 use crate::field::{name, null_is_default, text_enum};
+use crate::image::ImageNames;
+use crate::time::Timestamp;
 use crate::{Labels, ResourceList};
 
 /// A v1 Node.
@@ -37,6 +39,9 @@ pub struct Metadata {
     /// Annotations. Their values can be large; what is compiled of a node has only those that the policy lists.
     #[serde(default, deserialize_with = "null_is_default")]
     pub annotations: Labels,
+    /// When it was created.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub creation_timestamp: Timestamp,
 }
 
 /// `spec` of a Node.
@@ -49,6 +54,9 @@ pub struct NodeSpec {
     /// Taints, in order.
     #[serde(default, deserialize_with = "null_is_default")]
     pub taints: Vec<Taint>,
+    /// The name of the machine with its provider; empty where there is none.
+    #[serde(default, rename = "providerID", deserialize_with = "null_is_default")]
+    pub provider_id: String,
 }
 
 text_enum! {
@@ -118,6 +126,36 @@ pub struct NodeStatus {
     /// Conditions, in order.
     #[serde(default, deserialize_with = "null_is_default")]
     pub conditions: Vec<Condition>,
+    /// What the kubelet says of the machine and of itself.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub node_info: NodeInfo,
+    /// Names of the images that are present.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub images: ImageNames,
+}
+
+/// `status.nodeInfo` of a Node. Fields are empty where the kubelet does not say.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeInfo {
+    /// For example `v1.36.2`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub kubelet_version: String,
+    /// As `uname -r` says.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub kernel_version: String,
+    /// For example `containerd://2.1.4`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub container_runtime_version: String,
+    /// The name of the distribution.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub os_image: String,
+    /// For example `linux`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub operating_system: String,
+    /// For example `arm64`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub architecture: String,
 }
 
 /// A v1 Namespace.

@@ -29,7 +29,7 @@ use crate::instance::Frame;
 use crate::limits::LOG_LINE_BYTES;
 use crate::log::{Level, Line, printable};
 use crate::wire::{
-    AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, LabelSelector, Obstacle, PodSelector,
+    AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle, PodSelector,
     PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
 };
 
@@ -72,12 +72,14 @@ macro_rules! argument {
     (method flag) => { bool };
     (method seconds) => { i64 };
     (method disk_kind) => { DiskKind };
+    (method info_field) => { InfoField };
     (method attachment) => { &Attachment };
     (method selectors) => { &[PodSelector] };
     (guest text) => { WasmStr };
     (guest flag) => { bool };
     (guest seconds) => { i64 };
     (guest disk_kind) => { DiskKind };
+    (guest info_field) => { InfoField };
     (guest attachment) => { Attachment };
     (guest selectors) => { Vec<PodSelector> };
     // Read in place in the guest's memory.
@@ -85,6 +87,7 @@ macro_rules! argument {
     (pass flag, $value:ident, $store:ident) => { $value };
     (pass seconds, $value:ident, $store:ident) => { $value };
     (pass disk_kind, $value:ident, $store:ident) => { $value };
+    (pass info_field, $value:ident, $store:ident) => { $value };
     (pass $list:ident, $value:ident, $store:ident) => { &$value };
 }
 
@@ -375,6 +378,12 @@ interfaces! {
     /// Conditions of nodes, as the kubelet and others report them.
     NodeConditions = "node-conditions", pods_on_nodes: false, since: V0_2 {
         "column" => timed condition_column(kind: text) -> Arc<[u8]>;
+    }
+    /// What nodes say of themselves: versions, operating system, architecture, provider.
+    NodeInfo = "node-info", pods_on_nodes: false, since: V0_2 {
+        "column" => timed info_column(field: info_field) -> Arc<[u32]>;
+        "code" => timed info_code(field: info_field, value: text) -> Option<u32>;
+        "dictionary" => timed info_dictionary(field: info_field) -> Arc<[Arc<str>]>;
     }
     /// Counts of pods that match selectors.
     ClusterPods = "cluster-pods", pods_on_nodes: true {

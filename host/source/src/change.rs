@@ -184,7 +184,7 @@ impl Compiler {
     /// Compiles an object.
     pub fn compile(&self, object: &Object) -> Compiled {
         let record = match object {
-            Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.selection.annotation_keys))),
+            Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.selection))),
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
             Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.selection))),
             Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),

@@ -9,7 +9,7 @@ use nodesift_engine::Context;
 use nodesift_sandbox::{Facts as _, Meter, wire};
 use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use nodesift_sdk::columns::{
-    cluster_pods, cluster_storage, cluster_volume_use, node_taints, pod_affinity, pod_owner, pod_placement,
+    cluster_pods, cluster_storage, cluster_volume_use, node_info, node_taints, pod_affinity, pod_owner, pod_placement,
     pod_resources, pod_spread, pod_tolerations, pod_volumes, selectors,
 };
 use nodesift_sdk::native::Facts;
@@ -44,6 +44,18 @@ fn effect(effect: wire::Effect) -> pod_tolerations::Effect {
         wire::Effect::PreferNoSchedule => pod_tolerations::Effect::PreferNoSchedule,
         wire::Effect::NoExecute => pod_tolerations::Effect::NoExecute,
         wire::Effect::Other => pod_tolerations::Effect::Other,
+    }
+}
+
+fn info_field(field: node_info::Field) -> wire::InfoField {
+    match field {
+        node_info::Field::KubeletVersion => wire::InfoField::KubeletVersion,
+        node_info::Field::KernelVersion => wire::InfoField::KernelVersion,
+        node_info::Field::ContainerRuntimeVersion => wire::InfoField::ContainerRuntimeVersion,
+        node_info::Field::OsImage => wire::InfoField::OsImage,
+        node_info::Field::OperatingSystem => wire::InfoField::OperatingSystem,
+        node_info::Field::Architecture => wire::InfoField::Architecture,
+        node_info::Field::ProviderId => wire::InfoField::ProviderId,
     }
 }
 
@@ -442,6 +454,18 @@ impl Facts for Bridge {
 
     fn node_conditions_column(&self, kind: &str) -> Vec<u8> {
         self.0.condition_column(kind).to_vec()
+    }
+
+    fn node_info_column(&self, field: node_info::Field) -> Vec<u32> {
+        self.0.info_column(info_field(field)).to_vec()
+    }
+
+    fn node_info_code(&self, field: node_info::Field, text: &str) -> Option<u32> {
+        self.0.info_code(info_field(field), text)
+    }
+
+    fn node_info_dictionary(&self, field: node_info::Field) -> Vec<String> {
+        texts(&self.0.info_dictionary(info_field(field)))
     }
 
     #[allow(clippy::panic, reason = "a component would trap")]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
-use nodesift_cache::metadata;
+use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Snapshot};
 use nodesift_engine::{
     ActivePolicy, ActivePredicate, Batch, Breaker, Context, Depth, Engine, Nodes, OnError, Origin, Phase, Phases,
@@ -472,11 +472,12 @@ fn nothing_but_what_is_listed_has_a_value(held: &[String], shown: Option<Arc<[St
     let (mut writer, reader) = cache::new();
     let annotations = json!({"listed": "a", "secret": "b"});
     let node = json!({"metadata": {"name": "n", "annotations": annotations}});
-    writer.apply_node(&metadata::node_with_annotations(&serde_json::from_value(node).unwrap(), held));
+    let held = Selection::annotations(held);
+    writer.apply_node(&metadata::node_selecting(&serde_json::from_value(node).unwrap(), &held));
     writer.publish();
     let pod = json!({"metadata": {"name": "p", "namespace": "default", "annotations": annotations}});
     let pod: Pod = serde_json::from_value(pod).unwrap();
-    let facts = Arc::new(metadata::pod_selecting(&pod, &metadata::Selection::annotations(held)));
+    let facts = Arc::new(metadata::pod_selecting(&pod, &held));
     let context = Context::new(reader.snapshot(), facts, None, Batch::All);
     let facts: Arc<dyn Facts> = Arc::new(match shown {
         Some(keys) => context.showing(keys),

@@ -24,11 +24,13 @@ pub enum NodeInterface {
     Features,
     /// `node-conditions`.
     Conditions,
+    /// `node-info`.
+    Info,
 }
 
 impl NodeInterface {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Identity,
         Self::Labels,
         Self::Annotations,
@@ -37,6 +39,7 @@ impl NodeInterface {
         Self::Ports,
         Self::Features,
         Self::Conditions,
+        Self::Info,
     ];
 }
 

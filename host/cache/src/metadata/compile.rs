@@ -4,25 +4,24 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::facts::{Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to};
-use super::labels::{Amounts, labels, selected};
+use super::labels::{Amounts, Labels, labels, selected};
 use super::requests::{self, Requests};
 use super::selection::Selection;
 use super::selector;
 use super::volumes;
 use nodesift_object::pod::{Container, OwnerReference, RestartAction, RestartPolicy};
-use nodesift_object::node::Condition;
+use nodesift_object::node::{Condition, NodeInfo};
 use nodesift_object::selector::NodeSelector;
 use nodesift_object::status::Phase;
 use nodesift_object::{DeviceClass, Kind, Node, Pod};
 
-/// What the cache keeps of a node, without annotations.
+/// What the cache keeps of a node for every policy.
 pub fn node(object: &Node) -> NodeFacts {
-    node_with_annotations(object, &[])
+    node_selecting(object, &Selection::default())
 }
 
-/// What the cache keeps of a node. `annotation_keys` are those that the policy lists, sorted; all other annotations are
-/// dropped.
-pub fn node_with_annotations(node: &Node, annotation_keys: &[String]) -> NodeFacts {
+/// What the cache keeps of a node.
+pub fn node_selecting(node: &Node, selection: &Selection) -> NodeFacts {
     let listed = requests::allocatable(node);
     let mut allocatable = amounts(&listed);
     allocatable.retain(|(name, _)| &**name != requests::PODS);
@@ -30,11 +29,12 @@ pub fn node_with_annotations(node: &Node, annotation_keys: &[String]) -> NodeFac
         name: Arc::from(node.metadata.name.as_str()),
         resource_version: Arc::from(node.metadata.resource_version.as_str()),
         labels: labels(&node.metadata.labels),
-        annotations: selected(&node.metadata.annotations, annotation_keys),
+        annotations: selected(&node.metadata.annotations, &selection.annotation_keys),
         unschedulable: node.spec.unschedulable,
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
         conditions: conditions(&node.status.conditions),
+        info: if selection.node_info { info(node) } else { Labels::default() },
         allocatable,
         capacity: amounts(&requests::capacity(node)),
         pod_limit: listed.get(requests::PODS),
@@ -242,6 +242,30 @@ fn features(declared: &[String]) -> Vec<Arc<str>> {
     features.sort_unstable();
     features.dedup();
     features
+}
+
+/// Fields of a node's info that are not empty, by the names that they have in the contract.
+fn info(node: &Node) -> Labels {
+    let NodeInfo {
+        kubelet_version,
+        kernel_version,
+        container_runtime_version,
+        os_image,
+        operating_system,
+        architecture,
+    } = &node.status.node_info;
+    // Sorted.
+    let fields = [
+        ("architecture", architecture),
+        ("container-runtime-version", container_runtime_version),
+        ("kernel-version", kernel_version),
+        ("kubelet-version", kubelet_version),
+        ("operating-system", operating_system),
+        ("os-image", os_image),
+        ("provider-id", &node.spec.provider_id),
+    ];
+    let fields = fields.into_iter().filter(|(_, text)| !text.is_empty());
+    fields.map(|(field, text)| (Arc::from(field), Arc::from(text.as_str()))).collect()
 }
 
 /// Of two conditions of one type the first counts, as in kube-scheduler's helpers.

@@ -34,6 +34,9 @@ pub struct NodeFacts {
     pub features: Vec<Arc<str>>,
     /// `status.conditions`: types, sorted, each with its status.
     pub conditions: Conditions,
+    /// `status.nodeInfo` and `spec.providerID`: fields that are not empty, by the names of the contract. Empty where no policy
+    /// reads them.
+    pub info: Labels,
     /// `status.allocatable` without `pods`.
     pub allocatable: Amounts,
     /// `status.capacity`, `pods` included. Read by state dumps only.

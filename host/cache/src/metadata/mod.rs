@@ -28,7 +28,7 @@ mod template;
 pub mod volumes;
 
 pub use compile::{
-    is_terminated, node, node_with_annotations, pod, pod_record, pod_record_selecting, pod_selecting, served_resources,
+    is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting, served_resources,
 };
 pub use facts::{Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;

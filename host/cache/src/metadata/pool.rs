@@ -54,14 +54,15 @@ impl Pool {
         compile::record_with(pod, own_schedulers, facts, node_name)
     }
 
-    /// What the cache keeps of a node. `annotation_keys` are those that the policy lists, sorted.
-    pub fn node(&self, node: &Node, annotation_keys: &[String]) -> NodeFacts {
-        let mut facts = compile::node_with_annotations(node, annotation_keys);
+    /// What the cache keeps of a node.
+    pub fn node(&self, node: &Node, selection: &Selection) -> NodeFacts {
+        let mut facts = compile::node_selecting(node, selection);
         let mut kept = self.kept.lock();
         kept.sweep_if_due();
         facts.name = kept.texts.keep(facts.name);
         facts.labels = kept.labels(&facts.labels);
         facts.annotations = kept.labels(&facts.annotations);
+        facts.info = kept.labels(&facts.info);
         for (resource, _) in &mut facts.allocatable {
             *resource = kept.texts.keep(Arc::clone(resource));
         }
@@ -205,7 +206,7 @@ mod tests {
         }
         for json in shape.nodes() {
             let node: Node = serde_json::from_str(&json).unwrap();
-            assert_eq!(pool.node(&node, &[]), compile::node(&node));
+            assert_eq!(pool.node(&node, &Selection::default()), compile::node(&node));
         }
     }
 

@@ -14,6 +14,8 @@ pub struct Selection {
     pub pod_owner: bool,
     /// ConfigMaps that are followed, as `namespace/name`, sorted, each once.
     pub config_maps: Arc<[String]>,
+    /// Whether what `node-info` shows is compiled.
+    pub node_info: bool,
 }
 
 impl Selection {
@@ -28,6 +30,7 @@ impl Selection {
             && has_all(&self.config_maps, &other.config_maps)
             && (self.pod_spec || !other.pod_spec)
             && (self.pod_owner || !other.pod_owner)
+            && (self.node_info || !other.node_info)
     }
 
     /// All of both.
@@ -38,19 +41,26 @@ impl Selection {
             pod_spec: self.pod_spec || other.pod_spec,
             pod_owner: self.pod_owner || other.pod_owner,
             config_maps: merged(&self.config_maps, &other.config_maps),
+            node_info: self.node_info || other.node_info,
         }
     }
 
     /// The part that is compiled of nodes.
     #[must_use]
     pub fn of_nodes(&self) -> Self {
-        Self { annotation_keys: Arc::clone(&self.annotation_keys), ..Self::default() }
+        Self { pod_spec: false, pod_owner: false, config_maps: Arc::default(), ..self.clone() }
     }
 
     /// The part that is compiled of pods.
     #[must_use]
     pub fn of_pods(&self) -> Self {
-        Self { config_maps: Arc::default(), ..self.clone() }
+        Self { node_info: false, config_maps: Arc::default(), ..self.clone() }
+    }
+
+    /// The names of the interfaces whose facts this selects, other than annotations.
+    pub fn interfaces(&self) -> impl Iterator<Item = &'static str> {
+        let all = [(self.pod_spec, "pod-spec"), (self.pod_owner, "pod-owner"), (self.node_info, "node-info")];
+        all.into_iter().filter(|(is_selected, _)| *is_selected).map(|(_, interface)| interface)
     }
 
     /// The ConfigMaps alone.
@@ -70,4 +80,24 @@ fn merged(a: &Arc<[String]>, b: &Arc<[String]>) -> Arc<[String]> {
     }
     let texts: BTreeSet<&String> = a.iter().chain(&**b).collect();
     texts.into_iter().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn together_they_cover_each_of_them_and_a_kind_has_its_own_part() {
+        let first = Selection { pod_spec: true, node_info: true, ..Selection::annotations(&["a".to_owned()]) };
+        let second = Selection { pod_owner: true, ..Selection::annotations(&["b".to_owned()]) };
+        let both = first.with(&second);
+        assert!(both.covers(&first) && both.covers(&second) && !first.covers(&second) && !second.covers(&first));
+        assert_eq!(both.of_nodes().with(&both.of_pods()), both);
+        for one in [both.of_nodes(), both.of_pods()] {
+            assert!(both.covers(&one) && !one.covers(&both));
+            assert_eq!(one.annotation_keys, both.annotation_keys);
+        }
+        assert_eq!(both.interfaces().collect::<Vec<_>>(), ["pod-spec", "pod-owner", "node-info"]);
+        assert_eq!(both.of_nodes().interfaces().collect::<Vec<_>>(), ["node-info"]);
+    }
 }

@@ -39,6 +39,8 @@ pub(crate) struct NodeTable {
     capacity: CodedColumn<Amounts>,
     features: CodedColumn<Vec<Arc<str>>>,
     conditions: CodedColumn<Conditions>,
+    /// Fields that nodes say of themselves, where a policy reads them.
+    info: NodeLabels,
     ports: CodedColumn<PortUse>,
     population: Population,
     counts: Arc<CountView>,
@@ -145,6 +147,11 @@ impl NodeTable {
         &self.conditions
     }
 
+    /// `status.nodeInfo` and `spec.providerID`, and their columns.
+    pub(crate) fn info(&self) -> &NodeLabels {
+        &self.info
+    }
+
     /// Host ports in use.
     pub(crate) fn ports(&self) -> &CodedColumn<PortUse> {
         &self.ports
@@ -216,6 +223,7 @@ impl NodeTable {
         self.capacity.push();
         self.features.push();
         self.conditions.push();
+        self.info.push();
         self.population.push();
         self.ports.push();
         self.volumes.push();
@@ -234,6 +242,7 @@ impl NodeTable {
         self.capacity.swap_remove(row);
         self.features.swap_remove(row);
         self.conditions.swap_remove(row);
+        self.info.swap_remove(row);
         self.population.swap_remove(row);
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
@@ -284,6 +293,11 @@ impl NodeTable {
     /// Replaces the conditions.
     pub(crate) fn set_conditions(&mut self, row: Row, node: &NodeFacts, dictionaries: &mut Dictionaries) -> bool {
         self.conditions.set(row, node.conditions.clone(), &mut dictionaries.conditions)
+    }
+
+    /// Replaces what the node says of itself.
+    pub(crate) fn set_info(&mut self, row: Row, info: &Labels) -> bool {
+        self.info.set(row, info)
     }
 
     /// Replaces `status.allocatable.pods`.
@@ -387,6 +401,7 @@ impl NodeTable {
         self.index.repair(row, report);
         self.labels.repair(row, report);
         self.annotations.repair(row, report);
+        self.info.repair(row, report);
         self.slots.repair(row, pods, report);
         self.resources.repair(row, allocatable, pods, advertisers, report);
         let counted = ports::counted(pods.iter().flat_map(|pod| &pod.facts.host_ports));
@@ -403,6 +418,7 @@ impl NodeTable {
     pub(crate) fn holds(&self, row: Row, node: &NodeFacts, dictionaries: &Dictionaries) -> bool {
         self.labels.rows().get(row) == Some(&node.labels)
             && self.annotations.rows().get(row) == Some(&node.annotations)
+            && self.info.rows().get(row) == Some(&node.info)
             && self.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
             && self.slots.limit().get(row) == Some(&node.pod_limit)
             && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
@@ -430,10 +446,10 @@ impl NodeTable {
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let rows = self.len();
         let resources = self.resources.names().len() * 3 * size_of::<i64>();
-        // Names, labels and annotations refer to texts; classes and volumes to lists; the rest are five codes, a flag and four numbers.
-        let references = size_of::<Arc<str>>() + 2 * size_of::<Labels>() + 2 * size_of::<Arc<()>>();
+        // Names, labels, annotations and info refer to texts; classes and volumes to lists; the rest are five codes, a flag and four numbers.
+        let references = size_of::<Arc<str>>() + 3 * size_of::<Labels>() + 2 * size_of::<Arc<()>>();
         let row = references + resources + 5 * size_of::<u32>() + size_of::<u8>() + 4 * size_of::<i64>();
-        let built = self.labels.built_count() + self.annotations.built_count();
+        let built = self.labels.built_count() + self.annotations.built_count() + self.info.built_count();
         (rows * row, built * rows * size_of::<u32>())
     }
 }

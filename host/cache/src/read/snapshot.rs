@@ -162,6 +162,12 @@ impl Snapshot {
         self.published.nodes.annotations().column(key)
     }
 
+    /// One field of what nodes say of themselves as a column, by its name in the contract, built on first use; `None` where no
+    /// node has it or no policy reads it.
+    pub fn info_column(&self, field: &str) -> Option<Arc<LabelColumn>> {
+        self.published.nodes.info().column(field)
+    }
+
     /// 1 where `spec.unschedulable` is true, else 0.
     pub fn unschedulable(&self) -> &Column<u8> {
         self.published.nodes.unschedulable()

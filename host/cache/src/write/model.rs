@@ -48,6 +48,7 @@ pub(crate) struct NodeView {
     ports: BTreeMap<HostPort, u32>,
     capacity: Amounts,
     conditions: Conditions,
+    info: BTreeMap<String, String>,
 }
 
 impl Model {
@@ -69,6 +70,7 @@ impl Model {
             pod_room: node.pod_limit - pods.len() as i64,
             capacity: node.capacity.clone(),
             conditions: node.conditions.clone(),
+            info: node.info.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
             ..NodeView::default()
         };
         for (resource, amount) in &node.allocatable {
@@ -166,6 +168,11 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
         Some(((*key).to_owned(), text.to_string()))
     };
     let annotations = ["app", "tier"].iter().filter_map(annotation).collect();
+    let info = |key: &&str| {
+        let column = snapshot.info_column(key)?;
+        let text = column.dictionary().text(*column.codes.get(row).unwrap())?;
+        Some(((*key).to_owned(), text.to_string()))
+    };
     let by_sets: BTreeMap<String, String> =
         snapshot.labels().get(row).unwrap().iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     assert_eq!(by_columns, by_sets, "label columns and label sets of one row");
@@ -194,6 +201,7 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
         capacity: snapshot.capacity(row).unwrap().to_vec(),
         conditions: (**snapshot.condition_sets().get(Row(*snapshot.condition_codes().get(row).unwrap())).unwrap())
             .clone(),
+        info: ["app", "tier"].iter().filter_map(info).collect(),
     }
 }
 
@@ -220,6 +228,7 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         unschedulable: random.u8(0..4) == 0,
         features: Vec::new(),
         conditions: random_conditions(random),
+        info: random_labels(random),
         taints: (0..random.usize(0..3))
             .map(|_| Taint {
                 key: KEYS[random.usize(0..2)].to_owned(),
@@ -320,9 +329,11 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             ports: BTreeMap::new(),
             capacity: Vec::new(),
             conditions: Vec::new(),
+            info: BTreeMap::new(),
             ..all
         },
         NodeInterface::Features => NodeView::default(),
+        NodeInterface::Info => NodeView { info: all.info, ..NodeView::default() },
         NodeInterface::Conditions => NodeView { conditions: all.conditions, ..NodeView::default() },
         NodeInterface::Ports => NodeView { ports: all.ports, ..NodeView::default() },
     }

@@ -91,6 +91,9 @@ impl Writer {
         if self.nodes.set_conditions(row, node, &mut self.dictionaries) {
             self.record(NodeInterface::Conditions, row);
         }
+        if self.nodes.set_info(row, &node.info) {
+            self.record(NodeInterface::Info, row);
+        }
     }
 
     /// Replaces what a node advertises; true where that changes something.

@@ -234,6 +234,18 @@ impl Facts for Context {
         codes.iter().map(|code| by_set.get(*code as usize).copied().unwrap_or(0)).collect()
     }
 
+    fn info_column(&self, field: wire::InfoField) -> Arc<[u32]> {
+        self.codes(self.snapshot.info_column(field.name()))
+    }
+
+    fn info_code(&self, field: wire::InfoField, text: &str) -> Option<u32> {
+        self.snapshot.info_column(field.name())?.dictionary().code(text)
+    }
+
+    fn info_dictionary(&self, field: wire::InfoField) -> Arc<[Arc<str>]> {
+        dictionary(self.snapshot.info_column(field.name()))
+    }
+
     fn volumes(&self) -> Vec<wire::PodVolume> {
         self.volumes_of_pod()
     }

@@ -148,7 +148,8 @@ impl CachedVerdict {
             | NodeInterface::Annotations
             | NodeInterface::Taints
             | NodeInterface::Features
-            | NodeInterface::Conditions => None,
+            | NodeInterface::Conditions
+            | NodeInterface::Info => None,
         })
     }
 

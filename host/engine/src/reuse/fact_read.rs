@@ -368,6 +368,10 @@ fact_table! {
         FeatureSets: Column<Arc<Vec<Arc<str>>>>, Cluster(No) => |context| context.snapshot().feature_sets().clone();
         FeatureCodes: Column<u32>, Cluster(No) => |context| context.snapshot().feature_codes().clone();
         NodeCondition(kind: Arc<str>): Arc<[u8]>, Cluster(No) => |context| context.condition_column(kind);
+        NodeInfo(field: wire::InfoField): Option<Arc<LabelColumn>>, Cluster(No)
+            => |context| context.snapshot().info_column(field.name());
+        InfoDictionary(field: wire::InfoField): Option<Arc<Dictionary>>, Cluster(No)
+            => |context| context.snapshot().info_column(field.name()).map(|column| Arc::clone(column.dictionary()));
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
         DiskUsers(kind: wire::DiskKind, id: Arc<str>): Vec<wire::DiskUser>, PodsOnNodes(Interface::ClusterVolumeUse, No)

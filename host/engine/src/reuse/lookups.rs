@@ -1,5 +1,5 @@
-//! The values of labels and annotations that a pointwise predicate has looked up, each with whether some node has it.
-//! `node-labels.code` and `node-annotations.code` have no code for a value that no node of the cluster has. So a lookup is a
+//! The values of labels, annotations and info that a pointwise predicate has looked up, each with whether some node has it.
+//! `node-labels.code`, `node-annotations.code` and `node-info.code` have no code for a value that no node of the cluster has. So a lookup is a
 //! fact about all nodes, whatever the batch is: a predicate may decide by it, and its verdict is valid only while the lookups
 //! have the same result. Start at [`Lookups`].
 
@@ -16,6 +16,7 @@ use crate::Context;
 pub(super) enum LookupColumn {
     Labels,
     Annotations,
+    Info,
 }
 
 impl LookupColumn {
@@ -23,6 +24,7 @@ impl LookupColumn {
         match self {
             Self::Labels => NodeInterface::Labels,
             Self::Annotations => NodeInterface::Annotations,
+            Self::Info => NodeInterface::Info,
         }
     }
 
@@ -30,6 +32,7 @@ impl LookupColumn {
         match self {
             Self::Labels => context.snapshot().label_column(key),
             Self::Annotations => context.annotations_of_nodes(key),
+            Self::Info => context.snapshot().info_column(key),
         }
     }
 }
@@ -39,6 +42,7 @@ impl LookupColumn {
 pub(super) struct Lookups {
     labels: FxHashMap<Arc<str>, FxHashMap<Arc<str>, bool>>,
     annotations: FxHashMap<Arc<str>, FxHashMap<Arc<str>, bool>>,
+    info: FxHashMap<Arc<str>, FxHashMap<Arc<str>, bool>>,
 }
 
 impl Lookups {
@@ -46,6 +50,7 @@ impl Lookups {
         match column {
             LookupColumn::Labels => &self.labels,
             LookupColumn::Annotations => &self.annotations,
+            LookupColumn::Info => &self.info,
         }
     }
 
@@ -64,6 +69,7 @@ impl Lookups {
         let keys = match column {
             LookupColumn::Labels => &mut self.labels,
             LookupColumn::Annotations => &mut self.annotations,
+            LookupColumn::Info => &mut self.info,
         };
         let values = match keys.get_mut(key) {
             Some(values) => values,
@@ -98,7 +104,11 @@ pub(super) struct RecordedLookups(Arc<[Lookup]>);
 
 impl From<Lookups> for RecordedLookups {
     fn from(lookups: Lookups) -> Self {
-        let columns = [(LookupColumn::Labels, lookups.labels), (LookupColumn::Annotations, lookups.annotations)];
+        let columns = [
+            (LookupColumn::Labels, lookups.labels),
+            (LookupColumn::Annotations, lookups.annotations),
+            (LookupColumn::Info, lookups.info),
+        ];
         let mut recorded = Vec::new();
         for (column, keys) in columns {
             for (key, values) in keys {

@@ -304,6 +304,8 @@ impl Facts for Recorder {
         feature_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Features, FactKey::FeatureCodes);
         condition_column(kind: &str) -> Arc<[u8]>,
             |this| this.column_by(NodeInterface::Conditions, kind, FactKey::NodeCondition);
+        info_column(field: wire::InfoField) -> Arc<[u32]>,
+            |this| this.column(NodeInterface::Info, FactKey::NodeInfo(field));
 
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);
@@ -370,6 +372,22 @@ impl Facts for Recorder {
             self.lookup(LookupColumn::Annotations, key, value, code.is_some());
         }
         code
+    }
+
+    fn info_code(&self, field: wire::InfoField, value: &str) -> Option<u32> {
+        let code = self.column(NodeInterface::Info, FactKey::NodeInfo(field)).info_code(field, value);
+        if self.pointwise {
+            self.lookup(LookupColumn::Info, field.name(), value, code.is_some());
+        }
+        code
+    }
+
+    fn info_dictionary(&self, field: wire::InfoField) -> Arc<[Arc<str>]> {
+        let context = self.column(NodeInterface::Info, FactKey::NodeInfo(field));
+        if self.pointwise {
+            self.read(FactKey::InfoDictionary(field));
+        }
+        context.info_dictionary(field)
     }
 
     fn requested(&self, resource: &str) -> Arc<[i64]> {

@@ -190,7 +190,7 @@ macro_rules! flat {
 flat! {
     bool, i32, i64, u8, u32, Row, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
     object::node::TaintEffect, object::pod::TolerationOperator, nodesift_cache::metadata::volumes::DiskKind,
-    nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::ExactSize, wire::LabelOperator, wire::Operator,
+    nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::ExactSize, wire::InfoField, wire::LabelOperator, wire::Operator,
 }
 
 /// Structs whose heap size is the sum of that of their fields.

@@ -66,7 +66,8 @@ impl Engine {
             return Ok(self.snapshot());
         }
         let policy = self.policy();
-        let compile = |node: &Node| metadata::node_with_annotations(node, &policy.annotation_keys);
+        let selection = policy.selection();
+        let compile = |node: &Node| metadata::node_selecting(node, &selection);
         let nodes: Vec<NodeFacts> = spec.nodes.iter().map(compile).collect();
         let snapshot = self.snapshot();
         let overlay = self.overlay(spec, nodes)?;

@@ -105,7 +105,7 @@ impl Testbed {
     ) -> Result<Self, TestbedError> {
         let pool = Pool::default();
         for json in shape.nodes() {
-            writer.apply_node(&pool.node(&serde_json::from_str::<Node>(&json)?, &[]));
+            writer.apply_node(&pool.node(&serde_json::from_str::<Node>(&json)?, &Selection::default()));
             applied();
         }
         for json in shape.pods() {

@@ -116,9 +116,11 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
     if let Some(name) = next.config_maps.iter().find(is_unread) {
         return refused(None, format!("spec.facts.configMaps has {name}, which the active policy does not list"));
     }
-    if !active.selection().covers(&next.selection().of_pods()) {
-        let reason = "a predicate reads pod-spec or pod-owner, which no predicate of the active policy reads";
-        return refused(None, reason.to_owned());
+    let (kept, selection) = (active.selection(), next.selection());
+    if !kept.covers(&selection.of_nodes()) || !kept.covers(&selection.of_pods()) {
+        let interface = selection.interfaces().find(|wanted| !kept.interfaces().any(|kept| kept == *wanted));
+        let interface = interface.unwrap_or_default();
+        return refused(None, format!("a predicate reads {interface}, which no predicate of the active policy reads"));
     }
     if !is_live {
         return Ok(());
@@ -187,16 +189,18 @@ impl Ready {
     /// Files are read once. They hold all kinds, but what no predicate read has been dropped.
     fn check_files(&self, next: &ActivePolicy) -> Result<(), Unprepared> {
         // Of ConfigMaps all are there.
-        let selection = next.selection().of_pods();
-        if self.of_files.covers(&selection) {
+        let (kept, selection) = (&self.of_files, next.selection());
+        if kept.covers(&selection.of_nodes()) && kept.covers(&selection.of_pods()) {
             return Ok(());
         }
         let kept = &self.of_files.annotation_keys;
         let dropped: Vec<&str> =
             selection.annotation_keys.iter().filter(|key| !kept.contains(key)).map(String::as_str).collect();
         if dropped.is_empty() {
+            let is_dropped = |wanted: &&str| !self.of_files.interfaces().any(|kept| kept == *wanted);
+            let interfaces = selection.interfaces().filter(is_dropped).collect::<Vec<_>>().join(", ");
             return Err(refused(format!(
-                "a predicate reads pod-spec or pod-owner, which were dropped when the files were read: {RESTART}"
+                "a predicate reads {interfaces}, which was dropped when the files were read: {RESTART}"
             )));
         }
         let dropped = dropped.join(", ");

@@ -92,6 +92,42 @@ pub struct Taint {
     pub effect: Effect,
 }
 
+/// `node-info.field`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lift)]
+#[component(enum)]
+#[repr(u8)]
+pub enum InfoField {
+    #[component(name = "kubelet-version")]
+    KubeletVersion,
+    #[component(name = "kernel-version")]
+    KernelVersion,
+    #[component(name = "container-runtime-version")]
+    ContainerRuntimeVersion,
+    #[component(name = "os-image")]
+    OsImage,
+    #[component(name = "operating-system")]
+    OperatingSystem,
+    #[component(name = "architecture")]
+    Architecture,
+    #[component(name = "provider-id")]
+    ProviderId,
+}
+
+impl InfoField {
+    /// Its name in the contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KubeletVersion => "kubelet-version",
+            Self::KernelVersion => "kernel-version",
+            Self::ContainerRuntimeVersion => "container-runtime-version",
+            Self::OsImage => "os-image",
+            Self::OperatingSystem => "operating-system",
+            Self::Architecture => "architecture",
+            Self::ProviderId => "provider-id",
+        }
+    }
+}
+
 /// `pod-resources.request`
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]

@@ -63,6 +63,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodePorts
         | Interface::NodeFeatures
         | Interface::NodeConditions
+        | Interface::NodeInfo
         | Interface::ClusterVolumeUse
         | Interface::Log => &[],
     }

@@ -14,6 +14,7 @@ use crate::bindings::nodesift::predicate::cluster_storage::{
     Capacity, Claim, Class, ExactSizes, Volume as StoredVolume,
 };
 use crate::bindings::nodesift::predicate::cluster_volume_use::{DiskKind, DiskUser};
+use crate::bindings::nodesift::predicate::node_info::Field;
 use crate::bindings::nodesift::predicate::node_taints::Taint;
 use crate::bindings::nodesift::predicate::pod_affinity;
 use crate::bindings::nodesift::predicate::pod_owner::Owner;
@@ -103,6 +104,10 @@ pub trait Facts {
     fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String>;
 
     fn node_conditions_column(&self, kind: &str) -> Vec<u8>;
+
+    fn node_info_column(&self, field: Field) -> Vec<u32>;
+    fn node_info_code(&self, field: Field, text: &str) -> Option<u32>;
+    fn node_info_dictionary(&self, field: Field) -> Vec<String>;
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;

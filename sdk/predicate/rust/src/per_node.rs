@@ -11,10 +11,11 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use serde::de::DeserializeOwned;
 
+use crate::columns::node_info::Field;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
-    namespace_labels, node_annotations, node_conditions, node_identity, node_labels, node_resources, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources, pod_spec, pod_tolerations,
+    namespace_labels, node_annotations, node_conditions, node_identity, node_info, node_labels, node_resources, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources, pod_spec, pod_tolerations,
 };
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
@@ -195,6 +196,8 @@ enum Text {
     Unschedulable,
     /// The key is the type.
     Condition,
+    /// The key is empty.
+    Info(Field),
 }
 
 /// Kinds of amounts by resource.
@@ -316,6 +319,13 @@ impl<'a> Node<'a> {
         };
         // It is one of four.
         u8::try_from(self.code(Text::Condition, kind, read).0).unwrap_or(node_conditions::UNKNOWN)
+    }
+
+    /// What the node says of itself in a field; none where that is absent or empty.
+    #[must_use]
+    pub fn info(&self, field: Field) -> Option<&'a str> {
+        let read = |_: &str| Coded::of_texts(node_info::column(field), node_info::dictionary(field));
+        self.text(Text::Info(field), "", read)
     }
 
     /// `status.allocatable` of a resource; 0 where the node does not list it.

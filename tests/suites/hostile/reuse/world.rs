@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata;
+use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Origin, Phases};
 use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Query, Reuse, RowsByName};
@@ -107,7 +107,7 @@ impl World {
     pub(super) fn annotated_node(&mut self, number: usize, key: &str, tier: &str) {
         let annotations = if tier.is_empty() { json!({}) } else { json!({key: tier}) };
         let node = json!({"metadata": {"name": format!("n{number}"), "annotations": annotations}});
-        let node = metadata::node_with_annotations(&serde_json::from_value(node).unwrap(), &annotation_keys());
+        let node = metadata::node_selecting(&serde_json::from_value(node).unwrap(), &Selection::annotations(&annotation_keys()));
         self.writer.apply_node(&node);
     }
 

@@ -28,6 +28,7 @@ impl NodeTable {
     pub(crate) fn set_node_overlaid(&mut self, row: Row, node: &NodeFacts) {
         self.labels.set(row, &node.labels);
         self.annotations.set(row, &node.annotations);
+        self.info.set(row, &node.info);
         self.taints.set_overlaid(row, node.taints.clone());
         self.unschedulable.set(row, u8::from(node.unschedulable));
         self.features.set_overlaid(row, node.features.clone());
@@ -75,6 +76,7 @@ impl NodeTable {
             index: NodeIndex::repeated(&name, len),
             labels: self.labels.repeated(row, len),
             annotations: self.annotations.repeated(row, len),
+            info: self.info.repeated(row, len),
             unschedulable: Column::filled(len, &self.unschedulable.get(row).copied().unwrap_or(0)),
             taints: self.taints.repeated(row, len),
             resources,

@@ -54,7 +54,7 @@ impl World {
         let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
         let kind = Kind::of(&text("apiVersion"), &text("kind")).unwrap();
         match decode::decode(kind, &object.to_string()).unwrap() {
-            Object::Node(node) => self.writer.apply_node(&metadata::node_with_annotations(&node, &keys())),
+            Object::Node(node) => self.writer.apply_node(&metadata::node_selecting(&node, &selection())),
             Object::Pod(pod) => self.writer.apply_pod(metadata::pod_record(&pod, &["default-scheduler".to_owned()])),
             Object::Storage(object) => self.writer.apply_storage(metadata::storage(&object)),
             Object::Workload(workload) => self.writer.apply_workload(&workload),
@@ -86,16 +86,15 @@ impl World {
         self.writer.publish();
         let pod: Pod = serde_json::from_value(self.pod.clone()).unwrap();
         let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
-        let selection =
-            Selection { annotation_keys: keys().into(), pod_spec: true, pod_owner: true, ..Selection::default() };
-        let facts = Arc::new(metadata::pod_selecting(&pod, &selection));
+        let facts = Arc::new(metadata::pod_selecting(&pod, &selection()));
         let context = Context::new(self.reader.snapshot(), facts, node_name, Batch::All);
         Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()).at(self.now))
     }
 }
 
-fn keys() -> Vec<String> {
-    vec!["tier".to_owned()]
+/// Everything.
+fn selection() -> Selection {
+    Selection { annotation_keys: ["tier".to_owned()].into(), pod_spec: true, pod_owner: true, node_info: true, ..Selection::default() }
 }
 
 fn node(name: &str) -> Value {
@@ -376,6 +375,15 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         }),
         case!("node-conditions.column", |facts| facts.condition_column("Ready"), |world| {
             change_node(world, |node| node["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}]));
+        }),
+        case!("node-info.column", |facts| facts.info_column(wire::InfoField::ProviderId), |world| {
+            change_node(world, |node| node["spec"]["providerID"] = json!("p://n1"));
+        }),
+        case!("node-info.code", |facts| facts.info_code(wire::InfoField::Architecture, "arm64"), |world| {
+            change_node(world, |node| node["status"]["nodeInfo"]["architecture"] = json!("arm64"));
+        }),
+        case!("node-info.dictionary", |facts| facts.info_dictionary(wire::InfoField::OsImage), |world| {
+            change_node(world, |node| node["status"]["nodeInfo"]["osImage"] = json!("Debian"));
         }),
         case!("cluster-attachments.wanted", |facts| facts.wanted_attachments(true), |world| world.apply(pvc("c", "v"))),
         case!("cluster-attachments.registered", |facts| facts.attachment_registered(), |world| {

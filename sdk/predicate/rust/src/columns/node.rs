@@ -211,3 +211,28 @@ pub mod node_conditions {
         ask!(node_conditions::column(kind) or node_conditions_column)
     }
 }
+
+/// What the nodes of the batch say of themselves, in the form of [`node_labels`]. Code 0 means that the field is absent or empty.
+///
+/// As for labels, a verdict must depend only on the dictionary entries of the codes of the batch's rows.
+pub mod node_info {
+    pub use crate::bindings::nodesift::predicate::node_info::Field;
+
+    /// The code of a field; one entry per row of the batch.
+    #[must_use]
+    pub fn column(field: Field) -> Vec<u32> {
+        ask!(node_info::column(field) or node_info_column)
+    }
+
+    /// The code of a value of a field; none where no node of the cluster has this value.
+    #[must_use]
+    pub fn code(field: Field, text: &str) -> Option<u32> {
+        ask!(node_info::code(field, text) or node_info_code)
+    }
+
+    /// The dictionary of a field: one value per code, not per row. Entry 0 is empty and stands for an absent field.
+    #[must_use]
+    pub fn dictionary(field: Field) -> Vec<String> {
+        ask!(node_info::dictionary(field) or node_info_dictionary)
+    }
+}

@@ -7,13 +7,14 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::Cluster;
-use super::node::Node;
+use super::node::{Node, field_name};
 use super::pod::Pod;
 use crate::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use crate::columns::cluster_pods::PodSelector;
 use crate::columns::cluster_storage::{Capacity, Claim, Class, ExactSizes, Volume as StoredVolume};
 use crate::columns::cluster_volume_use::{DiskKind, DiskUser};
 use crate::columns::node_conditions;
+use crate::columns::node_info::Field;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_affinity;
 use crate::columns::pod_owner::Owner;
@@ -103,7 +104,7 @@ impl Batch {
     }
 }
 
-/// Labels or annotations of a node.
+/// Labels, annotations or info of a node.
 type Texts = fn(&Node) -> &BTreeMap<String, String>;
 
 fn labels(node: &Node) -> &BTreeMap<String, String> {
@@ -112,6 +113,10 @@ fn labels(node: &Node) -> &BTreeMap<String, String> {
 
 fn annotations(node: &Node) -> &BTreeMap<String, String> {
     &node.annotations
+}
+
+fn info(node: &Node) -> &BTreeMap<String, String> {
+    &node.info
 }
 
 /// The index of `wanted` in `entries`, looked for from index `from` on.
@@ -346,6 +351,18 @@ impl Facts for Batch {
 
     fn node_conditions_column(&self, kind: &str) -> Vec<u8> {
         self.column(|node| node.conditions.get(kind).copied().unwrap_or(node_conditions::ABSENT))
+    }
+
+    fn node_info_column(&self, field: Field) -> Vec<u32> {
+        self.codes(info, field_name(field))
+    }
+
+    fn node_info_code(&self, field: Field, text: &str) -> Option<u32> {
+        index(&self.dictionary(info, field_name(field)), &text.to_owned(), 1)
+    }
+
+    fn node_info_dictionary(&self, field: Field) -> Vec<String> {
+        self.dictionary(info, field_name(field))
     }
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {

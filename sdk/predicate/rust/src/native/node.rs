@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::pod::Pod;
 use crate::columns::cluster_attachments::{Attachment, Obstacle};
+use crate::columns::node_info::Field;
 use crate::columns::node_taints::{Effect, Taint};
 use crate::columns::pod_volumes::Disk;
 
@@ -25,6 +26,7 @@ pub struct Node {
     pub(super) running: Vec<Pod>,
     pub(super) features: BTreeSet<String>,
     pub(super) conditions: BTreeMap<String, u8>,
+    pub(super) info: BTreeMap<String, String>,
     pub(super) disks: Vec<Disk>,
     pub(super) limits: BTreeMap<String, i64>,
     pub(super) attached: BTreeSet<Attachment>,
@@ -32,6 +34,19 @@ pub struct Node {
     pub(super) uncounted: Option<(String, String, Obstacle)>,
     pub(super) unregistered: bool,
     pub(super) migrated: BTreeSet<String>,
+}
+
+/// The name of a field in the contract.
+pub(super) fn field_name(field: Field) -> &'static str {
+    match field {
+        Field::KubeletVersion => "kubelet-version",
+        Field::KernelVersion => "kernel-version",
+        Field::ContainerRuntimeVersion => "container-runtime-version",
+        Field::OsImage => "os-image",
+        Field::OperatingSystem => "operating-system",
+        Field::Architecture => "architecture",
+        Field::ProviderId => "provider-id",
+    }
 }
 
 impl Node {
@@ -124,6 +139,13 @@ impl Node {
     #[must_use]
     pub fn condition(mut self, kind: &str, status: u8) -> Self {
         self.conditions.insert(kind.into(), status);
+        self
+    }
+
+    /// Sets what the node says of itself in a field.
+    #[must_use]
+    pub fn info(mut self, field: Field, text: &str) -> Self {
+        self.info.insert(field_name(field).into(), text.into());
         self
     }
 
