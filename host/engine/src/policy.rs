@@ -60,6 +60,7 @@ impl ActivePolicy {
             pod_owner: reads(Interface::PodOwner),
             config_maps: if reads(Interface::ConfigMaps) { Arc::clone(&self.config_maps) } else { Arc::default() },
             node_info: reads(Interface::NodeInfo),
+            node_images: reads(Interface::NodeImages),
         }
     }
 }

@@ -385,6 +385,10 @@ interfaces! {
         "code" => timed info_code(field: info_field, value: text) -> Option<u32>;
         "dictionary" => timed info_dictionary(field: info_field) -> Arc<[Arc<str>]>;
     }
+    /// Which images are present on nodes.
+    NodeImages = "node-images", pods_on_nodes: false, since: V0_2 {
+        "present" => timed image_column(image: text) -> Arc<[u8]>;
+    }
     /// Counts of pods that match selectors.
     ClusterPods = "cluster-pods", pods_on_nodes: true {
         "matching" => timed matching_pods(selectors: selectors, terminating: flag; meter) -> Arc<[u32]>, or trap;

@@ -468,6 +468,10 @@ impl Facts for Bridge {
         texts(&self.0.info_dictionary(info_field(field)))
     }
 
+    fn node_images_present(&self, image: &str) -> Vec<u8> {
+        self.0.image_column(image).to_vec()
+    }
+
     #[allow(clippy::panic, reason = "a component would trap")]
     fn cluster_pods_matching(&self, selectors: &[cluster_pods::PodSelector], terminating: bool) -> Vec<u32> {
         match self.0.matching_pods(&host_selectors(selectors), terminating, &Meter::unlimited()) {

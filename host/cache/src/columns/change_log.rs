@@ -26,11 +26,13 @@ pub enum NodeInterface {
     Conditions,
     /// `node-info`.
     Info,
+    /// `node-images`.
+    Images,
 }
 
 impl NodeInterface {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Identity,
         Self::Labels,
         Self::Annotations,
@@ -40,6 +42,7 @@ impl NodeInterface {
         Self::Features,
         Self::Conditions,
         Self::Info,
+        Self::Images,
     ];
 }
 

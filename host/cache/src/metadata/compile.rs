@@ -35,6 +35,7 @@ pub fn node_selecting(node: &Node, selection: &Selection) -> NodeFacts {
         features: features(&node.status.declared_features),
         conditions: conditions(&node.status.conditions),
         info: if selection.node_info { info(node) } else { Labels::default() },
+        images: if selection.node_images { present_images(node) } else { Labels::default() },
         allocatable,
         capacity: amounts(&requests::capacity(node)),
         pod_limit: listed.get(requests::PODS),
@@ -266,6 +267,14 @@ fn info(node: &Node) -> Labels {
     ];
     let fields = fields.into_iter().filter(|(_, text)| !text.is_empty());
     fields.map(|(field, text)| (Arc::from(field), Arc::from(text.as_str()))).collect()
+}
+
+fn present_images(node: &Node) -> Labels {
+    let mut names: Vec<&str> = node.status.images.iter().collect();
+    names.sort_unstable();
+    names.dedup();
+    let no_value: Arc<str> = Arc::default();
+    names.into_iter().map(|name| (Arc::from(name), Arc::clone(&no_value))).collect()
 }
 
 /// Of two conditions of one type the first counts, as in kube-scheduler's helpers.

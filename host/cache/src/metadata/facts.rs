@@ -37,6 +37,8 @@ pub struct NodeFacts {
     /// `status.nodeInfo` and `spec.providerID`: fields that are not empty, by the names of the contract. Empty where no policy
     /// reads them.
     pub info: Labels,
+    /// The names in `status.images`, sorted, each once, in the form of labels without values. Empty where no policy reads them.
+    pub images: Labels,
     /// `status.allocatable` without `pods`.
     pub allocatable: Amounts,
     /// `status.capacity`, `pods` included. Read by state dumps only.

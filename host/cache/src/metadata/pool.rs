@@ -63,6 +63,7 @@ impl Pool {
         facts.labels = kept.labels(&facts.labels);
         facts.annotations = kept.labels(&facts.annotations);
         facts.info = kept.labels(&facts.info);
+        facts.images = kept.labels(&facts.images);
         for (resource, _) in &mut facts.allocatable {
             *resource = kept.texts.keep(Arc::clone(resource));
         }

@@ -16,6 +16,8 @@ pub struct Selection {
     pub config_maps: Arc<[String]>,
     /// Whether what `node-info` shows is compiled.
     pub node_info: bool,
+    /// Whether what `node-images` shows is compiled.
+    pub node_images: bool,
 }
 
 impl Selection {
@@ -31,6 +33,7 @@ impl Selection {
             && (self.pod_spec || !other.pod_spec)
             && (self.pod_owner || !other.pod_owner)
             && (self.node_info || !other.node_info)
+            && (self.node_images || !other.node_images)
     }
 
     /// All of both.
@@ -42,6 +45,7 @@ impl Selection {
             pod_owner: self.pod_owner || other.pod_owner,
             config_maps: merged(&self.config_maps, &other.config_maps),
             node_info: self.node_info || other.node_info,
+            node_images: self.node_images || other.node_images,
         }
     }
 
@@ -54,12 +58,17 @@ impl Selection {
     /// The part that is compiled of pods.
     #[must_use]
     pub fn of_pods(&self) -> Self {
-        Self { node_info: false, config_maps: Arc::default(), ..self.clone() }
+        Self { node_info: false, node_images: false, config_maps: Arc::default(), ..self.clone() }
     }
 
     /// The names of the interfaces whose facts this selects, other than annotations.
     pub fn interfaces(&self) -> impl Iterator<Item = &'static str> {
-        let all = [(self.pod_spec, "pod-spec"), (self.pod_owner, "pod-owner"), (self.node_info, "node-info")];
+        let all = [
+            (self.pod_spec, "pod-spec"),
+            (self.pod_owner, "pod-owner"),
+            (self.node_info, "node-info"),
+            (self.node_images, "node-images"),
+        ];
         all.into_iter().filter(|(is_selected, _)| *is_selected).map(|(_, interface)| interface)
     }
 

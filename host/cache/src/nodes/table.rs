@@ -41,6 +41,9 @@ pub(crate) struct NodeTable {
     conditions: CodedColumn<Conditions>,
     /// Fields that nodes say of themselves, where a policy reads them.
     info: NodeLabels,
+    /// Images that are present, where a policy reads them: labels without values, so that an image that was asked for has a
+    /// column of flags, which is kept up to date.
+    images: NodeLabels,
     ports: CodedColumn<PortUse>,
     population: Population,
     counts: Arc<CountView>,
@@ -152,6 +155,11 @@ impl NodeTable {
         &self.info
     }
 
+    /// `status.images`, and columns of those that were asked for.
+    pub(crate) fn images(&self) -> &NodeLabels {
+        &self.images
+    }
+
     /// Host ports in use.
     pub(crate) fn ports(&self) -> &CodedColumn<PortUse> {
         &self.ports
@@ -224,6 +232,7 @@ impl NodeTable {
         self.features.push();
         self.conditions.push();
         self.info.push();
+        self.images.push();
         self.population.push();
         self.ports.push();
         self.volumes.push();
@@ -243,6 +252,7 @@ impl NodeTable {
         self.features.swap_remove(row);
         self.conditions.swap_remove(row);
         self.info.swap_remove(row);
+        self.images.swap_remove(row);
         self.population.swap_remove(row);
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
@@ -298,6 +308,11 @@ impl NodeTable {
     /// Replaces what the node says of itself.
     pub(crate) fn set_info(&mut self, row: Row, info: &Labels) -> bool {
         self.info.set(row, info)
+    }
+
+    /// Replaces the images that are present.
+    pub(crate) fn set_images(&mut self, row: Row, images: &Labels) -> bool {
+        self.images.set(row, images)
     }
 
     /// Replaces `status.allocatable.pods`.
@@ -402,6 +417,7 @@ impl NodeTable {
         self.labels.repair(row, report);
         self.annotations.repair(row, report);
         self.info.repair(row, report);
+        self.images.repair(row, report);
         self.slots.repair(row, pods, report);
         self.resources.repair(row, allocatable, pods, advertisers, report);
         let counted = ports::counted(pods.iter().flat_map(|pod| &pod.facts.host_ports));
@@ -419,6 +435,7 @@ impl NodeTable {
         self.labels.rows().get(row) == Some(&node.labels)
             && self.annotations.rows().get(row) == Some(&node.annotations)
             && self.info.rows().get(row) == Some(&node.info)
+            && self.images.rows().get(row) == Some(&node.images)
             && self.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
             && self.slots.limit().get(row) == Some(&node.pod_limit)
             && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
@@ -446,10 +463,11 @@ impl NodeTable {
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let rows = self.len();
         let resources = self.resources.names().len() * 3 * size_of::<i64>();
-        // Names, labels, annotations and info refer to texts; classes and volumes to lists; the rest are five codes, a flag and four numbers.
-        let references = size_of::<Arc<str>>() + 3 * size_of::<Labels>() + 2 * size_of::<Arc<()>>();
+        // Names, labels, annotations, info and images refer to texts; classes and volumes to lists; the rest are five codes, a flag and four numbers.
+        let references = size_of::<Arc<str>>() + 4 * size_of::<Labels>() + 2 * size_of::<Arc<()>>();
         let row = references + resources + 5 * size_of::<u32>() + size_of::<u8>() + 4 * size_of::<i64>();
-        let built = self.labels.built_count() + self.annotations.built_count() + self.info.built_count();
+        let texts = [&self.labels, &self.annotations, &self.info, &self.images];
+        let built = texts.into_iter().map(NodeLabels::built_count).sum::<usize>();
         (rows * row, built * rows * size_of::<u32>())
     }
 }

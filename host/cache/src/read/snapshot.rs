@@ -168,6 +168,12 @@ impl Snapshot {
         self.published.nodes.info().column(field)
     }
 
+    /// An image as a column, built on first use: code 0 for a row without it. `None` where no node has it or no policy reads
+    /// images.
+    pub fn image_column(&self, image: &str) -> Option<Arc<LabelColumn>> {
+        self.published.nodes.images().column(image)
+    }
+
     /// 1 where `spec.unschedulable` is true, else 0.
     pub fn unschedulable(&self) -> &Column<u8> {
         self.published.nodes.unschedulable()

@@ -94,6 +94,9 @@ impl Writer {
         if self.nodes.set_info(row, &node.info) {
             self.record(NodeInterface::Info, row);
         }
+        if self.nodes.set_images(row, &node.images) {
+            self.record(NodeInterface::Images, row);
+        }
     }
 
     /// Replaces what a node advertises; true where that changes something.

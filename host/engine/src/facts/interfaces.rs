@@ -246,6 +246,13 @@ impl Facts for Context {
         dictionary(self.snapshot.info_column(field.name()))
     }
 
+    fn image_column(&self, image: &str) -> Arc<[u8]> {
+        match self.snapshot.image_column(image) {
+            Some(column) => self.column(&column.codes).iter().map(|code| u8::from(*code != 0)).collect(),
+            None => self.constant(0),
+        }
+    }
+
     fn volumes(&self) -> Vec<wire::PodVolume> {
         self.volumes_of_pod()
     }

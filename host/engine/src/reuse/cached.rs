@@ -149,7 +149,8 @@ impl CachedVerdict {
             | NodeInterface::Taints
             | NodeInterface::Features
             | NodeInterface::Conditions
-            | NodeInterface::Info => None,
+            | NodeInterface::Info
+            | NodeInterface::Images => None,
         })
     }
 

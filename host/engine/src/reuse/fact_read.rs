@@ -372,6 +372,8 @@ fact_table! {
             => |context| context.snapshot().info_column(field.name());
         InfoDictionary(field: wire::InfoField): Option<Arc<Dictionary>>, Cluster(No)
             => |context| context.snapshot().info_column(field.name()).map(|column| Arc::clone(column.dictionary()));
+        NodeImage(image: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No)
+            => |context| context.snapshot().image_column(image);
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
         DiskUsers(kind: wire::DiskKind, id: Arc<str>): Vec<wire::DiskUser>, PodsOnNodes(Interface::ClusterVolumeUse, No)

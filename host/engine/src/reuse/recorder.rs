@@ -306,6 +306,7 @@ impl Facts for Recorder {
             |this| this.column_by(NodeInterface::Conditions, kind, FactKey::NodeCondition);
         info_column(field: wire::InfoField) -> Arc<[u32]>,
             |this| this.column(NodeInterface::Info, FactKey::NodeInfo(field));
+        image_column(image: &str) -> Arc<[u8]>, |this| this.column_by(NodeInterface::Images, image, FactKey::NodeImage);
 
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);

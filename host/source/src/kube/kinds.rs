@@ -64,6 +64,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeFeatures
         | Interface::NodeConditions
         | Interface::NodeInfo
+        | Interface::NodeImages
         | Interface::ClusterVolumeUse
         | Interface::Log => &[],
     }

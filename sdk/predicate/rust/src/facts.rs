@@ -109,6 +109,8 @@ pub trait Facts {
     fn node_info_code(&self, field: Field, text: &str) -> Option<u32>;
     fn node_info_dictionary(&self, field: Field) -> Vec<String>;
 
+    fn node_images_present(&self, image: &str) -> Vec<u8>;
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;
 

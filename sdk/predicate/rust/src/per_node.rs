@@ -15,7 +15,7 @@ use crate::columns::node_info::Field;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
-    namespace_labels, node_annotations, node_conditions, node_identity, node_info, node_labels, node_resources, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources, pod_spec, pod_tolerations,
+    namespace_labels, node_annotations, node_conditions, node_identity, node_images, node_info, node_labels, node_resources, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources, pod_spec, pod_tolerations,
 };
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
@@ -198,6 +198,7 @@ enum Text {
     Condition,
     /// The key is empty.
     Info(Field),
+    Image,
 }
 
 /// Kinds of amounts by resource.
@@ -326,6 +327,16 @@ impl<'a> Node<'a> {
     pub fn info(&self, field: Field) -> Option<&'a str> {
         let read = |_: &str| Coded::of_texts(node_info::column(field), node_info::dictionary(field));
         self.text(Text::Info(field), "", read)
+    }
+
+    /// Whether the node lists an image under this name, compared as written. A kubelet reports only the largest images.
+    #[must_use]
+    pub fn has_image(&self, image: &str) -> bool {
+        let read = |image: &str| {
+            let flags = node_images::present(image);
+            Coded { codes: flags.into_iter().map(|flag| u32::from(flag != 0)).collect(), values: 2, texts: Vec::new() }
+        };
+        self.code(Text::Image, image, read).0 != 0
     }
 
     /// `status.allocatable` of a resource; 0 where the node does not list it.

@@ -29,6 +29,7 @@ impl NodeTable {
         self.labels.set(row, &node.labels);
         self.annotations.set(row, &node.annotations);
         self.info.set(row, &node.info);
+        self.images.set(row, &node.images);
         self.taints.set_overlaid(row, node.taints.clone());
         self.unschedulable.set(row, u8::from(node.unschedulable));
         self.features.set_overlaid(row, node.features.clone());
@@ -77,6 +78,7 @@ impl NodeTable {
             labels: self.labels.repeated(row, len),
             annotations: self.annotations.repeated(row, len),
             info: self.info.repeated(row, len),
+            images: self.images.repeated(row, len),
             unschedulable: Column::filled(len, &self.unschedulable.get(row).copied().unwrap_or(0)),
             taints: self.taints.repeated(row, len),
             resources,

@@ -94,7 +94,14 @@ impl World {
 
 /// Everything.
 fn selection() -> Selection {
-    Selection { annotation_keys: ["tier".to_owned()].into(), pod_spec: true, pod_owner: true, node_info: true, ..Selection::default() }
+    Selection {
+        annotation_keys: ["tier".to_owned()].into(),
+        pod_spec: true,
+        pod_owner: true,
+        node_info: true,
+        node_images: true,
+        ..Selection::default()
+    }
 }
 
 fn node(name: &str) -> Value {
@@ -384,6 +391,9 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         }),
         case!("node-info.dictionary", |facts| facts.info_dictionary(wire::InfoField::OsImage), |world| {
             change_node(world, |node| node["status"]["nodeInfo"]["osImage"] = json!("Debian"));
+        }),
+        case!("node-images.present", |facts| facts.image_column("app:v1"), |world| {
+            change_node(world, |node| node["status"]["images"] = json!([{"names": ["app@sha256:1", "app:v1"]}]));
         }),
         case!("cluster-attachments.wanted", |facts| facts.wanted_attachments(true), |world| world.apply(pvc("c", "v"))),
         case!("cluster-attachments.registered", |facts| facts.attachment_registered(), |world| {

@@ -236,3 +236,12 @@ pub mod node_info {
         ask!(node_info::dictionary(field) or node_info_dictionary)
     }
 }
+
+/// Images that are present on the nodes of the batch. A kubelet reports only the largest images, 50 by default.
+pub mod node_images {
+    /// A flag, 1 or 0: the node lists the image under this name, compared as written. One entry per row of the batch.
+    #[must_use]
+    pub fn present(image: &str) -> Vec<u8> {
+        ask!(node_images::present(image) or node_images_present)
+    }
+}

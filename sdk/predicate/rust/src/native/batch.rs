@@ -365,6 +365,10 @@ impl Facts for Batch {
         self.dictionary(info, field_name(field))
     }
 
+    fn node_images_present(&self, image: &str) -> Vec<u8> {
+        self.column(|node| u8::from(node.images.contains(image)))
+    }
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
         let cluster = self.all_rows();
         let matches = |pod: &&Pod| {

@@ -27,6 +27,7 @@ pub struct Node {
     pub(super) features: BTreeSet<String>,
     pub(super) conditions: BTreeMap<String, u8>,
     pub(super) info: BTreeMap<String, String>,
+    pub(super) images: BTreeSet<String>,
     pub(super) disks: Vec<Disk>,
     pub(super) limits: BTreeMap<String, i64>,
     pub(super) attached: BTreeSet<Attachment>,
@@ -146,6 +147,13 @@ impl Node {
     #[must_use]
     pub fn info(mut self, field: Field, text: &str) -> Self {
         self.info.insert(field_name(field).into(), text.into());
+        self
+    }
+
+    /// Adds a name of an image that is present.
+    #[must_use]
+    pub fn image(mut self, name: &str) -> Self {
+        self.images.insert(name.into());
         self
     }
 
