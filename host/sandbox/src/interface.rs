@@ -29,8 +29,9 @@ use crate::instance::Frame;
 use crate::limits::LOG_LINE_BYTES;
 use crate::log::{Level, Line, printable};
 use crate::wire::{
-    AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle, PodSelector,
-    PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration, UncountedPod, Volume,
+    AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle,
+    PodSelector, PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration,
+    UncountedPod, Volume,
 };
 
 /// Why a fact function has no value. The guest's call ends with it.
@@ -388,6 +389,10 @@ interfaces! {
     /// Which images are present on nodes.
     NodeImages = "node-images", pods_on_nodes: false, since: V0_2 {
         "present" => timed image_column(image: text) -> Arc<[u8]>;
+    }
+    /// When nodes were created.
+    NodeAge = "node-age", pods_on_nodes: false, since: V0_2 {
+        "created" => untimed created() -> Arc<[i64]>;
     }
     /// Counts of pods that match selectors.
     ClusterPods = "cluster-pods", pods_on_nodes: true {

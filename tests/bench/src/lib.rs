@@ -472,6 +472,10 @@ impl Facts for Bridge {
         self.0.image_column(image).to_vec()
     }
 
+    fn node_age_created(&self) -> Vec<i64> {
+        self.0.created().to_vec()
+    }
+
     #[allow(clippy::panic, reason = "a component would trap")]
     fn cluster_pods_matching(&self, selectors: &[cluster_pods::PodSelector], terminating: bool) -> Vec<u32> {
         match self.0.matching_pods(&host_selectors(selectors), terminating, &Meter::unlimited()) {

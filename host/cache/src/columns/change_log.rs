@@ -28,11 +28,13 @@ pub enum NodeInterface {
     Info,
     /// `node-images`.
     Images,
+    /// `node-age`.
+    Age,
 }
 
 impl NodeInterface {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Identity,
         Self::Labels,
         Self::Annotations,
@@ -43,6 +45,7 @@ impl NodeInterface {
         Self::Conditions,
         Self::Info,
         Self::Images,
+        Self::Age,
     ];
 }
 

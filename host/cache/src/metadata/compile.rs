@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::facts::{Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to};
+use super::facts::{
+    Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
+};
 use super::labels::{Amounts, Labels, labels, selected};
 use super::requests::{self, Requests};
 use super::selection::Selection;
 use super::selector;
 use super::volumes;
-use nodesift_object::pod::{Container, OwnerReference, RestartAction, RestartPolicy};
 use nodesift_object::node::{Condition, NodeInfo};
+use nodesift_object::pod::{Container, OwnerReference, RestartAction, RestartPolicy};
 use nodesift_object::selector::NodeSelector;
 use nodesift_object::status::Phase;
 use nodesift_object::{DeviceClass, Kind, Node, Pod};
@@ -34,6 +36,7 @@ pub fn node_selecting(node: &Node, selection: &Selection) -> NodeFacts {
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
         conditions: conditions(&node.status.conditions),
+        created: node.metadata.creation_timestamp.0.unwrap_or(NO_TIME),
         info: if selection.node_info { info(node) } else { Labels::default() },
         images: if selection.node_images { present_images(node) } else { Labels::default() },
         allocatable,

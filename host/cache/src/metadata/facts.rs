@@ -37,6 +37,8 @@ pub struct NodeFacts {
     /// `status.nodeInfo` and `spec.providerID`: fields that are not empty, by the names of the contract. Empty where no policy
     /// reads them.
     pub info: Labels,
+    /// `metadata.creationTimestamp` in seconds since 1970-01-01T00:00:00Z; [`NO_TIME`] where it is absent.
+    pub created: i64,
     /// The names in `status.images`, sorted, each once, in the form of labels without values. Empty where no policy reads them.
     pub images: Labels,
     /// `status.allocatable` without `pods`.
@@ -46,6 +48,9 @@ pub struct NodeFacts {
     /// `status.allocatable.pods`; 0 where absent.
     pub pod_limit: i64,
 }
+
+/// Stands for a moment that is not known.
+pub const NO_TIME: i64 = i64::MIN;
 
 /// Conditions of a node by type, sorted, each once.
 pub type Conditions = Vec<(Arc<str>, ConditionStatus)>;

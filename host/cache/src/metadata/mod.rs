@@ -30,7 +30,7 @@ pub mod volumes;
 pub use compile::{
     is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting, served_resources,
 };
-pub use facts::{Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
+pub use facts::{Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};

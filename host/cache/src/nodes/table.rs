@@ -18,7 +18,7 @@ use crate::columns::change_log::NodeInterface;
 use crate::columns::labels::NodeLabels;
 use crate::columns::sets::{CodedColumn, Sets};
 use crate::columns::{Column, Delta, DriftReport, Generation, Row};
-use crate::metadata::{Amounts, Conditions, Labels, NodeFacts, PodRecord};
+use crate::metadata::{Amounts, Conditions, Labels, NO_TIME, NodeFacts, PodRecord};
 use crate::objects::volumes::PodVolumes;
 use crate::pods::anti_affinity::AntiAffinity;
 use crate::pods::classes::Population;
@@ -44,6 +44,7 @@ pub(crate) struct NodeTable {
     /// Images that are present, where a policy reads them: labels without values, so that an image that was asked for has a
     /// column of flags, which is kept up to date.
     images: NodeLabels,
+    created: Column<i64>,
     ports: CodedColumn<PortUse>,
     population: Population,
     counts: Arc<CountView>,
@@ -160,6 +161,11 @@ impl NodeTable {
         &self.images
     }
 
+    /// When each node was created, in seconds since 1970.
+    pub(crate) fn created(&self) -> &Column<i64> {
+        &self.created
+    }
+
     /// Host ports in use.
     pub(crate) fn ports(&self) -> &CodedColumn<PortUse> {
         &self.ports
@@ -233,6 +239,7 @@ impl NodeTable {
         self.conditions.push();
         self.info.push();
         self.images.push();
+        self.created.push(NO_TIME);
         self.population.push();
         self.ports.push();
         self.volumes.push();
@@ -253,6 +260,7 @@ impl NodeTable {
         self.conditions.swap_remove(row);
         self.info.swap_remove(row);
         self.images.swap_remove(row);
+        self.created.swap_remove(row);
         self.population.swap_remove(row);
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
@@ -313,6 +321,15 @@ impl NodeTable {
     /// Replaces the images that are present.
     pub(crate) fn set_images(&mut self, row: Row, images: &Labels) -> bool {
         self.images.set(row, images)
+    }
+
+    /// Replaces the time of creation.
+    pub(crate) fn set_created(&mut self, row: Row, created: i64) -> bool {
+        let changes = self.created.get(row) != Some(&created);
+        if changes {
+            self.created.set(row, created);
+        }
+        changes
     }
 
     /// Replaces `status.allocatable.pods`.
@@ -436,6 +453,7 @@ impl NodeTable {
             && self.annotations.rows().get(row) == Some(&node.annotations)
             && self.info.rows().get(row) == Some(&node.info)
             && self.images.rows().get(row) == Some(&node.images)
+            && self.created.get(row) == Some(&node.created)
             && self.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
             && self.slots.limit().get(row) == Some(&node.pod_limit)
             && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
@@ -463,9 +481,9 @@ impl NodeTable {
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let rows = self.len();
         let resources = self.resources.names().len() * 3 * size_of::<i64>();
-        // Names, labels, annotations, info and images refer to texts; classes and volumes to lists; the rest are five codes, a flag and four numbers.
+        // Names, labels, annotations, info and images refer to texts; classes and volumes to lists; the rest are five codes, a flag and five numbers.
         let references = size_of::<Arc<str>>() + 4 * size_of::<Labels>() + 2 * size_of::<Arc<()>>();
-        let row = references + resources + 5 * size_of::<u32>() + size_of::<u8>() + 4 * size_of::<i64>();
+        let row = references + resources + 5 * size_of::<u32>() + size_of::<u8>() + 5 * size_of::<i64>();
         let texts = [&self.labels, &self.annotations, &self.info, &self.images];
         let built = texts.into_iter().map(NodeLabels::built_count).sum::<usize>();
         (rows * row, built * rows * size_of::<u32>())

@@ -174,6 +174,11 @@ impl Snapshot {
         self.published.nodes.images().column(image)
     }
 
+    /// When each node was created, in seconds since 1970-01-01T00:00:00Z; the minimum where that is not known.
+    pub fn created(&self) -> &Column<i64> {
+        self.published.nodes.created()
+    }
+
     /// 1 where `spec.unschedulable` is true, else 0.
     pub fn unschedulable(&self) -> &Column<u8> {
         self.published.nodes.unschedulable()

@@ -50,6 +50,7 @@ pub(crate) struct NodeView {
     conditions: Conditions,
     info: BTreeMap<String, String>,
     images: BTreeSet<String>,
+    created: i64,
 }
 
 impl Model {
@@ -71,6 +72,7 @@ impl Model {
             pod_room: node.pod_limit - pods.len() as i64,
             capacity: node.capacity.clone(),
             conditions: node.conditions.clone(),
+            created: node.created,
             images: node.images.iter().map(|(image, _)| image.to_string()).collect(),
             info: node.info.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
             ..NodeView::default()
@@ -170,9 +172,8 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
         Some(((*key).to_owned(), text.to_string()))
     };
     let annotations = ["app", "tier"].iter().filter_map(annotation).collect();
-    let has_image = |image: &&str| {
-        snapshot.image_column(image).is_some_and(|column| *column.codes.get(row).unwrap() != 0)
-    };
+    let has_image =
+        |image: &&str| snapshot.image_column(image).is_some_and(|column| *column.codes.get(row).unwrap() != 0);
     let info = |key: &&str| {
         let column = snapshot.info_column(key)?;
         let text = column.dictionary().text(*column.codes.get(row).unwrap())?;
@@ -207,6 +208,7 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
         conditions: (**snapshot.condition_sets().get(Row(*snapshot.condition_codes().get(row).unwrap())).unwrap())
             .clone(),
         info: ["app", "tier"].iter().filter_map(info).collect(),
+        created: at(snapshot.created()),
         images: ["a:1", "a:2", "b", "c"].into_iter().filter(has_image).map(str::to_owned).collect(),
     }
 }
@@ -235,7 +237,12 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         features: Vec::new(),
         conditions: random_conditions(random),
         info: random_labels(random),
-        images: ["a:1", "a:2", "b"].into_iter().filter(|_| random.bool()).map(|image| (text(image), text(""))).collect(),
+        created: random.i64(0..3),
+        images: ["a:1", "a:2", "b"]
+            .into_iter()
+            .filter(|_| random.bool())
+            .map(|image| (text(image), text("")))
+            .collect(),
         taints: (0..random.usize(0..3))
             .map(|_| Taint {
                 key: KEYS[random.usize(0..2)].to_owned(),
@@ -338,9 +345,11 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             conditions: Vec::new(),
             info: BTreeMap::new(),
             images: BTreeSet::new(),
+            created: 0,
             ..all
         },
         NodeInterface::Features => NodeView::default(),
+        NodeInterface::Age => NodeView { created: all.created, ..NodeView::default() },
         NodeInterface::Images => NodeView { images: all.images, ..NodeView::default() },
         NodeInterface::Info => NodeView { info: all.info, ..NodeView::default() },
         NodeInterface::Conditions => NodeView { conditions: all.conditions, ..NodeView::default() },

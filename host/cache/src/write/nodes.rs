@@ -97,6 +97,9 @@ impl Writer {
         if self.nodes.set_images(row, &node.images) {
             self.record(NodeInterface::Images, row);
         }
+        if self.nodes.set_created(row, node.created) {
+            self.record(NodeInterface::Age, row);
+        }
     }
 
     /// Replaces what a node advertises; true where that changes something.

@@ -253,6 +253,10 @@ impl Facts for Context {
         }
     }
 
+    fn created(&self) -> Arc<[i64]> {
+        self.column(self.snapshot.created())
+    }
+
     fn volumes(&self) -> Vec<wire::PodVolume> {
         self.volumes_of_pod()
     }

@@ -150,7 +150,8 @@ impl CachedVerdict {
             | NodeInterface::Features
             | NodeInterface::Conditions
             | NodeInterface::Info
-            | NodeInterface::Images => None,
+            | NodeInterface::Images
+            | NodeInterface::Age => None,
         })
     }
 

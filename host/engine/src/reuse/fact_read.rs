@@ -374,6 +374,7 @@ fact_table! {
             => |context| context.snapshot().info_column(field.name()).map(|column| Arc::clone(column.dictionary()));
         NodeImage(image: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No)
             => |context| context.snapshot().image_column(image);
+        NodesCreated: Column<i64>, Cluster(No) => |context| context.snapshot().created().clone();
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
         DiskUsers(kind: wire::DiskKind, id: Arc<str>): Vec<wire::DiskUser>, PodsOnNodes(Interface::ClusterVolumeUse, No)

@@ -307,6 +307,7 @@ impl Facts for Recorder {
         info_column(field: wire::InfoField) -> Arc<[u32]>,
             |this| this.column(NodeInterface::Info, FactKey::NodeInfo(field));
         image_column(image: &str) -> Arc<[u8]>, |this| this.column_by(NodeInterface::Images, image, FactKey::NodeImage);
+        created() -> Arc<[i64]>, |this| this.column(NodeInterface::Age, FactKey::NodesCreated);
 
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);

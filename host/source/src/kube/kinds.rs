@@ -65,6 +65,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeConditions
         | Interface::NodeInfo
         | Interface::NodeImages
+        | Interface::NodeAge
         | Interface::ClusterVolumeUse
         | Interface::Log => &[],
     }

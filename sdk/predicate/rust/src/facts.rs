@@ -111,6 +111,8 @@ pub trait Facts {
 
     fn node_images_present(&self, image: &str) -> Vec<u8>;
 
+    fn node_age_created(&self) -> Vec<i64>;
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;
 

@@ -15,7 +15,9 @@ use crate::columns::node_info::Field;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
-    namespace_labels, node_annotations, node_conditions, node_identity, node_images, node_info, node_labels, node_resources, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources, pod_spec, pod_tolerations,
+    namespace_labels, node_age, node_annotations, node_conditions, node_identity, node_images, node_info, node_labels,
+    node_resources, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources, pod_spec,
+    pod_tolerations,
 };
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
@@ -207,6 +209,8 @@ enum Amount {
     Allocatable,
     Requested,
     Free,
+    /// When the node was created; the resource is empty.
+    Created,
     /// About pods; the resource is empty.
     Pods,
     PodLimit,
@@ -337,6 +341,12 @@ impl<'a> Node<'a> {
             Coded { codes: flags.into_iter().map(|flag| u32::from(flag != 0)).collect(), values: 2, texts: Vec::new() }
         };
         self.code(Text::Image, image, read).0 != 0
+    }
+
+    /// When the node was created, in seconds since 1970-01-01T00:00:00Z; none where that is not known.
+    #[must_use]
+    pub fn created(&self) -> Option<i64> {
+        Some(self.amount(Amount::Created, "", |_| node_age::created())).filter(|created| *created != i64::MIN)
     }
 
     /// `status.allocatable` of a resource; 0 where the node does not list it.

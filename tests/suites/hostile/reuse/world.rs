@@ -107,7 +107,10 @@ impl World {
     pub(super) fn annotated_node(&mut self, number: usize, key: &str, tier: &str) {
         let annotations = if tier.is_empty() { json!({}) } else { json!({key: tier}) };
         let node = json!({"metadata": {"name": format!("n{number}"), "annotations": annotations}});
-        let node = metadata::node_selecting(&serde_json::from_value(node).unwrap(), &Selection::annotations(&annotation_keys()));
+        let node = metadata::node_selecting(
+            &serde_json::from_value(node).unwrap(),
+            &Selection::annotations(&annotation_keys()),
+        );
         self.writer.apply_node(&node);
     }
 

@@ -395,6 +395,9 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         case!("node-images.present", |facts| facts.image_column("app:v1"), |world| {
             change_node(world, |node| node["status"]["images"] = json!([{"names": ["app@sha256:1", "app:v1"]}]));
         }),
+        case!("node-age.created", |facts| facts.created(), |world| {
+            change_node(world, |node| node["metadata"]["creationTimestamp"] = json!("2026-11-24T09:30:00Z"));
+        }),
         case!("cluster-attachments.wanted", |facts| facts.wanted_attachments(true), |world| world.apply(pvc("c", "v"))),
         case!("cluster-attachments.registered", |facts| facts.attachment_registered(), |world| {
             world.apply(csi_node("n1", &json!([])));

@@ -245,3 +245,13 @@ pub mod node_images {
         ask!(node_images::present(image) or node_images_present)
     }
 }
+
+/// Ages of the nodes of the batch.
+pub mod node_age {
+    /// When each node was created, in seconds since 1970-01-01T00:00:00Z; [`i64::MIN`] where that is not known. One entry per row
+    /// of the batch.
+    #[must_use]
+    pub fn created() -> Vec<i64> {
+        ask!(node_age::created() or node_age_created)
+    }
+}

@@ -369,6 +369,10 @@ impl Facts for Batch {
         self.column(|node| u8::from(node.images.contains(image)))
     }
 
+    fn node_age_created(&self) -> Vec<i64> {
+        self.column(|node| node.created.unwrap_or(i64::MIN))
+    }
+
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
         let cluster = self.all_rows();
         let matches = |pod: &&Pod| {

@@ -28,6 +28,7 @@ pub struct Node {
     pub(super) conditions: BTreeMap<String, u8>,
     pub(super) info: BTreeMap<String, String>,
     pub(super) images: BTreeSet<String>,
+    pub(super) created: Option<i64>,
     pub(super) disks: Vec<Disk>,
     pub(super) limits: BTreeMap<String, i64>,
     pub(super) attached: BTreeSet<Attachment>,
@@ -154,6 +155,13 @@ impl Node {
     #[must_use]
     pub fn image(mut self, name: &str) -> Self {
         self.images.insert(name.into());
+        self
+    }
+
+    /// Sets when the node was created, in seconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn created(mut self, seconds: i64) -> Self {
+        self.created = Some(seconds);
         self
     }
 
