@@ -80,7 +80,18 @@ pub const INDEX_ENTRY_BYTES: usize = 24;
 /// much again.
 pub const COUNTS_BYTES: usize = 256 << 20;
 
-/// Counts that one publication begins to maintain; further ones wait for the next. Building one looks at every pod, a
+/// Sums of what pods use that pod events keep up to date. A predicate sums up a resource or two, by selectors of which there
+/// are fewer than for counts.
+pub const SUMS: usize = 256;
+
+/// Bytes of all maintained sums together; one of 100,000 rows is 800 kB. Readers of one state of the cache may build as much
+/// again.
+pub const SUMS_BYTES: usize = 64 << 20;
+
+/// Bytes of the name of a resource in a sum that is kept: more than a valid name of a resource has.
+pub const SUM_RESOURCE_BYTES: usize = 512;
+
+/// Counts and sums that one publication begins to maintain; further ones wait for the next. Building one looks at every pod, a
 /// millisecond or two for a million pods, while the writer is locked.
 pub const COUNTS_PER_PUBLICATION: usize = 8;
 

@@ -397,6 +397,8 @@ interfaces! {
     /// Counts of pods that match selectors.
     ClusterPods = "cluster-pods", pods_on_nodes: true {
         "matching" => timed matching_pods(selectors: selectors, terminating: flag; meter) -> Arc<[u32]>, or trap;
+        "requested" => timed requested_by_pods(selectors: selectors, resource: text, terminating: flag; meter)
+            -> Arc<[i64]>, or trap;
         "matches-this-pod" => timed matches_this_pod(selectors: selectors) -> bool, or trap;
     }
     /// Required anti-affinity terms of pods on nodes that match this pod.

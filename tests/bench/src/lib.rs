@@ -485,6 +485,19 @@ impl Facts for Bridge {
     }
 
     #[allow(clippy::panic, reason = "a component would trap")]
+    fn cluster_pods_requested(
+        &self,
+        selectors: &[cluster_pods::PodSelector],
+        resource: &str,
+        terminating: bool,
+    ) -> Vec<i64> {
+        match self.0.requested_by_pods(&host_selectors(selectors), resource, terminating, &Meter::unlimited()) {
+            Ok(sums) => sums.to_vec(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[allow(clippy::panic, reason = "a component would trap")]
     fn cluster_pods_matches_this_pod(&self, selectors: &[cluster_pods::PodSelector]) -> bool {
         match self.0.matches_this_pod(&host_selectors(selectors)) {
             Ok(matches) => matches,

@@ -47,7 +47,23 @@ impl<T: Default + Eq + Hash> Sets<T> {
         self.acquire_new(value).0
     }
 
-    /// The same, and whether the code stands for this value only from now on.
+    /// The same for a value that is copied where it is new.
+    pub(crate) fn acquire_clone(&mut self, value: &T) -> u32
+    where
+        T: Clone,
+    {
+        match self.codes.get(value).copied() {
+            Some(code) => {
+                if let Some(users) = self.users.get_mut(code as usize) {
+                    *users += 1;
+                }
+                code
+            }
+            None => self.acquire(value.clone()),
+        }
+    }
+
+    /// The same as [`Self::acquire`], and whether the code stands for this value only from now on.
     pub(crate) fn acquire_new(&mut self, value: T) -> (u32, bool) {
         if let Some(code) = self.codes.get(&value) {
             if let Some(users) = self.users.get_mut(*code as usize) {

@@ -22,7 +22,8 @@ use crate::metadata::{Amounts, Conditions, Labels, NO_TIME, NodeFacts, PodRecord
 use crate::objects::volumes::PodVolumes;
 use crate::pods::anti_affinity::AntiAffinity;
 use crate::pods::classes::Population;
-use crate::pods::counts::{CountKey, CountView, Counts};
+use crate::pods::counts::{CountView, Counts};
+use crate::pods::{CountKey, SumKey};
 use nodesift_object::node::Taint;
 
 /// All columns.
@@ -198,7 +199,12 @@ impl NodeTable {
 
     /// Per row how many pods a key counts; `None` once `go_on` says no.
     pub(crate) fn count(&self, key: &CountKey, go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
-        self.counts.column(key, &self.population, go_on)
+        self.counts.count(key, &self.population, go_on)
+    }
+
+    /// Per row what the pods of a key use of its resource; `None` once `go_on` says no.
+    pub(crate) fn sum(&self, key: &SumKey, go_on: &dyn Fn() -> bool) -> Option<Column<i64>> {
+        self.counts.sum(key, &self.population, go_on)
     }
 
     /// The counts.

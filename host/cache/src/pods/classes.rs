@@ -1,14 +1,15 @@
 //! Classes of pods: pods with equal namespace, labels and deletion mark are one [`PodClass`], because no selector can tell
-//! them apart. [`Population`] says which classes are on which row.
+//! them apart. [`Population`] says which classes are on which row, and what their pods use.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::measure::Measure;
 use crate::columns::sets::Sets;
 use crate::columns::{Column, Row};
 use crate::limits::COUNT_STRIDE_PODS;
-use crate::metadata::{Labels, PodRecord};
+use crate::metadata::{Amounts, Labels, PodRecord};
 
 /// What selectors read of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -32,16 +33,27 @@ impl PodClass {
     }
 }
 
+/// A pod on a row: its class, and what it uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PodCode {
+    /// The code of its class.
+    pub(crate) class: u32,
+    /// The code of the amounts that it uses.
+    pub(crate) usage: u32,
+}
+
 /// Labels by namespace.
 pub type Namespaces = FxHashMap<Arc<str>, Labels>;
 
 /// Which pods are on which rows, by class. A clone costs reference counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Population {
-    /// The classes of the pods on each row, one code per pod.
-    rows: Column<Arc<Vec<u32>>>,
-    /// By code, as of the last [`Population::share_classes`].
+    /// The pods on each row.
+    rows: Column<Arc<Vec<PodCode>>>,
+    /// By code, as of the last [`Population::share`].
     classes: Column<Arc<PodClass>>,
+    /// As `classes`.
+    usages: Column<Arc<Amounts>>,
     namespaces: Arc<Namespaces>,
 }
 
@@ -62,7 +74,7 @@ impl Population {
     }
 
     /// The codes of the pods on a row, one per pod.
-    pub(crate) fn of_row(&self, row: Row) -> Arc<Vec<u32>> {
+    pub(crate) fn of_row(&self, row: Row) -> Arc<Vec<PodCode>> {
         self.rows.get(row).map(Arc::clone).unwrap_or_default()
     }
 
@@ -71,8 +83,14 @@ impl Population {
         self.classes.iter()
     }
 
-    /// Per row the number of pods whose class is marked in `counted`; `None` once `go_on` says no.
-    pub(super) fn count(&self, counted: &[bool], go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
+    /// Per row the total over pods whose class is marked in `counted`; `None` once `go_on` says no.
+    pub(super) fn total<M: Measure>(
+        &self,
+        key: &M,
+        counted: &[bool],
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Column<M::Total>> {
+        let by_usage = key.by_usage(&self.usages);
         let mut rows = Column::default();
         let mut unasked = 0;
         for pods in self.rows.iter() {
@@ -83,9 +101,7 @@ impl Population {
                     return None;
                 }
             }
-            let matching = pods.iter().filter(|class| counted.get(**class as usize) == Some(&true)).count();
-            // A node never comes near 2^32 pods.
-            rows.push(u32::try_from(matching).unwrap_or(u32::MAX));
+            rows.push(M::total(pods, counted, &by_usage));
         }
         Some(rows)
     }
@@ -100,29 +116,30 @@ impl Population {
         self.rows.swap_remove(row);
     }
 
-    /// Adds a pod of a class to a row.
-    pub(super) fn add(&mut self, row: Row, class: u32) {
-        self.rows.update(row, |pods| Arc::make_mut(pods).push(class));
+    /// Adds a pod to a row.
+    pub(super) fn add(&mut self, row: Row, pod: PodCode) {
+        self.rows.update(row, |pods| Arc::make_mut(pods).push(pod));
     }
 
-    /// Removes a pod of a class from a row; false where there is none.
-    pub(super) fn remove(&mut self, row: Row, class: u32) -> bool {
+    /// Removes a pod from a row; false where there is no such pod.
+    pub(super) fn remove(&mut self, row: Row, pod: PodCode) -> bool {
         let pods = self.rows.get(row);
-        let Some(at) = pods.and_then(|pods| pods.iter().position(|known| *known == class)) else { return false };
+        let Some(at) = pods.and_then(|pods| pods.iter().position(|known| *known == pod)) else { return false };
         self.rows.update(row, |pods| {
             Arc::make_mut(pods).swap_remove(at);
         });
         true
     }
 
-    /// Replaces the classes of the pods on a row.
-    pub(super) fn set(&mut self, row: Row, classes: Vec<u32>) {
-        self.rows.set(row, Arc::new(classes));
+    /// Replaces the pods on a row.
+    pub(super) fn set(&mut self, row: Row, pods: Vec<PodCode>) {
+        self.rows.set(row, Arc::new(pods));
     }
 
-    /// Has the next snapshot show the classes of the writer's dictionary.
-    pub(super) fn share_classes(&mut self, classes: &Sets<PodClass>) {
+    /// Has the next snapshot show the values of the writer's dictionaries.
+    pub(super) fn share(&mut self, classes: &Sets<PodClass>, usages: &Sets<Amounts>) {
         self.classes = classes.values();
+        self.usages = usages.values();
     }
 
     /// Adds a namespace, or replaces its labels; true where that changes something.

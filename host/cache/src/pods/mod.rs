@@ -5,15 +5,19 @@
 //! |---|---|
 //! | `index` | pods by UID and by name, for many threads: start here |
 //! | `classes` | classes of pods that selectors cannot tell apart, and which of them are on which row |
-//! | `counts` | per row the number of pods that match a selector |
+//! | `counts` | per row the number of pods that match a selector, and what they use of a resource |
+//! | `measure` | what is added up for these |
+//! | `tally` | totals that are maintained, and those that readers build |
 //! | `anti_affinity` | required anti-affinity terms of pods on nodes |
 
 pub(crate) mod anti_affinity;
 pub(crate) mod classes;
 pub(crate) mod counts;
 pub(crate) mod index;
+mod measure;
+mod tally;
 
 pub use anti_affinity::MatchedTerm;
 pub use classes::{Namespaces, PodClass};
-pub use counts::CountKey;
 pub use index::PodIndex;
+pub use measure::{CountKey, SumKey};

@@ -17,7 +17,7 @@ use crate::nodes::{Epoch, NodeNames, PortUse, Resource};
 use crate::objects::config_maps::ConfigMaps;
 use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
 use crate::pods::classes::PodClass;
-use crate::pods::{CountKey, MatchedTerm, Namespaces, anti_affinity};
+use crate::pods::{CountKey, MatchedTerm, Namespaces, SumKey, anti_affinity};
 use nodesift_object::node::Taint;
 
 /// Everything that the writer publishes at once. A copy costs reference counts.
@@ -298,6 +298,17 @@ impl Snapshot {
     /// The same, for keys of any size: `None` once `go_on` says no, which is asked every so many steps.
     pub fn count_while(&self, key: &CountKey, go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
         self.published.nodes.count(key, go_on)
+    }
+
+    /// Per row what the pods of a key use of its resource; as [`Self::count`].
+    pub fn sum(&self, key: &SumKey) -> Column<i64> {
+        // Always there, since nothing stops it.
+        self.sum_while(key, &|| true).unwrap_or_default()
+    }
+
+    /// The same, for keys of any size: `None` once `go_on` says no, which is asked every so many steps.
+    pub fn sum_while(&self, key: &SumKey, go_on: &dyn Fn() -> bool) -> Option<Column<i64>> {
+        self.published.nodes.sum(key, go_on)
     }
 
     /// Labels by namespace.

@@ -118,6 +118,15 @@ impl Model {
         assert_eq!(counts_of(snapshot, key), recount, "{key:?}");
     }
 
+    /// Adds up pod by pod and compares.
+    fn check_sum(&self, snapshot: &Snapshot, key: &SumKey) {
+        let counts = |pod: &&PodRecord| snapshot.counts(&key.pods, pod);
+        let used = |pod: &PodRecord| amount_of(&pod.facts.usage, &key.resource);
+        let recount: BTreeMap<String, i64> =
+            self.nodes.keys().map(|node| (node.clone(), self.pods_on(node).filter(counts).map(used).sum())).collect();
+        assert_eq!(sums_of(snapshot, key), recount, "{key:?}");
+    }
+
     /// Matches term by term and compares, for a pod with these labels.
     fn check_terms(&self, snapshot: &Snapshot, labels: &Labels) {
         let mut found: BTreeMap<String, u32> = BTreeMap::new();
@@ -146,6 +155,13 @@ pub(crate) fn counts_of(snapshot: &Snapshot, key: &CountKey) -> BTreeMap<String,
     assert_eq!(counts.len(), snapshot.node_count());
     let named = counts.iter().enumerate();
     named.map(|(row, count)| (snapshot.node_name(Row(row as u32)).to_owned(), *count)).collect()
+}
+
+pub(crate) fn sums_of(snapshot: &Snapshot, key: &SumKey) -> BTreeMap<String, i64> {
+    let sums = snapshot.sum(key);
+    assert_eq!(sums.len(), snapshot.node_count());
+    let named = sums.iter().enumerate();
+    named.map(|(row, sum)| (snapshot.node_name(Row(row as u32)).to_owned(), *sum)).collect()
 }
 
 pub(crate) fn views_of(snapshot: &Snapshot) -> BTreeMap<String, NodeView> {
@@ -428,6 +444,10 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 keys.push(CountKey { selectors: selectors.into_iter().collect(), terminating: random.bool() });
             }
             keys.iter().for_each(|key| model.check_count(&snapshot, key));
+            for (place, pods) in keys.iter().enumerate() {
+                let resource = text(["cpu", "memory", "odd", "none"][place % 4]);
+                model.check_sum(&snapshot, &SumKey { pods: pods.clone(), resource });
+            }
             model.check_terms(&snapshot, &random_labels(&mut random));
             assert_eq!(views_of(&snapshot), model.views());
             model.check_advertised(&snapshot);

@@ -290,6 +290,7 @@ impl Writer {
     /// Bytes of the columns, of the label columns and of the counts: a lower bound.
     pub(crate) fn table_bytes(&self) -> (usize, usize, usize) {
         let (columns, labels) = self.nodes.bytes();
-        (columns, labels, self.counts.maintained_count() * self.nodes.len() * size_of::<u32>())
+        let (counts, sums) = self.counts.maintained_count();
+        (columns, labels, self.nodes.len() * (counts * size_of::<u32>() + sums * size_of::<i64>()))
     }
 }

@@ -202,6 +202,17 @@ impl Facts for Context {
         Ok(self.column(&self.count_within(&key, meter)?))
     }
 
+    fn requested_by_pods(
+        &self,
+        selectors: &[wire::PodSelector],
+        resource: &str,
+        terminating: bool,
+        meter: &Meter,
+    ) -> Result<Arc<[i64]>, NoValue> {
+        let key = Self::sum_key(selectors, resource, terminating).ok_or(NoValue::UnknownOperator)?;
+        Ok(self.column(&self.sum_within(&key, meter)?))
+    }
+
     fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Result<bool, NoValue> {
         Ok(self.is_matched_by(&convert::pod_selectors(selectors).ok_or(NoValue::UnknownOperator)?))
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nodesift_cache::metadata::PodSelector;
-use nodesift_cache::{Column, CountKey};
+use nodesift_cache::{Column, CountKey, SumKey};
 use nodesift_object::Kind;
 use nodesift_object::selector::LabelSelector;
 use nodesift_sandbox::{Meter, NoValue, wire};
@@ -26,6 +26,20 @@ impl Context {
     /// [`NoValue::Deadline`] where the time is up first.
     pub(crate) fn count_within(&self, key: &CountKey, meter: &Meter) -> Result<Column<u32>, NoValue> {
         self.snapshot.count_while(key, &|| meter.goes_on()).ok_or(NoValue::Deadline)
+    }
+
+    /// The key of the sum of what pods that match all selectors use of a resource; none where an operator is unknown.
+    pub(crate) fn sum_key(selectors: &[wire::PodSelector], resource: &str, terminating: bool) -> Option<SumKey> {
+        Some(SumKey { pods: Self::count_key(selectors, terminating)?, resource: Arc::from(resource) })
+    }
+
+    /// Per row of the cluster what the pods of a key use of its resource.
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue::Deadline`] where the time is up first.
+    pub(crate) fn sum_within(&self, key: &SumKey, meter: &Meter) -> Result<Column<i64>, NoValue> {
+        self.snapshot.sum_while(key, &|| meter.goes_on()).ok_or(NoValue::Deadline)
     }
 
     /// Whether the context's pod matches all selectors.

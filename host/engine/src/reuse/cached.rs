@@ -130,6 +130,7 @@ impl CachedVerdict {
         let is_changed = |read: &Arc<FactRead>| match (&read.key, read.key.scope()) {
             // Of all counts only those that include the pod.
             (FactKey::PodCount(key), _) => snapshot.counts(key, pod),
+            (FactKey::PodSum(key), _) => snapshot.counts(&key.pods, pod),
             (_, FactScope::PodsOnNodes(interface, _)) => changed.contains(&interface),
             (_, FactScope::Pod | FactScope::Cluster(_)) => false,
         };

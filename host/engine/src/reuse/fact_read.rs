@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nodesift_cache::metadata::{PodFacts, PodSelector};
-use nodesift_cache::{Column, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, PortUse};
+use nodesift_cache::{Column, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, PortUse, SumKey};
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts as _, Interface, Meter, wire};
 use rustc_hash::FxHasher;
@@ -213,6 +213,11 @@ impl FactRead {
         Self { key: FactKey::PodCount(key), value: FactValue::PodCount(counts) }
     }
 
+    /// The sums per row that a key has been found to have.
+    pub(super) fn summed(key: SumKey, sums: Column<i64>) -> Self {
+        Self { key: FactKey::PodSum(key), value: FactValue::PodSum(sums) }
+    }
+
     /// Whether the fact has the same value in another context.
     pub(super) fn holds(&self, context: &Context) -> bool {
         match (&self.key, &self.value) {
@@ -228,6 +233,14 @@ impl FactRead {
     pub(super) fn counts_of(&self, key: &CountKey) -> Option<&Column<u32>> {
         match (&self.key, &self.value) {
             (FactKey::PodCount(known), FactValue::PodCount(counts)) if known == key => Some(counts),
+            _ => None,
+        }
+    }
+
+    /// The sums per row of a [`FactKey::PodSum`] of this key; none for other facts.
+    pub(super) fn sums_of(&self, key: &SumKey) -> Option<&Column<i64>> {
+        match (&self.key, &self.value) {
+            (FactKey::PodSum(known), FactValue::PodSum(sums)) if known == key => Some(sums),
             _ => None,
         }
     }
@@ -377,6 +390,7 @@ fact_table! {
         NodesCreated: Column<i64>, Cluster(No) => |context| context.snapshot().created().clone();
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
+        PodSum(key: SumKey): Column<i64>, PodsOnNodes(Interface::ClusterPods, No) => |context| context.snapshot().sum(key);
         DiskUsers(kind: wire::DiskKind, id: Arc<str>): Vec<wire::DiskUser>, PodsOnNodes(Interface::ClusterVolumeUse, No)
             => |context| context.disk_users(*kind, id);
         ClaimUsers(claim: Arc<str>): u32, PodsOnNodes(Interface::ClusterVolumeUse, Yes)

@@ -19,7 +19,7 @@ use super::size::{SHARED, Size as _};
 use super::span::Span;
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
-use nodesift_cache::{Column, CountKey, NodeInterface};
+use nodesift_cache::{Column, CountKey, NodeInterface, SumKey};
 use nodesift_sandbox::{Facts, Kept, Meter, NoValue, wire};
 
 /// What a call has read.
@@ -179,6 +179,18 @@ impl Recorder {
         let bytes = if key.is_kept() { key.heap() } else { usize::MAX };
         self.trace.lock().add(bytes, || FactRead::counted(key, counts.clone()));
         Ok(counts)
+    }
+
+    /// The sum of a key, recorded.
+    fn sum(&self, key: SumKey, meter: &Meter) -> Result<Column<i64>, NoValue> {
+        if let Some(sums) = self.trace.lock().reads.iter().find_map(|read| read.sums_of(&key)) {
+            return Ok(sums.clone());
+        }
+        let sums = self.context.sum_within(&key, meter)?;
+        // As for counts.
+        let bytes = if key.is_kept() { key.heap() } else { usize::MAX };
+        self.trace.lock().add(bytes, || FactRead::summed(key, sums.clone()));
+        Ok(sums)
     }
 
     /// The value of a fact by one text that takes long to read: it is read once, and what is recorded is handed out.
@@ -414,6 +426,17 @@ impl Facts for Recorder {
     ) -> Result<Arc<[u32]>, NoValue> {
         let key = Context::count_key(selectors, terminating).ok_or(NoValue::UnknownOperator)?;
         Ok(self.context.column(&self.count(key, meter)?))
+    }
+
+    fn requested_by_pods(
+        &self,
+        selectors: &[wire::PodSelector],
+        resource: &str,
+        terminating: bool,
+        meter: &Meter,
+    ) -> Result<Arc<[i64]>, NoValue> {
+        let key = Context::sum_key(selectors, resource, terminating).ok_or(NoValue::UnknownOperator)?;
+        Ok(self.context.column(&self.sum(key, meter)?))
     }
 
     fn matches_this_pod(&self, selectors: &[wire::PodSelector]) -> Result<bool, NoValue> {

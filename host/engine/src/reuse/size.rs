@@ -11,7 +11,7 @@ use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{
     AntiAffinityTerm, HostPort, LabelRequirement, OwnerFacts, PodFacts, PodSelector, SpecFacts,
 };
-use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row};
+use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row, SumKey};
 use nodesift_object as object;
 use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use nodesift_object::node::Taint;
@@ -51,6 +51,12 @@ impl Size for Dictionary {
 impl Size for CountKey {
     fn heap(&self) -> usize {
         self.selectors.heap()
+    }
+}
+
+impl Size for SumKey {
+    fn heap(&self) -> usize {
+        self.pods.heap() + self.resource.heap()
     }
 }
 

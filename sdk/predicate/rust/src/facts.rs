@@ -114,6 +114,7 @@ pub trait Facts {
     fn node_age_created(&self) -> Vec<i64>;
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
+    fn cluster_pods_requested(&self, selectors: &[PodSelector], resource: &str, terminating: bool) -> Vec<i64>;
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;
 
     fn cluster_affinity_topology_keys(&self) -> Vec<String>;

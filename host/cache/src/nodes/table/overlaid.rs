@@ -11,7 +11,7 @@ use crate::nodes::pod_slots::{PodSlots, PodSlotsStrip};
 use crate::nodes::ports::{self, PortUse};
 use crate::nodes::resources::{Resources, ResourcesStrip};
 use crate::objects::volumes::PodVolumes;
-use crate::pods::classes::{PodClass, Population};
+use crate::pods::classes::Population;
 use crate::pods::counts::{CountView, PodChange};
 
 /// Overlays: changes without the writer and its dictionaries.
@@ -48,7 +48,7 @@ impl NodeTable {
 
     /// The class of a pod that comes to a row, or leaves it.
     pub(crate) fn pod_change(delta: Delta, row: Row, pod: &PodRecord) -> PodChange {
-        PodChange { delta, row, class: PodClass::of(pod) }
+        PodChange::new(delta, row, pod)
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 
 use super::*;
-use crate::metadata::{LabelRequirement, PodFacts};
+use crate::limits::{COUNT_KEY_BYTES, COUNTS, COUNTS_BYTES, SUMS};
+use crate::metadata::{LabelRequirement, PodFacts, PodSelector};
 use crate::write::model::{random_node, random_pod};
 use crate::{Reader, Writer, new};
 use nodesift_object::selector::Operator;
@@ -33,11 +34,11 @@ fn cluster() -> (Writer, Reader) {
 }
 
 fn wanted(writer: &Writer) -> usize {
-    writer.counts().shared.wanted.lock().unwrap().len()
+    writer.counts().wanted_count()
 }
 
 fn built(reader: &Reader) -> usize {
-    reader.snapshot().count_view().built.read().unwrap().len()
+    reader.snapshot().count_view().built_count()
 }
 
 #[test]
@@ -49,11 +50,29 @@ fn where_nothing_is_published_requests_leave_a_bounded_number_of_counts() {
     assert_eq!((wanted(&writer), built(&reader)), (COUNTS, COUNTS));
     for rows in [1, 1_000, 100_000, 10_000_000] {
         assert!(
-            max_counts(rows) <= COUNTS && max_counts(rows) * rows * size_of::<u32>() <= COUNTS_BYTES,
+            CountKey::most(rows) <= COUNTS && CountKey::most(rows) * rows * size_of::<u32>() <= COUNTS_BYTES,
             "{rows} rows"
         );
     }
-    assert!(max_counts(100_000) < COUNTS, "bytes bound them where there are many rows");
+    assert!(CountKey::most(100_000) < COUNTS, "bytes bound them where there are many rows");
+}
+
+#[test]
+fn sums_are_bounded_and_taken_over_as_counts_are() {
+    let (mut writer, reader) = cluster();
+    let sum = |number: usize| SumKey { pods: key("v1"), resource: Arc::from(["cpu", "memory"][number % 2]) };
+    let answers: Vec<Column<i64>> = (0..2).map(|number| reader.snapshot().sum(&sum(number))).collect();
+    assert!(answers.iter().all(|sums| sums.iter().any(|amount| *amount > 0)), "some pods use it");
+    assert_eq!((wanted(&writer), built(&reader)), (2, 2));
+    writer.publish();
+    assert_eq!((writer.counts().maintained_count(), wanted(&writer)), ((0, 2), 0));
+    assert!((0..2).map(|number| reader.snapshot().sum(&sum(number))).eq(answers));
+    for app in 0..2 * SUMS {
+        reader.snapshot().sum(&SumKey { pods: key(&format!("app-{app}")), resource: Arc::from("cpu") });
+        reader.snapshot().sum(&SumKey { pods: key("v1"), resource: Arc::from("x".repeat(1_000)) });
+    }
+    assert_eq!((wanted(&writer), built(&reader)), (SUMS, SUMS));
+    assert!(SumKey::most(100_000) < SUMS, "bytes bound them where there are many rows");
 }
 
 #[test]
@@ -73,7 +92,7 @@ fn a_publication_takes_over_a_few_counts_and_later_ones_the_others() {
             }
             writer.publish();
             let maintained = (publication * COUNTS_PER_PUBLICATION).min(ASKED);
-            assert_eq!((writer.counts().maintained.len(), wanted(&writer)), (maintained, ASKED - maintained));
+            assert_eq!((writer.counts().maintained_count().0, wanted(&writer)), (maintained, ASKED - maintained));
             // What readers have built is not lost while nothing changes.
             assert_eq!(built(&reader), if pods_change { 0 } else { ASKED - maintained });
         }
@@ -124,7 +143,7 @@ fn time_of(reader: &Reader, requirements: &[LabelRequirement], selectors: usize)
         let (snapshot, started) = (reader.snapshot(), ThreadTime::now());
         // Not taken from what an earlier round has built.
         let population = snapshot.population();
-        counted = population.count(&key.counted(population, &|| true).unwrap(), &|| true).unwrap().iter().sum();
+        counted = population.total(&key, &key.counted(population, &|| true).unwrap(), &|| true).unwrap().iter().sum();
         least = least.min(started.elapsed());
     }
     (counted, least)

@@ -187,6 +187,13 @@ fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
                 world.bind("x", &json!({"app": "web"}), &json!({}));
             }
         ),
+        case!(
+            "cluster-pods.requested",
+            |facts| facts.requested_by_pods(&[labelled("app", "web")], "cpu", false, &Meter::unlimited()),
+            |world| {
+                world.bind("x", &json!({"app": "web"}), &json!({}));
+            }
+        ),
         case!("cluster-affinity.topology-keys", |facts| facts.anti_affinity_keys(), |world| {
             let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": blue()});
             world.bind("x", &json!({}), &json!({"affinity": {"podAntiAffinity": required}}));

@@ -11,6 +11,14 @@ pub mod cluster_pods {
         ask!(cluster_pods::matching(selectors, terminating) or cluster_pods_matching)
     }
 
+    /// The sum of the requests for one resource of the pods on the node that match every selector; one entry per row of the
+    /// cluster. `cpu` in millicores, `memory`, `ephemeral-storage` and `hugepages-*` in bytes, others as a count. Pods with a
+    /// deletion timestamp are included only where `terminating` is true. An unknown operator in a selector traps.
+    #[must_use]
+    pub fn requested(selectors: &[PodSelector], resource: &str, terminating: bool) -> Vec<i64> {
+        ask!(cluster_pods::requested(selectors, resource, terminating) or cluster_pods_requested)
+    }
+
     /// Whether the pod being filtered matches every selector. An unknown operator in a selector traps.
     #[must_use]
     pub fn matches_this_pod(selectors: &[PodSelector]) -> bool {

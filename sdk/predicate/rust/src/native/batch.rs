@@ -375,13 +375,18 @@ impl Facts for Batch {
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
         let cluster = self.all_rows();
-        let matches = |pod: &&Pod| {
-            (terminating || !pod.terminating)
-                && selectors
-                    .iter()
-                    .all(|selector| cluster.selects(selector, pod, cluster.namespaces.get(&pod.namespace)))
-        };
+        let matches = |pod: &&Pod| cluster.counts(pod, selectors, terminating);
         cluster.nodes.iter().map(|node| count(node.running.iter().filter(matches))).collect()
+    }
+
+    fn cluster_pods_requested(&self, selectors: &[PodSelector], resource: &str, terminating: bool) -> Vec<i64> {
+        let cluster = self.all_rows();
+        let matches = |pod: &&Pod| cluster.counts(pod, selectors, terminating);
+        let amount = |pod: &Pod| {
+            let requests = pod.requests.iter().filter(|request| request.resource == resource);
+            requests.map(|request| request.amount).sum::<i64>()
+        };
+        cluster.nodes.iter().map(|node| node.running.iter().filter(matches).map(amount).sum()).collect()
     }
 
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool {

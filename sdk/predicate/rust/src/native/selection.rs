@@ -10,6 +10,12 @@ use crate::columns::selectors::{LabelSelector, Requirement};
 use crate::label_selector::Selector;
 
 impl Cluster {
+    /// Whether a pod on a node matches all selectors. One that is being deleted does only where `terminating` is true.
+    pub(super) fn counts(&self, pod: &Pod, selectors: &[PodSelector], terminating: bool) -> bool {
+        let namespace = self.namespaces.get(&pod.namespace);
+        (terminating || !pod.terminating) && selectors.iter().all(|selector| self.selects(selector, pod, namespace))
+    }
+
     /// Whether a pod matches a selector, by its namespace and its labels. `namespace` holds the labels of the Namespace
     /// object; none where there is no object.
     pub(super) fn selects(
