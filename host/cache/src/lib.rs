@@ -42,7 +42,7 @@ pub use objects::{
     Attachments, Binding, CsiVolume, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse, Workloads,
     resolve,
 };
-pub use pods::{CountKey, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey};
+pub use pods::{ControlledPods, ControllerRows, CountKey, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey};
 pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
 pub use write::{
     AllocationChange, AllocationEvent, AssumeError, Assumption, Metrics, Overdue, Placed, Plan, SharedWriter, Writer,

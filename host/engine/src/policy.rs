@@ -57,8 +57,8 @@ impl ActivePolicy {
         Selection {
             annotation_keys: Arc::clone(&self.annotation_keys),
             pod_spec: reads(Interface::PodSpec),
-            pod_owner: reads(Interface::PodOwner),
             config_maps: if reads(Interface::ConfigMaps) { Arc::clone(&self.config_maps) } else { Arc::default() },
+            pod_owner: reads(Interface::PodOwner) || reads(Interface::ClusterControllers),
             node_info: reads(Interface::NodeInfo),
             node_images: reads(Interface::NodeImages),
         }

@@ -401,6 +401,10 @@ interfaces! {
             -> Arc<[i64]>, or trap;
         "matches-this-pod" => timed matches_this_pod(selectors: selectors) -> bool, or trap;
     }
+    /// Pods on nodes that have the same controller as this pod.
+    ClusterControllers = "cluster-controllers", pods_on_nodes: true, since: V0_2 {
+        "same-controller" => timed same_controller(terminating: flag) -> Option<Arc<[u32]>>;
+    }
     /// Required anti-affinity terms of pods on nodes that match this pod.
     ClusterAffinity = "cluster-affinity", pods_on_nodes: true {
         "topology-keys" => shared[MatchedTerms] anti_affinity_keys() -> Vec<Arc<str>>;

@@ -505,6 +505,10 @@ impl Facts for Bridge {
         }
     }
 
+    fn cluster_controllers_same_controller(&self, terminating: bool) -> Option<Vec<u32>> {
+        self.0.same_controller(terminating).map(|counts| counts.to_vec())
+    }
+
     fn cluster_affinity_topology_keys(&self) -> Vec<String> {
         texts(&self.0.anti_affinity_keys())
     }

@@ -305,6 +305,11 @@ impl PodFacts {
         value_of(&self.labels, key)
     }
 
+    /// The UID of the controller; none where the pod has none, the source does not say, or it is not selected.
+    pub fn controller_uid(&self) -> Option<&Arc<str>> {
+        self.owner.as_ref().map(|owner| &owner.uid).filter(|uid| !uid.is_empty())
+    }
+
     /// The value of an annotation; none for a key that the policy does not list.
     pub fn annotation(&self, key: &str) -> Option<&Arc<str>> {
         value_of(&self.annotations, key)

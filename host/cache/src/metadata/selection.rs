@@ -10,7 +10,7 @@ pub struct Selection {
     pub annotation_keys: Arc<[String]>,
     /// Whether what `pod-spec` alone shows is compiled.
     pub pod_spec: bool,
-    /// Whether what `pod-owner` shows is compiled. With it, pods of different controllers have no facts in common.
+    /// Whether what `pod-owner` and `cluster-controllers` show is compiled. With it, pods of different controllers have no facts in common.
     pub pod_owner: bool,
     /// ConfigMaps that are followed, as `namespace/name`, sorted, each once.
     pub config_maps: Arc<[String]>,
@@ -65,7 +65,7 @@ impl Selection {
     pub fn interfaces(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             (self.pod_spec, "pod-spec"),
-            (self.pod_owner, "pod-owner"),
+            (self.pod_owner, "pod-owner or cluster-controllers"),
             (self.node_info, "node-info"),
             (self.node_images, "node-images"),
         ];
@@ -106,7 +106,10 @@ mod tests {
             assert!(both.covers(&one) && !one.covers(&both));
             assert_eq!(one.annotation_keys, both.annotation_keys);
         }
-        assert_eq!(both.interfaces().collect::<Vec<_>>(), ["pod-spec", "pod-owner", "node-info"]);
+        assert_eq!(
+            both.interfaces().collect::<Vec<_>>(),
+            ["pod-spec", "pod-owner or cluster-controllers", "node-info"]
+        );
         assert_eq!(both.of_nodes().interfaces().collect::<Vec<_>>(), ["node-info"]);
     }
 }

@@ -22,6 +22,7 @@ use crate::metadata::{Amounts, Conditions, Labels, NO_TIME, NodeFacts, PodRecord
 use crate::objects::volumes::PodVolumes;
 use crate::pods::anti_affinity::AntiAffinity;
 use crate::pods::classes::Population;
+use crate::pods::controllers::Controllers;
 use crate::pods::counts::{CountView, Counts};
 use crate::pods::{CountKey, SumKey};
 use nodesift_object::node::Taint;
@@ -50,6 +51,7 @@ pub(crate) struct NodeTable {
     population: Population,
     counts: Arc<CountView>,
     anti_affinity: AntiAffinity,
+    controllers: Controllers,
     volumes: PodVolumes,
     /// When each interface about nodes last changed.
     changed: [Generation; NodeInterface::ALL.len()],
@@ -216,6 +218,11 @@ impl NodeTable {
     /// Required anti-affinity terms of pods on nodes.
     pub(crate) fn anti_affinity(&self) -> &AntiAffinity {
         &self.anti_affinity
+    }
+
+    /// Pods by their controller, where a policy reads controllers.
+    pub(crate) fn controllers(&self) -> &Controllers {
+        &self.controllers
     }
 
     /// When the anti-affinity terms, or what they match, last changed.
@@ -385,8 +392,9 @@ impl NodeTable {
     }
 
     /// The pods of the last row move to another row, as [`Self::swap_remove`] is about to do.
-    pub(crate) fn move_terms(&mut self, from: Row, to: Row, pods: &[Arc<PodRecord>]) {
+    pub(crate) fn move_pods(&mut self, from: Row, to: Row, pods: &[Arc<PodRecord>]) {
         self.anti_affinity.move_row(from, to, pods);
+        self.controllers.move_row(from, to, pods);
     }
 }
 
@@ -398,6 +406,7 @@ impl NodeTable {
         self.slots.apply(delta, row, pod);
         self.volumes.apply(delta, row, pod);
         self.anti_affinity.apply(delta, row, pod);
+        self.controllers.apply(delta, row, pod);
     }
 
     /// Adds the host ports of a pod, or removes them.
@@ -450,6 +459,7 @@ impl NodeTable {
         }
         counts.repair(row, pods, &mut self.population, report);
         self.anti_affinity.repair(row, pods, report);
+        self.controllers.repair(row, pods, report);
         self.volumes.repair(row, pods, report);
     }
 
@@ -477,6 +487,9 @@ impl NodeTable {
             4 => self.resources.corrupt_free(row),
             5 => self.labels.corrupt(row),
             6 => self.resources.corrupt_unadvertised(row, pods),
+            9 => self.info.corrupt(row),
+            10 => self.images.corrupt(row),
+            11 => self.controllers.corrupt(row),
             _ => {
                 self.capacity.set(row, vec![(Arc::from("odd"), 1)], &mut dictionaries.capacity);
             }

@@ -8,10 +8,12 @@
 //! | `counts` | per row the number of pods that match a selector, and what they use of a resource |
 //! | `measure` | what is added up for these |
 //! | `tally` | totals that are maintained, and those that readers build |
+//! | `controllers` | pods on nodes by their controller |
 //! | `anti_affinity` | required anti-affinity terms of pods on nodes |
 
 pub(crate) mod anti_affinity;
 pub(crate) mod classes;
+pub(crate) mod controllers;
 pub(crate) mod counts;
 pub(crate) mod index;
 mod measure;
@@ -19,5 +21,6 @@ mod tally;
 
 pub use anti_affinity::MatchedTerm;
 pub use classes::{Namespaces, PodClass};
+pub use controllers::{ControlledPods, ControllerRows};
 pub use index::PodIndex;
 pub use measure::{CountKey, SumKey};

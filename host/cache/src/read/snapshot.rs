@@ -17,7 +17,7 @@ use crate::nodes::{Epoch, NodeNames, PortUse, Resource};
 use crate::objects::config_maps::ConfigMaps;
 use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
 use crate::pods::classes::PodClass;
-use crate::pods::{CountKey, MatchedTerm, Namespaces, SumKey, anti_affinity};
+use crate::pods::{ControllerRows, CountKey, MatchedTerm, Namespaces, SumKey, anti_affinity};
 use nodesift_object::node::Taint;
 
 /// Everything that the writer publishes at once. A copy costs reference counts.
@@ -325,6 +325,11 @@ impl Snapshot {
     /// many such terms their pods carry.
     pub fn anti_affinity(&self, namespace: &str, labels: &Labels) -> Vec<MatchedTerm> {
         self.published.nodes.anti_affinity().matching(namespace, labels, self.namespaces())
+    }
+
+    /// The pods on nodes in a namespace that have this controller; none where no policy reads controllers.
+    pub fn controlled(&self, namespace: &Arc<str>, uid: &Arc<str>) -> ControllerRows {
+        self.published.nodes.controllers().of(namespace, uid)
     }
 
     /// Whether a count of pods includes a pod, if it is on a node.

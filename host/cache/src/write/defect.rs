@@ -5,10 +5,10 @@ use crate::columns::{Delta, Row};
 
 impl Writer {
     /// How many cells can be broken.
-    pub const CELLS: u8 = 10;
+    pub const CELLS: u8 = 13;
 
     /// The audit recounts the first of them from pods and labels; drift of the others shows only against a source.
-    pub const RECOUNTED_CELLS: u8 = 9;
+    pub const RECOUNTED_CELLS: u8 = 12;
 
     /// Breaks a cell, as a defect would.
     pub fn break_cell(&mut self, row: Row, which: u8) {

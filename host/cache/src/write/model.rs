@@ -127,6 +127,31 @@ impl Model {
         assert_eq!(sums_of(snapshot, key), recount, "{key:?}");
     }
 
+    /// Finds the pods of each controller one by one and compares.
+    fn check_controllers(&self, snapshot: &Snapshot) {
+        for uid in ["", "c0", "c1", "c2", "c3"].map(text) {
+            let count = |node: &str, terminating: bool| {
+                let is_its = |pod: &&PodRecord| {
+                    !uid.is_empty()
+                        && pod.facts.owner.as_ref().is_some_and(|owner| owner.uid == uid)
+                        && pod.terminating == terminating
+                };
+                self.pods_on(node).filter(is_its).count() as u32
+            };
+            let recount: BTreeMap<String, (u32, u32)> = self
+                .nodes
+                .keys()
+                .map(|node| (node.clone(), (count(node, false), count(node, true))))
+                .filter(|(_, pods)| *pods != (0, 0))
+                .collect();
+            let rows = snapshot.controlled(&text("ns"), &uid);
+            assert!(rows.is_sorted_by_key(|pods| pods.row));
+            let named =
+                |pods: &ControlledPods| (snapshot.node_name(pods.row).to_owned(), (pods.running, pods.terminating));
+            assert_eq!(rows.iter().map(named).collect::<BTreeMap<_, _>>(), recount, "{uid}");
+        }
+    }
+
     /// Matches term by term and compares, for a pod with these labels.
     fn check_terms(&self, snapshot: &Snapshot, labels: &Labels) {
         let mut found: BTreeMap<String, u32> = BTreeMap::new();
@@ -329,6 +354,7 @@ pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Ar
         nominated_node,
         facts: Arc::new(PodFacts {
             usage: usage.into_iter().collect(),
+            owner: random_owner(random),
             host_ports: ports.into_iter().collect(),
             labels: random_labels(random),
             anti_affinity_terms: (0..random.usize(0..5) / 2)
@@ -337,6 +363,11 @@ pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Ar
             ..PodFacts::default()
         }),
     }
+}
+
+fn random_owner(random: &mut fastrand::Rng) -> Option<Arc<OwnerFacts>> {
+    let uid = ["", "c0", "c1", "c2"][random.usize(0..4)];
+    random.bool().then(|| Arc::new(OwnerFacts { uid: text(uid), ..OwnerFacts::default() }))
 }
 
 /// The parts of a row's view that an interface covers.
@@ -449,6 +480,7 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 model.check_sum(&snapshot, &SumKey { pods: pods.clone(), resource });
             }
             model.check_terms(&snapshot, &random_labels(&mut random));
+            model.check_controllers(&snapshot);
             assert_eq!(views_of(&snapshot), model.views());
             model.check_advertised(&snapshot);
             model.check_nominated(&snapshot);

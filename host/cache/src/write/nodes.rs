@@ -57,7 +57,7 @@ impl Writer {
             && let Some(moved) = self.nodes.index().name(last)
         {
             let pods = self.placement.on(moved).to_vec();
-            self.nodes.move_terms(last, row, &pods);
+            self.nodes.move_pods(last, row, &pods);
         }
         self.nodes.swap_remove(row);
         self.counts.swap_remove(row);

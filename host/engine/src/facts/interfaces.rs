@@ -217,6 +217,10 @@ impl Facts for Context {
         Ok(self.is_matched_by(&convert::pod_selectors(selectors).ok_or(NoValue::UnknownOperator)?))
     }
 
+    fn same_controller(&self, terminating: bool) -> Option<Arc<[u32]>> {
+        Some(self.count_siblings(&self.siblings()?, terminating))
+    }
+
     fn anti_affinity_keys(&self) -> Vec<Arc<str>> {
         self.matched_topology_keys()
     }

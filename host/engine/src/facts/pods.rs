@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nodesift_cache::metadata::PodSelector;
-use nodesift_cache::{Column, CountKey, SumKey};
+use nodesift_cache::{Column, ControllerRows, CountKey, SumKey};
 use nodesift_object::Kind;
 use nodesift_object::selector::LabelSelector;
 use nodesift_sandbox::{Meter, NoValue, wire};
@@ -40,6 +40,22 @@ impl Context {
     /// [`NoValue::Deadline`] where the time is up first.
     pub(crate) fn sum_within(&self, key: &SumKey, meter: &Meter) -> Result<Column<i64>, NoValue> {
         self.snapshot.sum_while(key, &|| meter.goes_on()).ok_or(NoValue::Deadline)
+    }
+
+    /// Pods on nodes with the controller of the context's pod; none where that has no controller.
+    pub(crate) fn siblings(&self) -> Option<ControllerRows> {
+        Some(self.snapshot.controlled(&self.pod.namespace, self.pod.controller_uid()?))
+    }
+
+    /// By row of the cluster how many of these pods there are.
+    pub(crate) fn count_siblings(&self, siblings: &ControllerRows, terminating: bool) -> Arc<[u32]> {
+        let mut counts = vec![0; self.snapshot.node_count()];
+        for pods in siblings.iter() {
+            if let Some(count) = counts.get_mut(pods.row.index()) {
+                *count = pods.running + if terminating { pods.terminating } else { 0 };
+            }
+        }
+        counts.into()
     }
 
     /// Whether the context's pod matches all selectors.

@@ -12,7 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nodesift_cache::metadata::{PodFacts, PodSelector};
-use nodesift_cache::{Column, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, PortUse, SumKey};
+use nodesift_cache::{
+    Column, ControlledPods, ControllerRows, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, PortUse, Row,
+    SumKey,
+};
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts as _, Interface, Meter, wire};
 use rustc_hash::FxHasher;
@@ -295,6 +298,37 @@ impl AntiAffinity {
     }
 }
 
+/// Pods on nodes with the controller of the pod, as one question sees them.
+#[derive(Debug)]
+pub(super) struct Siblings {
+    rows: ControllerRows,
+    terminating: bool,
+}
+
+impl Siblings {
+    fn of(context: &Context, terminating: bool) -> Option<Self> {
+        context.siblings().map(|rows| Self { rows, terminating })
+    }
+}
+
+impl PartialEq for Siblings {
+    fn eq(&self, other: &Self) -> bool {
+        let seen = |siblings: &Self| -> Vec<(Row, u32)> {
+            let count = |pods: &ControlledPods| {
+                (pods.row, pods.running + if siblings.terminating { pods.terminating } else { 0 })
+            };
+            siblings.rows.iter().map(count).filter(|(_, pods)| *pods > 0).collect()
+        };
+        self.terminating == other.terminating && (Arc::ptr_eq(&self.rows, &other.rows) || seen(self) == seen(other))
+    }
+}
+
+impl Size for Siblings {
+    fn heap(&self) -> usize {
+        SHARED + size_of_val(&*self.rows) + self.rows.capacity() * size_of::<ControlledPods>()
+    }
+}
+
 /// A column of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResourceColumn {
@@ -391,6 +425,9 @@ fact_table! {
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
         PodSum(key: SumKey): Column<i64>, PodsOnNodes(Interface::ClusterPods, No) => |context| context.snapshot().sum(key);
+        // Of the controller that the read of the pod's UID of it names.
+        Siblings(terminating: bool): Option<Siblings>, PodsOnNodes(Interface::ClusterControllers, Yes)
+            => |context| Siblings::of(context, *terminating);
         DiskUsers(kind: wire::DiskKind, id: Arc<str>): Vec<wire::DiskUser>, PodsOnNodes(Interface::ClusterVolumeUse, No)
             => |context| context.disk_users(*kind, id);
         ClaimUsers(claim: Arc<str>): u32, PodsOnNodes(Interface::ClusterVolumeUse, Yes)

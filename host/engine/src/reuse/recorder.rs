@@ -446,6 +446,13 @@ impl Facts for Recorder {
         Ok(self.context.is_matched_by(&selectors))
     }
 
+    fn same_controller(&self, terminating: bool) -> Option<Arc<[u32]>> {
+        // Pods in other namespaces have other controllers, whatever their UIDs.
+        self.field(PodField::Namespace);
+        self.read(FactKey::ControllerUid);
+        self.read(FactKey::Siblings(terminating)).same_controller(terminating)
+    }
+
     fn wanted_attachments(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
         // They follow from the pod's volumes and its namespace.
         self.read(FactKey::PodVolumes);

@@ -146,12 +146,17 @@ impl Engine {
 }
 
 /// The interfaces whose values for `pod` change when any of `pods` is added to a node or removed from it. `cluster-affinity`
-/// has only the anti-affinity terms that match `pod`, so it changes only with those.
+/// has only the anti-affinity terms that match `pod`, so it changes only with those, and `cluster-controllers` only with pods of
+/// the same controller.
 pub(crate) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapshot) -> Vec<Interface> {
     let some = |changes: fn(&PodRecord) -> bool| pods.iter().any(|pod| changes(pod));
     let is_changed = |interface: &Interface| match interface {
         Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
         Interface::ClusterAffinity => pods.iter().any(|other| snapshot.keeps_away(&other.facts, pod)),
+        Interface::ClusterControllers => pods.iter().any(|other| {
+            let is_same = |uid| other.facts.controller_uid() == Some(uid);
+            other.namespace == pod.namespace && pod.controller_uid().is_some_and(is_same)
+        }),
         Interface::ClusterVolumeUse | Interface::ClusterAttachments => some(|pod| !pod.facts.volumes.is_empty()),
         _ => some(|_| true),
     };

@@ -66,6 +66,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeInfo
         | Interface::NodeImages
         | Interface::NodeAge
+        | Interface::ClusterControllers
         | Interface::ClusterVolumeUse
         | Interface::Log => &[],
     }

@@ -13,6 +13,7 @@ export type Interface =
   | 'namespace-labels' | 'pod-spec' | 'pod-owner'
   | 'node-identity' | 'node-labels' | 'node-annotations' | 'node-taints' | 'node-resources'
   | 'node-conditions' | 'node-info' | 'node-images' | 'node-age'
+  | 'cluster-pods' | 'cluster-controllers'
   | 'time' | 'config-maps'
   | (string & {});
 

@@ -117,6 +117,8 @@ pub trait Facts {
     fn cluster_pods_requested(&self, selectors: &[PodSelector], resource: &str, terminating: bool) -> Vec<i64>;
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool;
 
+    fn cluster_controllers_same_controller(&self, terminating: bool) -> Option<Vec<u32>>;
+
     fn cluster_affinity_topology_keys(&self) -> Vec<String>;
     fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32>;
 

@@ -55,7 +55,11 @@ impl World {
         let kind = Kind::of(&text("apiVersion"), &text("kind")).unwrap();
         match decode::decode(kind, &object.to_string()).unwrap() {
             Object::Node(node) => self.writer.apply_node(&metadata::node_selecting(&node, &selection())),
-            Object::Pod(pod) => self.writer.apply_pod(metadata::pod_record(&pod, &["default-scheduler".to_owned()])),
+            Object::Pod(pod) => self.writer.apply_pod(metadata::pod_record_selecting(
+                &pod,
+                &["default-scheduler".to_owned()],
+                &selection(),
+            )),
             Object::Storage(object) => self.writer.apply_storage(metadata::storage(&object)),
             Object::Workload(workload) => self.writer.apply_workload(&workload),
             Object::DeviceClass(class) => {
@@ -194,6 +198,13 @@ fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
                 world.bind("x", &json!({"app": "web"}), &json!({}));
             }
         ),
+        case!("cluster-controllers.same-controller", |facts| facts.same_controller(false), |world| {
+            let owner = world.pod["metadata"]["ownerReferences"].clone();
+            world.apply(
+                json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "namespace": "ns", "uid": "x",
+                "ownerReferences": owner}, "spec": {"nodeName": "n1"}}),
+            );
+        }),
         case!("cluster-affinity.topology-keys", |facts| facts.anti_affinity_keys(), |world| {
             let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": blue()});
             world.bind("x", &json!({}), &json!({"affinity": {"podAntiAffinity": required}}));

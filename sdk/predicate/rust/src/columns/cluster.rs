@@ -26,6 +26,16 @@ pub mod cluster_pods {
     }
 }
 
+/// The pods that have the same controller as the pod being filtered, on all nodes of the cluster.
+pub mod cluster_controllers {
+    /// The number of pods on the node whose controller is this pod's; one entry per row of the cluster. None where the pod has no
+    /// controller. Pods with a deletion timestamp are counted only where `terminating` is true.
+    #[must_use]
+    pub fn same_controller(terminating: bool) -> Option<Vec<u32>> {
+        ask!(cluster_controllers::same_controller(terminating) or cluster_controllers_same_controller)
+    }
+}
+
 /// Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
 pub mod cluster_affinity {
     /// The topology keys of the matching terms, sorted, without duplicates.

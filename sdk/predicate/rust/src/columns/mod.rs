@@ -33,7 +33,9 @@ mod node;
 mod pod;
 mod state;
 
-pub use cluster::{cluster_affinity, cluster_attachments, cluster_pods, cluster_storage, cluster_volume_use};
+pub use cluster::{
+    cluster_affinity, cluster_attachments, cluster_controllers, cluster_pods, cluster_storage, cluster_volume_use,
+};
 pub use node::{
     node_age, node_annotations, node_conditions, node_features, node_identity, node_images, node_info, node_labels,
     node_ports, node_resources, node_taints,

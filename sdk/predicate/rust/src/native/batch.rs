@@ -395,6 +395,17 @@ impl Facts for Batch {
         selectors.iter().all(|selector| cluster.selects(selector, &cluster.pod, namespace))
     }
 
+    fn cluster_controllers_same_controller(&self, terminating: bool) -> Option<Vec<u32>> {
+        let cluster = self.all_rows();
+        let (_, uid) = cluster.pod.controller.as_ref()?;
+        let is_same = |pod: &&Pod| {
+            (terminating || !pod.terminating)
+                && pod.namespace == cluster.pod.namespace
+                && pod.controller.as_ref().is_some_and(|(_, other)| other == uid)
+        };
+        Some(cluster.nodes.iter().map(|node| count(node.running.iter().filter(is_same))).collect())
+    }
+
     fn cluster_affinity_topology_keys(&self) -> Vec<String> {
         let cluster = self.all_rows();
         let pods = cluster.nodes.iter().flat_map(|node| &node.running);
