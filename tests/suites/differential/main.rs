@@ -1,7 +1,7 @@
 //! The engine compared with the reference implementation: random histories of clusters are applied to the cache event by event,
 //! and after every few events the verdicts of all predicates on several pods are compared. [`preemption`] compares victims,
 //! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes,
-//! [`edges`] what random clusters seldom have. [`reuse`], [`sample`] and
+//! [`edges`] what random clusters seldom have, [`facts`] facts that no built-in predicate reads. [`reuse`], [`sample`] and
 //! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in.
 //!
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
@@ -14,6 +14,7 @@ mod bitmaps;
 mod cases;
 mod comparison;
 mod edges;
+mod facts;
 mod mirror;
 mod nominated;
 mod overlay;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata;
+use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::Event;
@@ -16,12 +16,18 @@ pub(super) struct Mirror {
     writer: Writer,
     reader: Reader,
     own_schedulers: Vec<String>,
+    selection: Selection,
 }
 
 impl Mirror {
     pub(super) fn new(own_schedulers: Vec<String>) -> Self {
         let (writer, reader) = cache::new();
-        Self { writer, reader, own_schedulers }
+        Self { writer, reader, own_schedulers, selection: Selection::default() }
+    }
+
+    /// Keeps what only some policies read.
+    pub(super) fn selecting(self, selection: Selection) -> Self {
+        Self { selection, ..self }
     }
 
     pub(super) fn reader(&self) -> Reader {
@@ -35,7 +41,7 @@ impl Mirror {
 
     /// Loads the objects of a new cluster, as a source does.
     pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
-        let compiler = Compiler::new(&self.own_schedulers);
+        let compiler = Compiler::new(&self.own_schedulers).selecting(&self.selection);
         let mut loader = Loader::new(&compiler, &mut self.writer);
         objects.filter_map(decode).for_each(|object| loader.apply(&object));
         loader.publish();
@@ -54,9 +60,11 @@ impl Mirror {
 
     fn apply(&mut self, object: &Value) {
         match decode(object) {
-            Some(Object::Node(node)) => self.writer.apply_node(&metadata::node(&node)),
+            Some(Object::Node(node)) => self.writer.apply_node(&metadata::node_selecting(&node, &self.selection)),
             Some(Object::Pod(pod)) if metadata::is_terminated(&pod) => self.writer.remove_pod(&pod.metadata.uid),
-            Some(Object::Pod(pod)) => self.writer.apply_pod(metadata::pod_record(&pod, &self.own_schedulers)),
+            Some(Object::Pod(pod)) => {
+                self.writer.apply_pod(metadata::pod_record_selecting(&pod, &self.own_schedulers, &self.selection));
+            }
             Some(Object::ConfigMap(map)) => {
                 self.writer.apply_config_map(&map.key(), &metadata::config_entries(&map.data));
             }

@@ -14,7 +14,8 @@ use nodesift_engine::{Engine, PodRef, Query};
 
 use super::seeds::Seeds;
 use super::{FIXED_PART, cases, from_environment};
-use world::{Counted, World, policy};
+pub(super) use world::Counted;
+use world::{World, policy};
 
 /// Default number of histories and events: some seconds of two cores.
 const HISTORIES: u64 = 40;

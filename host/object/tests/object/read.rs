@@ -5,10 +5,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use nodesift_object::affinity::{NodeInclusionPolicy, WhenUnsatisfiable};
-use nodesift_object::node::TaintEffect;
+use nodesift_object::node::{ConditionStatus, TaintEffect};
 use nodesift_object::pod::{RestartPolicy, TolerationOperator};
 use nodesift_object::selector::Operator;
 use nodesift_object::status::Phase;
+use nodesift_object::time::Timestamp;
 use nodesift_object::*;
 
 fn read<T: DeserializeOwned>(value: &Value) -> T {
@@ -151,4 +152,79 @@ fn kinds_are_told_by_api_version_and_kind() {
         read(&json!({"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}}));
     assert_eq!(class.spec.extended_resource_name.as_deref(), Some("example.com/gpu"));
     assert_eq!(Object::DeviceClass(class).key(), "gpu");
+}
+
+#[test]
+fn what_a_node_reports_is_read_without_the_times_of_heartbeats() {
+    let node: Node = read(&json!({
+        "metadata": {"name": "n", "creationTimestamp": "2026-11-24T09:30:00Z"},
+        "spec": {"providerID": "cloud:///n"},
+        "status": {
+            "conditions": [
+                {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-24T10:00:00Z", "reason": "R", "message": "m"},
+                {"type": "Odd", "status": "perhaps"}, {"type": "Null", "status": null}],
+            "nodeInfo": {"kubeletVersion": "v1.36.2", "osImage": null, "machineID": "m"},
+            "images": [{"names": ["a@sha256:1", "a:1"], "sizeBytes": 7}, {"names": null}, null, {"names": [null, ""], "x": [{}]}]}}));
+    assert_eq!(node.metadata.creation_timestamp, Timestamp::parse("2026-11-24T09:30:00Z"));
+    let conditions: Vec<_> = node.status.conditions.iter().map(|one| (one.kind.as_str(), one.status)).collect();
+    let expected =
+        [("Ready", ConditionStatus::True), ("Odd", ConditionStatus::Unknown), ("Null", ConditionStatus::Unknown)];
+    assert_eq!(conditions, expected);
+    let info = &node.status.node_info;
+    assert_eq!((info.kubelet_version.as_str(), info.os_image.as_str(), node.spec.provider_id.as_str()), ("v1.36.2", "", "cloud:///n"));
+    assert_eq!(node.status.images.iter().collect::<Vec<_>>(), ["a@sha256:1", "a:1", ""]);
+    let absent: Node = read(&json!({"metadata": {"name": "n"}}));
+    let null = json!({"metadata": {"name": "n", "creationTimestamp": null}, "spec": {"providerID": null},
+        "status": {"conditions": null, "nodeInfo": null, "images": null}});
+    assert_eq!(read::<Node>(&null), absent);
+    assert!(refusal::<Node>(&json!({"metadata": {"name": "n"}, "status": {"images": [{"names": [1]}]}})).contains("a name"));
+    assert!(refusal::<Node>(&json!({"metadata": {"name": "n"}, "status": {"images": {}}})).contains("a list of images"));
+}
+
+#[test]
+fn moments_are_seconds_since_1970_and_no_moment_is_none() {
+    for (text, seconds) in [
+        ("1970-01-01T00:00:00Z", Some(0)),
+        ("1969-12-31T23:59:59Z", Some(-1)),
+        ("2000-02-29T12:00:00Z", Some(951_825_600)),
+        ("2026-11-24T09:30:00Z", Some(1_795_512_600)),
+        ("2026-11-24T09:30:00.123456Z", Some(1_795_512_600)),
+        ("2026-11-24T10:30:00+01:00", Some(1_795_512_600)),
+        ("2026-11-24T04:00:00-05:30", Some(1_795_512_600)),
+        ("2100-02-29T00:00:00Z", None),
+        ("2026-13-01T00:00:00Z", None),
+        ("2026-11-31T00:00:00Z", None),
+        ("2026-11-24T24:00:00Z", None),
+        ("2026-11-24T09:30:60Z", None),
+        ("2026-11-24T09:30:00", None),
+        ("2026-11-24 09:30", None),
+        ("2026-11-24T09:30:00.Z", None),
+        ("2026-11-24T9:30:00Z", None),
+        ("2026-11-24T09:30:00Zx", None),
+        ("2026-11-24T09:30:00+1:00", None),
+        ("\u{fc}026-11-24T09:30:00\u{fc}", None),
+        ("", None),
+    ] {
+        assert_eq!(Timestamp::parse(text), Timestamp(seconds), "{text}");
+    }
+}
+
+#[test]
+fn days_of_moments_are_those_of_a_calendar_that_is_counted_day_by_day() {
+    let is_leap = |year: i64| (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let (mut year, mut month, mut day) = (1970, 1, 1);
+    for days in 0..150_000_i64 {
+        let moment = Timestamp::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:01Z"));
+        assert_eq!(moment, Timestamp(Some(days * 86_400 + 1)), "{year}-{month}-{day}");
+        let last = match month {
+            2 => 28 + i64::from(is_leap(year)),
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        };
+        (year, month, day) = match (day == last, month) {
+            (false, _) => (year, month, day + 1),
+            (true, 12) => (year + 1, 1, 1),
+            (true, _) => (year, month + 1, 1),
+        };
+    }
 }

@@ -43,7 +43,8 @@ pub trait NodePredicate: Sized + 'static {
     fn new(args: Self::Args) -> Result<Self, String>;
 
     /// Decides whether one node can run the pod. The result must depend only on the pod, the node and the arguments: it is
-    /// called once for nodes of which it reads the same labels, annotations and taints, and nothing else.
+    /// called once for nodes of which it reads the same labels, annotations, taints, conditions, info and images, and nothing
+    /// else.
     ///
     /// # Errors
     ///

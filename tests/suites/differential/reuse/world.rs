@@ -246,16 +246,16 @@ fn owned(random: &mut fastrand::Rng, pod: &Value) -> Value {
 
 /// Metrics of an engine: verdicts used unchanged, patched, evaluated, evicted; and the bytes of the store.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Counted {
-    pub(super) kept: u64,
-    pub(super) patched: u64,
-    pub(super) evaluated: u64,
-    pub(super) evicted: u64,
-    pub(super) bytes: u64,
+pub(crate) struct Counted {
+    pub(crate) kept: u64,
+    pub(crate) patched: u64,
+    pub(crate) evaluated: u64,
+    pub(crate) evicted: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Counted {
-    pub(super) fn of(registry: &Registry) -> Self {
+    pub(crate) fn of(registry: &Registry) -> Self {
         let mut text = String::new();
         encode(&mut text, registry).expect("metrics are text");
         let value = |name: &str| {
@@ -273,7 +273,7 @@ impl Counted {
         }
     }
 
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.kept += other.kept;
         self.patched += other.patched;
         self.evaluated += other.evaluated;

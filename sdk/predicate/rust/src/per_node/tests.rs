@@ -33,6 +33,10 @@ impl NodePredicate for Wanderer {
             (_, Some("1")) => format!("{:?}", node.taints()),
             // Few nodes share a value of it.
             (_, Some("2")) => format!("own {:?}", node.label("own")),
+            (Some("3"), _) => {
+                let (arch, created) = (node.info(Field::Architecture), node.created());
+                format!("{} {arch:?} {} {created:?}", node.condition("Ready"), node.has_image("a"))
+            }
             (_, b) => format!("{:?} {b:?} {} {:?}", node.annotation("a"), node.pods(), pod.label("a")),
         };
         Err(if seen.len() % 2 == 0 { Failure::unschedulable(seen) } else { Failure::unresolvable(seen) })
@@ -53,6 +57,10 @@ fn random_node(random: &mut fastrand::Rng, at: usize) -> NativeNode {
     }
     if random.bool() {
         node = node.unschedulable();
+    }
+    node = node.condition("Ready", random.u8(0..4));
+    if random.bool() {
+        node = node.info(Field::Architecture, ["amd64", "arm64"][usize::from(random.bool())]).image("a").created(7);
     }
     if random.bool() {
         node = node.taint("key", &random.u8(0..3).to_string(), Effect::NoSchedule);
