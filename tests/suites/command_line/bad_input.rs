@@ -200,13 +200,13 @@ fn unknown_kinds_are_skipped_with_a_count() {
     let mut cluster = three_nodes();
     let items = cluster["items"].as_array_mut().unwrap();
     for name in ["a", "b"] {
-        items.push(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}));
+        items.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}));
     }
     items.push(json!({"apiVersion": "acme.dev/v1", "kind": "Gizmo", "metadata": {"name": "g"}}));
     workshop.write("cluster.json", cluster.to_string());
     let output = workshop.run(&[EXPLAIN.as_slice(), &["-o", "jsonl"]].concat());
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    assert!(output.stderr.contains("2 ConfigMap") && output.stderr.contains("1 Gizmo"), "{}", output.stderr);
+    assert!(output.stderr.contains("2 Secret") && output.stderr.contains("1 Gizmo"), "{}", output.stderr);
     assert!(output.stdout.contains("default/new"), "{}", output.stdout);
 }
 

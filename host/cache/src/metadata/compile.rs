@@ -11,6 +11,7 @@ use super::requests::{self, Requests};
 use super::selection::Selection;
 use super::selector;
 use super::volumes;
+use nodesift_object::affinity::{Affinity, PodAffinityTerm};
 use nodesift_object::node::{Condition, NodeInfo};
 use nodesift_object::pod::{Container, OwnerReference, RestartAction, RestartPolicy};
 use nodesift_object::selector::NodeSelector;
@@ -66,14 +67,11 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         usage: amounts(&requests::existing(pod)),
         host_ports: host_ports(pod),
         volumes: volumes::of_pod(pod),
-        controller: controller(pod).map(|(kind, name)| (kind, name.to_owned())),
+        controller: controller(pod).map(|(kind, name)| (kind, Arc::from(name))),
         spread: spec.topology_spread_constraints.clone(),
         affinity: spec.affinity.pod_affinity.required.clone(),
         anti_affinity: spec.affinity.pod_anti_affinity.required.clone(),
-        invalid_preferred: (
-            spec.affinity.pod_affinity.invalid_preferred.clone(),
-            spec.affinity.pod_anti_affinity.invalid_preferred.clone(),
-        ),
+        invalid_preferred: invalid_preferred(&spec.affinity),
         anti_affinity_terms: selector::anti_affinity_terms(
             &Arc::from(pod.metadata.namespace.as_str()),
             &spec.affinity.pod_anti_affinity.required,
@@ -83,6 +81,13 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         spec: selection.pod_spec.then(|| Arc::new(spec_facts(pod))),
         owner: controlling(pod).filter(|_| selection.pod_owner).map(|owner| Arc::new(owner_facts(owner))),
     }
+}
+
+fn invalid_preferred(affinity: &Affinity) -> Option<Box<(Vec<PodAffinityTerm>, Vec<PodAffinityTerm>)>> {
+    let Affinity { pod_affinity, pod_anti_affinity, .. } = affinity;
+    let (of_affinity, of_anti_affinity) = (&pod_affinity.invalid_preferred, &pod_anti_affinity.invalid_preferred);
+    let is_none = of_affinity.is_empty() && of_anti_affinity.is_empty();
+    (!is_none).then(|| Box::new((of_affinity.clone(), of_anti_affinity.clone())))
 }
 
 fn spec_facts(pod: &Pod) -> SpecFacts {

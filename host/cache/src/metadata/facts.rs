@@ -201,15 +201,15 @@ pub struct PodFacts {
     /// Usage of the pod on its node, in-place resizes included; units as in [`Amounts`].
     pub usage: Amounts,
     /// Kind and name of the controller that made the pod, where it is one that selects pods.
-    pub controller: Option<(Kind, String)>,
+    pub controller: Option<(Kind, Arc<str>)>,
     /// `spec.topologySpreadConstraints`, in order.
     pub spread: Vec<TopologySpreadConstraint>,
     /// Required pod affinity, as written.
     pub affinity: Vec<PodAffinityTerm>,
     /// Required pod anti-affinity, as written.
     pub anti_affinity: Vec<PodAffinityTerm>,
-    /// Preferred terms with invalid selectors, of the pod affinity and of the anti-affinity.
-    pub invalid_preferred: (Vec<PodAffinityTerm>, Vec<PodAffinityTerm>),
+    /// Preferred terms with invalid selectors, of the pod affinity and of the anti-affinity; none where both have none.
+    pub invalid_preferred: Option<Box<(Vec<PodAffinityTerm>, Vec<PodAffinityTerm>)>>,
     /// Required pod anti-affinity, compiled: matched against incoming pods while this pod is on a node.
     pub anti_affinity_terms: Vec<AntiAffinityTerm>,
     /// Node features that the pod needs, sorted.

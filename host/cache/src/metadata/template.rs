@@ -60,8 +60,12 @@ fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
         // Of the owners only the controller.
         owner_references: _,
     } = metadata;
+    // A pool compiles for more than one selection: what was written for one must not look like what is for another.
+    content.write_u8(u8::from(selection.pod_spec) | u8::from(selection.pod_owner) << 1);
     (namespace, labels, compile::controller(pod)).hash(&mut content);
-    compile::controlling(pod).filter(|_| selection.pod_owner).hash(&mut content);
+    if selection.pod_owner {
+        compile::controlling(pod).hash(&mut content);
+    }
     // Only those that the policy lists are compiled.
     selected(annotations, &selection.annotation_keys).hash(&mut content);
     let is_pinned = compile::is_pinned(pod);

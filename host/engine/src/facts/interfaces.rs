@@ -187,7 +187,8 @@ impl Facts for Context {
     }
 
     fn invalid_preferred(&self) -> (Vec<wire::AffinityTerm>, Vec<wire::AffinityTerm>) {
-        let (affinity, anti_affinity) = &self.pod.invalid_preferred;
+        let Some(terms) = &self.pod.invalid_preferred else { return (Vec::new(), Vec::new()) };
+        let (affinity, anti_affinity) = &**terms;
         let terms = |terms: &[PodAffinityTerm]| terms.iter().map(convert::pod_affinity_term).collect();
         (terms(affinity), terms(anti_affinity))
     }
