@@ -3,6 +3,7 @@
 //! the cluster and on overlays. [`probe`] has the guests.
 //!
 //! A run has `NODESIFT_FACTS_HISTORIES` (24) histories for each probe. A difference names its seed, which alone reproduces it.
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
 
 mod plain;
 mod probe;
@@ -130,6 +131,7 @@ fn engine(probe: &Probe, mirror: &Mirror) -> (Engine, Registry) {
         scheduler_names: vec!["default-scheduler".to_owned()],
         predicates: vec![predicate],
         annotation_keys: Arc::default(),
+        config_maps: Arc::default(),
         on_unsupported: OnError::Ignore,
         rollback_on_quarantine: false,
         origin: Origin::default(),
@@ -257,7 +259,7 @@ fn compare(
     for failure in of_pod.failures.iter() {
         let [reason] = &failure.reasons[..] else { panic!("{}: {:?}", place(), failure.reasons) };
         let code = reason.trim_start_matches('v').parse().unwrap_or_else(|_| panic!("{}: {reason}", place()));
-        found.extend(failure.rows.iter().map(|row| (row_name(*row), code)));
+        found.extend(failure.rows.iter().map(|row| (row_name(row), code)));
     }
     let asked = |node: &&String| match nodes {
         Nodes::Named(names) => names.contains(node),

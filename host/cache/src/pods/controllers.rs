@@ -165,8 +165,9 @@ mod tests {
         println!("seed {seed}");
         let mut random = fastrand::Rng::with_seed(seed);
         let mut controllers = Controllers::default();
-        let mut pods: Vec<(Row, Arc<PodRecord>)> = Vec::new();
-        let mut kept: Vec<(Controllers, Vec<(Row, Arc<PodRecord>)>)> = Vec::new();
+        type Pods = Vec<(Row, Arc<PodRecord>)>;
+        let mut pods = Pods::new();
+        let mut kept: Vec<(Controllers, Pods)> = Vec::new();
         for step in 0..5_000 {
             if random.u8(0..5) < 3 || pods.is_empty() {
                 let pod = random_pod(&mut random, "p", None);

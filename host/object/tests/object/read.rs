@@ -171,14 +171,21 @@ fn what_a_node_reports_is_read_without_the_times_of_heartbeats() {
         [("Ready", ConditionStatus::True), ("Odd", ConditionStatus::Unknown), ("Null", ConditionStatus::Unknown)];
     assert_eq!(conditions, expected);
     let info = &node.status.node_info;
-    assert_eq!((info.kubelet_version.as_str(), info.os_image.as_str(), node.spec.provider_id.as_str()), ("v1.36.2", "", "cloud:///n"));
+    assert_eq!(
+        (info.kubelet_version.as_str(), info.os_image.as_str(), node.spec.provider_id.as_str()),
+        ("v1.36.2", "", "cloud:///n")
+    );
     assert_eq!(node.status.images.iter().collect::<Vec<_>>(), ["a@sha256:1", "a:1", ""]);
     let absent: Node = read(&json!({"metadata": {"name": "n"}}));
     let null = json!({"metadata": {"name": "n", "creationTimestamp": null}, "spec": {"providerID": null},
         "status": {"conditions": null, "nodeInfo": null, "images": null}});
     assert_eq!(read::<Node>(&null), absent);
-    assert!(refusal::<Node>(&json!({"metadata": {"name": "n"}, "status": {"images": [{"names": [1]}]}})).contains("a name"));
-    assert!(refusal::<Node>(&json!({"metadata": {"name": "n"}, "status": {"images": {}}})).contains("a list of images"));
+    assert!(
+        refusal::<Node>(&json!({"metadata": {"name": "n"}, "status": {"images": [{"names": [1]}]}})).contains("a name")
+    );
+    assert!(
+        refusal::<Node>(&json!({"metadata": {"name": "n"}, "status": {"images": {}}})).contains("a list of images")
+    );
 }
 
 #[test]

@@ -27,7 +27,8 @@ impl World {
     fn new() -> Self {
         let (writer, reader) = cache::new();
         let pod = json!({
-            "metadata": {"name": "p", "namespace": "ns", "uid": "p", "labels": {"color": "blue"}, "annotations": {"tier": "gold"}},
+            "metadata": {"name": "p", "namespace": "ns", "uid": "p", "labels": {"color": "blue"}, "annotations": {"tier": "gold"},
+                "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "own", "uid": "own", "controller": true}]},
             "spec": {"containers": [
                 {"name": "c", "ports": [{"hostPort": 80}], "resources": {"requests": {"cpu": "1"}}}], "volumes": [claim("c")]}
         });
