@@ -117,6 +117,14 @@ pub struct Guest {
     filter: String,
 }
 
+impl HostFunction {
+    /// Its type as core WebAssembly writes it.
+    pub fn signature(&self) -> String {
+        let result = if self.returns { " (result i32)" } else { "" };
+        format!("(param {}){result}", self.params.join(" "))
+    }
+}
+
 impl Guest {
     /// A predicate that rejects the odd rows of a batch for the reason [`ODD_ROW`].
     pub fn healthy() -> Self {

@@ -50,6 +50,12 @@ pub const REUSE_PATCH_SHARE: usize = 4;
 /// Host ports of a pod up to which they are compared one by one with those in use, which takes less time than a map.
 pub const FEW_PORTS: usize = 8;
 
+/// Tolerations of a pod up to which each is compared with each taint.
+pub(crate) const FEW_TOLERATIONS: usize = 16;
+
+/// Codes up to which each row of a column is compared with each, in a loop that compilers vectorise.
+pub(crate) const FEW_CODES: usize = 4;
+
 /// Storage objects that are copied for a guest between two questions whether it may go on: some 50 µs, unless their node
 /// affinities are large.
 pub const STORAGE_STRIDE: usize = 64;

@@ -149,6 +149,9 @@ impl ActivePredicate {
             ),
         }
         lines.iter().for_each(|line| self.log(line, context));
+        if let Some(fault) = fault.filter(|fault| fault.kind.is_of_predicate() && self.module.admits_fault_line()) {
+            self.log(&Line { level: Level::Warn, text: fault.to_string() }, context);
+        }
         outcome
     }
 

@@ -94,6 +94,9 @@ pub(crate) const COMPILE: &str = "compile-module";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompileArgs {
+    /// Limit on its processor time
+    #[arg(value_name = "SECONDS")]
+    pub(crate) seconds: u64,
     /// Folder of compiled code
     #[arg(value_name = "FOLDER")]
     pub(crate) cache: Option<PathBuf>,

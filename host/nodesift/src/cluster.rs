@@ -17,6 +17,7 @@ use nodesift_cache::{self as cache, Reader, SharedWriter};
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_policy::remembered::{RecallError, Remembered, StateFolder};
 use nodesift_policy::{Policy, PolicyText};
+use nodesift_sandbox::limits::COMPILE_TIME;
 use nodesift_sandbox::{CompilerProgram, Runtime};
 use nodesift_source::change::Compiler;
 use nodesift_source::{Loader, Summary, files};
@@ -204,7 +205,11 @@ fn compiled_modules_folder() -> Option<PathBuf> {
 
 /// This program, as the compiler of modules: its file may have been replaced since it started, and this one is still it.
 fn compiler() -> CompilerProgram {
-    CompilerProgram { program: PathBuf::from("/proc/self/exe"), arguments: vec![args::COMPILE.into()] }
+    CompilerProgram {
+        program: PathBuf::from("/proc/self/exe"),
+        arguments: vec![args::COMPILE.into()],
+        processor_time: COMPILE_TIME,
+    }
 }
 
 /// Prints on stderr what files hold beside the cluster: the number of objects of each kind, in one line.

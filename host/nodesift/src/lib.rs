@@ -45,6 +45,7 @@ mod terminal;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
@@ -97,7 +98,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Compiles the module on standard input for the process that started this one.
 /// What is wrong goes to stderr as it is: that process reports it.
 fn compile_module(args: &CompileArgs) -> ExitCode {
-    match nodesift_sandbox::compile_apart(std::io::stdin().lock(), args.cache.as_deref()) {
+    let processor_time = Duration::from_secs(args.seconds);
+    match nodesift_sandbox::compile_apart(std::io::stdin().lock(), processor_time, args.cache.as_deref()) {
         Ok(()) => ExitCode::from(exit::OK),
         Err(error) => {
             let _closed = writeln!(std::io::stderr(), "{error}");

@@ -18,7 +18,7 @@ pub(crate) const SPEC_FIELDS: &[&str] =
     &["schedulerNames", "predicates", "facts", "onUnsupported", "rollbackOnQuarantine"];
 pub(crate) const FACTS_FIELDS: &[&str] = &["annotations", "configMaps"];
 pub(crate) const PREDICATE_FIELDS: &[&str] =
-    &["name", "phases", "args", "module", "allow", "onError", "limits", "mode"];
+    &["name", "phases", "args", "module", "instance", "allow", "onError", "limits", "mode"];
 pub(crate) const MODULE_FIELDS: &[&str] = &["path", "oci", "layout", "digest"];
 pub(crate) const LIMITS_FIELDS: &[&str] = &["memory", "timePerCall", "output", "logLines"];
 
@@ -67,6 +67,8 @@ pub struct Predicate {
     pub args: Option<At<Value>>,
     /// Where its module is; absent for a built-in.
     pub module: Option<At<Module>>,
+    /// How long an instance of it lives: `Fresh` or `Reuse`.
+    pub instance: Option<At<String>>,
     /// Names of the only interfaces that it may import.
     pub allow: Option<Texts>,
     /// What replaces its verdict when it fails: `Reject` or `Ignore`.
@@ -212,6 +214,7 @@ fn predicate(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Predicat
         phases: reader.texts(fields.get("phases")),
         args: reader.value(fields.get("args")),
         module: module_map.and_then(|map| Some(map.with(module(reader, map, &module_path)?))),
+        instance: reader.text(fields.get("instance")),
         allow: reader.texts(fields.get("allow")),
         on_error: reader.text(fields.get("onError")),
         limits: limits_map.and_then(|map| limits(reader, map, &limits_path)).unwrap_or_default(),

@@ -47,5 +47,6 @@ pub use import::{Imported, import};
 pub use problem::Problem;
 pub use schema::schema;
 pub use spec::{
-    API_VERSION, ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec, SelectError, SpecLimits,
+    API_VERSION, InstanceLife, ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec, SelectError,
+    SpecLimits,
 };

@@ -113,8 +113,13 @@ fn predicate() -> Value {
                 "type": "object",
             },
             "module": module(),
+            "instance": {
+                "description": "How long an instance of your own module lives: Fresh (the default), for one call; or Reuse, for many \
+                                calls, where you trust it to keep nothing of one pod for the next. Built-ins are reused",
+                "enum": ["Fresh", "Reuse"],
+            },
             "allow": {
-                "description": "The only facts that the module may import; all where the field is left out. log gives none and needs no entry",
+                "description": "The only facts that the module may import; all where the field is left out. log and row-sets give none and need no entry",
                 "type": "array", "uniqueItems": true,
                 "items": {"enum": Interface::ALL.map(Interface::name)},
             },

@@ -3,20 +3,23 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write as _};
+use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setrlimit};
 use wasmtime::component::Component;
-use wasmtime::{Config, Engine, OptLevel};
+use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
 
 use super::code_cache;
 use super::module::LoadError;
 use crate::limits::{
-    COMPILE_BYTES, COMPILE_NICE, COMPILE_THREADS, COMPILE_TIME, COMPONENT_BYTES, FAULT_DETAIL_BYTES, GUEST_STACK_BYTES,
+    BACKTRACE_FRAMES, COMPILE_BYTES, COMPILE_NICE, COMPILE_NOTICE, COMPILE_THREADS, COMPILE_WAIT, COMPONENT_BYTES,
+    FAULT_DETAIL_BYTES, GUEST_STACK_BYTES,
 };
 
 /// The program that compiles modules apart from this process. It must call [`compile_apart`] with its standard input, and fail
@@ -25,11 +28,13 @@ use crate::limits::{
 pub struct CompilerProgram {
     /// The program's file.
     pub program: PathBuf,
-    /// Its arguments. The folder of compiled code follows them, if there is one.
+    /// Its arguments. The limit on its processor time follows them, in seconds, and the folder of compiled code, if there is one.
     pub arguments: Vec<OsString>,
+    /// The limit on its processor time, in whole seconds; [`COMPILE_TIME`](crate::limits::COMPILE_TIME) is the usual one.
+    pub processor_time: Duration,
 }
 
-/// Compiles within [`COMPILE_TIME`]. A longer compilation is abandoned: its thread ends once it is done.
+/// Compiles within [`COMPILE_WAIT`]. A longer compilation is abandoned: its thread ends once it is done.
 pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     let (done, result) = channel();
     let (engine, bytes) = (engine.clone(), bytes.to_vec());
@@ -41,9 +46,9 @@ pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadEr
         .name("compile".to_owned())
         .spawn(compile)
         .map_err(|error| LoadError::Compile(error.to_string()))?;
-    match result.recv_timeout(COMPILE_TIME) {
+    match result.recv_timeout(COMPILE_WAIT) {
         Ok(compiled) => compiled.map_err(|error| LoadError::Compile(format!("{error:#}"))),
-        Err(_) => Err(LoadError::CompileTime(COMPILE_TIME)),
+        Err(_) => Err(LoadError::CompileWait(COMPILE_WAIT)),
     }
 }
 
@@ -81,8 +86,9 @@ pub(super) fn config() -> Config {
         .epoch_interruption(true)
         .max_wasm_stack(GUEST_STACK_BYTES)
         .wasm_memory64(false)
-        // A fault has a kind, not a backtrace; collecting one takes time.
-        .wasm_backtrace_max_frames(None);
+        // Names of functions are enough: lines would need debug information, which few modules have.
+        .wasm_backtrace_max_frames(NonZero::new(BACKTRACE_FRAMES))
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     config
 }
 
@@ -100,15 +106,20 @@ pub enum CompileApartError {
     Compile(wasmtime::Error),
 }
 
-/// Limits this process for good, then compiles a module. What it compiles is in the cache in `cache_folder` afterwards.
+/// Limits this process for good, to so much processor time too, then compiles a module. What it compiles is in the cache in
+/// `cache_folder` afterwards, whatever becomes of the process that waits for it.
 ///
 /// # Errors
 ///
 /// One variant of [`CompileApartError`] per step. Where memory runs out, the process aborts.
-pub fn compile_apart(module: impl Read, cache_folder: Option<&Path>) -> Result<(), CompileApartError> {
+pub fn compile_apart(
+    module: impl Read,
+    processor_time: Duration,
+    cache_folder: Option<&Path>,
+) -> Result<(), CompileApartError> {
     let limits = || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        let seconds = COMPILE_TIME.as_secs() * u64::from(COMPILE_THREADS);
+        let seconds = processor_time.as_secs();
         for (resource, limit) in [(Resource::Data, COMPILE_BYTES), (Resource::Cpu, seconds), (Resource::Core, 0)] {
             // A lower limit that is there already stays.
             let limit = getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
@@ -129,7 +140,7 @@ pub fn compile_apart(module: impl Read, cache_folder: Option<&Path>) -> Result<(
 }
 
 impl CompilerProgram {
-    /// Compiles a module in another process, within [`COMPILE_TIME`] and [`COMPILE_BYTES`].
+    /// Compiles a module in another process, within its processor time, [`COMPILE_WAIT`] and [`COMPILE_BYTES`].
     pub(super) fn run(&self, bytes: &[u8], cache_folder: Option<&Path>) -> Result<(), LoadError> {
         let failed = |error: std::io::Error| {
             LoadError::Compile(format!("the compiler {} does not run: {error}", self.program.display()))
@@ -137,6 +148,7 @@ impl CompilerProgram {
         let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(COMPILE_THREADS as usize));
         let mut child = Command::new(&self.program)
             .args(&self.arguments)
+            .arg(self.processor_time.as_secs().to_string())
             .args(cache_folder)
             // Nothing of this process' environment, and no more threads than the memory allows.
             .env_clear()
@@ -150,7 +162,7 @@ impl CompilerProgram {
         // Whatever happened, no process is left.
         let _ = child.kill();
         let status = child.wait().map_err(failed)?;
-        verdict(status, &outcome?)
+        verdict(status, &outcome?, self.processor_time)
     }
 
     /// Gives the module to the compiler and waits for its end, which closes its standard error. Returns what it wrote there.
@@ -171,20 +183,35 @@ impl CompilerProgram {
                 // A compiler that ends early does not read all; its exit status says why.
                 let _ = input.as_mut().map(|input| input.write_all(bytes));
             });
-            result.recv_timeout(COMPILE_TIME).map_err(|error| {
-                // Ends both threads: their pipes are closed.
-                let _ = child.kill();
-                match error {
-                    RecvTimeoutError::Timeout => LoadError::CompileTime(COMPILE_TIME),
-                    RecvTimeoutError::Disconnected => LoadError::Compile("the compiler's end was not seen".to_owned()),
+            let started = Instant::now();
+            loop {
+                match result.recv_timeout(COMPILE_NOTICE) {
+                    Ok(text) => return Ok(text),
+                    Err(RecvTimeoutError::Timeout) if started.elapsed() < COMPILE_WAIT => {
+                        tracing::info!(
+                            bytes = bytes.len(),
+                            seconds = started.elapsed().as_secs(),
+                            "compiling a module"
+                        );
+                    }
+                    Err(error) => {
+                        // Ends both threads: their pipes are closed.
+                        let _ = child.kill();
+                        return Err(match error {
+                            RecvTimeoutError::Timeout => LoadError::CompileWait(COMPILE_WAIT),
+                            RecvTimeoutError::Disconnected => {
+                                LoadError::Compile("the compiler's end was not seen".to_owned())
+                            }
+                        });
+                    }
                 }
-            })
+            }
         })
     }
 }
 
 /// What the end of the compiler says about the module.
-fn verdict(status: ExitStatus, errors: &str) -> Result<(), LoadError> {
+fn verdict(status: ExitStatus, errors: &str, processor_time: Duration) -> Result<(), LoadError> {
     /// The exit status of a Rust program that panicked, as it does where it can make no thread.
     const PANICKED: i32 = 101;
     if status.success() {
@@ -192,7 +219,7 @@ fn verdict(status: ExitStatus, errors: &str) -> Result<(), LoadError> {
     }
     Err(match (status.signal(), status.code()) {
         (Some(signal), _) if signal == Signal::XCPU.as_raw() || signal == Signal::KILL.as_raw() => {
-            LoadError::CompileTime(COMPILE_TIME)
+            LoadError::CompileTime(processor_time)
         }
         (Some(_), _) | (None, Some(PANICKED)) => LoadError::CompileMemory { limit: COMPILE_BYTES },
         (None, _) => LoadError::Compile(errors.trim().to_owned()),

@@ -4,27 +4,31 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
-use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
+use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline, WasmBacktrace};
 
 use super::deadline::Deadline;
 use super::log::{Line, LineBudget};
 use super::memory::MemoryBudget;
+use super::row_sets::{RowSetError, RowSets};
 use super::slots::Slot;
 use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::{self, Descriptor};
-use super::{Facts, check};
+use super::{Facts, backtrace, check};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{GUEST_HANDLES, OUTPUT_BYTES};
 
 /// The host state of an instance: facts, deadline, memory budget and lines of the running call.
 pub(super) struct Frame {
     facts: Option<Arc<dyn Facts>>,
+    row_sets: Option<RowSets>,
     deadline: Deadline,
     memory: MemoryBudget,
     /// The lines of the running call.
     lines: Vec<Line>,
-    /// None where nobody wants them: they are neither kept nor counted.
+    /// The last line of level error since the call began, whether or not it is among them.
+    last_words: Option<String>,
+    /// None where nobody wants the lines: they are neither kept nor counted.
     line_budget: Option<Arc<LineBudget>>,
 }
 
@@ -39,9 +43,23 @@ impl Frame {
         self.lines.push(line);
     }
 
+    /// Notes what the guest says is wrong: where its call ends with a fault, this is a part of it.
+    pub(super) fn note_error(&mut self, text: String) {
+        self.last_words = Some(text);
+    }
+
     /// The deadline of the running call.
     pub(super) fn deadline(&mut self) -> &mut Deadline {
         &mut self.deadline
+    }
+
+    /// The row sets of the running `filter` call.
+    ///
+    /// # Errors
+    ///
+    /// [`RowSetError::NoBatch`] outside a `filter` call.
+    pub(super) fn row_sets(&mut self) -> Result<&mut RowSets, RowSetError> {
+        self.row_sets.as_mut().ok_or(RowSetError::NoBatch)
     }
 
     /// The facts of the running `filter` call.
@@ -101,7 +119,11 @@ pub(super) struct Instance {
     store: Store<Frame>,
     instance: wasmtime::component::Instance,
     filter: TypedFunc<(u32,), (wire::Verdict,)>,
-    _slots: [Slot; 2],
+    /// Calls of `filter`.
+    calls: u32,
+    /// Its memory after `configure`, in bytes.
+    configured_bytes: usize,
+    slots: [Option<Slot>; 2],
 }
 
 impl Instance {
@@ -110,7 +132,7 @@ impl Instance {
         pre: &InstancePre<Frame>,
         exports: &Exports,
         memory_bytes: usize,
-        slots: [Slot; 2],
+        slots: [Option<Slot>; 2],
         time: CallTime,
         line_budget: Option<&Arc<LineBudget>>,
     ) -> Result<Self, NewError> {
@@ -118,7 +140,15 @@ impl Instance {
         let memory = MemoryBudget::new(memory_bytes);
         let mut store = Store::new(
             pre.engine(),
-            Frame { facts: None, deadline, memory, lines: Vec::new(), line_budget: line_budget.cloned() },
+            Frame {
+                facts: None,
+                row_sets: None,
+                deadline,
+                memory,
+                lines: Vec::new(),
+                last_words: None,
+                line_budget: line_budget.cloned(),
+            },
         );
         store.limiter(|frame| &mut frame.memory);
         store.set_hostcall_fuel(OUTPUT_BYTES);
@@ -134,7 +164,7 @@ impl Instance {
         let filter = instance
             .get_typed_func::<(u32,), (wire::Verdict,)>(&mut store, exports.filter)
             .map_err(|error| NewError::Contract(format!("filter: {error:#}")))?;
-        Ok(Self { store, instance, filter, _slots: slots })
+        Ok(Self { store, instance, filter, calls: 0, configured_bytes: 0, slots })
     }
 
     /// The linear memory that it has now, in bytes.
@@ -142,11 +172,29 @@ impl Instance {
         self.store.data().memory.used_bytes()
     }
 
-    /// Begins a call: its deadline, and who wants its lines, hold for everything until the next one begins.
+    /// By how much its memory has grown since it was configured, in bytes.
+    pub(super) fn grown_bytes(&self) -> usize {
+        self.memory_bytes().saturating_sub(self.configured_bytes)
+    }
+
+    /// Calls of `filter` so far.
+    pub(super) fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// Gives it other slots; those that it had are free then.
+    pub(super) fn hold(&mut self, slots: [Option<Slot>; 2]) {
+        drop(std::mem::replace(&mut self.slots, slots));
+    }
+
+    /// Begins a call: its deadline, and who wants its lines, hold for everything until the next one begins. Lines that were
+    /// written before, when it was configured, are those of this call.
     pub(super) fn begin(&mut self, time: CallTime, line_budget: Option<&Arc<LineBudget>>) {
         let frame = self.store.data_mut();
         frame.deadline = Deadline::new(time.budget, time.until);
+        frame.lines.retain(|_| line_budget.is_some_and(|budget| budget.admits()));
         frame.line_budget = line_budget.cloned();
+        frame.last_words = None;
         self.store.set_epoch_deadline(Deadline::first_look());
     }
 
@@ -185,7 +233,10 @@ impl Instance {
             .get_typed_func::<(&str,), (Result<(), String>,)>(&mut *store, exports.configure)
             .and_then(|configure| configure.call(&mut *store, (args,)));
         match configured {
-            Ok((Ok(()),)) => Ok(()),
+            Ok((Ok(()),)) => {
+                self.configured_bytes = self.memory_bytes();
+                Ok(())
+            }
             Ok((Err(refusal),)) => Err(Fault { kind: FaultKind::Configure, detail: shorten(&refusal) }),
             Err(error) => Err(as_configure(fault(store, &error))),
         }
@@ -200,42 +251,60 @@ impl Instance {
         output_bytes: usize,
         reasons: usize,
     ) -> Result<Verdict, Fault> {
+        self.calls += 1;
         let store = &mut self.store;
         store.data_mut().facts = Some(facts);
+        store.data_mut().row_sets = Some(RowSets::new(rows, output_bytes));
         // Reset: a refusal in an earlier call must not be reported as the cause of a failure in this one.
         store.data_mut().memory.take_refused();
         store.set_hostcall_fuel(output_bytes + rows as usize * size_of::<u16>());
         let returned = self.filter.call(&mut *store, (rows,));
         store.data_mut().facts = None;
+        let row_sets = store.data_mut().row_sets.take();
         match returned {
-            Ok((raw,)) => check::verdict(raw, rows, reasons),
+            Ok((raw,)) => {
+                let raw = match row_sets {
+                    Some(row_sets) => row_sets.merged(raw)?,
+                    None => raw,
+                };
+                check::verdict(raw, rows, reasons)
+            }
             Err(error) => Err(fault(store, &error)),
         }
     }
 }
 
-/// Converts an error of wasmtime to a fault.
+/// Converts an error of wasmtime to a fault. Its detail is what ended the call, then the guest's last error line, then where it
+/// was.
 fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
     let refused_memory = store.data_mut().memory.take_refused();
-    let detail = shorten(&format!("{error:#}"));
+    // The backtrace is a part of the error; it is told last, and in few words.
+    let causes = error.chain().skip(usize::from(error.is::<WasmBacktrace>()));
+    let cause = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
     let kind = match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) if store.data().deadline.is_request_over() => FaultKind::RequestDeadline,
         Some(Trap::Interrupt) => FaultKind::Deadline,
         Some(Trap::StackOverflow) => FaultKind::StackOverflow,
         _ if refused_memory => FaultKind::Memory,
-        None if detail.contains("handle limit exceeded") => FaultKind::Memory,
+        None if cause.contains("handle limit exceeded") => FaultKind::Memory,
         Some(_) => FaultKind::Trap,
         None if error.is::<NoFacts>() => FaultKind::Trap,
         None if error.is::<PoolConcurrencyLimitError>() => FaultKind::Overloaded,
-        None if detail.contains("fuel allocated for hostcalls") => FaultKind::OutputTooLarge,
+        None if cause.contains("fuel allocated for hostcalls") => FaultKind::OutputTooLarge,
         // All other errors: a result or an argument that violates the component model's canonical ABI.
-        None => FaultKind::MalformedVerdict,
+        None => error.downcast_ref::<RowSetError>().map_or(FaultKind::MalformedVerdict, |error| error.kind()),
     };
-    let detail = match error.downcast_ref::<Trap>() {
+    let mut detail = match error.downcast_ref::<Trap>() {
         Some(trap) => trap.to_string(),
-        None => detail,
+        None => cause,
     };
-    Fault { kind, detail }
+    if let Some(words) = store.data_mut().last_words.take() {
+        detail = format!("{}; {words}", shorten(&detail));
+    }
+    if let Some(frames) = backtrace::frames(error) {
+        detail = format!("{detail}; in {frames}");
+    }
+    Fault::new(kind, &detail)
 }
 
 /// The fault of a `describe` or `configure` call: these return no verdict, so a malformed result is `Configure`.

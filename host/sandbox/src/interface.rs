@@ -1,5 +1,5 @@
 //! The fact interfaces of the contract: one table from which the trait [`Facts`], the closed list [`Interface`] and the
-//! linker follow, but for `log`, which is no fact. A component is linked to the interfaces that it imports and its policy allows,
+//! linker follow, but for `log` and `row-sets`, which are no facts. A component is linked to the interfaces that it imports and its policy allows,
 //! and to nothing else: there is no WASI, no clock, no randomness, no file and no socket.
 //!
 //! To add a function, add its line to the table at the end of this file: its name in the contract, its method, and
@@ -11,12 +11,14 @@
 //!   time is not the guest's; what follows is timed.
 //!
 //! Where the work may be more than once through the arguments and the cluster, `; meter` follows the arguments: the method gets
-//! a [`Meter`] and asks it every so many steps.
+//! a [`Meter`] and asks it every so many steps. `or trap` follows the value of a method that may have none, `as set` that of
+//! one whose value is a set of rows, for which the guest gets a handle.
 //!
 //! An interface says whether `pods_on_nodes` change what it answers, and `since` which minor version of the contract there is
 //! such an interface, where that is not the first. The implementation of [`Facts`] then does not compile
 //! until it has the new method.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,8 +28,10 @@ use wasmtime::{StoreContextMut, Trap};
 use crate::contract::{self, Minor, PACKAGE};
 use crate::deadline::{HostWork, Meter};
 use crate::instance::Frame;
-use crate::limits::LOG_LINE_BYTES;
+use crate::limits::{LAST_WORDS_BYTES, LOG_LINE_BYTES};
 use crate::log::{Level, Line, printable};
+use crate::row_sets;
+use crate::rows::Rows;
 use crate::wire::{
     AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle,
     PodSelector, PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration,
@@ -72,6 +76,8 @@ macro_rules! argument {
     (method text) => { &str };
     (method flag) => { bool };
     (method seconds) => { i64 };
+    (method amount) => { i64 };
+    (method texts) => { &[Cow<'_, str>] };
     (method disk_kind) => { DiskKind };
     (method info_field) => { InfoField };
     (method attachment) => { &Attachment };
@@ -79,6 +85,8 @@ macro_rules! argument {
     (guest text) => { WasmStr };
     (guest flag) => { bool };
     (guest seconds) => { i64 };
+    (guest amount) => { i64 };
+    (guest texts) => { Vec<WasmStr> };
     (guest disk_kind) => { DiskKind };
     (guest info_field) => { InfoField };
     (guest attachment) => { Attachment };
@@ -87,6 +95,10 @@ macro_rules! argument {
     (pass text, $value:ident, $store:ident) => { &$value.to_str(&$store)? };
     (pass flag, $value:ident, $store:ident) => { $value };
     (pass seconds, $value:ident, $store:ident) => { $value };
+    (pass amount, $value:ident, $store:ident) => { $value };
+    (pass texts, $value:ident, $store:ident) => {
+        &$value.iter().map(|text| text.to_str(&$store)).collect::<wasmtime::Result<Vec<_>>>()?
+    };
     (pass disk_kind, $value:ident, $store:ident) => { $value };
     (pass info_field, $value:ident, $store:ident) => { $value };
     (pass $list:ident, $value:ident, $store:ident) => { &$value };
@@ -100,6 +112,10 @@ macro_rules! call {
     ($store:ident, $method:ident($($argument:ident: $kind:ident),*; $($meter:ident)?), or trap) => {
         call!($store, $method($($argument: $kind),*; $($meter)?)).map_err(NoValue::trap)?
     };
+    ($store:ident, $method:ident($($argument:ident: $kind:ident),*; $($meter:ident)?), as set) => {{
+        let rows = call!($store, $method($($argument: $kind),*; $($meter)?));
+        $store.data_mut().row_sets()?.add(rows)?
+    }};
 }
 
 /// Links one function.
@@ -140,13 +156,20 @@ macro_rules! link {
 /// Links `log.write`.
 fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
     instance.func_wrap("write", |mut store: StoreContextMut<'_, Frame>, (level, text): (Level, WasmStr)| {
-        // First: a text that is dropped is not even read.
-        if store.data().admits_line() {
-            let text = match text.to_str(&store) {
-                Ok(text) => printable(&text, LOG_LINE_BYTES),
+        let (is_written, is_error) = (store.data().admits_line(), level == Level::Error);
+        // First: a text that is dropped is not even read, unless it may be the guest's last.
+        if is_written || is_error {
+            let limited = |limit| match text.to_str(&store) {
+                Ok(text) => printable(&text, limit),
                 Err(_) => "a line that is not text".to_owned(),
             };
-            store.data_mut().write(Line { level, text });
+            let (line, words) = (limited(LOG_LINE_BYTES), is_error.then(|| limited(LAST_WORDS_BYTES)));
+            if let Some(words) = words {
+                store.data_mut().note_error(words);
+            }
+            if is_written {
+                store.data_mut().write(Line { level, text: line });
+            }
         }
         Ok(())
     })
@@ -208,10 +231,11 @@ macro_rules! interfaces {
                         $(link!(instance, $function, $timing $([$kept])?, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);)*
                     })*
                 }
-                if self == Self::Log {
-                    link_log(&mut instance)?;
+                match self {
+                    Self::Log => link_log(&mut instance),
+                    Self::RowSets => row_sets::link(&mut instance),
+                    _ => Ok(()),
                 }
-                Ok(())
             }
         }
 
@@ -232,6 +256,7 @@ macro_rules! interfaces {
     (since $since:ident) => { Minor::$since };
     (value $value:ty) => { $value };
     (value $value:ty, or trap) => { Result<$value, NoValue> };
+    (value $value:ty, as set) => { $value };
 }
 
 impl Interface {
@@ -242,7 +267,7 @@ impl Interface {
 
     /// Whether it gives facts. A policy's `allow` lists the facts that a module may read; what gives none needs no entry.
     pub fn is_fact(self) -> bool {
-        self != Self::Log
+        !matches!(self, Self::Log | Self::RowSets)
     }
 
     /// The interface of this name.
@@ -340,6 +365,8 @@ interfaces! {
         "dictionary" => timed label_dictionary(key: text) -> Arc<[Arc<str>]>;
         "integers" => timed label_integers(key: text) -> Arc<[i64]>;
         "code" => timed label_code(key: text, value: text) -> Option<u32>;
+        "rows-in" => timed rows_with_label_in(key: text, values: texts) -> Rows, as set;
+        "rows-with" => timed rows_with_label(key: text) -> Rows, as set;
     }
     /// Node annotations that the policy lists, by key: a code per node, and the texts behind the codes.
     NodeAnnotations = "node-annotations", pods_on_nodes: false {
@@ -347,12 +374,16 @@ interfaces! {
         "dictionary" => timed annotation_dictionary(key: text) -> Arc<[Arc<str>]>;
         "integers" => timed annotation_integers(key: text) -> Arc<[i64]>;
         "code" => timed annotation_code(key: text, value: text) -> Option<u32>;
+        "rows-in" => timed rows_with_annotation_in(key: text, values: texts) -> Rows, as set;
+        "rows-with" => timed rows_with_annotation(key: text) -> Rows, as set;
     }
     /// Cordons and taints.
     NodeTaints = "node-taints", pods_on_nodes: false {
         "unschedulable" => untimed unschedulable() -> Arc<[u8]>;
         "sets" => timed taint_sets() -> Vec<Vec<Taint>>;
         "column" => untimed taint_column() -> Arc<[u32]>;
+        "rows-unschedulable" => timed rows_unschedulable() -> Rows, as set;
+        "rows-untolerated" => timed rows_untolerated() -> Rows, as set;
     }
     /// Allocatable, requested and free amounts per resource, and pod counts.
     NodeResources = "node-resources", pods_on_nodes: true {
@@ -366,6 +397,7 @@ interfaces! {
         "pod-limit" => untimed pod_limit() -> Arc<[i64]>;
         "pod-room" => untimed pod_room() -> Arc<[i64]>;
         "device-class-serves" => untimed device_class_serves(resource: text) -> bool;
+        "rows-with-free" => timed rows_with_free(resource: text, amount: amount) -> Rows, as set;
     }
     /// Conflicts with the pod's host ports.
     NodePorts = "node-ports", pods_on_nodes: true {
@@ -445,7 +477,10 @@ interfaces! {
     ConfigMaps = "config-maps", pods_on_nodes: false, since: V0_2 {
         "entry" => untimed config_entry(config_map: text, key: text) -> Option<Arc<str>>;
     }
-    // No fact, so there is no function of `Facts`; `link_log` links it.
+    // The last two are no facts, so there is no function of `Facts`; `link_as` links them.
+    /// Operations on sets of rows; nothing can be read through it.
+    RowSets = "row-sets", pods_on_nodes: false, since: V0_2 {
+    }
     /// Lines for operators, in the log; nothing can be read through it.
     Log = "log", pods_on_nodes: false {
     }

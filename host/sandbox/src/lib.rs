@@ -4,14 +4,20 @@
 //! ```text
 //! runtime     engines, pools of instances, the epoch clock; bytes → Module
 //!   compile · code_cache          bytes → compiled component, within limits; the folder of compiled code
-//! module      one loaded predicate: imports checked, linked, described, configured; idle instances
+//! manifest    what a component imports and exports, read before it is compiled
+//! module      one loaded predicate: linked, described, configured
+//! instances   its instances: made for a call, or taken from those that wait
+//!   spares                        the thread that makes instances beside the requests
 //! inspect     what a component is, without a policy
 //! instance    one instance with its own store; wasmtime errors → Fault
+//!   backtrace                     where a guest was when its call ended
 //!   slots                         how many instances exist at once
 //!   deadline · clock · memory     the limits of a call
 //! contract    versions of the contract: those that are served, and that of a component
-//! interface   the fact interfaces that a guest can import, and nothing else but `log`
+//! interface   the fact interfaces that a guest can import, and nothing else but `log` and `row-sets`
 //! log         lines that guests write for operators
+//! row_sets    sets of rows that guests combine and reject
+//!   rows      one of them, as bits
 //! wire        types of the contract at the component boundary
 //! check       the value that a guest returned → Verdict or Fault
 //! verdict · codes     the checked verdict
@@ -23,6 +29,7 @@
 //! Start with [`Runtime`], then [`Module::filter`]. Every call of a guest ends with a checked [`Verdict`] or a
 //! [`Fault`](fault::Fault).
 
+mod backtrace;
 mod check;
 mod clock;
 mod code_cache;
@@ -33,13 +40,18 @@ mod deadline;
 pub mod fault;
 mod inspect;
 mod instance;
+mod instances;
 mod interface;
 pub mod limits;
 mod log;
+mod manifest;
 mod memory;
 mod module;
+mod row_sets;
+mod rows;
 mod runtime;
 mod slots;
+mod spares;
 mod text;
 mod verdict;
 pub mod wire;
@@ -56,5 +68,6 @@ pub use inspect::Inspection;
 pub use interface::{Facts, Interface, Kept, NoValue};
 pub use log::{Level, Line, printable};
 pub use module::{Grants, Lifetime, LoadError, Module};
+pub use rows::Rows;
 pub use runtime::{Runtime, StartError};
 pub use verdict::{Code, Failure, RowVerdict, Verdict};

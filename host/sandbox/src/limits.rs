@@ -32,8 +32,15 @@ pub const FILTER_TIME_MIN: Duration = Duration::from_millis(10);
 /// so is its `configure`.
 pub const INSTANTIATE_TIME: Duration = Duration::from_millis(100);
 
-/// Wall-clock time to compile a component. The largest in use, language runtimes of 18 MB, take about 4 s.
-pub const COMPILE_TIME: Duration = Duration::from_secs(10);
+/// Processor time to compile a component, of all threads together, where it is compiled by a process of its own. The largest in
+/// use, language runtimes of 12 to 18 MB, take 12 to 14 s. Processor time, so that a busy machine refuses none of them.
+pub const COMPILE_TIME: Duration = Duration::from_secs(30);
+
+/// Wall-clock time to compile a component: a machine on which this is too short has no time for requests either.
+pub const COMPILE_WAIT: Duration = Duration::from_secs(300);
+
+/// After this time, and then every so often, the log says that a component is still being compiled.
+pub const COMPILE_NOTICE: Duration = Duration::from_secs(5);
 
 /// Memory to compile a component in bytes, where it is compiled by a process of its own.
 pub const COMPILE_BYTES: u64 = 1 << 30;
@@ -80,6 +87,25 @@ pub const MODULE_SLOTS: u32 = 32;
 /// How long a call waits for an instance, if its request does not end before.
 pub const SLOT_WAIT: Duration = Duration::from_secs(1);
 
+/// Instances of these modules that wait for a call, together: those that no call has used, and those that are reused. They have
+/// slots of their own, so that waiting ones keep no call from an instance.
+pub const SPARE_SLOTS: u32 = 32;
+
+/// Instances of one module that wait: as many as calls at once in most sidecars.
+pub const MODULE_SPARES: usize = 4;
+
+/// Bytes of linear memory that the waiting instances of one module take, beside the first.
+pub const SPARE_BYTES: usize = 64 << 20;
+
+/// By how much the priority of the thread that makes them is below that of requests.
+pub const SPARE_NICE: i32 = 5;
+
+/// Calls that one instance serves where a policy has instances reused. What it leaks ends there.
+pub const REUSED_CALLS: u32 = 1_000;
+
+/// Bytes by which the memory of such an instance may grow after `configure`: the first call of an interpreter takes some pages.
+pub const REUSED_GROWTH_BYTES: usize = 1 << 20;
+
 /// Handles of resources that one instance may hold. The contract has no resources; a language runtime has some of its own.
 pub const GUEST_HANDLES: usize = 1024;
 
@@ -102,8 +128,29 @@ pub const REASON_BYTES: usize = 1024;
 /// Bytes that a guest may pass to the host in one call, not counting the codes of the rows. A policy can only lower it.
 pub const OUTPUT_BYTES: usize = 1 << 20;
 
-/// Bytes of a fault's detail.
-pub const FAULT_DETAIL_BYTES: usize = 512;
+/// Row sets that one call may make. The contract names it.
+pub const ROW_SETS: usize = 1024;
+
+/// Bytes of the row sets of one call: as many for 125,000 nodes.
+pub const ROW_SET_BYTES: usize = 16 << 20;
+
+/// Bytes of a fault's detail: what ended the call, the guest's last words, and where it was.
+pub const FAULT_DETAIL_BYTES: usize = 1024;
+
+/// Bytes of the guest's last error line in it, so that there is room for the rest.
+pub const LAST_WORDS_BYTES: usize = 640;
+
+/// Functions that a fault's detail names.
+pub const FAULT_FRAMES: usize = 4;
+
+/// Functions of a guest's stack that are looked at for these: the innermost are those of a panic.
+pub const BACKTRACE_FRAMES: usize = 32;
+
+/// Bytes of a backtrace as wasmtime writes it. A guest chooses the names in it, and they grow when they are decoded.
+pub const BACKTRACE_BYTES: usize = 16 << 10;
+
+/// Faults of one predicate that are logged within [`LOG_PERIOD`], beside the lines that it writes itself.
+pub const FAULT_LINES: u32 = 1;
 
 /// Lines that one predicate may write to the log within [`LOG_PERIOD`]: as many as people read. Further ones are dropped.
 pub const LOG_LINES: u32 = 10;

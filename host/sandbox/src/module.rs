@@ -1,28 +1,29 @@
 //! A loaded predicate: a compiled component, linked to its allowed imports, described and configured, with a pool of idle
 //! instances.
 
-use std::cell::OnceCell;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::clock::Pulse;
-use super::contract::{self, Minor, PACKAGE, VERSION};
+use super::contract::{self, PACKAGE, VERSION};
 use super::inspect::Inspection;
 use super::instance::{CallTime, Exports, Frame, Instance, NewError};
+use super::instances::{self, Instances};
 use super::interface::{Facts, Interface};
 use super::log::{Line, LineBudget};
-use super::slots::{Slot, Slots};
+use super::manifest::Manifest;
+use super::slots::Slots;
+use super::spares::Spares;
 use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::Descriptor;
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{
-    BUILTIN_SLOTS, FAILURE_REASONS, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, GUEST_MEMORY_BYTES, IDLE_INSTANCES,
-    INSTANTIATE_TIME, LOG_LINES, MODULE_SLOTS, OUTPUT_BYTES, SLOT_WAIT,
+    BUILTIN_SLOTS, FAILURE_REASONS, FAULT_LINES, GUEST_MEMORY_BYTES, INSTANTIATE_TIME, LOG_LINES, MODULE_SLOTS,
+    OUTPUT_BYTES,
 };
 
 /// Why a component is not loaded.
@@ -42,9 +43,12 @@ pub enum LoadError {
     /// The bytes do not compile.
     #[error("the component does not compile: {0}")]
     Compile(String),
-    /// Compilation took longer than [`COMPILE_TIME`](crate::limits::COMPILE_TIME).
-    #[error("the component did not compile within {0:?}")]
+    /// Compilation took more processor time than [`COMPILE_TIME`](crate::limits::COMPILE_TIME).
+    #[error("the component did not compile within {0:?} of processor time: make it smaller")]
     CompileTime(Duration),
+    /// Compilation took longer than [`COMPILE_WAIT`](crate::limits::COMPILE_WAIT).
+    #[error("the component did not compile within {0:?}: try again where the machine is less busy")]
+    CompileWait(Duration),
     /// Compilation took more memory than [`COMPILE_BYTES`](crate::limits::COMPILE_BYTES).
     #[error("the component did not compile within {} MiB of memory", .limit >> 20)]
     CompileMemory {
@@ -80,7 +84,7 @@ pub enum LoadError {
     },
     /// A new instance takes more time than a call has, of which it is a part.
     #[error(
-        "{step}: a new instance is made and configured within each call, and takes more than the {budget:?} of one: do less \
+        "{step}: a new instance is made and configured within a call where none waits, and takes more than the {budget:?} of one: do less \
          before `filter`, or grant more with `limits.timePerCall`"
     )]
     SlowStart {
@@ -96,7 +100,11 @@ pub enum LoadError {
 pub enum Lifetime {
     /// A new instance for every call: no state can leak from one pod to the next.
     PerCall,
-    /// Instances are reused until a call faults.
+    /// Instances of a module that one trusts are reused, until they have grown by more than
+    /// [`REUSED_GROWTH_BYTES`](crate::limits::REUSED_GROWTH_BYTES), have served
+    /// [`REUSED_CALLS`](crate::limits::REUSED_CALLS), or a call faults.
+    Recycled,
+    /// Instances of a built-in are reused until a call faults.
     Reused,
 }
 
@@ -139,36 +147,33 @@ impl Default for Grants {
 
 /// A loaded predicate. It can be called from many threads at once.
 pub struct Module {
-    pre: InstancePre<Frame>,
-    exports: Exports,
-    grants: Grants,
-    imports: Vec<Interface>,
+    instances: Arc<Instances>,
+    manifest: Arc<Manifest>,
     descriptor: Descriptor,
-    clock: Arc<Pulse>,
     line_budget: Arc<LineBudget>,
-    idle: Mutex<Vec<Instance>>,
-    /// This module's own, and those of the pool that it shares with others.
-    slots: [Arc<Slots>; 2],
+    fault_lines: LineBudget,
 }
 
 impl Module {
     /// Links, instantiates, describes and configures a compiled component, whose instances share the slots of a pool.
     pub(super) fn prepare(
         component: &Component,
+        manifest: Arc<Manifest>,
         grants: Grants,
         pool: &Arc<Slots>,
         clock: &Arc<Pulse>,
+        spares: Option<&Arc<Spares>>,
     ) -> Result<Self, LoadError> {
-        let clock = Arc::clone(clock);
-        let Described { pre, exports, imports, slots, mut instance, descriptor, .. } =
-            Described::of(component, &grants, pool)?;
+        let Described { pre, exports, slots, mut instance, descriptor } =
+            Described::of(component, &manifest, &grants, pool)?;
         instance.begin(CallTime::from(INSTANTIATE_TIME), None);
         instance.configure(&exports, &grants.args).map_err(|fault| LoadError::Step { step: "configure", fault })?;
-        let (line_budget, idle) = (Arc::new(LineBudget::new(grants.log_lines)), Mutex::default());
-        let module = Self { pre, exports, grants, imports, descriptor, clock, line_budget, idle, slots };
-        match module.grants.lifetime {
-            Lifetime::Reused => module.put_back(instance),
-            Lifetime::PerCall => {
+        let line_budget = Arc::new(LineBudget::new(grants.log_lines));
+        let instances = Instances::new((pre, exports), grants, slots, Arc::clone(clock), spares.cloned());
+        let module = Self { instances, manifest, descriptor, line_budget, fault_lines: LineBudget::new(FAULT_LINES) };
+        match module.grants().lifetime {
+            Lifetime::Reused => module.instances.put_back(instance),
+            Lifetime::PerCall | Lifetime::Recycled => {
                 drop(instance);
                 module.check_start()?;
             }
@@ -179,68 +184,65 @@ impl Module {
     /// What a compiled component is. Only its start functions and `describe` run.
     pub(super) fn inspect(
         component: &Component,
+        manifest: &Manifest,
         grants: &Grants,
         pool: &Arc<Slots>,
         features: Vec<&'static str>,
     ) -> Result<Inspection, LoadError> {
-        let Described { contract, imports, instance, descriptor, .. } = Described::of(component, grants, pool)?;
+        let Described { instance, descriptor, .. } = Described::of(component, manifest, grants, pool)?;
+        let contract = manifest.predicate()?.contract.clone();
+        let imports = manifest.imports.clone();
         let Descriptor { name, version, summary } = descriptor;
         let descriptor = Descriptor { name: shorten(&name), version: shorten(&version), summary: shorten(&summary) };
         Ok(Inspection { descriptor, contract, imports, memory_bytes: instance.memory_bytes(), features })
     }
 
-    /// Checks that a new instance is ready within the time of the least call: otherwise every call would fault.
+    /// Checks that a new instance is ready within the time of the least call.
     fn check_start(&self) -> Result<(), LoadError> {
-        let budget = self.time_per_call(0);
-        self.configured(CallTime::from(budget), None).map(drop).map_err(|(step, fault)| match fault.kind {
-            FaultKind::Deadline => LoadError::SlowStart { step, budget },
+        self.instances.check_start().map_err(|(step, fault)| match fault.kind {
+            FaultKind::Deadline => LoadError::SlowStart { step, budget: self.instances.time_per_call(0) },
             _ => LoadError::Step { step, fault },
         })
     }
 
-    /// Begins a call with a new instance, which is configured. An error has the step that failed.
-    fn configured(
-        &self,
-        time: CallTime,
-        line_budget: Option<&Arc<LineBudget>>,
-    ) -> Result<Instance, (&'static str, Fault)> {
-        let instantiate = |fault| ("instantiate", fault);
-        let taken = take(&self.slots, time.until).map_err(instantiate)?;
-        let (pre, exports) = (&self.pre, &self.exports);
-        let instance = Instance::new(pre, exports, self.grants.memory_bytes, taken, time, line_budget);
-        let instance = instance.map_err(|error| match error {
-            // Cannot happen: loading has checked the types.
-            NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
-            NewError::Fault(fault) => fault,
-        });
-        let mut instance = instance.map_err(instantiate)?;
-        instance.configure(exports, &self.grants.args).map_err(|fault| ("configure", fault))?;
-        Ok(instance)
-    }
-
     /// What the policy gives it.
     pub fn grants(&self) -> &Grants {
-        &self.grants
+        &self.instances.grants
+    }
+
+    /// What it imports and exports.
+    pub(super) fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
     }
 
     /// Its compiled code.
     pub(super) fn component(&self) -> &Component {
-        self.pre.component()
+        self.instances.component()
     }
 
     /// The interfaces of which the component imports at least one function. It can read nothing else.
     pub fn imports(&self) -> &[Interface] {
-        &self.imports
+        &self.manifest.imports
     }
 
     /// Whether it imports a `cluster-*` interface. Such a predicate is always called with every row.
     pub fn is_cluster_wide(&self) -> bool {
-        self.imports.iter().any(|interface| interface.is_cluster_wide())
+        self.imports().iter().any(|interface| interface.is_cluster_wide())
     }
 
     /// Lines that its instances have written to the log, and lines that were dropped because they were too many.
     pub fn log_counts(&self) -> (u64, u64) {
         self.line_budget.counts()
+    }
+
+    /// Instances that are configured and wait for a call.
+    pub fn waiting(&self) -> usize {
+        self.instances.waiting()
+    }
+
+    /// Whether a fault of it may be logged now: at most [`FAULT_LINES`] are in each [`LOG_PERIOD`](crate::limits::LOG_PERIOD).
+    pub fn admits_fault_line(&self) -> bool {
+        self.fault_lines.admits()
     }
 
     /// The result of the predicate's `describe`.
@@ -249,7 +251,7 @@ impl Module {
     }
 
     /// Evaluates one pod against a batch of `rows` rows. The verdict has one code per row of the batch. The call ends when its
-    /// own budget is used up, which also covers a new instance and its `configure`, and in any case at `until`, when the request
+    /// own budget is used up, which also covers a new instance and its `configure` where none waits, and in any case at `until`, when the request
     /// ends for which it is made. Lines that the guest writes are neither kept nor counted.
     ///
     /// # Errors
@@ -286,48 +288,24 @@ impl Module {
             let detail = "the request's deadline passed before the call".to_owned();
             return Err(Fault { kind: FaultKind::RequestDeadline, detail });
         }
-        if self.clock.is_suspended() {
+        if self.instances.clock.is_suspended() {
             let detail = "the clock that limits the time of guests has stopped".to_owned();
             return Err(Fault { kind: FaultKind::ClockStopped, detail });
         }
-        let time = CallTime { budget: self.time_per_call(rows), until };
+        let time = CallTime { budget: self.instances.time_per_call(rows), until };
         let line_budget = lines.is_some().then_some(&self.line_budget);
-        let mut instance = match self.take_idle() {
-            Some(mut instance) => {
-                instance.begin(time, line_budget);
-                instance
-            }
-            None => self.configured(time, line_budget).map_err(|(step, fault)| {
-                let detail = shorten(&format!("{step}: {}", fault.detail));
-                Fault { detail, ..fault }
-            })?,
-        };
-        let verdict = instance.filter(facts, rows, self.grants.output_bytes, self.grants.reasons);
+        let mut instance = self.instances.take(time, line_budget).map_err(|(step, fault)| {
+            let detail = shorten(&format!("{step}: {}", fault.detail));
+            Fault { detail, ..fault }
+        })?;
+        let Grants { output_bytes, reasons, .. } = *self.grants();
+        let verdict = instance.filter(facts, rows, output_bytes, reasons);
         if let Some(lines) = lines {
             lines.append(&mut instance.take_lines());
         }
         let verdict = verdict?;
-        if self.grants.lifetime == Lifetime::Reused {
-            self.put_back(instance);
-        }
+        self.instances.put_back(instance);
         Ok(verdict)
-    }
-
-    /// Keeps an instance for a later call, if there are not enough.
-    fn put_back(&self, instance: Instance) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE_INSTANCES {
-            idle.push(instance);
-        }
-    }
-
-    fn take_idle(&self) -> Option<Instance> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
-    }
-
-    fn time_per_call(&self, rows: u32) -> Duration {
-        let by_rows = || (FILTER_TIME_PER_10_000_ROWS * rows.div_ceil(10_000)).max(FILTER_TIME_MIN);
-        self.grants.time_per_call.unwrap_or_else(by_rows)
     }
 }
 
@@ -335,42 +313,30 @@ impl Module {
 struct Described {
     pre: InstancePre<Frame>,
     exports: Exports,
-    /// The version of the contract that it was built for.
-    contract: String,
-    imports: Vec<Interface>,
     slots: [Arc<Slots>; 2],
     instance: Instance,
     descriptor: Descriptor,
 }
 
 impl Described {
-    fn of(component: &Component, grants: &Grants, pool: &Arc<Slots>) -> Result<Self, LoadError> {
-        // First, because imports of another version are none that this host has.
-        let predicate = predicate_of(component)?;
-        let imports = imports_of(component)?;
-        if let Some(allow) = &grants.allow {
-            let is_forbidden = |import: &&Interface| import.is_fact() && !allow.contains(import);
-            let forbidden: Vec<&str> = imports.iter().filter(is_forbidden).map(|import| import.name()).collect();
-            if !forbidden.is_empty() {
-                return Err(LoadError::ForbiddenImports(forbidden));
-            }
-        }
+    fn of(component: &Component, manifest: &Manifest, grants: &Grants, pool: &Arc<Slots>) -> Result<Self, LoadError> {
+        manifest.check(grants.allow.as_deref())?;
+        let predicate = manifest.predicate()?;
         let contract = |error: wasmtime::Error| LoadError::Contract(format!("{error:#}"));
         let mut linker = Linker::new(component.engine());
-        for interface in &imports {
+        for interface in &manifest.imports {
             interface.link(&mut linker).map_err(contract)?;
         }
         let pre = linker.instantiate_pre(component).map_err(contract)?;
-        let Predicate { export, contract: version } = predicate.ok_or_else(|| no_predicate(component))?;
-        let exports = exports_of(component, &export)?;
+        let exports = exports_of(component, &predicate.export)?;
         let step = |step| move |fault| LoadError::Step { step, fault };
         let own = match grants.lifetime {
             Lifetime::Reused => BUILTIN_SLOTS,
-            Lifetime::PerCall => MODULE_SLOTS,
+            Lifetime::PerCall | Lifetime::Recycled => MODULE_SLOTS,
         };
         let slots = [Slots::new(own), Arc::clone(pool)];
         let time = CallTime::from(INSTANTIATE_TIME);
-        let taken = take(&slots, None).map_err(step("instantiate"))?;
+        let taken = instances::take(&slots, None).map_err(step("instantiate"))?.map(Some);
         // There is nobody to tell about a pod yet, so nobody wants its lines.
         let instance = Instance::new(&pre, &exports, grants.memory_bytes, taken, time, None);
         let mut instance = instance.map_err(|error| match error {
@@ -380,107 +346,17 @@ impl Described {
         instance.check_types(&exports).map_err(LoadError::Contract)?;
         instance.begin(time, None);
         let descriptor = instance.describe(&exports).map_err(step("describe"))?;
-        Ok(Self { pre, exports, contract: version, imports, slots, instance, descriptor })
+        Ok(Self { pre, exports, slots, instance, descriptor })
     }
-}
-
-/// Takes a slot of the module and one of its pool, and waits for them until the request ends, but no longer than
-/// [`SLOT_WAIT`].
-///
-/// # Errors
-///
-/// [`FaultKind::Overloaded`], or [`FaultKind::RequestDeadline`] where the request has ended.
-fn take([own, pool]: &[Arc<Slots>; 2], until: Option<Instant>) -> Result<[Slot; 2], Fault> {
-    // One wait for both.
-    let end = OnceCell::new();
-    let last = || {
-        let last = *end.get_or_init(|| Instant::now() + SLOT_WAIT);
-        until.map_or(last, |until| until.min(last))
-    };
-    let none = |slots: &str| match until.is_some_and(|until| Instant::now() >= until) {
-        true => Fault { kind: FaultKind::RequestDeadline, detail: "the request's deadline passed".to_owned() },
-        false => {
-            let detail = format!("{slots} were in use for {} ms", SLOT_WAIT.as_millis());
-            Fault { kind: FaultKind::Overloaded, detail }
-        }
-    };
-    let own = own.take(last).ok_or_else(|| none("all instances of the module"))?;
-    let pool = pool.take(last).ok_or_else(|| none("all instances of all modules"))?;
-    Ok([own, pool])
 }
 
 impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Module")
             .field("descriptor", &self.descriptor)
-            .field("imports", &self.imports)
+            .field("imports", &self.imports())
             .finish_non_exhaustive()
     }
-}
-
-/// The fact interfaces of which a component imports at least one function. An interface imported only for its types is not
-/// listed.
-fn imports_of(component: &Component) -> Result<Vec<Interface>, LoadError> {
-    let engine = component.engine();
-    let mut known = Vec::new();
-    let mut unknown = Vec::new();
-    for (name, item) in component.component_type().imports(engine) {
-        let has_functions = match &item.ty {
-            ComponentItem::ComponentInstance(instance) => {
-                instance.exports(engine).any(|(_, export)| matches!(export.ty, ComponentItem::ComponentFunc(_)))
-            }
-            ComponentItem::Type(_) => false,
-            _ => true,
-        };
-        match Interface::from_import(name) {
-            Some(interface) if has_functions => known.push(interface),
-            Some(_) => {}
-            None if has_functions => unknown.push(name.to_owned()),
-            None => {}
-        }
-    }
-    known.sort_unstable();
-    known.dedup();
-    if unknown.is_empty() { Ok(known) } else { Err(LoadError::UnknownImports(unknown)) }
-}
-
-/// The interface `predicate` that a component exports.
-struct Predicate {
-    /// The full name of the export.
-    export: String,
-    /// The version of the contract in it.
-    contract: String,
-}
-
-/// The exported predicate of a component, of several the one of the newest version; none where there is none.
-fn predicate_of(component: &Component) -> Result<Option<Predicate>, LoadError> {
-    let exports = component.component_type();
-    let mut found: Vec<(Option<Minor>, Predicate)> = exports
-        .exports(component.engine())
-        .filter_map(|(export, _)| match contract::split(export) {
-            Some(("predicate", version)) => {
-                let predicate = Predicate { export: export.to_owned(), contract: version.to_owned() };
-                Some((Minor::of(version), predicate))
-            }
-            _ => None,
-        })
-        .collect();
-    found.sort_by_key(|(minor, _)| *minor);
-    match found.pop() {
-        Some((None, predicate)) => Err(LoadError::ContractVersion { built_for: shorten(&predicate.contract) }),
-        found => Ok(found.map(|(_, predicate)| predicate)),
-    }
-}
-
-/// Why a component without a predicate is not loaded.
-fn no_predicate(component: &Component) -> LoadError {
-    let exports = component.component_type();
-    let names: Vec<&str> = exports.exports(component.engine()).map(|(name, _)| name).collect();
-    let found = match names.as_slice() {
-        [] => "it exports nothing".to_owned(),
-        names => format!("it exports {}", names.join(", ")),
-    };
-    LoadError::Contract(format!("no export {PACKAGE}/predicate@{VERSION}; {found}"))
 }
 
 /// The functions of the export with this name.

@@ -12,10 +12,13 @@ use super::clock::{Clock, Pulse};
 use super::code_cache;
 use super::compile::{CompilerProgram, check_bytes, compile, config};
 use super::inspect::{self, Inspection};
+use super::manifest::Manifest;
 use super::module::{Grants, Lifetime, LoadError, Module};
 use super::slots::Slots;
+use super::spares::{Maker, Spares};
 use crate::limits::{
-    BUILTIN_SLOTS, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS, GUEST_TABLE_ELEMENTS, GUEST_TABLES,
+    BUILTIN_SLOTS, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS, GUEST_TABLE_ELEMENTS,
+    GUEST_TABLES, SPARE_SLOTS,
 };
 
 /// Why the runtime does not start.
@@ -27,6 +30,9 @@ pub enum StartError {
     /// The epoch clock does not start. Without it, guests cannot be interrupted.
     #[error("the clock thread does not start: {0}")]
     Clock(std::io::Error),
+    /// The thread that makes spare instances does not start.
+    #[error("the thread for spare instances does not start: {0}")]
+    Spares(std::io::Error),
 }
 
 /// Compiles and runs components.
@@ -47,6 +53,8 @@ pub struct Runtime {
     compiler: Option<Mutex<CompilerProgram>>,
     /// The folder of compiled code, if it is used.
     cache_folder: Option<PathBuf>,
+    /// Makes spare instances; `None` where calls make their own.
+    maker: Option<Maker>,
     clock: Clock,
 }
 
@@ -57,7 +65,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// [`StartError::Engine`] where wasmtime rejects the configuration, [`StartError::Clock`] where no thread can be spawned.
+    /// [`StartError::Engine`] where wasmtime rejects the configuration, [`StartError::Clock`] and [`StartError::Spares`] where no thread
+    /// can be spawned.
     pub fn start(cache_folder: Option<&Path>) -> Result<Self, StartError> {
         let cache = cache_folder.and_then(code_cache::open);
         let cache_folder = cache.as_ref().map(|cache| cache.directory().to_owned());
@@ -66,14 +75,15 @@ impl Runtime {
             config.cache(cache.clone()).allocation_strategy(strategy);
             Engine::new(&config).map_err(StartError::Engine)
         };
-        let pooled = engine(InstanceAllocationStrategy::Pooling(pool(GUEST_SLOTS, &MODULE_SHAPE)))?;
+        let pooled = engine(InstanceAllocationStrategy::Pooling(pool(GUEST_SLOTS + SPARE_SLOTS, &MODULE_SHAPE)))?;
         let on_demand = engine(InstanceAllocationStrategy::OnDemand)?;
         let builtin = engine(InstanceAllocationStrategy::Pooling(pool(BUILTIN_SLOTS, &BUILTIN_SHAPE)))?;
         let engines = vec![pooled.clone(), on_demand.clone(), builtin.clone()];
         let clock = Clock::start(engines).map_err(StartError::Clock)?;
         let (slots, builtin_slots) = (Slots::new(GUEST_SLOTS), Slots::new(BUILTIN_SLOTS));
+        let maker = Some(Maker::start().map_err(StartError::Spares)?);
         let compiler = None;
-        Ok(Self { pooled, on_demand, builtin, slots, builtin_slots, compiler, cache_folder, clock })
+        Ok(Self { pooled, on_demand, builtin, slots, builtin_slots, compiler, cache_folder, maker, clock })
     }
 
     /// Has modules that are not built in compiled by another process first, within limits of time and memory, so that a module
@@ -83,14 +93,25 @@ impl Runtime {
         Self { compiler: Some(Mutex::new(compiler)), ..self }
     }
 
+    /// Makes no spare instances: each call makes its own.
+    #[must_use]
+    pub fn without_spares(self) -> Self {
+        Self { maker: None, ..self }
+    }
+
+    /// What modules share to have spares.
+    fn spares(&self) -> Option<&Arc<Spares>> {
+        self.maker.as_ref().map(Maker::spares)
+    }
+
     /// Compiles a component, links it, and calls its `describe` and `configure`.
     ///
     /// # Errors
     ///
     /// One variant of [`LoadError`] per step that can fail.
     pub fn load(&self, bytes: &[u8], grants: Grants) -> Result<Module, LoadError> {
-        let (component, slots) = self.compiled(bytes, &grants)?;
-        Module::prepare(&component, grants, slots, self.clock.pulse())
+        let (component, manifest, slots) = self.compiled(bytes, &grants)?;
+        Module::prepare(&component, Arc::new(manifest), grants, slots, self.clock.pulse(), self.spares())
     }
 
     /// What a component is. It is compiled, linked and instantiated as by [`Self::load`], with at most `memory_bytes` of linear
@@ -101,19 +122,22 @@ impl Runtime {
     /// As for [`Self::load`], but for `configure`.
     pub fn inspect(&self, bytes: &[u8], memory_bytes: usize) -> Result<Inspection, LoadError> {
         let grants = Grants { memory_bytes, ..Grants::default() };
-        let (component, slots) = self.compiled(bytes, &grants)?;
-        Module::inspect(&component, &grants, slots, inspect::features(bytes))
+        let (component, manifest, slots) = self.compiled(bytes, &grants)?;
+        Module::inspect(&component, &manifest, &grants, slots, inspect::features(bytes))
     }
 
-    /// Compiles a component for the engine of these grants, whose slots follow.
-    fn compiled(&self, bytes: &[u8], grants: &Grants) -> Result<(Component, &Arc<Slots>), LoadError> {
+    /// Compiles a component for the engine of these grants, whose slots follow. First its imports are looked at: what may not
+    /// be loaded is not compiled.
+    fn compiled(&self, bytes: &[u8], grants: &Grants) -> Result<(Component, Manifest, &Arc<Slots>), LoadError> {
         let (engine, slots) = self.room(grants);
         check_bytes(bytes)?;
-        if let (Some(compiler), Lifetime::PerCall) = (&self.compiler, grants.lifetime) {
+        let manifest = Manifest::read(bytes)?;
+        manifest.check(grants.allow.as_deref())?;
+        if let Some(compiler) = self.compiler.as_ref().filter(|_| grants.lifetime != Lifetime::Reused) {
             let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
             compiler.run(bytes, self.cache_folder.as_deref())?;
         }
-        Ok((compile(engine, bytes)?, slots))
+        Ok((compile(engine, bytes)?, manifest, slots))
     }
 
     /// The same component with other grants, by the code that is compiled already: linked, described and configured anew. `None`
@@ -128,14 +152,15 @@ impl Runtime {
         if !Engine::same(engine, component.engine()) {
             return Ok(None);
         }
-        Module::prepare(component, grants, slots, self.clock.pulse()).map(Some)
+        let (manifest, clock) = (Arc::clone(module.manifest()), self.clock.pulse());
+        Module::prepare(component, manifest, grants, slots, clock, self.spares()).map(Some)
     }
 
     /// The engine and the pool for a module with these grants.
     fn room(&self, grants: &Grants) -> (&Engine, &Arc<Slots>) {
         let (pooled, slots) = match grants.lifetime {
             Lifetime::Reused => (&self.builtin, &self.builtin_slots),
-            Lifetime::PerCall => (&self.pooled, &self.slots),
+            Lifetime::PerCall | Lifetime::Recycled => (&self.pooled, &self.slots),
         };
         (if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { pooled }, slots)
     }
@@ -156,8 +181,12 @@ struct Shape {
 }
 
 /// As much as a module may have: then no module takes more than its slots.
-const MODULE_SHAPE: Shape =
-    Shape { core_instances: GUEST_INSTANCES, memories: GUEST_MEMORIES, tables: GUEST_TABLES, free_warm: GUEST_SLOTS };
+const MODULE_SHAPE: Shape = Shape {
+    core_instances: GUEST_INSTANCES,
+    memories: GUEST_MEMORIES,
+    tables: GUEST_TABLES,
+    free_warm: GUEST_SLOTS + SPARE_SLOTS,
+};
 
 /// What the components of the SDK have. Their instances are reused, so free slots are those of policies that were replaced: they are
 /// taken first.

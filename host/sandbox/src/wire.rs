@@ -24,7 +24,7 @@ pub struct Descriptor {
 }
 
 /// `predicate.status`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lift)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lift)]
 #[component(enum)]
 #[repr(u8)]
 pub enum Status {
@@ -40,7 +40,7 @@ pub enum Status {
 }
 
 /// `predicate.failure`
-#[derive(Debug, Clone, ComponentType, Lift)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lift)]
 #[component(record)]
 pub struct Failure {
     /// kube-scheduler's status.

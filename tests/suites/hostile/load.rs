@@ -110,9 +110,9 @@ fn a_component_that_imports_every_function_of_the_contract_0_1_loads() {
     let functions = guest.host_functions();
     let imports: String = functions
         .iter()
-        .map(|HostFunction { interface, name, params, returns }| {
-            let result = if *returns { "(result i32)" } else { "" };
-            format!("(import {interface:?} {name:?} (func (param {}) {result}))", params.join(" "))
+        .map(|function| {
+            let HostFunction { interface, name, .. } = function;
+            format!("(import {interface:?} {name:?} (func {}))", function.signature())
         })
         .collect();
     let component = guest.imports(imports).component();

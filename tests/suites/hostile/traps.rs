@@ -1,6 +1,7 @@
 //! Guests that trap: the fault names the kind of trap, the instance is dropped, and no other call is affected.
 
 use nodesift_sandbox::fault::FaultKind;
+use nodesift_sandbox::limits::FAULT_DETAIL_BYTES;
 use nodesift_sandbox::{Grants, Lifetime, Verdict};
 use nodesift_tests::guest::Guest;
 
@@ -35,6 +36,66 @@ fn h09_every_kind_of_trap_is_named() {
         let fault = faults_with(FaultKind::Trap, &guest);
         assert!(fault.detail.contains(named), "{body}: {}", fault.detail);
     }
+}
+
+const WRITE: &str = r#"(import "nodesift:predicate/log@0.2.0" "write" (func $write (param i32 i32 i32)))"#;
+
+#[test]
+fn a_fault_has_the_last_error_that_the_guest_wrote_and_where_it_was() {
+    let definitions = r#"(data (i32.const 2048) "the rack is unknown")
+      (func $look_up_rack (unreachable))
+      (func $check_node (call $look_up_rack))"#;
+    let guest = |lines: &str| {
+        let filter = format!("{lines} (call $check_node) (call $fits_all)");
+        Guest::healthy().imports(WRITE).definitions(definitions).filter(filter)
+    };
+    let line =
+        |level: u8, bytes: u32| format!("(call $write (i32.const {level}) (i32.const 2048) (i32.const {bytes}))");
+    let fault = faults_with(FaultKind::Trap, &guest(&line(3, 19)));
+    assert!(fault.detail.contains("unreachable"), "{fault}");
+    assert!(fault.detail.contains("; the rack is unknown; in look_up_rack < check_node"), "{fault}");
+    // The last one of level error.
+    let fault = faults_with(FaultKind::Trap, &guest(&format!("{} {} {}", line(3, 3), line(3, 8), line(2, 19))));
+    assert!(fault.detail.contains("; the rack; in"), "{fault}");
+    let fault = faults_with(FaultKind::Trap, &guest(&line(2, 19)));
+    assert!(!fault.detail.contains("rack is") && fault.detail.contains("; in look_up_rack"), "{fault}");
+    // It is not that of an earlier call.
+    let once = guest(&format!(
+        "(if (i32.eqz (global.get $calls)) (then
+           (global.set $calls (i32.const 1)) {} (return (call $fits_all))))",
+        line(3, 19)
+    ));
+    let once = once.definitions(format!("{definitions} (global $calls (mut i32) (i32.const 0))"));
+    let module = load(&once.component(), Grants { lifetime: Lifetime::Reused, ..grants() });
+    assert_eq!(call(&module), Ok(Verdict::FitsAll));
+    let fault = call(&module).unwrap_err();
+    assert!(!fault.detail.contains("rack is"), "{fault}");
+    // Where a guest was when its time was up, and when it refused its arguments.
+    let spinning = Guest::healthy().definitions("(func $search_forever (loop $f (br $f)))");
+    let fault = faults_with(FaultKind::Deadline, &spinning.filter("(call $search_forever) (call $fits_all)"));
+    assert!(fault.detail.contains("in search_forever"), "{fault}");
+    let refusing = Guest::healthy().imports(WRITE).definitions(definitions);
+    let refusing = refusing.configure(format!("{} (call $check_node) (i32.const 48)", line(3, 19)));
+    assert!(refused_in("configure", FaultKind::Trap, &refusing).detail.contains("the rack is unknown"));
+}
+
+#[test]
+fn what_a_guest_says_of_its_fault_is_bounded_and_escaped() {
+    let name = "x".repeat(50_000);
+    let definitions = format!(r#"(data (i32.const 2048) "\1b[2J\0aforged") (func ${name} (unreachable))"#);
+    let guest = Guest::healthy().imports(WRITE).definitions(definitions).filter(format!(
+        "(memory.fill (i32.const 131072) (i32.const 120) (i32.const 0))
+         (call $write (i32.const 3) (i32.const 2048) (i32.const 11)) (call ${name}) (call $fits_all)"
+    ));
+    let fault = faults_with(FaultKind::Trap, &guest);
+    assert!(fault.detail.contains(r"\u{1b}[2J\nforged; in xxx"), "{fault}");
+    assert!(fault.detail.len() <= FAULT_DETAIL_BYTES + '…'.len_utf8(), "{} bytes", fault.detail.len());
+    let long = Guest::healthy().imports(WRITE).filter(
+        "(drop (memory.grow (i32.const 20))) (memory.fill (i32.const 131072) (i32.const 120) (i32.const 1048576))
+         (call $write (i32.const 3) (i32.const 131072) (i32.const 1048576)) (unreachable)",
+    );
+    let fault = faults_with(FaultKind::Trap, &long);
+    assert!(fault.detail.contains("(1048576 bytes)") && fault.detail.len() <= FAULT_DETAIL_BYTES, "{fault}");
 }
 
 #[test]

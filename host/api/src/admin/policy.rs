@@ -15,7 +15,7 @@ use crate::{Error, Service};
 use nodesift_engine::{
     ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, Quarantine, Refusal, StepFailure,
 };
-use nodesift_sandbox::Interface;
+use nodesift_sandbox::{Interface, Lifetime};
 
 /// Answers `GET /v1/policy`, ready or not.
 ///
@@ -71,6 +71,8 @@ struct Predicate<'a> {
     on_error: &'static str,
     /// Whether its verdicts count.
     mode: &'static str,
+    /// Whether an instance serves one call or many.
+    instance: &'static str,
     /// Since the predicate was loaded with these arguments and limits.
     calls: u64,
     rows: u64,
@@ -199,6 +201,10 @@ impl<'a> Predicate<'a> {
             mode: match predicate.mode {
                 Mode::Enforce => "Enforce",
                 Mode::Shadow => "Shadow",
+            },
+            instance: match predicate.module.grants().lifetime {
+                Lifetime::PerCall => "Fresh",
+                Lifetime::Recycled | Lifetime::Reused => "Reuse",
             },
             calls: predicate.counts.calls(),
             rows: predicate.counts.rows(),

@@ -1,12 +1,13 @@
 //! The functions of the contract, answered from a [`Context`]: one method per function, in the order of the contract. To add
 //! one, see `nodesift_sandbox`'s table of interfaces.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use nodesift_cache::{LabelColumn, NOT_AN_INTEGER, PortUse};
 use nodesift_object::affinity::PodAffinityTerm;
 use nodesift_object::node::Taint;
-use nodesift_sandbox::{Facts, Kept, Meter, NoValue, wire};
+use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
 
 use super::context::{Batch, Context};
 use super::convert;
@@ -87,6 +88,14 @@ impl Facts for Context {
         integers(self.snapshot.label_column(key))
     }
 
+    fn rows_with_label_in(&self, key: &str, values: &[Cow<'_, str>]) -> Rows {
+        self.rows_in(self.snapshot.label_column(key), values)
+    }
+
+    fn rows_with_label(&self, key: &str) -> Rows {
+        self.rows_with(self.snapshot.label_column(key))
+    }
+
     fn annotation_column(&self, key: &str) -> Arc<[u32]> {
         self.codes(self.annotations_of_nodes(key))
     }
@@ -101,6 +110,14 @@ impl Facts for Context {
 
     fn annotation_integers(&self, key: &str) -> Arc<[i64]> {
         integers(self.annotations_of_nodes(key))
+    }
+
+    fn rows_with_annotation_in(&self, key: &str, values: &[Cow<'_, str>]) -> Rows {
+        self.rows_in(self.annotations_of_nodes(key), values)
+    }
+
+    fn rows_with_annotation(&self, key: &str) -> Rows {
+        self.rows_with(self.annotations_of_nodes(key))
     }
 
     fn unschedulable(&self) -> Arc<[u8]> {
@@ -118,6 +135,14 @@ impl Facts for Context {
 
     fn taint_column(&self) -> Arc<[u32]> {
         self.column(self.snapshot.taint_codes())
+    }
+
+    fn rows_unschedulable(&self) -> Rows {
+        Rows::of(&self.unschedulable(), |flag| flag != 0)
+    }
+
+    fn rows_untolerated(&self) -> Rows {
+        self.rows_with_untolerated_taint()
     }
 
     fn allocatable(&self, resource: &str) -> Arc<[i64]> {
@@ -156,6 +181,10 @@ impl Facts for Context {
 
     fn device_class_serves(&self, resource: &str) -> bool {
         self.snapshot.device_class_serves(resource)
+    }
+
+    fn rows_with_free(&self, resource: &str, amount: i64) -> Rows {
+        Rows::of(&self.free(resource), |free| free >= amount)
     }
 
     fn port_conflicts(&self) -> Option<Arc<[u8]>> {

@@ -4,6 +4,7 @@
 //! interfaces   the functions of the contract, one method each: implements nodesift_sandbox::Facts
 //!   pods       facts about other pods           storage   facts about volumes and claims
 //!   ports      host ports of the pod against those in use
+//!   rows       row sets from columns
 //!   convert    compiled facts ↔ types of the contract
 //! context      the pod, the batch and the snapshot
 //! ```
@@ -13,6 +14,7 @@ mod convert;
 mod interfaces;
 mod pods;
 mod ports;
+mod rows;
 mod storage;
 
 pub use context::{Batch, Context};

@@ -9,6 +9,7 @@
 //! A guest chooses the keys that it reads by. They are copied within a budget of bytes; a call that exceeds it has no record,
 //! and its verdict is not cached.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -20,7 +21,7 @@ use super::span::Span;
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
 use nodesift_cache::{Column, CountKey, NodeInterface, SumKey};
-use nodesift_sandbox::{Facts, Kept, Meter, NoValue, wire};
+use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
 
 /// What a call has read.
 #[derive(Debug, Default)]
@@ -301,6 +302,15 @@ impl Facts for Recorder {
             |this| this.dictionary(NodeInterface::Annotations, key, FactKey::NodeAnnotations, FactKey::AnnotationDictionary);
         annotation_integers(key: &str) -> Arc<[i64]>,
             |this| this.dictionary(NodeInterface::Annotations, key, FactKey::NodeAnnotations, FactKey::AnnotationDictionary);
+        rows_with_label_in(key: &str, values: &[Cow<'_, str>]) -> Rows,
+            |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        rows_with_label(key: &str) -> Rows, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        rows_with_annotation_in(key: &str, values: &[Cow<'_, str>]) -> Rows,
+            |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
+        rows_with_annotation(key: &str) -> Rows,
+            |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
+        rows_unschedulable() -> Rows, |this| this.column(NodeInterface::Taints, FactKey::Unschedulable);
+        rows_with_free(resource: &str, amount: i64) -> Rows, |this| this.resource(ResourceColumn::Free, resource);
         unschedulable() -> Arc<[u8]>, |this| this.column(NodeInterface::Taints, FactKey::Unschedulable);
         taint_sets() -> Vec<Vec<wire::Taint>>, |this| this.sets(NodeInterface::Taints, FactKey::TaintSets);
         taint_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Taints, FactKey::TaintCodes);
@@ -402,6 +412,14 @@ impl Facts for Recorder {
             self.read(FactKey::InfoDictionary(field));
         }
         context.info_dictionary(field)
+    }
+
+    fn rows_untolerated(&self) -> Rows {
+        self.field(PodField::Tolerations);
+        if !self.pointwise {
+            self.read(FactKey::TaintSets);
+        }
+        self.column(NodeInterface::Taints, FactKey::TaintCodes).rows_untolerated()
     }
 
     fn requested(&self, resource: &str) -> Arc<[i64]> {

@@ -155,6 +155,7 @@ impl ActivateError {
                 | LoadError::NotAComponent(_)
                 | LoadError::Compile(_)
                 | LoadError::CompileTime(_)
+                | LoadError::CompileWait(_)
                 | LoadError::CompileMemory { .. } => "compile",
                 LoadError::ContractVersion { .. }
                 | LoadError::UnknownImports(_)

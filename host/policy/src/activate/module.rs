@@ -10,7 +10,7 @@ use super::digest::Digest;
 use super::error::ActivateError;
 use super::oci;
 use crate::file::{self, FileError};
-use crate::spec::{ModuleSource, PredicateSpec, hex};
+use crate::spec::{InstanceLife, ModuleSource, PredicateSpec, hex};
 use nodesift_sandbox::Lifetime;
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
@@ -90,10 +90,13 @@ fn builtin(spec: &PredicateSpec) -> Result<Module, ActivateError> {
 }
 
 /// For how long an instance lives. Instances of built-ins serve many calls. A custom module gets a new instance for every call,
-/// so that no state of one pod can reach the next.
+/// so that no state of one pod can reach the next, unless the policy trusts it.
 pub(crate) fn lifetime(spec: &PredicateSpec) -> Lifetime {
     match spec.module {
         ModuleSource::Builtin => Lifetime::Reused,
-        ModuleSource::Path { .. } | ModuleSource::Oci { .. } => Lifetime::PerCall,
+        ModuleSource::Path { .. } | ModuleSource::Oci { .. } => match spec.instance {
+            InstanceLife::Fresh => Lifetime::PerCall,
+            InstanceLife::Reuse => Lifetime::Recycled,
+        },
     }
 }

@@ -56,7 +56,7 @@ fn everything() -> Value {
             "predicates": [
                 {"name": "NodeName", "phases": ["allocate"], "args": {"any": [1, {"thing": null}]}},
                 {
-                    "name": "Own", "module": {"path": "own.wasm", "digest": DIGEST}, "onError": "Ignore",
+                    "name": "Own", "module": {"path": "own.wasm", "digest": DIGEST}, "instance": "Reuse", "onError": "Ignore",
                     "allow": ["pod-labels", "node-labels"], "mode": "Shadow",
                     "limits": {"memory": "64Mi", "timePerCall": "5ms", "output": 65536, "logLines": 20},
                 },
@@ -172,6 +172,7 @@ fn what_the_reader_refuses_by_its_form_the_schema_refuses_too() {
         (&format!("{own}/allow/0"), json!("pod-label")),
         (&format!("{own}/onError"), json!("Panic")),
         (&format!("{own}/mode"), json!("enforce")),
+        (&format!("{own}/instance"), json!("reuse")),
         (&format!("{own}/limits/memory"), json!("16x")),
         (&format!("{own}/limits/timePerCall"), json!("1.5s")),
         (&format!("{own}/limits/timePerCall"), json!(5)),

@@ -12,7 +12,7 @@ use oci_spec::distribution::Reference;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::policy::{API_VERSION, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
+use super::policy::{API_VERSION, InstanceLife, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
 use super::{annotation_key, object_name};
 use crate::document::{At, Document, Limits, Module, Predicate, Texts};
 use crate::limits::{
@@ -33,6 +33,9 @@ const ON_ERROR: [(&str, OnError); 2] = [("Reject", OnError::Reject), ("Ignore", 
 
 /// The modes as documents write them.
 const MODES: [(&str, Mode); 2] = [("Enforce", Mode::Enforce), ("Shadow", Mode::Shadow)];
+
+/// The lives of instances as documents write them.
+const INSTANCES: [(&str, InstanceLife); 2] = [("Fresh", InstanceLife::Fresh), ("Reuse", InstanceLife::Reuse)];
 
 /// Checks a whole document. `unreadable` are the problems of fields that are absent from it because they could not be read.
 /// `folder` is what relative paths of modules are joined to; without one, they are refused.
@@ -224,6 +227,9 @@ impl Checker<'_> {
                 Some(module) => self.module(module, &format!("{field}.module")),
                 None => ModuleSource::Builtin,
             },
+            instance: predicate.instance.as_ref().map_or(InstanceLife::default(), |instance| {
+                self.choice(instance, &format!("{field}.instance"), &INSTANCES)
+            }),
             allow: predicate.allow.as_ref().map(|allow| self.allow(allow, &format!("{field}.allow"))),
             on_error: predicate
                 .on_error

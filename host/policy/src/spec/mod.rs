@@ -21,8 +21,8 @@ mod select;
 
 pub(crate) use check::read_digest;
 pub use policy::{
-    API_VERSION, DEFAULT_SCHEDULER, GROUP, KIND, ModuleSource, PLURAL, Place, Policy, PredicateSpec, SpecLimits,
-    VERSION,
+    API_VERSION, DEFAULT_SCHEDULER, GROUP, InstanceLife, KIND, ModuleSource, PLURAL, Place, Policy, PredicateSpec,
+    SpecLimits, VERSION,
 };
 pub(crate) use policy::{OCI_INDEX, blob, hex};
 pub use read::{PolicyError, PolicyText};

@@ -61,6 +61,8 @@ pub struct PredicateSpec {
     pub args: Value,
     /// Where its module is.
     pub module: ModuleSource,
+    /// How long an instance of a custom module lives. Those of built-ins are reused.
+    pub instance: InstanceLife,
     /// The only interfaces that it may import; `None` allows all.
     pub allow: Option<BTreeSet<Interface>>,
     /// What replaces its verdict when it fails.
@@ -69,6 +71,16 @@ pub struct PredicateSpec {
     pub mode: Mode,
     /// The resources that one call may use.
     pub limits: SpecLimits,
+}
+
+/// How long an instance of a custom module lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InstanceLife {
+    /// For one call, so that no state of one pod can reach the next.
+    #[default]
+    Fresh,
+    /// For many calls, where one trusts the module.
+    Reuse,
 }
 
 /// A place in a policy document.

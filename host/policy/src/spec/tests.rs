@@ -44,6 +44,7 @@ spec:
     module:
       path: modules/team.wasm
       digest: sha256:00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF
+    instance: Reuse
     allow: [pod-labels, node-labels]
     onError: Ignore
     limits: {memory: 16Mi, timePerCall: 5ms, output: 64Ki, logLines: 0}
@@ -65,6 +66,7 @@ fn every_field_of_a_document_is_read() {
             phases: Phases::ALL,
             args: json!({}),
             module: ModuleSource::Builtin,
+            instance: InstanceLife::Fresh,
             allow: None,
             on_error: OnError::Reject,
             mode: Mode::Enforce,
@@ -74,6 +76,7 @@ fn every_field_of_a_document_is_read() {
     assert!(fit.phases.contains(Phase::Allocate) && !fit.phases.contains(Phase::Reserve));
     assert_eq!(fit.args, json!({"ignoredResources": ["example.com/soft"]}));
     let digest: Vec<u8> = (0..32).map(|index| (index % 16) * 0x11).collect();
+    assert_eq!(team.instance, InstanceLife::Reuse);
     assert_eq!(
         team.module,
         ModuleSource::Path {
@@ -203,7 +206,7 @@ fn a_document_that_cannot_be_read_is_refused_with_line_and_field() {
     let cases = [
         (
             "name: NodeName\nnmae: 1",
-            "policy.yaml:7:5: spec.predicates[0].nmae: unknown field; expected one of name, phases, args, module, allow, onError, limits, mode",
+            "policy.yaml:7:5: spec.predicates[0].nmae: unknown field; expected one of name, phases, args, module, instance, allow, onError, limits, mode",
         ),
         (
             "name: NodeName\nname: NodeAffinity",
@@ -341,6 +344,7 @@ spec:
   predicates:
   - name: NodeName
     mode: Shade
+    instance: Reused
   - name: NodeName
   - name: Mine
     module: {oci: Mine@1}
@@ -355,12 +359,13 @@ policy.yaml:1:13: apiVersion: \"nodesift.dev/v2\" is not nodesift.dev/v1alpha1
 policy.yaml:2:7: kind: \"Policy\" is not PredicatePolicy
 policy.yaml:4:19: spec.schedulerNames: empty; every pod would be foreign
 policy.yaml:7:11: spec.predicates[0].mode: \"Shade\" is not Enforce or Shadow
-policy.yaml:8:11: spec.predicates[1].name: \"NodeName\" is there twice, first on line 6
-policy.yaml:10:13: spec.predicates[2].module.digest: missing; an OCI artifact needs the SHA-256 of its manifest or of its component
-policy.yaml:10:13: spec.predicates[2].module.layout: missing; nothing is pulled from a registry: name the folder with the OCI image layout
-policy.yaml:10:19: spec.predicates[2].module.oci: \"Mine@1\" is no reference of an OCI artifact: invalid reference format
-policy.yaml:13:25: spec.predicates[3].allow[1]: \"pod-label\" is no interface of nodesift:predicate 0.2.0; there are INTERFACES
-policy.yaml:14:33: spec.predicates[4].module.oci: has a digest; give that in `digest`";
+policy.yaml:8:15: spec.predicates[0].instance: \"Reused\" is not Fresh or Reuse
+policy.yaml:9:11: spec.predicates[1].name: \"NodeName\" is there twice, first on line 6
+policy.yaml:11:13: spec.predicates[2].module.digest: missing; an OCI artifact needs the SHA-256 of its manifest or of its component
+policy.yaml:11:13: spec.predicates[2].module.layout: missing; nothing is pulled from a registry: name the folder with the OCI image layout
+policy.yaml:11:19: spec.predicates[2].module.oci: \"Mine@1\" is no reference of an OCI artifact: invalid reference format
+policy.yaml:14:25: spec.predicates[3].allow[1]: \"pod-label\" is no interface of nodesift:predicate 0.2.0; there are INTERFACES
+policy.yaml:15:33: spec.predicates[4].module.oci: has a digest; give that in `digest`";
     let expected = expected.replace("INTERFACES", &Interface::ALL.map(Interface::name).join(", "));
     assert_eq!(refusal(&text), expected);
 }
@@ -409,9 +414,9 @@ policy.yaml:3:1: metdata: unknown field; expected one of apiVersion, kind, metad
 policy.yaml:5:19: spec.schedulerNames: expected a list, found a text
 policy.yaml:8:14: spec.predicates[0].phases[0]: \"alocate\" is not allocate or reserve
 policy.yaml:8:23: spec.predicates[0].phases[1]: expected a text, found a number: quote it
-policy.yaml:9:5: spec.predicates[0].pahses: unknown field; expected one of name, phases, args, module, allow, onError, limits, mode
+policy.yaml:9:5: spec.predicates[0].pahses: unknown field; expected one of name, phases, args, module, instance, allow, onError, limits, mode
 policy.yaml:10:5: spec.predicates[1]: expected a map, found a text
-policy.yaml:11:5: spec.predicates[2].nmae: unknown field; expected one of name, phases, args, module, allow, onError, limits, mode
+policy.yaml:11:5: spec.predicates[2].nmae: unknown field; expected one of name, phases, args, module, instance, allow, onError, limits, mode
 policy.yaml:11:5: spec.predicates[2].name: missing
 policy.yaml:12:22: spec.predicates[2].args.a.b: is there twice, first on line 12
 policy.yaml:13:25: spec.predicates[2].limits.memory: is there twice, first on line 13

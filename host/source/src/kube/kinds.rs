@@ -68,6 +68,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeAge
         | Interface::ClusterControllers
         | Interface::ClusterVolumeUse
+        | Interface::RowSets
         | Interface::Log => &[],
     }
 }

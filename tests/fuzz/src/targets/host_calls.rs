@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
+use nodesift_sandbox::Interface;
 use nodesift_tests::guest::{Guest, HostFunction, SCRATCH, host_functions};
 
 use super::component_bytes::called;
@@ -21,7 +22,13 @@ const MEMORY_WORDS: u32 = 1024;
 const WORD: usize = 4;
 
 /// All functions that a guest can import.
-static FUNCTIONS: LazyLock<Vec<HostFunction>> = LazyLock::new(host_functions);
+static FUNCTIONS: LazyLock<Vec<HostFunction>> = LazyLock::new(|| {
+    let is_served = |function: &HostFunction| {
+        let name = function.interface.split(['/', '@']).nth(1);
+        name.is_some_and(|name| Interface::from_name(name).is_some())
+    };
+    host_functions().into_iter().filter(is_served).collect()
+});
 
 /// The guest of the input.
 pub fn run(input: &[u8]) -> Behaviour {
@@ -55,9 +62,8 @@ pub fn run(input: &[u8]) -> Behaviour {
 }
 
 fn import(imports: &mut String, at: usize, function: &HostFunction) {
-    let HostFunction { interface, name, params, returns } = function;
-    let (params, result) = (params.join(" "), if *returns { "(result i32)" } else { "" });
-    let _infallible = writeln!(imports, r#"(import "{interface}" "{name}" (func $f{at} (param {params}) {result}))"#);
+    let HostFunction { interface, name, .. } = function;
+    let _infallible = writeln!(imports, r#"(import "{interface}" "{name}" (func $f{at} {}))"#, function.signature());
 }
 
 fn call(body: &mut String, at: usize, function: &HostFunction, arguments: &[u8]) {

@@ -1,0 +1,243 @@
+//! The instances of one module: made for a call, or taken from those that wait for one. Start at [`Instances::take`].
+//!
+//! Waiting instances are *spares*, configured and never called, which a thread makes beside the requests (`spares`), and those
+//! that have been called where they are reused. A built-in's waiting instances keep their slots; those of other modules have
+//! slots of their own, so that they take none from calls.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use wasmtime::component::{Component, InstancePre};
+
+use super::clock::Pulse;
+use super::instance::{CallTime, Exports, Frame, Instance, NewError};
+use super::log::LineBudget;
+use super::module::{Grants, Lifetime};
+use super::slots::{Slot, Slots};
+use super::spares::Spares;
+use crate::fault::{Fault, FaultKind};
+use crate::limits::{
+    FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, IDLE_INSTANCES, MODULE_SPARES, REUSED_CALLS, REUSED_GROWTH_BYTES,
+    SLOT_WAIT, SPARE_BYTES,
+};
+
+/// Makes and keeps the instances of a module.
+pub(super) struct Instances {
+    pub(super) pre: InstancePre<Frame>,
+    pub(super) exports: Exports,
+    pub(super) grants: Grants,
+    /// This module's own, and those of the pool that it shares with others: one of each for every call.
+    pub(super) slots: [Arc<Slots>; 2],
+    pub(super) clock: Arc<Pulse>,
+    /// None where no spares are made.
+    pub(super) spares: Option<Arc<Spares>>,
+    waiting: Mutex<Vec<Instance>>,
+    /// Whether the thread that makes spares has been asked and has not begun yet.
+    is_asked: AtomicBool,
+}
+
+impl Instances {
+    pub(super) fn new(
+        (pre, exports): (InstancePre<Frame>, Exports),
+        grants: Grants,
+        slots: [Arc<Slots>; 2],
+        clock: Arc<Pulse>,
+        spares: Option<Arc<Spares>>,
+    ) -> Arc<Self> {
+        // Built-ins have idle instances from the first call on.
+        let spares = spares.filter(|_| grants.lifetime != Lifetime::Reused);
+        let (waiting, is_asked) = (Mutex::default(), AtomicBool::new(false));
+        Arc::new(Self { pre, exports, grants, slots, clock, spares, waiting, is_asked })
+    }
+
+    /// Its compiled code.
+    pub(super) fn component(&self) -> &Component {
+        self.pre.component()
+    }
+
+    /// Begins a call with an instance that is configured: one that waits, or a new one, whose making is a part of the call.
+    ///
+    /// # Errors
+    ///
+    /// The step that failed, and its fault.
+    pub(super) fn take(
+        self: &Arc<Self>,
+        time: CallTime,
+        line_budget: Option<&Arc<LineBudget>>,
+    ) -> Result<Instance, (&'static str, Fault)> {
+        if self.grants.lifetime == Lifetime::Reused {
+            if let Some(mut instance) = self.pop() {
+                instance.begin(time, line_budget);
+                return Ok(instance);
+            }
+            return self.make(self.call_slots(time.until)?, time, line_budget);
+        }
+        let slots = self.call_slots(time.until)?;
+        let waiting = self.pop();
+        self.ask_for_spares();
+        match waiting {
+            Some(mut instance) => {
+                instance.hold(slots);
+                instance.begin(time, line_budget);
+                Ok(instance)
+            }
+            None => self.make(slots, time, line_budget),
+        }
+    }
+
+    /// Takes an instance back after a good call, if it may be called again.
+    pub(super) fn put_back(&self, mut instance: Instance) {
+        match self.grants.lifetime {
+            Lifetime::PerCall => {}
+            Lifetime::Reused => self.push(instance, IDLE_INSTANCES),
+            Lifetime::Recycled => {
+                let may_be_called = instance.calls() < REUSED_CALLS && instance.grown_bytes() <= REUSED_GROWTH_BYTES;
+                let slot = self.spares.as_ref().filter(|_| may_be_called).and_then(|spares| spares.slot());
+                if let Some(slot) = slot {
+                    instance.hold([Some(slot), None]);
+                    self.push(instance, MODULE_SPARES);
+                }
+            }
+        }
+    }
+
+    /// Checks that a new instance is ready within the time of the least call: otherwise every call without a spare would fault.
+    /// It is the first spare.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take`].
+    pub(super) fn check_start(&self) -> Result<(), (&'static str, Fault)> {
+        if !self.add_spare()? {
+            self.make(self.call_slots(None)?, CallTime::from(self.time_per_call(0)), None)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a spare on this thread. `false` where there is no room for one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take`].
+    fn add_spare(&self) -> Result<bool, (&'static str, Fault)> {
+        let time = CallTime::from(self.time_per_call(0));
+        let Some(slot) = self.spares.as_ref().and_then(|spares| spares.slot()) else { return Ok(false) };
+        // Its lines are those of the call that it is for, which counts them.
+        let lines = Arc::new(LineBudget::new(self.grants.log_lines));
+        let spare = self.make([Some(slot), None], time, Some(&lines))?;
+        self.push(spare, MODULE_SPARES);
+        Ok(true)
+    }
+
+    /// Makes the spares that are wanted and that there is room for.
+    pub(super) fn fill(&self) {
+        self.is_asked.store(false, Ordering::Relaxed);
+        // One that fails is not tried again until a call asks: the call says what is wrong.
+        while !self.clock.is_suspended() && self.is_short() && matches!(self.add_spare(), Ok(true)) {}
+    }
+
+    /// Whether more spares are wanted: fewer of those that take much memory, and one where instances come back.
+    fn is_short(&self) -> bool {
+        let waiting = self.lock();
+        if self.grants.lifetime == Lifetime::Recycled {
+            return waiting.is_empty();
+        }
+        let bytes = waiting.first().map_or(1, |instance| instance.memory_bytes().max(1));
+        waiting.len() < (SPARE_BYTES / bytes).clamp(1, MODULE_SPARES)
+    }
+
+    fn ask_for_spares(self: &Arc<Self>) {
+        let Some(spares) = &self.spares else { return };
+        if self.is_short() && !self.is_asked.swap(true, Ordering::Relaxed) {
+            spares.ask(Arc::downgrade(self));
+        }
+    }
+
+    /// A new instance, configured, as a part of a call that begins here.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take`].
+    fn make(
+        &self,
+        slots: [Option<Slot>; 2],
+        time: CallTime,
+        line_budget: Option<&Arc<LineBudget>>,
+    ) -> Result<Instance, (&'static str, Fault)> {
+        let instance = Instance::new(&self.pre, &self.exports, self.grants.memory_bytes, slots, time, line_budget);
+        let instance = instance.map_err(|error| match error {
+            // Cannot happen: loading has checked the types.
+            NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },
+            NewError::Fault(fault) => fault,
+        });
+        let mut instance = instance.map_err(|fault| ("instantiate", fault))?;
+        instance.configure(&self.exports, &self.grants.args).map_err(|fault| ("configure", fault))?;
+        Ok(instance)
+    }
+
+    /// The slots of a call.
+    fn call_slots(&self, until: Option<Instant>) -> Result<[Option<Slot>; 2], (&'static str, Fault)> {
+        take(&self.slots, until).map(|slots| slots.map(Some)).map_err(|fault| ("instantiate", fault))
+    }
+
+    /// The budget of a call over so many rows.
+    pub(super) fn time_per_call(&self, rows: u32) -> Duration {
+        let by_rows = || (FILTER_TIME_PER_10_000_ROWS * rows.div_ceil(10_000)).max(FILTER_TIME_MIN);
+        self.grants.time_per_call.unwrap_or_else(by_rows)
+    }
+
+    /// Instances that wait for a call.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Keeps an instance, if there are not enough.
+    fn push(&self, instance: Instance, most: usize) {
+        let mut waiting = self.lock();
+        if waiting.len() < most {
+            waiting.push(instance);
+        }
+    }
+
+    fn pop(&self) -> Option<Instance> {
+        self.lock().pop()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Instance>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Instances {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instances").field("grants", &self.grants).finish_non_exhaustive()
+    }
+}
+
+/// Takes a slot of the module and one of its pool, and waits for them until the request ends, but no longer than
+/// [`SLOT_WAIT`].
+///
+/// # Errors
+///
+/// [`FaultKind::Overloaded`], or [`FaultKind::RequestDeadline`] where the request has ended.
+pub(super) fn take([own, pool]: &[Arc<Slots>; 2], until: Option<Instant>) -> Result<[Slot; 2], Fault> {
+    // One wait for both.
+    let end = OnceCell::new();
+    let last = || {
+        let last = *end.get_or_init(|| Instant::now() + SLOT_WAIT);
+        until.map_or(last, |until| until.min(last))
+    };
+    let none = |slots: &str| match until.is_some_and(|until| Instant::now() >= until) {
+        true => Fault { kind: FaultKind::RequestDeadline, detail: "the request's deadline passed".to_owned() },
+        false => {
+            let detail = format!("{slots} were in use for {} ms", SLOT_WAIT.as_millis());
+            Fault { kind: FaultKind::Overloaded, detail }
+        }
+    };
+    let own = own.take(last).ok_or_else(|| none("all instances of the module"))?;
+    let pool = pool.take(last).ok_or_else(|| none("all instances of all modules"))?;
+    Ok([own, pool])
+}

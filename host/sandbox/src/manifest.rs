@@ -1,0 +1,198 @@
+//! What a component says of itself before anything of it is compiled: the interfaces that it imports, and the contract that
+//! it was built for. To compile a language runtime takes seconds; its types are read in milliseconds. Start at [`Manifest::read`].
+
+use wasmparser::component_types::ComponentEntityType;
+use wasmparser::types::TypesRef;
+use wasmparser::{Parser, Payload, ValidPayload, Validator, WasmFeatures};
+
+use super::contract::{self, Minor, PACKAGE, VERSION};
+use super::interface::Interface;
+use super::module::LoadError;
+use super::text::shorten;
+
+/// What a component imports and exports.
+#[derive(Debug)]
+pub(super) struct Manifest {
+    /// The fact interfaces of which it imports at least one function, sorted. An interface imported only for its types is not
+    /// listed.
+    pub(super) imports: Vec<Interface>,
+    /// None where it exports no predicate; then [`Self::exports`] say what it does export.
+    predicate: Option<Predicate>,
+    exports: Vec<String>,
+}
+
+/// The interface `predicate` that a component exports.
+#[derive(Debug)]
+pub(super) struct Predicate {
+    /// The full name of the export.
+    pub(super) export: String,
+    /// The version of the contract in it.
+    pub(super) contract: String,
+}
+
+impl Manifest {
+    /// Reads it from the bytes of a component. Bodies of functions are neither looked at nor checked.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Compile`] where its types are not valid, [`LoadError::ContractVersion`] and [`LoadError::UnknownImports`].
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, LoadError> {
+        let invalid = |error: wasmparser::Error| LoadError::Compile(shorten(&error.to_string()));
+        // Which extensions it may use is the compiler's to say.
+        let mut validator = Validator::new_with_features(WasmFeatures::all());
+        let (mut imports, mut exports, mut depth) = (Vec::new(), Vec::new(), 0_usize);
+        for payload in Parser::new(0).parse_all(bytes) {
+            let payload = payload.map_err(invalid)?;
+            match &payload {
+                Payload::ComponentImportSection(section) if depth == 0 => {
+                    for import in section.clone() {
+                        imports.push(import.map_err(invalid)?.name.name);
+                    }
+                }
+                Payload::ComponentExportSection(section) if depth == 0 => {
+                    for export in section.clone() {
+                        exports.push(export.map_err(invalid)?.name.name);
+                    }
+                }
+                _ => {}
+            }
+            match validator.payload(&payload).map_err(invalid)? {
+                ValidPayload::Parser(_) => depth += 1,
+                ValidPayload::End(types) if depth == 0 => return Self::of(types.as_ref(), &imports, &exports),
+                ValidPayload::End(_) => depth -= 1,
+                ValidPayload::Ok | ValidPayload::Func(..) => {}
+            }
+        }
+        Err(LoadError::Compile("the component has no end".to_owned()))
+    }
+
+    fn of(types: TypesRef<'_>, imports: &[&str], exports: &[&str]) -> Result<Self, LoadError> {
+        // First, because imports of another version are none that this host has.
+        let predicate = predicate_of(exports)?;
+        let imports = imports_of(types, imports)?;
+        Ok(Self { imports, predicate, exports: exports.iter().map(|name| (*name).to_owned()).collect() })
+    }
+
+    /// Checks that it imports no other facts than these.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::ForbiddenImports`] with all others.
+    pub(super) fn check(&self, allow: Option<&[Interface]>) -> Result<(), LoadError> {
+        let Some(allow) = allow else { return Ok(()) };
+        let is_forbidden = |import: &&Interface| import.is_fact() && !allow.contains(import);
+        let forbidden: Vec<&str> = self.imports.iter().filter(is_forbidden).map(|import| import.name()).collect();
+        if forbidden.is_empty() { Ok(()) } else { Err(LoadError::ForbiddenImports(forbidden)) }
+    }
+
+    /// The predicate that it exports.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Contract`] where there is none.
+    pub(super) fn predicate(&self) -> Result<&Predicate, LoadError> {
+        self.predicate.as_ref().ok_or_else(|| {
+            let found = match self.exports.as_slice() {
+                [] => "it exports nothing".to_owned(),
+                names => format!("it exports {}", names.join(", ")),
+            };
+            LoadError::Contract(format!("no export {PACKAGE}/predicate@{VERSION}; {found}"))
+        })
+    }
+}
+
+/// The exported predicate of a component, of several the one of the newest version; none where there is none.
+fn predicate_of(exports: &[&str]) -> Result<Option<Predicate>, LoadError> {
+    let predicate = |export: &&str| match contract::split(export) {
+        Some(("predicate", version)) => {
+            let predicate = Predicate { export: (*export).to_owned(), contract: version.to_owned() };
+            Some((Minor::of(version), predicate))
+        }
+        _ => None,
+    };
+    match exports.iter().filter_map(predicate).max_by_key(|(minor, _)| *minor) {
+        Some((None, predicate)) => Err(LoadError::ContractVersion { built_for: shorten(&predicate.contract) }),
+        found => Ok(found.map(|(_, predicate)| predicate)),
+    }
+}
+
+fn imports_of(types: TypesRef<'_>, imports: &[&str]) -> Result<Vec<Interface>, LoadError> {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for name in imports {
+        let has_functions = match types.component_item_for_import(name).map(|item| item.ty) {
+            Some(ComponentEntityType::Instance(instance)) => {
+                types[instance].exports.values().any(|item| matches!(item.ty, ComponentEntityType::Func(_)))
+            }
+            Some(ComponentEntityType::Type { .. }) => false,
+            _ => true,
+        };
+        match Interface::from_import(name) {
+            Some(interface) if has_functions => known.push(interface),
+            Some(_) => {}
+            None if has_functions => unknown.push((*name).to_owned()),
+            None => {}
+        }
+    }
+    known.sort_unstable();
+    known.dedup();
+    if unknown.is_empty() { Ok(known) } else { Err(LoadError::UnknownImports(unknown)) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Manifest, LoadError> {
+        Manifest::read(&wat::parse_str(text).unwrap())
+    }
+
+    #[test]
+    fn functions_are_imports_and_types_alone_are_none() {
+        let manifest = read(
+            r#"(component
+                 (import "nodesift:predicate/node-labels@0.2.0" (instance (export "f" (func))))
+                 (import "nodesift:predicate/pod-labels@0.1.0" (instance (export "f" (func))))
+                 (import "nodesift:predicate/selectors@0.2.0" (instance (type (enum "a")) (export "e" (type (eq 0)))))
+                 (component (import "inner" (func))))"#,
+        );
+        let manifest = manifest.unwrap();
+        assert_eq!(manifest.imports, [Interface::PodLabels, Interface::NodeLabels]);
+        assert!(manifest.check(None).is_ok() && manifest.check(Some(&Interface::ALL)).is_ok());
+        match manifest.check(Some(&[Interface::PodLabels])) {
+            Err(LoadError::ForbiddenImports(names)) => assert_eq!(names, ["node-labels"]),
+            other => panic!("{other:?}"),
+        }
+        assert!(manifest.predicate().unwrap_err().to_string().contains("exports nothing"));
+    }
+
+    #[test]
+    fn what_the_host_does_not_have_is_named() {
+        let wasi = r#"(component (import "wasi:clocks/wall-clock@0.2.0" (instance (export "now" (func)))))"#;
+        match read(wasi) {
+            Err(LoadError::UnknownImports(names)) => assert_eq!(names, ["wasi:clocks/wall-clock@0.2.0"]),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn of_several_predicates_the_newest_counts_and_one_must_be_served() {
+        let exporting = |versions: &[&str]| {
+            let export = |version: &&str| format!(r#"(export "nodesift:predicate/predicate@{version}" (instance $i))"#);
+            let exports: String = versions.iter().map(export).collect();
+            read(&format!("(component (instance $i) {exports})"))
+        };
+        for versions in [&["0.1.0", "0.2.0"], &["0.2.0", "0.1.0"], &["0.3.0", "0.2.0"]] {
+            let manifest = exporting(versions).unwrap();
+            assert_eq!(manifest.predicate().unwrap().contract, "0.2.0");
+        }
+        assert!(matches!(exporting(&["0.3.0"]), Err(LoadError::ContractVersion { built_for }) if built_for == "0.3.0"));
+    }
+
+    #[test]
+    fn a_body_that_is_not_valid_is_left_to_the_compiler() {
+        let module = wat::parse_str("(component (core module (func (result i32) (i64.const 1))))").unwrap();
+        assert!(Manifest::read(&module).unwrap().imports.is_empty());
+        assert!(matches!(Manifest::read(&module[..module.len() - 2]), Err(LoadError::Compile(_))));
+    }
+}

@@ -1,0 +1,98 @@
+//! The thread that makes spare instances beside the requests, and the slots that waiting instances take. Start at [`Maker`].
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use rustix::process::nice;
+
+use super::instances::Instances;
+use super::slots::{Slot, Slots};
+use crate::limits::{SPARE_NICE, SPARE_SLOTS};
+
+/// What modules share to have spares.
+#[derive(Debug)]
+pub(super) struct Spares {
+    slots: Arc<Slots>,
+    queue: Mutex<Queue>,
+    asked: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    modules: VecDeque<Weak<Instances>>,
+    is_closed: bool,
+}
+
+impl Spares {
+    /// A slot for an instance that waits; none where all are in use.
+    pub(super) fn slot(&self) -> Option<Slot> {
+        self.slots.take(Instant::now)
+    }
+
+    /// Asks for spares of a module. Each module asks once until the thread begins with it.
+    pub(super) fn ask(&self, module: Weak<Instances>) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if !queue.is_closed {
+            queue.modules.push_back(module);
+            drop(queue);
+            self.asked.notify_one();
+        }
+    }
+
+    /// The next module that asks; none once the thread shall end.
+    fn next(&self) -> Option<Weak<Instances>> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.asked.wait_while(queue, |queue| queue.modules.is_empty() && !queue.is_closed);
+        let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
+        if queue.is_closed { None } else { queue.modules.pop_front() }
+    }
+}
+
+/// The thread. It ends when this is dropped; modules may outlive it, and then have no more spares.
+#[derive(Debug)]
+pub(super) struct Maker {
+    spares: Arc<Spares>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Maker {
+    /// # Errors
+    ///
+    /// The system has no thread for it.
+    pub(super) fn start() -> std::io::Result<Self> {
+        let (queue, asked) = (Mutex::default(), Condvar::new());
+        let spares = Arc::new(Spares { slots: Slots::new(SPARE_SLOTS), queue, asked });
+        let work = {
+            let spares = Arc::clone(&spares);
+            move || {
+                // Requests go first: they can make their own. Without that, it only competes with them.
+                let _ = nice(SPARE_NICE);
+                while let Some(module) = spares.next() {
+                    if let Some(module) = module.upgrade() {
+                        module.fill();
+                    }
+                }
+            }
+        };
+        let thread = Some(thread::Builder::new().name("spares".to_owned()).spawn(work)?);
+        Ok(Self { spares, thread })
+    }
+
+    /// What modules share.
+    pub(super) fn spares(&self) -> &Arc<Spares> {
+        &self.spares
+    }
+}
+
+impl Drop for Maker {
+    fn drop(&mut self) {
+        self.spares.queue.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        self.spares.asked.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A guest that it runs ends at its deadline.
+            let _ = thread.join();
+        }
+    }
+}
