@@ -1,9 +1,10 @@
 //! Cached verdicts compared with fresh ones: an engine that compares both for every query follows random histories and is
-//! queried about the same pods repeatedly. In every fourth history each answer is compared with the reference as well. [`store`] tests eviction and queries from many threads.
+//! queried about the same pods repeatedly. In every fourth history each answer is compared with the reference as well. [`store`] tests eviction and queries from many threads, [`row_sets`] a predicate over row sets.
 //!
 //! A run has `NODESIFT_REUSE_HISTORIES` (40) histories with at least `NODESIFT_REUSE_EVENTS` (200) events each, of a few fixed
 //! [`seeds`](super::seeds) and of new ones. A difference names its seed, which alone reproduces it.
 
+mod row_sets;
 mod store;
 mod world;
 

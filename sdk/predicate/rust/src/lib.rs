@@ -8,8 +8,8 @@
 //!   are the facts, [`kernels`] the loops over them, [`VerdictBuilder`] and [`Verdict::by_pattern`] make the verdict.
 //!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] implement the Kubernetes semantics of these.
 //!
-//! [`log`] writes lines for operators. [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from
-//! [`native`]. This crate knows nothing of the host.
+//! [`rows`] are sets of rows that the host combines and rejects, for predicates in few words. [`log`] writes lines for operators.
+//! [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from [`native`]. This crate knows nothing of the host.
 //!
 //! ```
 //! use nodesift_sdk::native::{Cluster, Node, Pod};
@@ -58,6 +58,7 @@ pub mod native;
 pub mod node_selector;
 pub mod per_node;
 mod predicate;
+pub mod rows;
 pub mod syntax;
 pub mod taints;
 mod toleration;

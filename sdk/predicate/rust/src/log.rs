@@ -2,7 +2,7 @@
 //!
 //! A line begins with the names of the predicate and the pod. Control characters are escaped; what exceeds 1,024 bytes is cut,
 //! and lines beyond 10 in a second are dropped. A verdict that the host has cached writes no line again. A component that writes
-//! imports the interface `log`, which a policy has to allow as it does facts.
+//! imports the interface `log`, which gives no fact: a policy need not allow it.
 //!
 //! Outside a component, lines are kept until [`native::take_lines`](crate::native::take_lines) takes them.
 

@@ -7,6 +7,7 @@ use super::cluster::Cluster;
 use super::node::Node;
 use crate::facts::with_facts;
 use crate::predicate::Predicate;
+use crate::rows;
 use crate::verdict::{Failure, Verdict};
 
 impl Cluster {
@@ -54,11 +55,9 @@ impl Cluster {
     fn evaluate(&self, rows: Vec<usize>, predicate: &impl Predicate) -> (Vec<Option<Failure>>, bool) {
         let count = rows.len();
         let batch = Rc::new(Batch::new(self.clone(), rows));
-        let verdict = with_facts(batch.clone(), || predicate.filter(count));
-        match verdict.failures(count) {
-            Ok(failures) => {
-                (failures.into_iter().map(Option::<&Failure>::cloned).collect(), batch.has_read_cluster_facts())
-            }
+        let failures = with_facts(batch.clone(), || rows::merging(count, || predicate.filter(count)));
+        match failures {
+            Ok(failures) => (failures, batch.has_read_cluster_facts()),
             Err(error) => panic!("the verdict does not match its batch of {count} rows: {error:?}"),
         }
     }
