@@ -201,6 +201,13 @@ macro_rules! interfaces {
                 }
             }
 
+            /// The names of its functions that are those of [`Facts`].
+            fn fact_functions(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$interface => &[$($function),*],)*
+                }
+            }
+
             /// What can be read through it, in a sentence.
             pub fn meaning(self) -> &'static str {
                 match self {
@@ -268,6 +275,15 @@ impl Interface {
     /// Whether it gives facts. A policy's `allow` lists the facts that a module may read; what gives none needs no entry.
     pub fn is_fact(self) -> bool {
         !matches!(self, Self::Log | Self::RowSets)
+    }
+
+    /// The names of its functions in the contract.
+    pub fn functions(self) -> &'static [&'static str] {
+        match self {
+            Self::Log => &["write"],
+            Self::RowSets => &["all", "and", "or", "not", "count", "reject"],
+            _ => self.fact_functions(),
+        }
     }
 
     /// The interface of this name.

@@ -321,14 +321,13 @@ struct Described {
 impl Described {
     fn of(component: &Component, manifest: &Manifest, grants: &Grants, pool: &Arc<Slots>) -> Result<Self, LoadError> {
         manifest.check(grants.allow.as_deref())?;
-        let predicate = manifest.predicate()?;
         let contract = |error: wasmtime::Error| LoadError::Contract(format!("{error:#}"));
         let mut linker = Linker::new(component.engine());
         for interface in &manifest.imports {
             interface.link(&mut linker).map_err(contract)?;
         }
         let pre = linker.instantiate_pre(component).map_err(contract)?;
-        let exports = exports_of(component, &predicate.export)?;
+        let exports = exports_of(component, &manifest.predicate()?.export)?;
         let step = |step| move |fault| LoadError::Step { step, fault };
         let own = match grants.lifetime {
             Lifetime::Reused => BUILTIN_SLOTS,

@@ -144,11 +144,11 @@ fn image(random: &mut fastrand::Rng) -> Vec<u8> {
     bytes
 }
 
-/// The functions of the interfaces that the host serves.
+/// The functions that the host serves.
 fn served_functions() -> Vec<HostFunction> {
     let is_served = |function: &HostFunction| {
-        let name = function.interface.split(['/', '@']).nth(1);
-        name.is_some_and(|name| Interface::from_name(name).is_some())
+        let interface = function.interface.split(['/', '@']).nth(1).and_then(Interface::from_name);
+        interface.is_some_and(|interface| interface.functions().contains(&&*function.name))
     };
     host_functions().into_iter().filter(is_served).collect()
 }

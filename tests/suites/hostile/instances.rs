@@ -61,6 +61,8 @@ fn a_call_with_a_spare_has_its_whole_budget_for_filter() {
         .configure(format!("(call $work (i64.const {half})) (i32.const 48)"))
         .filter(format!("(call $work (i64.const {half})) (call $fits_all)"));
     let module = load(&guest.component(), default_grants());
+    // Asks for more.
+    assert_eq!(call(&module), Ok(Verdict::FitsAll));
     let mut right = 0;
     for _ in 0..5 {
         wait_for(&module, MODULE_SPARES);

@@ -240,7 +240,7 @@ fn a_document_that_cannot_be_read_is_refused_with_line_and_field() {
     assert_eq!(refusal("[]"), "policy.yaml:1:1: expected a map, found a list");
     assert_eq!(
         refusal(&format!("{EVERYTHING}---\n{EVERYTHING}")),
-        "policy.yaml:22:1: only single YAML document expected but multiple found"
+        "policy.yaml:23:1: only single YAML document expected but multiple found"
     );
     assert!(refusal("kind: [").starts_with("policy.yaml:1:"));
 }

@@ -24,8 +24,8 @@ const WORD: usize = 4;
 /// All functions that a guest can import.
 static FUNCTIONS: LazyLock<Vec<HostFunction>> = LazyLock::new(|| {
     let is_served = |function: &HostFunction| {
-        let name = function.interface.split(['/', '@']).nth(1);
-        name.is_some_and(|name| Interface::from_name(name).is_some())
+        let interface = function.interface.split(['/', '@']).nth(1).and_then(Interface::from_name);
+        interface.is_some_and(|interface| interface.functions().contains(&&*function.name))
     };
     host_functions().into_iter().filter(is_served).collect()
 });

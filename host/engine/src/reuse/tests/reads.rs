@@ -174,6 +174,9 @@ fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
             &json!({})
         )),
         case!("node-resources.free", |facts| facts.free("cpu"), |world| world.bind("x", &json!({}), &json!({}))),
+        case!("node-resources.rows-with-free", |facts| facts.rows_with_free("cpu", 3_000), |world| {
+            world.bind("x", &json!({}), &json!({}));
+        }),
         case!("node-resources.foreign", |facts| facts.foreign("cpu"), |world| {
             world.bind("x", &json!({}), &json!({"schedulerName": "theirs"}));
         }),
@@ -362,6 +365,18 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         case!("node-labels.integers", |facts| facts.label_integers("zone"), |world| {
             change_node(world, |node| node["metadata"]["labels"]["zone"] = json!("7"));
         }),
+        case!("node-labels.rows-in", |facts| facts.rows_with_label_in("zone", &["7".into()]), |world| {
+            change_node(world, |node| node["metadata"]["labels"]["zone"] = json!("7"));
+        }),
+        case!("node-labels.rows-with", |facts| facts.rows_with_label("zone"), |world| {
+            change_node(world, |node| node["metadata"]["labels"] = json!({}));
+        }),
+        case!("node-annotations.rows-in", |facts| facts.rows_with_annotation_in("tier", &["7".into()]), |world| {
+            change_node(world, |node| node["metadata"]["annotations"]["tier"] = json!("7"));
+        }),
+        case!("node-annotations.rows-with", |facts| facts.rows_with_annotation("tier"), |world| {
+            change_node(world, |node| node["metadata"]["annotations"] = json!({}));
+        }),
         case!("node-annotations.column", |facts| facts.annotation_column("tier"), |world| {
             change_node(world, |node| node["metadata"]["annotations"] = json!({}));
         }),
@@ -376,6 +391,12 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         }),
         case!("node-taints.unschedulable", |facts| facts.unschedulable(), |world| {
             change_node(world, |node| node["spec"]["unschedulable"] = json!(true));
+        }),
+        case!("node-taints.rows-unschedulable", |facts| facts.rows_unschedulable(), |world| {
+            change_node(world, |node| node["spec"]["unschedulable"] = json!(true));
+        }),
+        case!("node-taints.rows-untolerated", |facts| facts.rows_untolerated(), |world| {
+            change_node(world, |node| node["spec"]["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]));
         }),
         case!("node-taints.sets", |facts| facts.taint_sets(), |world| {
             change_node(world, |node| node["spec"]["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]));
@@ -469,7 +490,7 @@ fn functions() -> BTreeSet<String> {
             interface = name.trim_end_matches(" {");
         }
         if let Some((name, _)) =
-            line.trim().split_once(": func(").filter(|_| !["predicate", "log"].contains(&interface))
+            line.trim().split_once(": func(").filter(|_| !["predicate", "row-sets", "log"].contains(&interface))
         {
             functions.insert(format!("{interface}.{name}"));
         }
