@@ -95,7 +95,11 @@ impl Instances {
             Lifetime::Reused => self.push(instance, IDLE_INSTANCES),
             Lifetime::Recycled => {
                 let may_be_called = instance.calls() < REUSED_CALLS && instance.grown_bytes() <= REUSED_GROWTH_BYTES;
-                let slot = self.spares.as_ref().filter(|_| may_be_called).and_then(|spares| spares.slot());
+                let slot = self
+                    .spares
+                    .as_ref()
+                    .filter(|_| may_be_called)
+                    .and_then(|spares| spares.slot(self.lock().is_empty()));
                 if let Some(slot) = slot {
                     instance.hold([Some(slot), None]);
                     self.push(instance, MODULE_SPARES);
@@ -124,7 +128,9 @@ impl Instances {
     /// As [`Self::take`].
     fn add_spare(&self) -> Result<bool, (&'static str, Fault)> {
         let time = CallTime::from(self.time_per_call(0));
-        let Some(slot) = self.spares.as_ref().and_then(|spares| spares.slot()) else { return Ok(false) };
+        let Some(slot) = self.spares.as_ref().and_then(|spares| spares.slot(self.lock().is_empty())) else {
+            return Ok(false);
+        };
         // Its lines are those of the call that it is for, which counts them.
         let lines = Arc::new(LineBudget::new(self.grants.log_lines));
         let spare = self.make([Some(slot), None], time, Some(&lines))?;

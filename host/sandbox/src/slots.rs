@@ -19,6 +19,11 @@ impl Slots {
         Arc::new(Self { free: Mutex::new(count), returned: Condvar::new() })
     }
 
+    /// How many are free.
+    pub(super) fn free(&self) -> u32 {
+        *self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes a slot, and waits until `until` where none is free. `None` once that has passed.
     pub(super) fn take(self: &Arc<Self>, until: impl FnOnce() -> Instant) -> Option<Slot> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);

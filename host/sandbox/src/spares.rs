@@ -26,9 +26,10 @@ struct Queue {
 }
 
 impl Spares {
-    /// A slot for an instance that waits; none where all are in use.
-    pub(super) fn slot(&self) -> Option<Slot> {
-        self.slots.take(Instant::now)
+    /// A slot for an instance that waits; none where all are in use. Half of them are for modules that have none yet.
+    pub(super) fn slot(&self, is_first: bool) -> Option<Slot> {
+        let is_granted = is_first || self.slots.free() > SPARE_SLOTS / 2;
+        is_granted.then(|| self.slots.take(Instant::now))?
     }
 
     /// Asks for spares of a module. Each module asks once until the thread begins with it.

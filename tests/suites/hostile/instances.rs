@@ -8,7 +8,7 @@ use nodesift_sandbox::{Grants, Lifetime, Module, Runtime, Verdict};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::timeout;
 
-use crate::arena::{ROWS, call, default_grants, facts, grants, healthy_answers_are_right, load, odd_rows_rejected};
+use crate::arena::{ROWS, call, default_grants, facts, grants, healthy_answers_are_right, odd_rows_rejected};
 
 /// How long spares may take to be made on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -38,7 +38,8 @@ fn wait_for(module: &Module, waiting: usize) {
 
 #[test]
 fn spares_are_made_beside_the_calls_and_none_is_called_twice() {
-    let module = load(&counting(1).component(), grants());
+    let runtime = Runtime::start(None).unwrap();
+    let module = runtime.load(&counting(1).component(), grants()).unwrap();
     assert_eq!(module.waiting(), 1, "the one that loading has made");
     for _ in 0..5 {
         assert_eq!(call(&module), Ok(Verdict::FitsAll));
@@ -60,7 +61,8 @@ fn a_call_with_a_spare_has_its_whole_budget_for_filter() {
         .definitions(work)
         .configure(format!("(call $work (i64.const {half})) (i32.const 48)"))
         .filter(format!("(call $work (i64.const {half})) (call $fits_all)"));
-    let module = load(&guest.component(), default_grants());
+    let runtime = Runtime::start(None).unwrap();
+    let module = runtime.load(&guest.component(), default_grants()).unwrap();
     // Asks for more.
     assert_eq!(call(&module), Ok(Verdict::FitsAll));
     let mut right = 0;
