@@ -1,1 +1,37 @@
-//! Modules in OCI registries.
+//! Modules in OCI registries: pushed, pulled by digest, signed and verified.
+//!
+//! ```text
+//! transfer     pull and push: what is asked for, in which order, and compared with which digest
+//! client       requests: TLS, redirects, credentials, bounds, refusals
+//! challenge    what a registry asks for with status 401
+//! credentials  docker's configuration and its helpers
+//! artifact     a module as an OCI artifact
+//! sign         keys and signatures, in cosign's format
+//! reference    where a module is
+//! error        why something fails, and what to do
+//! limits       every limit
+//! ```
+//!
+//! It knows nothing of policies and predicates: whoever pushes says what the annotations are, whoever pulls which digest and which keys
+//! he trusts. Nothing here is on the path of a request. Start at [`pull`].
+
+mod artifact;
+mod challenge;
+mod client;
+mod credentials;
+mod error;
+pub mod limits;
+mod reference;
+mod sign;
+mod transfer;
+
+pub use artifact::{
+    Artifact, COMPONENT, CONTRACT, DESCRIPTION, Descriptor, Digest, IMPORTS, MANIFEST, PREDICATE, TITLE, VERSION,
+    digest_of, digest_text, hex, read_digest,
+};
+pub use client::Progress;
+pub use credentials::CredentialsError;
+pub use error::RegistryError;
+pub use reference::{Address, AddressError, SCHEME};
+pub use sign::{KeyError, PublicKey, Signature, SigningKey, VerifyError, verify};
+pub use transfer::{Pulled, Pushed, Wanted, pull, push};

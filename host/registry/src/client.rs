@@ -1,0 +1,330 @@
+//! Requests to one registry: who asks, what is refused, and how much is read. Start at [`Client::new`].
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream;
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Body, RequestBuilder, Response, StatusCode, Url};
+use serde::Deserialize;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::challenge::Challenge;
+use crate::credentials::{self, Credentials};
+use crate::error::RegistryError;
+use crate::limits::{ANSWER_BYTES, CHUNK_BYTES, CONNECT, REDIRECTS, SILENCE, WORDS_BYTES};
+use crate::reference::Address;
+
+/// Is told how many bytes of a component have been transferred, and of how many.
+pub type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
+
+/// What this program calls itself.
+const USER_AGENT: &str = concat!("nodesift/", env!("CARGO_PKG_VERSION"));
+
+/// A registry, for one repository.
+pub(crate) struct Client {
+    http: reqwest::Client,
+    pub(crate) address: Address,
+    /// What is asked for where the registry does not say: `pull`, or `pull,push`.
+    actions: &'static str,
+    authorization: Option<HeaderValue>,
+    credentials: Option<Credentials>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    token: Option<String>,
+    access_token: Option<String>,
+}
+
+/// The form of errors in the distribution specification.
+#[derive(Deserialize)]
+struct Errors {
+    errors: Vec<OneError>,
+}
+
+#[derive(Deserialize)]
+struct OneError {
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    message: String,
+}
+
+impl Client {
+    pub(crate) fn new(address: &Address, actions: &'static str) -> Result<Self, RegistryError> {
+        // There may be one already, which is the same.
+        let _known = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder()
+            .user_agent(USER_AGENT)
+            .connect_timeout(CONNECT)
+            .read_timeout(SILENCE)
+            .redirect(Policy::custom(redirect))
+            .build()
+            .map_err(|error| RegistryError::Prepare(words_of(&error)))?;
+        Ok(Self { http, address: address.clone(), actions, authorization: None, credentials: None })
+    }
+
+    pub(crate) fn registry(&self) -> String {
+        self.address.registry().to_owned()
+    }
+
+    /// Sends a request, with credentials once the registry asks for them. An answer that is no success is an error.
+    pub(crate) async fn send(
+        &mut self,
+        what: &str,
+        request: &(dyn Fn(&reqwest::Client) -> RequestBuilder + Sync),
+    ) -> Result<Response, RegistryError> {
+        let answer = self.attempt(what, request).await?;
+        let answer = match answer.status() {
+            StatusCode::UNAUTHORIZED => {
+                self.authorize(&answer).await?;
+                self.attempt(what, request).await?
+            }
+            _ => answer,
+        };
+        match answer.status().is_success() {
+            true => Ok(answer),
+            false => Err(self.refused(what, answer).await),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        what: &str,
+        request: &(dyn Fn(&reqwest::Client) -> RequestBuilder + Sync),
+    ) -> Result<Response, RegistryError> {
+        let mut request = request(&self.http).build().map_err(|error| self.failed(what, &error))?;
+        // Uploads may go elsewhere, which does not get what is for the registry.
+        let own = self.address.url("", "");
+        let is_own = request.url().host() == own.host() && request.url().port() == own.port();
+        if let Some(authorization) = self.authorization.as_ref().filter(|_| is_own) {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
+        self.http.execute(request).await.map_err(|error| self.failed(what, &error))
+    }
+
+    /// Gets what the registry wants with each request.
+    async fn authorize(&mut self, refusal: &Response) -> Result<(), RegistryError> {
+        let headers = refusal.headers().get_all(WWW_AUTHENTICATE);
+        let challenge = headers.iter().filter_map(|value| value.to_str().ok()).find_map(Challenge::of);
+        let challenge = challenge.ok_or_else(|| RegistryError::Unexpected {
+            registry: self.registry(),
+            status: 401,
+            what: "a request without saying which credentials it wants".to_owned(),
+            words: String::new(),
+        })?;
+        let credentials = match &self.credentials {
+            Some(known) => known.clone(),
+            None => {
+                let registry = self.registry();
+                let found = tokio::task::spawn_blocking(move || credentials::find(&registry)).await;
+                let found = found.map_err(|error| RegistryError::Prepare(error.to_string()))??;
+                self.credentials.insert(found).clone()
+            }
+        };
+        let value = match (challenge, credentials) {
+            (Challenge::Basic, Credentials::Basic { user, password }) => basic(&user, &password),
+            (Challenge::Basic, Credentials::Anonymous | Credentials::Identity(_)) => return Err(self.anonymous()),
+            (Challenge::Bearer { realm, service, scope }, credentials) => {
+                let scope =
+                    scope.unwrap_or_else(|| format!("repository:{}:{}", self.address.repository(), self.actions));
+                format!("Bearer {}", self.token(&realm, service.as_deref(), &scope, &credentials).await?)
+            }
+        };
+        let mut value = HeaderValue::from_str(&value).map_err(|_| self.malformed("the token", "it is no text"))?;
+        value.set_sensitive(true);
+        self.authorization = Some(value);
+        Ok(())
+    }
+
+    /// A token of the server at `realm`.
+    async fn token(
+        &self,
+        realm: &str,
+        service: Option<&str>,
+        scope: &str,
+        credentials: &Credentials,
+    ) -> Result<String, RegistryError> {
+        const WHAT: &str = "the token";
+        let mut url = Url::parse(realm).map_err(|error| self.malformed("the address of tokens", &error.to_string()))?;
+        if url.scheme() != "https" && !self.address.is_plain() {
+            return Err(RegistryError::Unsafe { registry: self.registry(), to: url.to_string() });
+        }
+        let mut fields = vec![("scope", scope)];
+        fields.extend(service.map(|service| ("service", service)));
+        let request = match credentials {
+            Credentials::Identity(token) => {
+                fields.extend([("grant_type", "refresh_token"), ("client_id", "nodesift"), ("refresh_token", token)]);
+                let mut form = url.clone();
+                form.query_pairs_mut().clear().extend_pairs(&fields);
+                let body = form.query().unwrap_or_default().to_owned();
+                self.http.post(url).header("content-type", "application/x-www-form-urlencoded").body(body)
+            }
+            Credentials::Basic { user, password } => {
+                url.query_pairs_mut().extend_pairs(&fields).append_pair("account", user);
+                self.http.get(url).header(AUTHORIZATION, basic(user, password))
+            }
+            Credentials::Anonymous => {
+                url.query_pairs_mut().extend_pairs(&fields);
+                self.http.get(url)
+            }
+        };
+        let answer = request.send().await.map_err(|error| self.failed(WHAT, &error))?;
+        if !answer.status().is_success() {
+            return Err(self.refused(WHAT, answer).await);
+        }
+        let text = self.read(WHAT, answer, ANSWER_BYTES, None).await?;
+        let token: Token = serde_json::from_slice(&text).map_err(|_| self.malformed(WHAT, "it is no JSON"))?;
+        token.token.or(token.access_token).ok_or_else(|| self.malformed(WHAT, "it is not there"))
+    }
+
+    /// The body of an answer. More than `limit` bytes are an error, and not read.
+    pub(crate) async fn read(
+        &self,
+        what: &str,
+        mut answer: Response,
+        limit: u64,
+        progress: Option<(&Progress, u64)>,
+    ) -> Result<Vec<u8>, RegistryError> {
+        let too_large = || RegistryError::TooLarge { registry: self.registry(), what: what.to_owned(), limit };
+        if answer.content_length().is_some_and(|length| length > limit) {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| self.failed(what, &error))? {
+            if (bytes.len() + chunk.len()) as u64 > limit {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&chunk);
+            if let Some((progress, total)) = progress {
+                progress(bytes.len() as u64, total);
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The address to which an upload goes on.
+    pub(crate) fn location(&self, answer: &Response) -> Result<Url, RegistryError> {
+        let text = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        let url = text.and_then(|text| answer.url().join(text).ok());
+        let url = url.ok_or_else(|| self.malformed("the address of uploads", "it is not there"))?;
+        match url.scheme() == "https" || self.address.is_plain() {
+            true => Ok(url),
+            false => Err(RegistryError::Unsafe { registry: self.registry(), to: url.to_string() }),
+        }
+    }
+
+    pub(crate) fn malformed(&self, what: &str, reason: &str) -> RegistryError {
+        RegistryError::Malformed { registry: self.registry(), what: what.to_owned(), reason: reason.to_owned() }
+    }
+
+    fn anonymous(&self) -> RegistryError {
+        RegistryError::Anonymous { registry: self.registry(), repository: self.address.repository().to_owned() }
+    }
+
+    /// A request without an answer.
+    fn failed(&self, what: &str, error: &reqwest::Error) -> RegistryError {
+        let (registry, what) = (self.registry(), what.to_owned());
+        match () {
+            () if error.is_redirect() => {
+                let to = error.url().map(ToString::to_string).unwrap_or_else(|| "another address".to_owned());
+                RegistryError::Unsafe { registry, to }
+            }
+            () if error.is_connect() => RegistryError::Unreachable { registry, reason: words_of(error) },
+            () if error.is_timeout() => RegistryError::Silent { registry },
+            () if error.is_builder() => RegistryError::Prepare(words_of(error)),
+            () => RegistryError::Cut { registry, what },
+        }
+    }
+
+    /// An answer that is no success.
+    async fn refused(&self, what: &str, answer: Response) -> RegistryError {
+        let (registry, repository) = (self.registry(), self.address.repository().to_owned());
+        let (status, what) = (answer.status().as_u16(), what.to_owned());
+        let wait = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
+        let body = self.read(&what, answer, ANSWER_BYTES, None).await.unwrap_or_default();
+        let words = words(&body);
+        match status {
+            401 if self.credentials.as_ref().is_some_and(|known| *known != Credentials::Anonymous) => {
+                RegistryError::Credentials { registry }
+            }
+            401 => RegistryError::Anonymous { registry, repository },
+            403 => RegistryError::Forbidden { registry, repository, words },
+            404 => RegistryError::Missing { registry, what },
+            429 => {
+                let wait = wait.map(|seconds| format!(", and wants a pause of {seconds} s")).unwrap_or_default();
+                RegistryError::Busy { registry, words: wait + &words }
+            }
+            500.. => RegistryError::Failed { registry, status, words },
+            _ => RegistryError::Unexpected { registry, status, what, words },
+        }
+    }
+}
+
+/// A body that reports its progress.
+pub(crate) fn upload(request: RequestBuilder, bytes: &Bytes, progress: Option<&Progress>) -> RequestBuilder {
+    let (bytes, progress, total) = (bytes.clone(), progress.cloned(), bytes.len());
+    let chunks = (0..total).step_by(CHUNK_BYTES).map(move |start| {
+        let end = (start + CHUNK_BYTES).min(total);
+        if let Some(progress) = &progress {
+            progress(end as u64, total as u64);
+        }
+        Ok::<_, std::io::Error>(bytes.slice(start..end))
+    });
+    request.header(CONTENT_LENGTH, total).body(Body::wrap_stream(stream::iter(chunks)))
+}
+
+/// Follows a few redirects, and none from TLS to plain HTTP.
+fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let was_safe = attempt.previous().iter().any(|url| url.scheme() == "https");
+    if was_safe && attempt.url().scheme() != "https" {
+        return attempt.error("from https to http");
+    }
+    match attempt.previous().len() > REDIRECTS {
+        true => attempt.error("too many redirects"),
+        false => attempt.follow(),
+    }
+}
+
+fn basic(user: &str, password: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
+}
+
+/// The last cause of an error: the words of those above are about what was done.
+fn words_of(error: &reqwest::Error) -> String {
+    let mut last: &(dyn std::error::Error + 'static) = error;
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    last.to_string()
+}
+
+/// A registry's own words, to be put behind a sentence.
+fn words(body: &[u8]) -> String {
+    let Ok(Errors { errors }) = serde_json::from_slice(body) else { return String::new() };
+    let Some(OneError { code, message }) = errors.into_iter().next() else { return String::new() };
+    let mut text: String = if message.is_empty() { code } else { message };
+    text.truncate(text.floor_char_boundary(WORDS_BYTES));
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.is_empty() { text } else { format!(" ({text})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registrys_words_are_one_line_of_bounded_length() {
+        assert_eq!(words(br#"{"errors": [{"code": "DENIED", "message": "not\nyours"}]}"#), " (not yours)");
+        assert_eq!(words(br#"{"errors": [{"code": "DENIED"}]}"#), " (DENIED)");
+        for other in [&b"<html>"[..], b"", br#"{"errors": []}"#] {
+            assert_eq!(words(other), "");
+        }
+        let long = format!(r#"{{"errors": [{{"message": "{}"}}]}}"#, "ü".repeat(1000));
+        assert_eq!(words(long.as_bytes()).len(), WORDS_BYTES + 3);
+    }
+}

@@ -1,0 +1,293 @@
+//! Credentials of registries, as docker's configuration has them. Start at [`find`].
+//!
+//! The file is `config.json` in `$DOCKER_CONFIG`, else in `~/.docker`. As docker does: the helper that is named for the registry, else
+//! the helper for all registries, else what is in the file.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+
+use crate::limits::{CONFIG_BYTES, HELPER, HELPER_BYTES};
+
+/// Docker's own registry, as its configuration names it.
+const DOCKER_HUB: &str = "https://index.docker.io/v1/";
+
+/// What a helper says where it knows nothing.
+const NOT_FOUND: &str = "credentials not found";
+
+/// The name that helpers give in the place of a user where the secret is a token.
+const TOKEN_USER: &str = "<token>";
+
+/// How often it is looked whether a helper has ended.
+const HELPER_LOOK: Duration = Duration::from_millis(20);
+
+/// Why credentials cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialsError {
+    /// The file cannot be read.
+    #[error("{}: {reason}: mend docker's configuration, or set DOCKER_CONFIG to another folder", .path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// The helper does not work.
+    #[error(
+        "docker's configuration names {program} for {registry}, which {reason}: mend it, or remove it from the configuration"
+    )]
+    Helper {
+        /// Its name.
+        program: String,
+        /// Host and port.
+        registry: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Who asks.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Credentials {
+    /// Nobody in particular.
+    Anonymous,
+    /// A user.
+    Basic { user: String, password: String },
+    /// Who has this token, for which the registry gives others.
+    Identity(String),
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Secrets stay out of logs.
+        f.write_str(match self {
+            Self::Anonymous => "Anonymous",
+            Self::Basic { .. } => "Basic",
+            Self::Identity(_) => "Identity",
+        })
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Config {
+    auths: BTreeMap<String, Entry>,
+    cred_helpers: BTreeMap<String, String>,
+    creds_store: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Entry {
+    auth: String,
+    username: String,
+    password: String,
+    identitytoken: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Told {
+    username: String,
+    secret: String,
+}
+
+/// The credentials for a registry. Waits for a helper.
+pub(crate) fn find(registry: &str) -> Result<Credentials, CredentialsError> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("DOCKER_CONFIG").or_else(|| set("HOME").map(|home| home.join(".docker")));
+    match folder {
+        Some(folder) => in_file(&folder.join("config.json"), registry, None),
+        None => Ok(Credentials::Anonymous),
+    }
+}
+
+/// Those of one file. `path` is where helpers are, for tests.
+fn in_file(file: &Path, registry: &str, path: Option<&Path>) -> Result<Credentials, CredentialsError> {
+    let failed = |reason: String| CredentialsError::Config { path: file.to_owned(), reason };
+    let mut text = Vec::new();
+    let read = File::open(file).and_then(|opened| opened.take(CONFIG_BYTES + 1).read_to_end(&mut text));
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Credentials::Anonymous),
+        Err(error) => return Err(failed(error.to_string())),
+        Ok(read) if read as u64 > CONFIG_BYTES => return Err(failed(format!("more than {CONFIG_BYTES} bytes"))),
+        Ok(_) => {}
+    }
+    let config: Config = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+    let own = config.cred_helpers.iter().find(|(key, _)| is_of(key, registry)).map(|(_, name)| name);
+    if let Some(name) = own.or(config.creds_store.as_ref()).filter(|name| !name.is_empty()) {
+        let found = ask(name, registry, path)?;
+        if own.is_some() || found != Credentials::Anonymous {
+            return Ok(found);
+        }
+    }
+    match config.auths.iter().find(|(key, _)| is_of(key, registry)) {
+        Some((_, entry)) => {
+            of_entry(entry).ok_or_else(|| failed(format!("the entry of {registry} has no readable `auth`")))
+        }
+        None => Ok(Credentials::Anonymous),
+    }
+}
+
+/// Whether a key of the configuration means this registry: a host, or an address with scheme and path.
+fn is_of(key: &str, registry: &str) -> bool {
+    let short = key.split_once("://").map_or(key, |(_, rest)| rest);
+    let host = short.split('/').next().unwrap_or_default();
+    host == registry || (is_docker_hub(host) && is_docker_hub(registry))
+}
+
+fn is_docker_hub(host: &str) -> bool {
+    ["docker.io", "index.docker.io", "registry-1.docker.io"].contains(&host)
+}
+
+/// None where it cannot be read.
+fn of_entry(entry: &Entry) -> Option<Credentials> {
+    if !entry.identitytoken.is_empty() {
+        return Some(Credentials::Identity(entry.identitytoken.clone()));
+    }
+    if entry.auth.is_empty() {
+        let (user, password) = (entry.username.clone(), entry.password.clone());
+        // An empty entry is what `docker login` leaves where a helper has the secret.
+        return Some(if user.is_empty() { Credentials::Anonymous } else { Credentials::Basic { user, password } });
+    }
+    let text = String::from_utf8(STANDARD.decode(entry.auth.trim()).ok()?).ok()?;
+    let (user, password) = text.split_once(':')?;
+    Some(Credentials::Basic { user: user.to_owned(), password: password.trim_end_matches('\0').to_owned() })
+}
+
+/// Asks the program `docker-credential-NAME`.
+fn ask(name: &str, registry: &str, path: Option<&Path>) -> Result<Credentials, CredentialsError> {
+    let program = format!("docker-credential-{name}");
+    let failed =
+        |reason: String| CredentialsError::Helper { program: program.clone(), registry: registry.to_owned(), reason };
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if !is_name {
+        return Err(failed("is no name of a program".to_owned()));
+    }
+    let mut command = Command::new(path.map_or(OsString::from(&program), |path| path.join(&program).into()));
+    command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| failed(format!("does not start: {error}")))?;
+    let server = if is_docker_hub(registry) { DOCKER_HUB } else { registry };
+    if let Some(mut stdin) = child.stdin.take() {
+        // Fails where it ends without reading, which its status tells.
+        let _unread = stdin.write_all(server.as_bytes());
+    }
+    let outcome = wait(&mut child);
+    // Fails where it has ended. Its output ends with it.
+    let _ended = child.kill();
+    let _reaped = child.wait();
+    let (is_success, text) = outcome.map_err(failed)?;
+    match (is_success, serde_json::from_slice::<Told>(&text)) {
+        (true, Ok(told)) if told.username == TOKEN_USER => Ok(Credentials::Identity(told.secret)),
+        (true, Ok(told)) => Ok(Credentials::Basic { user: told.username, password: told.secret }),
+        (true, Err(_)) => Err(failed("prints no credentials".to_owned())),
+        (false, _) if String::from_utf8_lossy(&text).contains(NOT_FOUND) => Ok(Credentials::Anonymous),
+        (false, _) => Err(failed("fails".to_owned())),
+    }
+}
+
+/// Whether it has succeeded, and what it has printed.
+fn wait(child: &mut Child) -> Result<(bool, Vec<u8>), String> {
+    let deadline = Instant::now() + HELPER;
+    let stdout = child.stdout.take().ok_or("has no output")?;
+    let reader = thread::spawn(move || {
+        let mut text = Vec::new();
+        stdout.take(HELPER_BYTES).read_to_end(&mut text).map(|_| text)
+    });
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            return Err(format!("has not ended after {} s", HELPER.as_secs()));
+        }
+        thread::sleep(HELPER_LOOK);
+    };
+    // A child of it may hold the output open.
+    while !reader.is_finished() {
+        if Instant::now() >= deadline {
+            return Err(format!("has not closed its output after {} s", HELPER.as_secs()));
+        }
+        thread::sleep(HELPER_LOOK);
+    }
+    let text = reader.join().map_err(|_| "cannot be read")?.map_err(|error| error.to_string())?;
+    Ok((status.success(), text))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn basic(user: &str, password: &str) -> Credentials {
+        Credentials::Basic { user: user.to_owned(), password: password.to_owned() }
+    }
+
+    fn found(config: &str, registry: &str, helpers: &[(&str, &str)]) -> Result<Credentials, String> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("config.json"), config).unwrap();
+        for (name, script) in helpers {
+            let path = folder.path().join(format!("docker-credential-{name}"));
+            // By another process: what is open for writing in this one may be in a child, and then cannot be started.
+            let write = r#"printf '#!/bin/sh\n%s\n' "$2" > "$1" && chmod 700 "$1""#;
+            let path = path.to_str().unwrap();
+            assert!(Command::new("sh").args(["-c", write, "sh", path, script]).status().unwrap().success());
+        }
+        in_file(&folder.path().join("config.json"), registry, Some(folder.path())).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_entry_is_found_by_host_and_by_address() {
+        // ann:secret:1
+        let config = r#"{"auths": {"https://a.example.com/v1/": {"auth": "YW5uOnNlY3JldDox"}, "b.example.com:5000": {"username": "bo", "password": "p"},
+            "https://index.docker.io/v1/": {"identitytoken": "t"}, "empty.example.com": {}}, "HttpHeaders": {"x": "y"}}"#;
+        assert_eq!(found(config, "a.example.com", &[]), Ok(basic("ann", "secret:1")));
+        assert_eq!(found(config, "b.example.com:5000", &[]), Ok(basic("bo", "p")));
+        assert_eq!(found(config, "index.docker.io", &[]), Ok(Credentials::Identity("t".into())));
+        for other in ["b.example.com", "c.example.com", "a.example.com.evil.org", "empty.example.com"] {
+            assert_eq!(found(config, other, &[]), Ok(Credentials::Anonymous), "{other}");
+        }
+        assert!(found(r#"{"auths": {"a": {"auth": "!"}}}"#, "a", &[]).unwrap_err().contains("no readable `auth`"));
+        assert!(found("{", "a", &[]).unwrap_err().contains("mend docker's configuration"));
+    }
+
+    #[test]
+    fn helpers_come_before_the_file_and_their_failures_are_told() {
+        let file = r#""auths": {"a.b": {"auth": "YW5uOnNlY3JldDox"}}"#;
+        let of = |name: &str| format!(r#"{{{file}, "credHelpers": {{"a.b": "{name}"}}, "credsStore": "store"}}"#);
+        let says =
+            r#"read server; printf '{"ServerURL":"%s","Username":"helped-%s","Secret":"s"}' "$server" "$server""#;
+        let store = ("store", "echo credentials not found in native keychain; exit 1");
+        assert_eq!(found(&of("own"), "a.b", &[("own", says), store]), Ok(basic("helped-a.b", "s")));
+        // Nobody is logged in at the helper of this registry.
+        assert_eq!(found(&of("store"), "a.b", &[store]), Ok(Credentials::Anonymous));
+        // The helper of all others does not know it: the file does.
+        assert_eq!(
+            found(&format!(r#"{{{file}, "credsStore": "store"}}"#), "a.b", &[store]),
+            Ok(basic("ann", "secret:1"))
+        );
+        let token = r#"printf '{"ServerURL":"","Username":"<token>","Secret":"t"}'"#;
+        assert_eq!(found(&of("own"), "a.b", &[("own", token)]), Ok(Credentials::Identity("t".into())));
+        for (name, script, reason) in [
+            ("own", "exit 3", "which fails"),
+            ("own", "echo hello", "prints no credentials"),
+            ("absent", "", "does not start"),
+            ("../own", "", "is no name of a program"),
+        ] {
+            let error = found(&of(name), "a.b", &[("own", script)]).unwrap_err();
+            assert!(error.contains(reason) && error.contains("a.b"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Where a module is: a registry, a repository, and a tag or digest. Start at [`Address::parse`].
+
+use std::fmt;
+
+use oci_spec::distribution::Reference;
+use reqwest::Url;
+
+/// What references begin with on the command line.
+pub const SCHEME: &str = "oci://";
+
+/// Why a text is no address of a module.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} is no reference of an OCI artifact: {reason}; expected REGISTRY/REPOSITORY:TAG, such as registry.example.com/team/isolation:1.2"
+)]
+pub struct AddressError {
+    text: String,
+    reason: String,
+}
+
+/// Where a module is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    reference: Reference,
+    base: Url,
+}
+
+impl Address {
+    /// Reads an address, with or without `oci://`. Connections are made with TLS, except to this machine itself, or with `plain_http`.
+    ///
+    /// # Errors
+    ///
+    /// [`AddressError`].
+    pub fn parse(text: &str, plain_http: bool) -> Result<Self, AddressError> {
+        let failed = |reason: String| AddressError { text: text.to_owned(), reason };
+        let short = text.strip_prefix(SCHEME).unwrap_or(text);
+        let reference: Reference = short.parse().map_err(|error| failed(format!("{error}")))?;
+        let host = reference.resolve_registry();
+        let base = |scheme| Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| failed(error.to_string()));
+        let tls = base("https")?;
+        let base = if plain_http || is_loopback(&tls) { base("http")? } else { tls };
+        Ok(Self { reference, base })
+    }
+
+    /// Host and port of the registry.
+    pub fn registry(&self) -> &str {
+        self.reference.resolve_registry()
+    }
+
+    /// The repository.
+    pub fn repository(&self) -> &str {
+        self.reference.repository()
+    }
+
+    /// Registry and repository as signatures name them.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.reference.registry(), self.repository())
+    }
+
+    /// The tag; none where only a digest is given.
+    pub fn tag(&self) -> Option<&str> {
+        self.reference.tag()
+    }
+
+    /// The digest, where one is given.
+    pub fn digest(&self) -> Option<&str> {
+        self.reference.digest()
+    }
+
+    /// Whether connections are made without TLS.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.base.scheme() == "http"
+    }
+
+    /// The address of something in the repository.
+    pub(crate) fn url(&self, kind: &str, name: &str) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("/v2/{}/{kind}/{name}", self.repository()));
+        url
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reference.whole())
+    }
+}
+
+/// Whether an address is one of this machine itself.
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_asked_without_tls_unless_it_is_wanted() {
+        let url = |text, plain| Address::parse(text, plain).unwrap().url("blobs", "sha256:00").to_string();
+        assert_eq!(url("oci://localhost:5000/a/b:1", false), "http://localhost:5000/v2/a/b/blobs/sha256:00");
+        assert_eq!(url("127.0.0.1:5000/a:1", false), "http://127.0.0.1:5000/v2/a/blobs/sha256:00");
+        assert_eq!(url("registry.example.com/a:1", false), "https://registry.example.com/v2/a/blobs/sha256:00");
+        assert_eq!(url("localhost.example.com/a:1", false), "https://localhost.example.com/v2/a/blobs/sha256:00");
+        assert_eq!(url("registry.example.com:80/a:1", true), "http://registry.example.com/v2/a/blobs/sha256:00");
+        assert_eq!(url("busybox", false), "https://index.docker.io/v2/library/busybox/blobs/sha256:00");
+    }
+
+    #[test]
+    fn what_is_no_reference_is_refused_with_an_example() {
+        for text in [
+            "",
+            "oci://",
+            "Upper.example.com/A:1",
+            "a/b:1@2",
+            "http://a/b:1",
+            "a.b/../c:1",
+            "a.b/c d:1",
+            "user@a.b/c:1",
+        ] {
+            let error = Address::parse(text, false).unwrap_err().to_string();
+            assert!(error.contains("REGISTRY/REPOSITORY:TAG"), "{text}: {error}");
+        }
+        let address = Address::parse(&format!("a.b/c@sha256:{}", "0".repeat(64)), false).unwrap();
+        assert_eq!((address.tag(), address.digest().map(str::len)), (None, Some(71)));
+    }
+}

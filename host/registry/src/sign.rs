@@ -1,0 +1,291 @@
+//! Signatures of artifacts: ECDSA on the curve P-256, in cosign's simple signing format. Start at [`SigningKey::sign`] and [`verify`].
+//!
+//! What is signed is a payload that names the digest of the manifest. Payloads and signatures are the layers of another artifact in the
+//! same repository, under the tag `sha256-DIGEST.sig`. So `cosign verify --key` accepts what is signed here, and the other way round.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _, UnparsedPublicKey,
+};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::artifact::{Digest, digest_text, hex};
+
+/// The media type of payloads.
+pub(crate) const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+/// The annotation of a payload's layer with its signature.
+pub(crate) const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+
+/// What a payload says that it is.
+const TYPE: &str = "cosign container image signature";
+
+/// A public key on P-256 in DER, before its point: algorithm and curve, which are always written alike.
+const PUBLIC_KEY_HEAD: [u8; 26] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
+    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+];
+
+/// Bytes of a point that is not compressed, with the byte that says so.
+const POINT_BYTES: usize = 65;
+
+/// Why a key cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// A text that is not a private key of this kind.
+    #[error(
+        "this is no private key in PEM (PKCS#8) on the curve P-256{0}: make one with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
+    )]
+    Private(&'static str),
+    /// A text that is not a public key of this kind.
+    #[error(
+        "this is no public key in PEM on the curve P-256{0}: make one of a private key with `openssl pkey -pubout`"
+    )]
+    Public(&'static str),
+}
+
+/// Why an artifact is not trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VerifyError {
+    /// Nobody has signed it.
+    #[error("it is not signed: sign it with `nodesift module push --sign KEY` or `cosign sign --key KEY`")]
+    Unsigned,
+    /// Others have.
+    #[error(
+        "none of its {0} signatures is by a key that is trusted here: sign it with one, or add the key of its signer"
+    )]
+    Stranger(usize),
+}
+
+/// A signature, and what is signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The payload, in JSON.
+    pub payload: String,
+    /// In base64.
+    pub signature: String,
+}
+
+#[derive(Deserialize)]
+struct Payload {
+    critical: Critical,
+}
+
+#[derive(Deserialize)]
+struct Critical {
+    image: Image,
+    r#type: String,
+}
+
+#[derive(Deserialize)]
+struct Image {
+    #[serde(rename = "docker-manifest-digest")]
+    digest: String,
+}
+
+/// A key that signs.
+pub struct SigningKey(EcdsaKeyPair);
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey").finish_non_exhaustive()
+    }
+}
+
+impl SigningKey {
+    /// Reads a private key in PEM.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Private`].
+    pub fn from_pem(text: &str) -> Result<Self, KeyError> {
+        let hint = match () {
+            () if text.contains("ENCRYPTED") => ", or has a password, which is not asked for",
+            () if text.contains("EC PRIVATE KEY") => "; `openssl pkcs8 -topk8 -nocrypt` converts it",
+            () => "",
+        };
+        let refused = KeyError::Private(hint);
+        let key = PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(|_| refused.clone())?;
+        let random = SystemRandom::new();
+        EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, key.secret_pkcs8_der(), &random)
+            .map(Self)
+            .map_err(|_| refused)
+    }
+
+    /// The key that verifies what this one signs.
+    pub fn public(&self) -> PublicKey {
+        PublicKey(self.0.public_key().as_ref().to_vec())
+    }
+
+    /// Signs the manifest with this digest in a repository, `REGISTRY/REPOSITORY`.
+    ///
+    /// # Errors
+    ///
+    /// Where the system gives no random numbers.
+    pub fn sign(&self, repository: &str, digest: &Digest) -> Result<Signature, String> {
+        let payload = json!({
+            "critical": {
+                "identity": {"docker-reference": repository},
+                "image": {"docker-manifest-digest": digest_text(digest)},
+                "type": TYPE,
+            },
+            "optional": null,
+        });
+        let payload = payload.to_string();
+        let signature = self.0.sign(&SystemRandom::new(), payload.as_bytes());
+        let signature = signature.map_err(|_| "the system gives no random numbers".to_owned())?;
+        Ok(Signature { payload, signature: STANDARD.encode(signature) })
+    }
+}
+
+/// A key that verifies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicKey(Vec<u8>);
+
+impl PublicKey {
+    /// Reads a public key in PEM.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Public`].
+    pub fn from_pem(text: &str) -> Result<Self, KeyError> {
+        let hint = if text.contains("PRIVATE KEY") { ", but a private one, which must stay secret" } else { "" };
+        let refused = KeyError::Public(hint);
+        let key = SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes()).map_err(|_| refused.clone())?;
+        match key.as_ref().strip_prefix(&PUBLIC_KEY_HEAD) {
+            Some(point) if point.len() == POINT_BYTES => Ok(Self(point.to_vec())),
+            _ => Err(refused),
+        }
+    }
+
+    /// Whether this signature is by this key, and for this manifest.
+    pub fn has_signed(&self, signature: &Signature, digest: &Digest) -> bool {
+        let Ok(bytes) = STANDARD.decode(&signature.signature) else { return false };
+        let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.0);
+        // What is not signed is not parsed.
+        key.verify(signature.payload.as_bytes(), &bytes).is_ok()
+            && serde_json::from_str(&signature.payload).is_ok_and(|payload: Payload| {
+                payload.critical.r#type == TYPE && payload.critical.image.digest == digest_text(digest)
+            })
+    }
+}
+
+/// Whether one of the signatures of a manifest is by one of these keys.
+///
+/// # Errors
+///
+/// [`VerifyError`].
+pub fn verify(signatures: &[Signature], digest: &Digest, keys: &[PublicKey]) -> Result<(), VerifyError> {
+    if signatures.is_empty() {
+        return Err(VerifyError::Unsigned);
+    }
+    match signatures.iter().any(|signature| keys.iter().any(|key| key.has_signed(signature, digest))) {
+        true => Ok(()),
+        false => Err(VerifyError::Stranger(signatures.len())),
+    }
+}
+
+/// The tag of the signatures of a manifest.
+pub(crate) fn tag(digest: &Digest) -> String {
+    format!("sha256-{}.sig", hex(digest))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::{Command, Output};
+
+    use super::*;
+    use crate::artifact::digest_of;
+
+    fn openssl(folder: &Path, arguments: &[&str]) -> Output {
+        Command::new("openssl").args(arguments).current_dir(folder).output().unwrap()
+    }
+
+    /// A private key and its public one, as openssl makes them.
+    fn keys(folder: &Path, curve: &str) -> (String, String) {
+        let curve = format!("ec_paramgen_curve:{curve}");
+        assert!(openssl(folder, &["genpkey", "-algorithm", "EC", "-pkeyopt", &curve, "-out", "key"]).status.success());
+        assert!(openssl(folder, &["pkey", "-in", "key", "-pubout", "-out", "key.pub"]).status.success());
+        (fs::read_to_string(folder.join("key")).unwrap(), fs::read_to_string(folder.join("key.pub")).unwrap())
+    }
+
+    #[test]
+    fn openssl_verifies_what_is_signed_here_and_the_other_way_round() {
+        let folder = tempfile::tempdir().unwrap();
+        let (private, public) = keys(folder.path(), "P-256");
+        let (private, public) = (SigningKey::from_pem(&private).unwrap(), PublicKey::from_pem(&public).unwrap());
+        assert_eq!(private.public(), public);
+        let digest = digest_of(b"manifest");
+        let ours = private.sign("registry.example.com/team/isolation", &digest).unwrap();
+        fs::write(folder.path().join("payload"), &ours.payload).unwrap();
+        fs::write(folder.path().join("signature"), STANDARD.decode(&ours.signature).unwrap()).unwrap();
+        let verified =
+            openssl(folder.path(), &["dgst", "-sha256", "-verify", "key.pub", "-signature", "signature", "payload"]);
+        assert!(verified.status.success(), "{verified:?}");
+        // As cosign writes it.
+        let payload = format!(
+            "{{\"critical\":{{\"identity\":{{\"docker-reference\":\"a.b/c\"}},\"image\":{{\"docker-manifest-digest\":\"{}\"}},\
+             \"type\":\"cosign container image signature\"}},\"optional\":{{\"creator\":\"x\"}}}}",
+            digest_text(&digest)
+        );
+        fs::write(folder.path().join("payload"), &payload).unwrap();
+        let signed = openssl(folder.path(), &["dgst", "-sha256", "-sign", "key", "payload"]);
+        let theirs = Signature { payload, signature: STANDARD.encode(signed.stdout) };
+        for signature in [ours, theirs] {
+            assert_eq!(verify(std::slice::from_ref(&signature), &digest, std::slice::from_ref(&public)), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_signature_counts_for_one_manifest_and_by_a_known_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let (key, stranger) = (keys(folder.path(), "P-256"), keys(folder.path(), "P-256"));
+        let (signer, key) = (SigningKey::from_pem(&key.0).unwrap(), PublicKey::from_pem(&key.1).unwrap());
+        let stranger = PublicKey::from_pem(&stranger.1).unwrap();
+        let (digest, other) = (digest_of(b"manifest"), digest_of(b"other"));
+        let good = signer.sign("a.b/c", &digest).unwrap();
+        let verify = |signatures: &[&Signature], keys: &[&PublicKey], digest| {
+            let signatures: Vec<Signature> = signatures.iter().copied().cloned().collect();
+            let keys: Vec<PublicKey> = keys.iter().copied().cloned().collect();
+            verify(&signatures, digest, &keys)
+        };
+        assert_eq!(verify(&[&good], &[&stranger, &key], &digest), Ok(()));
+        assert_eq!(verify(&[], &[&key], &digest), Err(VerifyError::Unsigned));
+        assert_eq!(verify(&[&good], &[&stranger], &digest), Err(VerifyError::Stranger(1)));
+        assert_eq!(verify(&[&good], &[], &digest), Err(VerifyError::Stranger(1)));
+        assert_eq!(verify(&[&good], &[&key], &other), Err(VerifyError::Stranger(1)));
+        let of_another = signer.sign("a.b/c", &other).unwrap();
+        let mixed = Signature { payload: good.payload.clone(), signature: of_another.signature.clone() };
+        let broken = Signature { signature: "!".to_owned(), ..good.clone() };
+        assert_eq!(verify(&[&mixed, &of_another, &broken], &[&key], &digest), Err(VerifyError::Stranger(3)));
+        assert_eq!(verify(&[&broken, &good], &[&key], &digest), Ok(()));
+    }
+
+    #[test]
+    fn keys_of_other_kinds_are_refused_with_the_command_that_makes_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (other, public) = keys(folder.path(), "P-384");
+        let (private, _) = keys(folder.path(), "P-256");
+        let sec1 = openssl(folder.path(), &["ec", "-in", "key"]).stdout;
+        let sec1 = String::from_utf8(sec1).unwrap();
+        for (text, hint) in [(other.as_str(), "genpkey"), ("", "genpkey"), ("ENCRYPTED", "password"), (&sec1, "-topk8")]
+        {
+            let error = SigningKey::from_pem(text).unwrap_err().to_string();
+            assert!(error.contains(hint), "{error}");
+        }
+        for (text, hint) in [(public.as_str(), "-pubout"), ("", "-pubout"), (&private, "stay secret")] {
+            let error = PublicKey::from_pem(text).unwrap_err().to_string();
+            assert!(error.contains(hint), "{error}");
+        }
+    }
+}

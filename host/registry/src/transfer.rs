@@ -1,0 +1,292 @@
+//! Artifacts to and from a registry. Start at [`pull`] and [`push`]; both wait, on the thread that calls them.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use serde_json::json;
+use tokio::time;
+
+use crate::artifact::{Artifact, Descriptor, Digest, MANIFEST, Manifest, digest_of, digest_text, read_digest};
+use crate::client::{Client, Progress, upload};
+use crate::error::RegistryError;
+use crate::limits::{COMPONENT_BYTES, LOOK, MANIFEST_BYTES, PAUSES, PAYLOAD_BYTES, PULL, PUSH, SIGNATURES};
+use crate::reference::Address;
+use crate::sign::{self, Signature, SigningKey};
+
+/// What is pulled.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted {
+    /// The digest that the manifest or the component has to have.
+    pub digest: Option<Digest>,
+    /// Whether its signatures are wanted too.
+    pub signatures: bool,
+}
+
+/// A module from a registry. Everything in it has its digest.
+#[derive(Debug, Clone)]
+pub struct Pulled {
+    /// The manifest.
+    pub artifact: Artifact,
+    /// The component.
+    pub component: Vec<u8>,
+    /// Its signatures, not verified.
+    pub signatures: Vec<Signature>,
+}
+
+/// Pulls a module. Waits until it is there, but no longer than `is_over` is false. What may succeed a moment later is tried again.
+///
+/// # Errors
+///
+/// [`RegistryError`].
+pub fn pull(
+    address: &Address,
+    wanted: Wanted,
+    progress: Option<&Progress>,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Pulled, RegistryError> {
+    let all = async {
+        let mut pauses = PAUSES.iter();
+        loop {
+            let mut client = Client::new(address, "pull")?;
+            match (pull_once(&mut client, wanted, progress).await, pauses.next()) {
+                (Err(error), Some(pause)) if error.is_passing() => time::sleep(*pause).await,
+                (outcome, _) => return outcome,
+            }
+        }
+    };
+    wait(all, PULL, is_over)
+}
+
+/// A module in a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// The digest of its manifest.
+    pub digest: Digest,
+    /// Signatures that it has.
+    pub signatures: usize,
+}
+
+/// Pushes a component under a tag, with these annotations, and signs it.
+///
+/// # Errors
+///
+/// [`RegistryError`].
+pub fn push(
+    address: &Address,
+    component: &[u8],
+    annotations: BTreeMap<String, String>,
+    key: Option<&SigningKey>,
+    progress: Option<&Progress>,
+) -> Result<Pushed, RegistryError> {
+    let all = async {
+        let mut client = Client::new(address, "pull,push")?;
+        let (artifact, config) = Artifact::of_component(component, annotations);
+        let digest = artifact.digest();
+        client.push_blob(&config.into(), None).await?;
+        client.push_blob(&Bytes::copy_from_slice(component), progress).await?;
+        // Signed first: whoever sees the tag sees the signature.
+        let signatures = match key {
+            Some(key) => client.add_signature(&digest, key).await?,
+            None => 0,
+        };
+        let tag = address.tag().unwrap_or("latest");
+        client.push_manifest(&artifact.manifest, tag).await?;
+        Ok(Pushed { digest, signatures })
+    };
+    wait(all, PUSH, &|| false)
+}
+
+/// Runs a transfer to its end, on this thread.
+fn wait<T>(
+    transfer: impl Future<Output = Result<T, RegistryError>>,
+    limit: Duration,
+    is_over: &dyn Fn() -> bool,
+) -> Result<T, RegistryError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
+    let runtime = runtime.map_err(|error| RegistryError::Prepare(error.to_string()))?;
+    let over = async {
+        while !is_over() {
+            time::sleep(LOOK).await;
+        }
+    };
+    let outcome = runtime.block_on(async {
+        tokio::select! {
+            outcome = transfer => outcome,
+            () = over => Err(RegistryError::Over),
+            () = time::sleep(limit) => Err(RegistryError::Slow { seconds: limit.as_secs() }),
+        }
+    });
+    // A credential helper is not waited for any longer.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn pull_once(client: &mut Client, wanted: Wanted, progress: Option<&Progress>) -> Result<Pulled, RegistryError> {
+    let artifact = client.artifact(wanted.digest.as_ref()).await?;
+    let component = client.blob("the component", &artifact.component, COMPONENT_BYTES, progress).await?;
+    let signatures = match wanted.signatures {
+        true => client.signatures(&artifact.digest()).await?.into_iter().map(|(_, signature)| signature).collect(),
+        false => Vec::new(),
+    };
+    Ok(Pulled { artifact, component, signatures })
+}
+
+impl Client {
+    /// The artifact. Where its digest is known, that of the manifest or of the component: the tag may have moved on meanwhile.
+    async fn artifact(&mut self, expected: Option<&Digest>) -> Result<Artifact, RegistryError> {
+        let tag = self.address.tag().map(str::to_owned);
+        let named = self.address.digest().map(str::to_owned);
+        let mut found = None;
+        for digest in expected.map(digest_text).iter().chain(&named) {
+            match self.manifest(digest).await {
+                Ok(manifest) => {
+                    found = Some(manifest);
+                    break;
+                }
+                Err(RegistryError::Missing { .. }) if tag.is_some() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let manifest = match found {
+            Some(manifest) => manifest,
+            None => self.manifest(tag.as_deref().unwrap_or("latest")).await?,
+        };
+        let artifact = Artifact::read(&manifest).map_err(|reason| {
+            let reason = format!("it is no artifact of a module: {reason}");
+            self.malformed("the manifest", &reason)
+        })?;
+        match expected.filter(|expected| !artifact.is(expected)) {
+            Some(expected) => {
+                Err(RegistryError::Digest { reference: self.address.to_string(), expected: digest_text(expected) })
+            }
+            None => Ok(artifact),
+        }
+    }
+
+    /// A manifest by its tag or digest.
+    async fn manifest(&mut self, name: &str) -> Result<Vec<u8>, RegistryError> {
+        let (url, what) = (self.address.url("manifests", name), format!("the manifest {name}"));
+        let of = format!("{what} of {}", self.address.repository());
+        let answer = self.send(&of, &|http| http.get(url.clone()).header(ACCEPT, MANIFEST)).await?;
+        let bytes = self.read(&what, answer, MANIFEST_BYTES, None).await?;
+        match read_digest(name) {
+            Some(digest) if digest_of(&bytes) != digest => Err(self.content(&what, name)),
+            _ => Ok(bytes),
+        }
+    }
+
+    async fn blob(
+        &mut self,
+        what: &str,
+        descriptor: &Descriptor,
+        limit: u64,
+        progress: Option<&Progress>,
+    ) -> Result<Vec<u8>, RegistryError> {
+        let Descriptor { digest, size, .. } = descriptor;
+        if *size > limit {
+            return Err(RegistryError::TooLarge { registry: self.registry(), what: what.to_owned(), limit });
+        }
+        let url = self.address.url("blobs", digest);
+        let answer = self.send(&format!("{what} {digest}"), &|http| http.get(url.clone())).await?;
+        let bytes = self.read(what, answer, *size, progress.map(|progress| (progress, *size))).await?;
+        if (bytes.len() as u64) < *size {
+            return Err(RegistryError::Cut { registry: self.registry(), what: what.to_owned() });
+        }
+        match read_digest(digest) == Some(digest_of(&bytes)) {
+            true => Ok(bytes),
+            false => Err(self.content(what, digest)),
+        }
+    }
+
+    fn content(&self, what: &str, expected: &str) -> RegistryError {
+        RegistryError::Content { registry: self.registry(), what: what.to_owned(), expected: expected.to_owned() }
+    }
+
+    /// The signatures of a manifest, each with its layer; none where there are none.
+    async fn signatures(&mut self, digest: &Digest) -> Result<Vec<(Descriptor, Signature)>, RegistryError> {
+        const WHAT: &str = "the signature";
+        let manifest = match self.manifest(&sign::tag(digest)).await {
+            Ok(manifest) => manifest,
+            Err(RegistryError::Missing { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let manifest: Manifest =
+            serde_json::from_slice(&manifest).map_err(|error| self.malformed(WHAT, &error.to_string()))?;
+        let mut found = Vec::new();
+        for layer in manifest.layers.into_iter().filter(|layer| layer.media_type == sign::PAYLOAD).take(SIGNATURES) {
+            let Some(signature) = layer.annotations.get(sign::SIGNATURE).cloned() else { continue };
+            let payload = self.blob(WHAT, &layer, PAYLOAD_BYTES, None).await?;
+            let payload = String::from_utf8(payload).map_err(|_| self.malformed(WHAT, "its payload is no text"))?;
+            found.push((layer, Signature { payload, signature }));
+        }
+        Ok(found)
+    }
+
+    /// Signs a manifest, beside those who have signed it. Returns how many these are now.
+    async fn add_signature(&mut self, digest: &Digest, key: &SigningKey) -> Result<usize, RegistryError> {
+        let known = self.signatures(digest).await?;
+        if known.iter().any(|(_, signature)| key.public().has_signed(signature, digest)) {
+            return Ok(known.len());
+        }
+        let signature = key.sign(&self.address.name(), digest).map_err(RegistryError::Sign)?;
+        let mut layer = Descriptor::of(sign::PAYLOAD, signature.payload.as_bytes());
+        layer.annotations.insert(sign::SIGNATURE.to_owned(), signature.signature);
+        let layers: Vec<Descriptor> = known.into_iter().map(|(layer, _)| layer).chain([layer]).collect();
+        if layers.len() > SIGNATURES {
+            return Err(RegistryError::Sign(format!("it has {SIGNATURES} signatures already")));
+        }
+        // As for an image, of which these tools know how to read the layers.
+        let digests: Vec<&str> = layers.iter().map(|layer| layer.digest.as_str()).collect();
+        let config = json!({
+            "architecture": "", "created": "0001-01-01T00:00:00Z", "history": [{"created": "0001-01-01T00:00:00Z"}], "os": "",
+            "rootfs": {"type": "layers", "diff_ids": digests}, "config": {},
+        });
+        let config = Bytes::from(config.to_string());
+        let manifest = Manifest {
+            schema_version: 2,
+            media_type: Some(MANIFEST.to_owned()),
+            artifact_type: None,
+            config: Descriptor::of("application/vnd.oci.image.config.v1+json", &config),
+            layers,
+            annotations: BTreeMap::new(),
+        };
+        self.push_blob(&config, None).await?;
+        self.push_blob(&signature.payload.into(), None).await?;
+        let count = manifest.layers.len();
+        let manifest = serde_json::to_vec(&manifest).unwrap_or_default();
+        self.push_manifest(&manifest, &sign::tag(digest)).await?;
+        Ok(count)
+    }
+
+    async fn push_blob(&mut self, bytes: &Bytes, progress: Option<&Progress>) -> Result<(), RegistryError> {
+        let digest = digest_text(&digest_of(bytes));
+        let url = self.address.url("blobs", &digest);
+        match self.send("the blob", &|http| http.head(url.clone())).await {
+            Ok(_) => return Ok(()),
+            Err(RegistryError::Missing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let url = self.address.url("blobs", "uploads/");
+        let started = self.send("uploads", &|http| http.post(url.clone()).header("content-length", 0)).await?;
+        let mut location = self.location(&started)?;
+        location.query_pairs_mut().append_pair("digest", &digest);
+        let put = |http: &reqwest::Client| {
+            let request = http.put(location.clone()).header(CONTENT_TYPE, "application/octet-stream");
+            upload(request, bytes, progress)
+        };
+        self.send("the upload", &put).await.map(drop)
+    }
+
+    async fn push_manifest(&mut self, manifest: &[u8], tag: &str) -> Result<(), RegistryError> {
+        let url = self.address.url("manifests", tag);
+        let put = |http: &reqwest::Client| http.put(url.clone()).header(CONTENT_TYPE, MANIFEST).body(manifest.to_vec());
+        self.send("the manifest", &put).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;

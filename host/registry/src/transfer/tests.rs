@@ -1,0 +1,274 @@
+//! Pulls from a scripted server that does what a registry should not. Pushes and a real registry are in the suite `registry`.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use super::*;
+use crate::artifact::TITLE;
+
+/// What is sent in answer to a request.
+#[derive(Clone)]
+struct Answer {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+    /// What is said to be its length.
+    length: usize,
+}
+
+impl Answer {
+    fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
+        Self { status, headers: Vec::new(), length: body.len(), body }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+/// Answers by path, one after the other for a path that has several. Ends with the test's process.
+struct Server {
+    address: Address,
+    port: u16,
+    answers: Arc<Mutex<HashMap<String, Vec<Answer>>>>,
+    /// Requests, with what they say of who asks.
+    asked: Arc<Mutex<Vec<(String, Option<String>)>>>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address = Address::parse(&format!("127.0.0.1:{port}/team/own:1"), false).unwrap();
+        let server = Self { address, port, answers: Arc::default(), asked: Arc::default() };
+        let (answers, asked) = (Arc::clone(&server.answers), Arc::clone(&server.asked));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (answers, asked) = (Arc::clone(&answers), Arc::clone(&asked));
+                thread::spawn(move || serve(stream.unwrap(), &answers, &asked));
+            }
+        });
+        server
+    }
+
+    /// With an artifact, whose descriptor is returned.
+    fn with_artifact(component: &[u8]) -> (Self, Artifact) {
+        let server = Self::start();
+        let annotations = [(TITLE.to_owned(), "own.wasm".to_owned())].into();
+        let (artifact, _) = Artifact::of_component(component, annotations);
+        server.put("manifests/1", Answer::new(200, artifact.manifest.clone()));
+        server.put(
+            &format!("manifests/{}", digest_text(&artifact.digest())),
+            Answer::new(200, artifact.manifest.clone()),
+        );
+        server.put(&format!("blobs/{}", artifact.component.digest), Answer::new(200, component));
+        (server, artifact)
+    }
+
+    /// Answers a path of the repository so, from now on.
+    fn put(&self, path: &str, answer: Answer) {
+        self.put_all(path, vec![answer]);
+    }
+
+    fn put_all(&self, path: &str, answers: Vec<Answer>) {
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/v2/team/own/{path}") };
+        self.answers.lock().unwrap().insert(path, answers);
+    }
+
+    fn pull(&self, wanted: Wanted) -> Result<Pulled, RegistryError> {
+        pull(&self.address, wanted, None, &|| false)
+    }
+
+    fn refusal(&self) -> String {
+        self.pull(Wanted::default()).unwrap_err().to_string()
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().iter().map(|(path, _)| path.clone()).collect()
+    }
+}
+
+fn serve(
+    mut stream: TcpStream,
+    answers: &Mutex<HashMap<String, Vec<Answer>>>,
+    asked: &Mutex<Vec<(String, Option<String>)>>,
+) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let (mut lines, mut line) = (Vec::new(), String::new());
+        while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+            lines.push(std::mem::take(&mut line).trim().to_owned());
+        }
+        let Some(path) = lines.first().and_then(|line| line.split(' ').nth(1)) else { return };
+        let header = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+        let length: u64 = header("content-length: ").map_or(0, |length| length.parse().unwrap());
+        let mut body = Vec::new();
+        (&mut reader).take(length).read_to_end(&mut body).unwrap();
+        asked.lock().unwrap().push((path.to_owned(), header("authorization: ")));
+        let path = path.split('?').next().unwrap();
+        let answer = match answers.lock().unwrap().get_mut(path) {
+            Some(answers) if answers.len() > 1 => answers.remove(0),
+            Some(answers) => answers[0].clone(),
+            None => Answer::new(404, r#"{"errors": [{"code": "MANIFEST_UNKNOWN"}]}"#),
+        };
+        let mut head = format!("HTTP/1.1 {} x\r\ncontent-length: {}\r\n", answer.status, answer.length);
+        answer.headers.iter().for_each(|(name, value)| head += &format!("{name}: {value}\r\n"));
+        let is_whole = answer.length == answer.body.len();
+        if stream.write_all(format!("{head}\r\n").as_bytes()).and_then(|()| stream.write_all(&answer.body)).is_err()
+            || !is_whole
+        {
+            return;
+        }
+    }
+}
+
+fn wanted(digest: Digest) -> Wanted {
+    Wanted { digest: Some(digest), signatures: false }
+}
+
+#[test]
+fn a_component_is_pulled_by_tag_and_by_the_digest_of_manifest_or_component() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    for wanted in [Wanted::default(), wanted(artifact.digest()), wanted(digest_of(b"component"))] {
+        let pulled = server.pull(wanted).unwrap();
+        assert_eq!((&pulled.artifact, &*pulled.component), (&artifact, &b"component"[..]));
+    }
+    // The tag has moved on: the digest of the manifest still leads to it, that of the component does not.
+    server.put("manifests/1", Answer::new(200, Artifact::of_component(b"other", BTreeMap::new()).0.manifest));
+    assert!(server.pull(wanted(artifact.digest())).is_ok());
+    let refusal = server.pull(wanted(digest_of(b"component"))).unwrap_err().to_string();
+    assert!(refusal.contains("the tag has moved on"), "{refusal}");
+}
+
+#[test]
+fn content_without_its_digest_is_not_taken() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let blob = format!("blobs/{}", artifact.component.digest);
+    for (body, said, words) in [
+        (&b"componenT"[..], 9, "does not have the digest"),
+        (b"component and more", 18, "more than 9 bytes"),
+        (b"compo", 5, "ended the connection"),
+        (b"compo", 9, "ended the connection"),
+    ] {
+        server.put(&blob, Answer { length: said, ..Answer::new(200, body) });
+        assert!(server.refusal().contains(words), "{words}: {}", server.refusal());
+    }
+    let manifest = format!("manifests/{}", digest_text(&artifact.digest()));
+    server.put(&manifest, Answer::new(200, &b"{}"[..]));
+    let refusal = server.pull(wanted(artifact.digest())).unwrap_err().to_string();
+    assert!(refusal.contains("does not have the digest"), "{refusal}");
+}
+
+#[test]
+fn each_refusal_says_what_to_do() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let denied = r#"{"errors": [{"code": "DENIED", "message": "not yours"}]}"#;
+    for (status, words) in [
+        (401, "without saying which credentials"),
+        (403, "forbids it for team/own (not yours): ask its owner"),
+        (404, "check the name"),
+        (405, "is it a registry"),
+        (429, "try again later"),
+        (500, "try again once it is well"),
+    ] {
+        server.put("manifests/1", Answer::new(status, denied));
+        assert!(server.refusal().contains(words), "{status}: {}", server.refusal());
+    }
+    server.put("manifests/1", Answer::new(200, &b"hello"[..]));
+    assert!(server.refusal().contains("no artifact of a module"), "{}", server.refusal());
+    server.put("manifests/1", Answer { length: 5 << 20, ..Answer::new(200, &b"{"[..]) });
+    assert!(server.refusal().contains("more than 4194304 bytes"), "{}", server.refusal());
+    let large = String::from_utf8(artifact.manifest).unwrap().replace("\"size\":9", "\"size\":68719476736");
+    server.put("manifests/1", Answer::new(200, large));
+    assert!(server.refusal().contains("more than 67108864 bytes"), "{}", server.refusal());
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = Address::parse(&format!("{nobody}/a:1"), false).unwrap();
+    let refusal = pull(&address, Wanted::default(), None, &|| false).unwrap_err().to_string();
+    assert!(refusal.contains("cannot be reached"), "{refusal}");
+}
+
+#[test]
+fn what_passes_is_tried_again_and_what_does_not_is_not() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let good = Answer::new(200, artifact.manifest);
+    server.put_all("manifests/1", vec![Answer::new(503, ""), Answer::new(429, "").with("retry-after", "1"), good]);
+    assert!(server.pull(Wanted::default()).is_ok());
+    assert_eq!(server.asked().iter().filter(|path| path.contains("manifests")).count(), 3);
+    server.put("manifests/1", Answer::new(403, ""));
+    server.refusal();
+    assert_eq!(server.asked().iter().filter(|path| path.contains("manifests")).count(), 4);
+}
+
+#[test]
+fn a_pull_ends_once_nobody_waits_for_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::parse(&format!("{}/a:1", listener.local_addr().unwrap()), false).unwrap();
+    let started = Instant::now();
+    let outcome = pull(&address, Wanted::default(), None, &|| started.elapsed() > LOOK);
+    assert!(matches!(outcome, Err(RegistryError::Over)), "{outcome:?}");
+}
+
+#[test]
+fn redirects_are_followed_a_few_times() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let blob = format!("blobs/{}", artifact.component.digest);
+    server.put("/elsewhere", Answer::new(200, &b"component"[..]));
+    let elsewhere = format!("http://127.0.0.1:{}/elsewhere", server.port);
+    server.put(&blob, Answer::new(307, "").with("location", elsewhere));
+    assert!(server.pull(Wanted::default()).is_ok());
+    server.put("/elsewhere", Answer::new(307, "").with("location", "/elsewhere"));
+    assert!(server.refusal().contains("one redirect too many"), "{}", server.refusal());
+}
+
+#[test]
+fn a_token_is_asked_for_once_and_sent_to_the_registry_alone() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let realm = format!("http://127.0.0.1:{}/token", server.port);
+    let challenge = format!("Bearer realm=\"{realm}\",service=\"own\",scope=\"repository:team/own:pull\"");
+    let good = Answer::new(200, artifact.manifest);
+    server.put_all("manifests/1", vec![Answer::new(401, "").with("www-authenticate", challenge.clone()), good]);
+    server.put("/token", Answer::new(200, r#"{"access_token": "secret"}"#));
+    let stranger = Server::start();
+    stranger.put("/elsewhere", Answer::new(200, &b"component"[..]));
+    // Another host by its name, which is the same machine.
+    let elsewhere = format!("http://localhost:{}/elsewhere", stranger.port);
+    let blob = format!("blobs/{}", artifact.component.digest);
+    server.put(&blob, Answer::new(307, "").with("location", elsewhere));
+    server.pull(Wanted::default()).unwrap();
+    let asked = server.asked.lock().unwrap().clone();
+    let paths: Vec<&str> = asked.iter().map(|(path, _)| path.as_str()).collect();
+    let token = "/token?scope=repository%3Ateam%2Fown%3Apull&service=own";
+    assert_eq!(paths[..3], ["/v2/team/own/manifests/1", token, "/v2/team/own/manifests/1"]);
+    assert_eq!(asked[3].1.as_deref(), Some("Bearer secret"));
+    assert_eq!(stranger.asked.lock().unwrap()[..], [("/elsewhere".to_owned(), None)]);
+    // It is refused all the same.
+    server.put("manifests/1", Answer::new(401, "").with("www-authenticate", challenge));
+    assert!(server.refusal().contains("docker login"), "{}", server.refusal());
+}
+
+#[test]
+fn signatures_are_read_and_bounded() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let wanted = Wanted { digest: None, signatures: true };
+    assert_eq!(server.pull(wanted).unwrap().signatures, []);
+    let payload = |index: usize| format!("payload {index}");
+    let layer = |index: usize| {
+        let mut layer = Descriptor::of(sign::PAYLOAD, payload(index).as_bytes());
+        layer.annotations.insert(sign::SIGNATURE.to_owned(), format!("signature {index}"));
+        server.put(&format!("blobs/{}", layer.digest), Answer::new(200, payload(index)));
+        layer
+    };
+    let layers: Vec<Descriptor> = (0..SIGNATURES + 3).map(layer).collect();
+    let config = Descriptor::of("x", b"");
+    let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
+    server.put(&format!("manifests/{}", sign::tag(&artifact.digest())), Answer::new(200, manifest.to_string()));
+    let signatures = server.pull(wanted).unwrap().signatures;
+    assert_eq!(signatures.len(), SIGNATURES);
+    assert_eq!(signatures[1], Signature { payload: payload(1), signature: "signature 1".to_owned() });
+}
