@@ -7,7 +7,9 @@ use crate::limits;
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     /// This program cannot make a client.
-    #[error("cannot prepare connections: {0}")]
+    #[error(
+        "cannot prepare connections: {0}; certificate authorities are those of the system, or in the file that SSL_CERT_FILE names"
+    )]
     Prepare(String),
     /// No connection.
     #[error("{registry} cannot be reached: {reason}. Check the address, and that this machine may connect to it{}", hint(.registry))]
@@ -71,7 +73,7 @@ pub enum RegistryError {
         words: String,
     },
     /// There is no such thing.
-    #[error("{registry} has no {what}: check the name, and that it was pushed")]
+    #[error("{registry} does not have {what}: check the name, and that it was pushed")]
     Missing {
         /// Host and port.
         registry: String,

@@ -135,35 +135,39 @@ async fn pull_once(client: &mut Client, wanted: Wanted, progress: Option<&Progre
 }
 
 impl Client {
-    /// The artifact. Where its digest is known, that of the manifest or of the component: the tag may have moved on meanwhile.
+    /// The artifact under the tag. Where its digest is known and the tag leads to another one, or to none, the one with that digest.
     async fn artifact(&mut self, expected: Option<&Digest>) -> Result<Artifact, RegistryError> {
-        let tag = self.address.tag().map(str::to_owned);
         let named = self.address.digest().map(str::to_owned);
-        let mut found = None;
-        for digest in expected.map(digest_text).iter().chain(&named) {
-            match self.manifest(digest).await {
-                Ok(manifest) => {
-                    found = Some(manifest);
-                    break;
-                }
-                Err(RegistryError::Missing { .. }) if tag.is_some() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let manifest = match found {
-            Some(manifest) => manifest,
-            None => self.manifest(tag.as_deref().unwrap_or("latest")).await?,
+        let digest = expected.map(digest_text).or(named);
+        let tag = match (self.address.tag(), &digest) {
+            (Some(tag), _) => tag.to_owned(),
+            (None, Some(digest)) => digest.clone(),
+            (None, None) => "latest".to_owned(),
         };
-        let artifact = Artifact::read(&manifest).map_err(|reason| {
-            let reason = format!("it is no artifact of a module: {reason}");
-            self.malformed("the manifest", &reason)
-        })?;
-        match expected.filter(|expected| !artifact.is(expected)) {
-            Some(expected) => {
-                Err(RegistryError::Digest { reference: self.address.to_string(), expected: digest_text(expected) })
+        let tagged = match self.manifest(&tag).await {
+            Ok(manifest) => self.read_artifact(&manifest),
+            Err(error) => Err(error),
+        };
+        let Some(digest) = digest.filter(|digest| *digest != tag) else { return tagged };
+        let otherwise = match tagged {
+            Ok(artifact) if expected.is_none_or(|expected| artifact.is(expected)) => return Ok(artifact),
+            Ok(_) => RegistryError::Digest { reference: self.address.to_string(), expected: digest.clone() },
+            Err(error @ (RegistryError::Missing { .. } | RegistryError::Malformed { .. })) => error,
+            Err(error) => return Err(error),
+        };
+        match self.manifest(&digest).await {
+            Ok(manifest) => self.read_artifact(&manifest),
+            // Where the digest is that of a component, some registries answer so.
+            Err(RegistryError::Missing { .. } | RegistryError::Failed { .. } | RegistryError::Unexpected { .. }) => {
+                Err(otherwise)
             }
-            None => Ok(artifact),
+            Err(error) => Err(error),
         }
+    }
+
+    fn read_artifact(&self, manifest: &[u8]) -> Result<Artifact, RegistryError> {
+        Artifact::read(manifest)
+            .map_err(|reason| self.malformed("the manifest", &format!("it is no artifact of a module: {reason}")))
     }
 
     /// A manifest by its tag or digest.

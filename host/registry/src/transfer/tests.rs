@@ -32,13 +32,18 @@ impl Answer {
     }
 }
 
+/// By path.
+type Answers = HashMap<String, Vec<Answer>>;
+
+/// Requests, with what they say of who asks.
+type Asked = Vec<(String, Option<String>)>;
+
 /// Answers by path, one after the other for a path that has several. Ends with the test's process.
 struct Server {
     address: Address,
     port: u16,
-    answers: Arc<Mutex<HashMap<String, Vec<Answer>>>>,
-    /// Requests, with what they say of who asks.
-    asked: Arc<Mutex<Vec<(String, Option<String>)>>>,
+    answers: Arc<Mutex<Answers>>,
+    asked: Arc<Mutex<Asked>>,
 }
 
 impl Server {
@@ -94,11 +99,7 @@ impl Server {
     }
 }
 
-fn serve(
-    mut stream: TcpStream,
-    answers: &Mutex<HashMap<String, Vec<Answer>>>,
-    asked: &Mutex<Vec<(String, Option<String>)>>,
-) {
+fn serve(mut stream: TcpStream, answers: &Mutex<Answers>, asked: &Mutex<Asked>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     loop {
         let (mut lines, mut line) = (Vec::new(), String::new());
@@ -142,8 +143,16 @@ fn a_component_is_pulled_by_tag_and_by_the_digest_of_manifest_or_component() {
     // The tag has moved on: the digest of the manifest still leads to it, that of the component does not.
     server.put("manifests/1", Answer::new(200, Artifact::of_component(b"other", BTreeMap::new()).0.manifest));
     assert!(server.pull(wanted(artifact.digest())).is_ok());
+    for status in [404, 500] {
+        server.put(&format!("manifests/{}", artifact.component.digest), Answer::new(status, ""));
+        let refusal = server.pull(wanted(digest_of(b"component"))).unwrap_err().to_string();
+        assert!(refusal.contains("the tag has moved on"), "{refusal}");
+    }
+    // It is gone.
+    server.put("manifests/1", Answer::new(404, ""));
+    assert!(server.pull(wanted(artifact.digest())).is_ok());
     let refusal = server.pull(wanted(digest_of(b"component"))).unwrap_err().to_string();
-    assert!(refusal.contains("the tag has moved on"), "{refusal}");
+    assert!(refusal.contains("does not have the manifest 1"), "{refusal}");
 }
 
 #[test]
@@ -159,8 +168,8 @@ fn content_without_its_digest_is_not_taken() {
         server.put(&blob, Answer { length: said, ..Answer::new(200, body) });
         assert!(server.refusal().contains(words), "{words}: {}", server.refusal());
     }
-    let manifest = format!("manifests/{}", digest_text(&artifact.digest()));
-    server.put(&manifest, Answer::new(200, &b"{}"[..]));
+    server.put("manifests/1", Answer::new(404, ""));
+    server.put(&format!("manifests/{}", digest_text(&artifact.digest())), Answer::new(200, &b"{}"[..]));
     let refusal = server.pull(wanted(artifact.digest())).unwrap_err().to_string();
     assert!(refusal.contains("does not have the digest"), "{refusal}");
 }
