@@ -16,7 +16,7 @@ use crate::terminal;
 use nodesift_cache::{self as cache, Reader, SharedWriter};
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_policy::remembered::{RecallError, Remembered, StateFolder};
-use nodesift_policy::{Policy, PolicyText};
+use nodesift_policy::{Policy, PolicyText, PulledFolder};
 use nodesift_sandbox::limits::COMPILE_TIME;
 use nodesift_sandbox::{CompilerProgram, Runtime};
 use nodesift_source::change::Compiler;
@@ -55,17 +55,27 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
     open_with(origin, |reader| engine(reader, policy))
 }
 
+/// The same with modules of registries in this folder.
+///
+/// # Errors
+///
+/// As for [`open`].
+pub(crate) fn open_pulling(origin: &Origin<'_>, policy: &PolicyArgs, pulled: &PulledFolder) -> anyhow::Result<Opened> {
+    open_with(origin, |reader| engine_pulling(reader, policy, pulled))
+}
+
 /// The same with the policy of this document.
 ///
 /// # Errors
 ///
 /// As for [`open`].
-pub(crate) fn open_text(origin: &Origin<'_>, text: PolicyText) -> anyhow::Result<Opened> {
+pub(crate) fn open_text(origin: &Origin<'_>, text: PolicyText, pulled: &PulledFolder) -> anyhow::Result<Opened> {
     open_with(origin, |reader| {
         let runtime = runtime()?;
-        let policy = text.policy(&builtins()).map_err(|error| nodesift_policy::with_module_errors(error, &runtime));
+        let policy = text.policy(&builtins());
+        let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, &runtime, pulled));
         let policy = policy.map_err(|error| Failure::Policy(error.into()))?;
-        let active = loaded(&policy, text.text, &runtime, None).map_err(Failure::Policy)?;
+        let active = loaded(&policy, text.text, (&runtime, pulled), None).map_err(Failure::Policy)?;
         Ok(Engine::new(reader, active, runtime))
     })
 }
@@ -82,7 +92,7 @@ pub(crate) fn open_remembered(origin: &Origin<'_>, remembered: Remembered) -> an
 
 /// Why no policy that was remembered is used, or the policy.
 pub(crate) fn remembered(folder: &Path) -> Result<Option<Remembered>, RecallError> {
-    StateFolder::new(folder).recall(&builtins())
+    StateFolder::new(folder, &PulledFolder::none()).recall(&builtins())
 }
 
 fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<Engine>) -> anyhow::Result<Opened> {
@@ -116,8 +126,12 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
 ///
 /// If the policy is invalid, a module does not compile, or the sandbox does not start.
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
+    engine_pulling(reader, policy, &pulled_folder(None))
+}
+
+fn engine_pulling(reader: Reader, policy: &PolicyArgs, pulled: &PulledFolder) -> anyhow::Result<Engine> {
     let runtime = runtime()?;
-    let active = load(policy, &runtime, None).map_err(Failure::Policy)?;
+    let active = load_pulling(policy, (&runtime, pulled), None).map_err(Failure::Policy)?;
     Ok(Engine::new(reader, active, runtime))
 }
 
@@ -140,23 +154,31 @@ pub(crate) fn load(
     runtime: &Runtime,
     beside: Option<&ActivePolicy>,
 ) -> anyhow::Result<ActivePolicy> {
-    let (policy, document) = policy_of(policy, runtime)?;
-    loaded(&policy, document, runtime, beside)
+    load_pulling(policy, (runtime, &pulled_folder(None)), beside)
+}
+
+fn load_pulling(
+    policy: &PolicyArgs,
+    by: (&Runtime, &PulledFolder),
+    beside: Option<&ActivePolicy>,
+) -> anyhow::Result<ActivePolicy> {
+    let (policy, document) = policy_of(policy, by)?;
+    loaded(&policy, document, by, beside)
 }
 
 /// A policy with its modules, of which some may be those of another one.
 fn loaded(
     policy: &Policy,
     document: String,
-    runtime: &Runtime,
+    (runtime, pulled): (&Runtime, &PulledFolder),
     beside: Option<&ActivePolicy>,
 ) -> anyhow::Result<ActivePolicy> {
     // Nothing is compiled that an earlier start has compiled; otherwise it takes seconds.
     let progress = Mutex::new(Progress::new(policy.predicates.len(), "predicates compiled"));
     let advance = || progress.lock().advance(1);
     let mut active = match beside {
-        None => nodesift_policy::activate_with(policy, FIRST_GENERATION, runtime, &advance)?,
-        Some(beside) => nodesift_policy::activate_beside(policy, beside, runtime, &advance)?,
+        None => nodesift_policy::activate_with(policy, FIRST_GENERATION, runtime, pulled, &advance)?,
+        Some(beside) => nodesift_policy::activate_beside(policy, beside, runtime, pulled, &advance)?,
     };
     active.origin.document = document.into();
     Ok(active)
@@ -165,7 +187,7 @@ fn loaded(
 /// An engine over a cache with this policy, which was remembered.
 fn recalled(reader: Reader, policy: &Policy, document: String) -> anyhow::Result<Engine> {
     let runtime = runtime()?;
-    let mut active = loaded(policy, document, &runtime, None).map_err(Failure::Policy)?;
+    let mut active = loaded(policy, document, (&runtime, &PulledFolder::none()), None).map_err(Failure::Policy)?;
     active.origin.is_remembered = true;
     Ok(Engine::new(reader, active, runtime))
 }
@@ -179,12 +201,12 @@ pub(crate) fn builtins() -> Vec<&'static str> {
 const FIRST_GENERATION: u64 = 1;
 
 /// The policy of the command line, and its document; empty where the predicates are named.
-fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<(Policy, String)> {
+fn policy_of(args: &PolicyArgs, (runtime, pulled): (&Runtime, &PulledFolder)) -> anyhow::Result<(Policy, String)> {
     let builtins = builtins();
     if let Some(file) = &args.policy {
         let text = PolicyText::read(file)?;
         let policy = text.policy(&builtins);
-        let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime))?;
+        let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime, pulled))?;
         return Ok((policy, text.text));
     }
     let read = |text, name| Policy::read(text, name, Path::new(""), &builtins);
@@ -198,9 +220,21 @@ fn policy_of(args: &PolicyArgs, runtime: &Runtime) -> anyhow::Result<(Policy, St
 
 /// The cache of compiled modules, in the user's cache folder. Without such a folder modules are compiled at every start.
 fn compiled_modules_folder() -> Option<PathBuf> {
+    cache_folder("modules")
+}
+
+/// A folder of this program in the user's cache folder.
+fn cache_folder(name: &str) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
-    Some(cache.join("nodesift").join("modules")).filter(|folder| folder.is_absolute())
+    Some(cache.join("nodesift").join(name)).filter(|folder| folder.is_absolute())
+}
+
+/// Where modules of registries are kept: in the folder that remembers the policy, else in the user's cache folder.
+pub(crate) fn pulled_folder(state: Option<&Path>) -> PulledFolder {
+    const NAME: &str = "pulled";
+    let folder = state.map(|state| state.join(NAME)).or_else(|| cache_folder(NAME));
+    folder.map_or_else(PulledFolder::none, |folder| PulledFolder::new(&folder))
 }
 
 /// This program, as the compiler of modules: its file may have been replaced since it started, and this one is still it.

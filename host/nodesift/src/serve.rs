@@ -194,7 +194,7 @@ async fn serve(
     let files = reload::Files { policy: policy_source(args, followed.as_ref()), state: args.state_folder.as_deref() };
     let reloading = reload::follow(files, (&engine, &writer), (live, first), &readiness, &mut registry);
     let _reloading = reloading.context("cannot start threads")?;
-    let second = args.shadow_policy.as_deref();
+    let second = (args.shadow_policy.as_deref(), args.state_folder.as_deref());
     reload::shadow(second, &engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
     tokio::spawn(self_check(audit)?);

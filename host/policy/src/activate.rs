@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
 use crate::problem::Problem;
+use crate::pulled::PulledFolder;
 use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
 pub(crate) use digest::Digest;
 use error::Located;
@@ -31,17 +32,19 @@ use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_M
 use nodesift_sandbox::{Grants, Runtime};
 pub use oci::OciError;
 
-/// Loads every predicate of a policy, on as many threads as there are cores. `generation` numbers the result.
+/// Loads every predicate of a policy, on as many threads as there are cores. `generation` numbers the result. Modules of registries are
+/// refused: there is no folder for them.
 ///
 /// # Errors
 ///
 /// The error of every predicate whose module cannot be read, has another digest than the policy says, or is refused by the
 /// sandbox.
 pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<ActivePolicy, ActivateErrors> {
-    activate_with(policy, generation, runtime, &|| {})
+    activate_with(policy, generation, runtime, &PulledFolder::none(), &|| {})
 }
 
-/// As [`activate`], and calls `loaded` after each predicate, on any thread: to compile them all can take seconds.
+/// As [`activate`], and pulls modules of registries into this folder. Calls `loaded` after each predicate, on any thread: to compile
+/// them all can take seconds.
 ///
 /// # Errors
 ///
@@ -50,10 +53,12 @@ pub fn activate_with(
     policy: &Policy,
     generation: u64,
     runtime: &Runtime,
+    pulled: &PulledFolder,
     loaded: &(dyn Fn() + Sync),
 ) -> Result<ActivePolicy, ActivateErrors> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    let activated = Activation { runtime, active: None, digests: &[], workers, loaded }.activate(policy)?;
+    let activation = Activation { workers, loaded, ..Activation::new(runtime, pulled) };
+    let activated = activation.activate(policy)?;
     Ok(ActivePolicy { generation, ..activated.policy })
 }
 
@@ -66,18 +71,20 @@ pub fn activate_beside(
     policy: &Policy,
     active: &ActivePolicy,
     runtime: &Runtime,
+    pulled: &PulledFolder,
     loaded: &(dyn Fn() + Sync),
 ) -> Result<ActivePolicy, ActivateErrors> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    let activation = Activation { runtime, active: Some(active), digests: &[], workers, loaded };
+    let activation = Activation { active: Some(active), workers, loaded, ..Activation::new(runtime, pulled) };
     activation.activate(policy).map(|activated| activated.policy)
 }
 
 /// Adds the errors of modules to those of an invalid document, so that all of them are reported at once. Modules of predicates
 /// whose entries are invalid are not looked at.
-pub fn with_module_errors(error: PolicyError, runtime: &Runtime) -> PolicyError {
+pub fn with_module_errors(error: PolicyError, runtime: &Runtime, pulled: &PulledFolder) -> PolicyError {
     let PolicyError::Invalid { name, mut problems, rest } = error else { return error };
-    if let Err(ActivateErrors { first, others }) = activate(&sound_part(&problems, &rest), 0, runtime) {
+    let activated = activate_with(&sound_part(&problems, &rest), 0, runtime, pulled, &|| {});
+    if let Err(ActivateErrors { first, others }) = activated {
         for Located { place, error, .. } in std::iter::once(*first).chain(others) {
             let Place { file, line, column, field } = place.unwrap_or_default();
             problems.push(Problem { file, line, column, field, reason: error.to_string() });
@@ -103,13 +110,17 @@ pub(crate) struct Activation<'a> {
     pub(crate) runtime: &'a Runtime,
     /// The active policy, whose modules are used again where they are the same.
     pub(crate) active: Option<&'a ActivePolicy>,
+    /// The folder of modules of registries. What is not there is pulled.
+    pub(crate) pulled: &'a PulledFolder,
     /// The digest that each module has to have beside what the policy says; none where that is not known.
-    pub(crate) digests: &'a [Digest],
+    pub(crate) digests: &'a [Option<Digest>],
     /// Threads. Most of the work is compiling, which has a time limit per module: more threads than cores would make each
     /// module take longer.
     pub(crate) workers: usize,
     /// Called after each predicate, on any thread.
     pub(crate) loaded: &'a (dyn Fn() + Sync),
+    /// Whether nobody waits for it any more. Then no registry is waited for.
+    pub(crate) is_over: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A loaded policy, and how many of its predicates are new.
@@ -138,7 +149,13 @@ enum From {
     Compiled,
 }
 
-impl Activation<'_> {
+impl<'a> Activation<'a> {
+    /// By one thread, with nothing known before.
+    pub(crate) fn new(runtime: &'a Runtime, pulled: &'a PulledFolder) -> Self {
+        let (loaded, is_over) = (&|| {}, &|| false);
+        Self { runtime, active: None, pulled, digests: &[], workers: 1, loaded, is_over }
+    }
+
     /// Loads every predicate.
     ///
     /// # Errors
@@ -151,7 +168,7 @@ impl Activation<'_> {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(spec) = policy.predicates.get(at) else { return done };
-                done.push((at, self.load(spec, self.digests.get(at))));
+                done.push((at, self.load(spec, self.digests.get(at).and_then(Option::as_ref))));
                 (self.loaded)();
             }
         };
@@ -204,7 +221,10 @@ impl Activation<'_> {
     }
 
     fn load(&self, spec: &PredicateSpec, expected: Option<&Digest>) -> Result<(ActivePredicate, From), ActivateError> {
-        let module = Module::of(spec)?;
+        let module = match Module::of(spec, self.pulled) {
+            Err(error) if error.is_not_here() => Module::pull(spec, self.pulled, self.is_over)?,
+            outcome => outcome?,
+        };
         let grants = grants(spec);
         if expected.is_some_and(|expected| *expected != module.digest) {
             return Err(ActivateError::Changed { name: spec.name.clone(), path: spec.module.to_string() });
@@ -250,7 +270,7 @@ fn grants(spec: &PredicateSpec) -> Grants {
         lifetime: module::lifetime(spec),
         reasons: match spec.module {
             ModuleSource::Builtin => BUILTIN_FAILURE_REASONS,
-            ModuleSource::Path { .. } | ModuleSource::Oci { .. } => FAILURE_REASONS,
+            ModuleSource::Path { .. } | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => FAILURE_REASONS,
         },
     }
 }

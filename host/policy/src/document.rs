@@ -15,7 +15,9 @@ use crate::tree::{self, Reader, Tree};
 pub(crate) const DOCUMENT_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 pub(crate) const METADATA_FIELDS: &[&str] = &["name", "labels", "annotations"];
 pub(crate) const SPEC_FIELDS: &[&str] =
-    &["schedulerNames", "predicates", "facts", "onUnsupported", "rollbackOnQuarantine"];
+    &["schedulerNames", "predicates", "modules", "facts", "onUnsupported", "rollbackOnQuarantine"];
+pub(crate) const MODULES_FIELDS: &[&str] = &["keys"];
+pub(crate) const KEY_FIELDS: &[&str] = &["path", "pem"];
 pub(crate) const FACTS_FIELDS: &[&str] = &["annotations", "configMaps"];
 pub(crate) const PREDICATE_FIELDS: &[&str] =
     &["name", "phases", "args", "module", "instance", "allow", "onError", "limits", "mode"];
@@ -42,6 +44,8 @@ pub struct Spec {
     pub scheduler_names: Option<Texts>,
     /// The predicates that run, in evaluation order. Required, checked later.
     pub predicates: Option<At<Vec<Option<At<Predicate>>>>>,
+    /// `modules.keys`: who may sign modules of registries.
+    pub keys: Option<At<Vec<Option<At<Key>>>>>,
     /// `facts.annotations`: keys of the annotations that predicates may read.
     pub annotations: Option<Texts>,
     /// `facts.configMaps`: ConfigMaps whose entries predicates may read.
@@ -55,6 +59,15 @@ pub struct Spec {
 
 /// A list of texts. An item that is no text is `None`, so that the others keep their index.
 pub type Texts = At<Vec<Option<At<String>>>>;
+
+/// One entry of `spec.modules.keys`.
+#[derive(Debug)]
+pub struct Key {
+    /// The path of a file with a public key.
+    pub path: Option<At<String>>,
+    /// A public key.
+    pub pem: Option<At<String>>,
+}
 
 /// One entry of `spec.predicates`.
 #[derive(Debug)]
@@ -86,7 +99,7 @@ pub struct Module {
     pub path: Option<At<String>>,
     /// The reference of an OCI artifact.
     pub oci: Option<At<String>>,
-    /// The folder with the OCI image layout that holds the artifact.
+    /// The folder with the OCI image layout that holds the artifact; absent where a registry does.
     pub layout: Option<At<String>>,
     /// `sha256:` and 64 hexadecimal digits.
     pub digest: Option<At<String>>,
@@ -189,10 +202,17 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
     let (facts, path) = fields.get("facts");
     let facts = facts.and_then(|map| reader.fields(map, &path, FACTS_FIELDS));
     let predicates = reader.list(fields.get("predicates"));
+    let (modules, path) = fields.get("modules");
+    let modules = modules.and_then(|map| reader.fields(map, &path, MODULES_FIELDS));
+    let keys = modules.and_then(|modules| reader.list(modules.get("keys")));
     Some(Spec {
         scheduler_names: reader.texts(fields.get("schedulerNames")),
         predicates: predicates.map(|list| {
             let read = list.value.iter().map(|(map, path)| Some(map.with(predicate(reader, map, path)?)));
+            list.with(read.collect())
+        }),
+        keys: keys.map(|list| {
+            let read = list.value.iter().map(|(map, path)| Some(map.with(key(reader, map, path)?)));
             list.with(read.collect())
         }),
         annotations: facts.as_ref().and_then(|facts| reader.texts(facts.get("annotations"))),
@@ -200,6 +220,11 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
         on_unsupported: reader.text(fields.get("onUnsupported")),
         rollback_on_quarantine: reader.flag(fields.get("rollbackOnQuarantine")),
     })
+}
+
+fn key(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Key> {
+    let fields = reader.fields(map, path, KEY_FIELDS)?;
+    Some(Key { path: reader.text(fields.get("path")), pem: reader.text(fields.get("pem")) })
 }
 
 fn predicate(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Predicate> {

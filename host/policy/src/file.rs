@@ -1,8 +1,8 @@
 //! Files that a policy names, and the policy's own: regular files of a bounded size, and nothing else. A device or a pipe could
-//! give bytes without end, or none for ever. Start at [`read`].
+//! give bytes without end, or none for ever. And files that this program keeps for itself. Start at [`read`] and [`replace`].
 
 use std::fs::{File, Metadata, OpenOptions, metadata};
-use std::io::{ErrorKind, Read as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::limits::POLICY_FILE_BYTES;
 pub enum FileError {
     /// It cannot be opened or read.
     #[error("{0}")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
     /// It is a device, a pipe or a socket.
     #[error("this is not a regular file")]
     NotAFile,
@@ -53,6 +53,33 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
+/// Writes a file for this user alone, under the name `beside`, and gives it its own once the disk has it.
+///
+/// # Errors
+///
+/// Why it cannot be written. Then the one before is there.
+pub(crate) fn replace(path: &Path, beside: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    written().and_then(|()| rename(beside, path)).inspect_err(|_| {
+        // What was written of it takes room on a disk that may be full. Fails where it could not be made.
+        let _gone = std::fs::remove_file(beside);
+    })
+}
+
+/// Gives a file another name, and waits until the disk has it.
+///
+/// # Errors
+///
+/// Why that fails.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)?;
+    File::open(to.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
 /// The text of a document: a regular file of at most [`POLICY_FILE_BYTES`] in UTF-8.
 ///
 /// # Errors
@@ -60,7 +87,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 /// Why it cannot be read.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     let bytes = read(path, POLICY_FILE_BYTES)?;
-    String::from_utf8(bytes).map_err(|error| FileError::Io(std::io::Error::new(ErrorKind::InvalidData, error)))
+    String::from_utf8(bytes).map_err(|error| FileError::Io(io::Error::new(ErrorKind::InvalidData, error)))
 }
 
 #[cfg(test)]

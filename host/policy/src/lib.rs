@@ -19,6 +19,7 @@
 //! - [`remembered`] keeps the last good policy over restarts.
 //! - [`import()`] makes a policy of a configuration of kube-scheduler.
 //! - [`shadow`] evaluates predicates and policies beside the active one, which decide nothing.
+//! - [`PulledFolder`] keeps modules that were pulled from registries.
 //! - `file` reads regular files of a bounded size, and nothing else.
 //! - [`limits`] holds every limit of a policy document and of its reload.
 //!
@@ -32,6 +33,7 @@ pub mod limits;
 pub mod object;
 mod parts;
 pub mod problem;
+mod pulled;
 pub mod reload;
 pub mod remembered;
 mod schema;
@@ -45,8 +47,9 @@ pub use activate::{
 pub use file::{FileError, read_text};
 pub use import::{Imported, import};
 pub use problem::Problem;
+pub use pulled::{PullError, PulledFolder};
 pub use schema::schema;
 pub use spec::{
-    API_VERSION, InstanceLife, ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec, SelectError,
-    SpecLimits,
+    API_VERSION, InstanceLife, Key, ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec,
+    RegistryModule, SelectError, SpecLimits,
 };

@@ -29,6 +29,16 @@ pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
 /// megabytes.
 pub const PREDICATES_MAX: usize = 128;
 
+/// Keys that may sign modules of registries. Teams have one or two each, and each signature is compared with each key.
+pub const KEYS_MAX: usize = 16;
+
+/// Bytes of all modules that are kept of registries, with their manifests: some tens of large ones. Those that were used least recently
+/// go first.
+pub const PULLED_BYTES: u64 = 512 << 20;
+
+/// Bytes of what is kept beside a module: its manifest, and the most signatures with the largest payloads, as JSON.
+pub const PULLED_RECORD_BYTES: u64 = 16 << 20;
+
 /// Lines in a second that a policy can grant a module. An operator who looks for something can read ten times the usual.
 pub const GUEST_LOG_LINES_MAX: u32 = 100;
 
@@ -68,6 +78,10 @@ pub const RELOAD_DRAIN_LOOK: Duration = Duration::from_millis(100);
 /// Time after which files that could not be read are read again, though nothing has changed: a file system of another machine
 /// may be away for a while.
 pub const RELOAD_RETRY: Duration = Duration::from_secs(10);
+
+/// How often the time until modules are pulled again doubles from [`RELOAD_RETRY`], while they cannot be: up to 160 s. Registries count
+/// requests.
+pub const PULL_RETRY_DOUBLINGS: u32 = 4;
 
 /// Interval at which it is looked whether a predicate is in quarantine, where that brings the policy before back.
 pub const ROLLBACK_LOOK: Duration = Duration::from_millis(100);

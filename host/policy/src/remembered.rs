@@ -10,9 +10,9 @@
 //! it is compared with its digests when it is read. Start at [`StateFolder::remember`] and [`StateFolder::recall`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,10 @@ use sha2::{Digest as _, Sha256};
 use crate::activate::{ActivateError, Digest, Module};
 use crate::file::{self, FileError};
 use crate::limits::REMEMBERED_BYTES;
-use crate::spec::{ModuleSource, Policy, PolicyError, hex, read_digest};
+use crate::pulled::PulledFolder;
+use crate::spec::{ModuleSource, Policy, PolicyError};
 use nodesift_engine::ActivePolicy;
+use nodesift_registry::{digest_text, hex, read_digest};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
 const ACTIVE: &str = "policy.json";
@@ -79,6 +81,8 @@ pub enum RecallError {
 #[derive(Debug)]
 pub struct StateFolder {
     path: PathBuf,
+    /// Where modules of registries are.
+    pulled: PulledFolder,
     /// The last attempt has failed, which has been told.
     is_failing: bool,
 }
@@ -105,8 +109,8 @@ struct Manifest {
 
 impl StateFolder {
     /// A folder, which is made when something is remembered.
-    pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), is_failing: false }
+    pub fn new(path: &Path, pulled: &PulledFolder) -> Self {
+        Self { path: path.to_owned(), pulled: pulled.clone(), is_failing: false }
     }
 
     /// Remembers a policy that is active. Where `may_go_back` is true, the one that was remembered last is kept beside it for
@@ -145,7 +149,7 @@ impl StateFolder {
             }
             let path = self.module(&predicate.digest);
             if !is_whole(&path, &predicate.digest) {
-                let module = Module::of(spec).map_err(RememberError::Module)?;
+                let module = Module::of(spec, &self.pulled).map_err(RememberError::Module)?;
                 if module.digest != predicate.digest {
                     return Err(RememberError::Changed { name: spec.name.clone() });
                 }
@@ -229,30 +233,11 @@ fn is_whole(path: &Path, digest: &Digest) -> bool {
     file::read(path, COMPONENT_BYTES as u64).is_ok_and(|bytes| *digest == *Sha256::digest(&bytes))
 }
 
-fn digest_text(digest: &Digest) -> String {
-    format!("sha256:{}", hex(digest))
-}
-
-/// Writes a file beside, and gives it its name once the disk has it.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), RememberError> {
-    let beside = path.with_extension("new");
-    let written = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    };
-    let failed = |source| RememberError::Write { path: beside.clone(), source };
-    written().map_err(|error| {
-        // What was written of it takes room on a disk that may be full. Fails where it could not be made.
-        let _gone = fs::remove_file(&beside);
-        failed(error)
-    })?;
-    rename(&beside, path)
+    file::replace(path, &path.with_extension("new"), bytes)
+        .map_err(|source| RememberError::Write { path: path.to_owned(), source })
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), RememberError> {
-    let failed = |source| RememberError::Write { path: to.to_owned(), source };
-    fs::rename(from, to).map_err(failed)?;
-    let folder = to.parent().unwrap_or(Path::new("."));
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+    file::rename(from, to).map_err(|source| RememberError::Write { path: to.to_owned(), source })
 }

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, GUEST_LOG_LINES_MAX, PREDICATES_MAX};
+use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, GUEST_LOG_LINES_MAX, KEYS_MAX, PREDICATES_MAX};
 use crate::spec::{API_VERSION, KIND};
 use nodesift_sandbox::Interface;
 
@@ -62,6 +62,7 @@ fn spec() -> Value {
                 "type": "array", "minItems": 1, "maxItems": PREDICATES_MAX,
                 "items": predicate(),
             },
+            "modules": modules(),
             "facts": {
                 "description": "What is kept of objects for predicates",
                 "type": "object",
@@ -135,6 +136,38 @@ fn predicate() -> Value {
     })
 }
 
+fn modules() -> Value {
+    json!({
+        "description": "What holds for all modules that are pulled from registries",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "keys": {
+                "description": "Public keys: a module is taken from a registry only if one of them has signed it. Where the field is left out, its digest is enough",
+                "type": "array", "minItems": 1, "maxItems": KEYS_MAX,
+                "items": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "properties": {
+                        "path": {
+                            "description": "A file with a public key in PEM, ECDSA on the curve P-256; a relative path begins at the policy's folder",
+                            "type": "string", "minLength": 1,
+                        },
+                        "pem": {
+                            "description": "A public key in PEM, ECDSA on the curve P-256",
+                            "type": "string", "pattern": "-----BEGIN PUBLIC KEY-----",
+                        },
+                    },
+                    "oneOf": [
+                        {"required": ["path"], "not": {"required": ["pem"]}},
+                        {"required": ["pem"], "not": {"required": ["path"]}},
+                    ],
+                },
+            },
+        },
+    })
+}
+
 fn mode() -> Value {
     json!({
         "description": "Enforce (the default), or Shadow: its verdicts do not count, what they would change is counted",
@@ -153,11 +186,11 @@ fn module() -> Value {
                 "type": "string", "minLength": 1,
             },
             "oci": {
-                "description": "The reference of an OCI artifact, REGISTRY/REPOSITORY:TAG, in the folder `layout`",
+                "description": "The reference of an OCI artifact, REGISTRY/REPOSITORY:TAG, which is pulled, or found in the folder `layout`",
                 "type": "string", "minLength": 1, "pattern": "^[^@]*$",
             },
             "layout": {
-                "description": "A folder with an OCI image layout; a relative path begins at the policy's folder",
+                "description": "A folder with an OCI image layout, where nothing is to be pulled; a relative path begins at the policy's folder",
                 "type": "string", "minLength": 1,
             },
             "digest": {
@@ -167,7 +200,7 @@ fn module() -> Value {
         },
         "oneOf": [
             {"required": ["path"], "not": {"anyOf": [{"required": ["oci"]}, {"required": ["layout"]}]}},
-            {"required": ["oci", "layout", "digest"], "not": {"required": ["path"]}},
+            {"required": ["oci", "digest"], "not": {"required": ["path"]}},
         ],
     })
 }

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use cpu_time::ThreadTime;
 
+use crate::PulledFolder;
 use crate::activate::{ActivateErrors, Activation};
 use crate::limits::{SHADOW_FILES_LOOK, SHADOW_LOOK, SHADOW_NICE, SHADOW_SHARE};
 use crate::reload::{Files, Source, Stamp, Unacceptable};
@@ -31,6 +32,8 @@ pub struct Beside {
     pub engine: Arc<Engine>,
     /// The file or folder of a second policy, if there is one. It is followed.
     pub second: Option<PathBuf>,
+    /// Where modules of registries are.
+    pub pulled: PulledFolder,
     /// Given the active policy and another, says why this process cannot evaluate the other.
     pub accept: Box<Accept>,
 }
@@ -83,7 +86,7 @@ impl Beside {
         // Before its modules are read: what changes meanwhile is a change.
         let stamp = files.stamp();
         let runtime = self.engine.runtime();
-        let activation = Activation { runtime, active: Some(active), digests: &[], workers: 1, loaded: &|| {} };
+        let activation = Activation { active: Some(active), ..Activation::new(runtime, &self.pulled) };
         let mut policy = activation.activate(&policy)?.policy;
         (self.accept)(active, &policy)?;
         // Here, what only its shadows would change is asked about as well.

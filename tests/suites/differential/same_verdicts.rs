@@ -53,7 +53,8 @@ fn the_same_predicate_in_every_language_has_the_verdicts_of_node_affinity() {
 fn modules(folder: &Path) -> Vec<(String, PathBuf)> {
     std::fs::create_dir_all(folder).expect("a folder");
     let rust = folder.join("rust.wasm");
-    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").expect("the example");
+    let example =
+        nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").expect("the example");
     std::fs::write(&rust, example.component).expect("a file");
     let mut modules = vec![("rust".to_owned(), rust)];
     let Some(others) = std::env::var_os("NODESIFT_SAME_VERDICTS") else { return modules };

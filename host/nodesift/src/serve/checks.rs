@@ -53,9 +53,12 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime, followed: Option<&Follo
         None => args.kube.origin().map(|origin| runtime.block_on(live::connect(&origin))).transpose(),
     };
     let connection = collect(&mut errors, connection);
+    let pulled = cluster::pulled_folder(args.state_folder.as_deref());
     let opened = match followed {
         Some(followed) => open_object(args, &origin, &followed.object),
-        None => cluster::open(&origin, &args.policy).or_else(|error| open_remembered(args, &origin, error)),
+        None => {
+            cluster::open_pulling(&origin, &args.policy, &pulled).or_else(|error| open_remembered(args, &origin, error))
+        }
     };
     let opened = collect(&mut errors, opened);
     match (tls, socket, connection, opened) {
@@ -70,7 +73,7 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime, followed: Option<&Follo
 fn open_object(args: &ServeArgs, origin: &Origin<'_>, object: &PolicyObject) -> anyhow::Result<Opened> {
     let is_missing = matches!(object.state(), ObjectState::Absent | ObjectState::NotServed);
     let opened = match object.text() {
-        Ok(text) => cluster::open_text(origin, text),
+        Ok(text) => cluster::open_text(origin, text, &cluster::pulled_folder(args.state_folder.as_deref())),
         Err(error) => Err(Failure::Policy(error.into()).into()),
     };
     opened.or_else(|error| open_remembered(args, origin, error)).or_else(|error| {

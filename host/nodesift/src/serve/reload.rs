@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::live::{Live, Unsynced, needs};
+use crate::cluster;
 use crate::limits::POLICY_SYNC;
 use nodesift_api::Readiness;
 use nodesift_cache::SharedWriter;
@@ -73,7 +74,8 @@ pub(super) fn follow(
     });
     let prepare = Box::new(Ready { live, of_files: engine.policy().selection() });
     let prepared = Arc::new(Held(first));
-    let state_folder = files.state.map(StateFolder::new);
+    let pulled = cluster::pulled_folder(files.state);
+    let state_folder = files.state.map(|path| StateFolder::new(path, &pulled));
     let writer = Arc::clone(writer);
     let recount = Box::new(move |own_schedulers: &[String]| {
         let mut writer = writer.lock();
@@ -82,7 +84,7 @@ pub(super) fn follow(
         tracing::info!(pods = changed, "pods of other schedulers are foreign now");
     });
     let engine = Arc::clone(engine);
-    let policy = reload::start(Follow { engine, source, prepare, prepared, recount, metrics, state_folder })?;
+    let policy = reload::start(Follow { engine, source, prepare, prepared, recount, metrics, pulled, state_folder })?;
     Ok(Reloading { _policy: Some(policy), _first: None })
 }
 
@@ -91,9 +93,14 @@ pub(super) fn follow(
 /// # Errors
 ///
 /// If the second policy is invalid, or cannot be evaluated on what is read of the cluster.
-pub(super) fn shadow(second: Option<&Path>, engine: &Arc<Engine>, is_live: bool) -> Result<(), ShadowError> {
+pub(super) fn shadow(
+    (second, state): (Option<&Path>, Option<&Path>),
+    engine: &Arc<Engine>,
+    is_live: bool,
+) -> Result<(), ShadowError> {
     let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| accept_beside(is_live, active, next));
-    shadow::start(Beside { engine: Arc::clone(engine), second: second.map(Path::to_owned), accept })
+    let (engine, second) = (Arc::clone(engine), second.map(Path::to_owned));
+    shadow::start(Beside { engine, second, pulled: cluster::pulled_folder(state), accept })
 }
 
 /// Pods are foreign by the active policy, on whose snapshots the second one is evaluated.

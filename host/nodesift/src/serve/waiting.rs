@@ -11,6 +11,7 @@ use super::checks::{self, Checked, check_listen, is_about_policy};
 use super::policy_object::Followed;
 use super::{Listeners, banner, socket_path};
 use crate::args::ServeArgs;
+use crate::cluster;
 use crate::exit::{self, Failure};
 use crate::terminal;
 use nodesift_api::exposition::{self, Exposition};
@@ -32,7 +33,7 @@ pub(super) fn until_checked(
     followed: Option<&Followed>,
     error: &anyhow::Error,
 ) -> anyhow::Result<Checked> {
-    let mut changes = Changes::of(source);
+    let mut changes = Changes::of(source, &cluster::pulled_folder(args.state_folder.as_deref()));
     let waiting = runtime.block_on(Waiting::start(args, followed, error))?;
     loop {
         // At first once more: it may have been mended before anybody looked for changes.

@@ -5,7 +5,9 @@ use std::fmt;
 
 use super::oci::OciError;
 use crate::file::FileError;
+use crate::pulled::PullError;
 use crate::spec::{Place, Policy, PredicateSpec};
+use nodesift_registry::RegistryError;
 use nodesift_sandbox::LoadError;
 
 /// Why a policy cannot become active: the error of every predicate that has one, at least one, in policy order.
@@ -115,6 +117,16 @@ pub enum ActivateError {
         /// Why not.
         source: OciError,
     },
+    /// A registry does not give the module, or it is not signed as the policy wants it.
+    #[error("predicate {name}: module {module}: {source}")]
+    Pull {
+        /// The predicate.
+        name: String,
+        /// The reference.
+        module: String,
+        /// Why not.
+        source: Box<PullError>,
+    },
     /// A thread that loads modules panicked: a defect of this program.
     #[error("loading the policy panicked; please report this")]
     Panicked,
@@ -137,9 +149,26 @@ impl ActivateError {
             | Self::Digest { name, .. }
             | Self::Changed { name, .. }
             | Self::Oci { name, .. }
+            | Self::Pull { name, .. }
             | Self::Load { name, .. } => Some(name),
             Self::Panicked => None,
         }
+    }
+
+    /// Whether the module is in a registry and has not been pulled.
+    pub(crate) fn is_not_here(&self) -> bool {
+        matches!(self, Self::Pull { source, .. } if matches!(**source, PullError::NotHere))
+    }
+
+    /// Whether the module is in a registry, where it may be as wanted later.
+    pub(crate) fn is_about_registry(&self) -> bool {
+        let is_elsewhere = |source: &PullError| matches!(source, PullError::Registry(_) | PullError::Signature(_));
+        matches!(self, Self::Pull { source, .. } if is_elsewhere(source))
+    }
+
+    /// Whether nobody waits for the module any more.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self, Self::Pull { source, .. } if matches!(**source, PullError::Registry(RegistryError::Over)))
     }
 
     /// The step that failed, as [`StepFailure`](nodesift_engine::StepFailure) names it.
@@ -149,6 +178,12 @@ impl ActivateError {
             Self::Read { .. } | Self::Changed { .. } => "read",
             Self::Oci { source: OciError::Digest(_) | OciError::Corrupt(_), .. } | Self::Digest { .. } => "verify",
             Self::Oci { .. } => "read",
+            Self::Pull { source, .. } => match **source {
+                PullError::Signature(_)
+                | PullError::Registry(RegistryError::Digest { .. } | RegistryError::Content { .. }) => "verify",
+                PullError::KeyFile { .. } | PullError::Key { .. } => "read",
+                _ => "pull",
+            },
             Self::Panicked => "internal",
             Self::Load { source, .. } => match source {
                 LoadError::Size { .. }

@@ -10,7 +10,9 @@ use super::digest::Digest;
 use super::error::ActivateError;
 use super::oci;
 use crate::file::{self, FileError};
-use crate::spec::{InstanceLife, ModuleSource, PredicateSpec, hex};
+use crate::pulled::{PullError, PulledFolder};
+use crate::spec::{InstanceLife, ModuleSource, PredicateSpec};
+use nodesift_registry::digest_text;
 use nodesift_sandbox::Lifetime;
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
@@ -37,7 +39,7 @@ impl ModuleFile {
 
     /// Its SHA-256, as a policy writes it.
     pub fn digest(&self) -> String {
-        format!("sha256:{}", hex(&Sha256::digest(&self.bytes).into()))
+        digest_text(&Sha256::digest(&self.bytes).into())
     }
 }
 
@@ -48,10 +50,11 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Reads the module of a predicate, and compares its digest with the one in the policy.
-    pub(crate) fn of(spec: &PredicateSpec) -> Result<Self, ActivateError> {
+    /// Reads the module of a predicate, and compares its digest with the one in the policy. One of a registry has to be in the folder.
+    pub(crate) fn of(spec: &PredicateSpec, pulled: &PulledFolder) -> Result<Self, ActivateError> {
         let (path, expected) = match &spec.module {
             ModuleSource::Builtin => return builtin(spec),
+            ModuleSource::Registry(module) => return Self::of_registry(spec, || pulled.component(module)),
             ModuleSource::Oci { layout, reference, digest } => return from_layout(spec, layout, reference, digest),
             ModuleSource::Path { path, digest } => (path, digest),
         };
@@ -61,11 +64,37 @@ impl Module {
         let digest: Digest = Sha256::digest(&bytes).into();
         match expected {
             Some(expected) if *expected != digest => {
-                let expected = format!("sha256:{}", hex(expected));
+                let expected = digest_text(expected);
                 Err(ActivateError::Digest { name: spec.name.clone(), path: shown(), expected })
             }
             _ => Ok(Self { bytes: Cow::Owned(bytes), digest }),
         }
+    }
+
+    /// The same, pulled from its registry.
+    pub(crate) fn pull(
+        spec: &PredicateSpec,
+        pulled: &PulledFolder,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Self, ActivateError> {
+        match &spec.module {
+            ModuleSource::Registry(module) => Self::of_registry(spec, || pulled.pull(module, is_over)),
+            _ => Self::of(spec, pulled),
+        }
+    }
+
+    fn of_registry(
+        spec: &PredicateSpec,
+        get: impl FnOnce() -> Result<Vec<u8>, PullError>,
+    ) -> Result<Self, ActivateError> {
+        let failed = |source| ActivateError::Pull {
+            name: spec.name.clone(),
+            module: spec.module.to_string(),
+            source: Box::new(source),
+        };
+        let bytes = get().map_err(failed)?;
+        let digest = Sha256::digest(&bytes).into();
+        Ok(Self { bytes: Cow::Owned(bytes), digest })
     }
 }
 
@@ -94,7 +123,7 @@ fn builtin(spec: &PredicateSpec) -> Result<Module, ActivateError> {
 pub(crate) fn lifetime(spec: &PredicateSpec) -> Lifetime {
     match spec.module {
         ModuleSource::Builtin => Lifetime::Reused,
-        ModuleSource::Path { .. } | ModuleSource::Oci { .. } => match spec.instance {
+        ModuleSource::Path { .. } | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => match spec.instance {
             InstanceLife::Fresh => Lifetime::PerCall,
             InstanceLife::Reuse => Lifetime::Recycled,
         },

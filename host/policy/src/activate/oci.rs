@@ -19,21 +19,12 @@ use sha2::{Digest as _, Sha256};
 use super::digest::Digest;
 use crate::file::{self, FileError};
 use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES};
-use crate::spec::{OCI_INDEX, blob, read_digest};
+use crate::spec::{OCI_INDEX, blob};
+use nodesift_registry::{COMPONENT, MANIFEST, hex, read_digest};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
 /// The version of image layouts that this program reads.
 const LAYOUT_VERSION: &str = "1.0.0";
-
-/// The media type of manifests.
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-
-/// The media types by which tools push components: that of the wasm working group, and those before it.
-const COMPONENT: [&str; 3] = [
-    "application/wasm",
-    "application/vnd.wasm.content.layer.v1+wasm",
-    "application/vnd.bytecodealliance.wasm.component.layer.v0+wasm",
-];
 
 /// The annotations by which tools write the reference of a manifest: in full, or its tag.
 const NAMES: [&str; 2] = ["org.opencontainers.image.ref.name", "io.containerd.image.name"];
@@ -101,7 +92,7 @@ pub(super) fn component(layout: &Path, reference: &str, expected: &Digest) -> Re
     let [component] = components.as_slice() else { return Err(OciError::Components(components.len())) };
     let (path, digest) = place(layout, &manifest_path, component)?;
     if *expected != digest && *expected != manifest_digest {
-        return Err(OciError::Digest(crate::spec::hex(expected)));
+        return Err(OciError::Digest(hex(expected)));
     }
     verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)
 }
@@ -173,7 +164,6 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::spec::hex;
 
     const REFERENCE: &str = "registry.example.com/team/isolation:1.2";
 

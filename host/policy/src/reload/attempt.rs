@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use super::object::ObjectId;
 use super::stamp::{Files, Stamp};
-use crate::activate::{ActivateErrors, Activated, Activation, Digest, Made, Module, sound_part};
-use crate::spec::{Policy, PolicyError, PolicyText};
+use crate::activate::{ActivateError, ActivateErrors, Activated, Activation, Digest, Made, Module, sound_part};
+use crate::pulled::PulledFolder;
+use crate::spec::{ModuleSource, Policy, PolicyError, PolicyText};
 use nodesift_engine::{ActivePolicy, Engine, Retired, Trial, TrialFault};
 
 /// Makes this process ready for a policy: what is read of the cluster follows from the policy.
@@ -93,7 +94,8 @@ pub(super) struct Reading {
     pub(super) object: Option<ObjectId>,
     text: Result<PolicyText, PolicyError>,
     policy: Option<Result<Policy, PolicyError>>,
-    digests: Option<Result<Vec<Digest>, ActivateErrors>>,
+    /// None for a module that is not here yet.
+    digests: Option<Result<Vec<Option<Digest>>, ActivateErrors>>,
 }
 
 /// A policy that has become active.
@@ -106,9 +108,21 @@ pub(super) struct Active {
     pub(super) prepared: Arc<dyn Prepared>,
 }
 
+impl AttemptError {
+    /// Whether the same document may be taken later, because of what a registry does.
+    pub(super) fn is_about_registry(&self) -> bool {
+        match self {
+            Self::Modules(errors) | Self::Document(_, Some(errors)) => {
+                errors.all().any(ActivateError::is_about_registry)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Reading {
     /// Reads the document, and the digests of the modules that it names. `None` where files change meanwhile.
-    pub(super) fn of(files: &Files, builtins: &[&str]) -> Option<Self> {
+    pub(super) fn of(files: &Files, builtins: &[&str], pulled: &PulledFolder) -> Option<Self> {
         let before = Files::new(&files.root).stamp();
         let (text, object) = files.root.text();
         let policy = text.as_ref().ok().map(|text| text.policy(builtins));
@@ -120,7 +134,7 @@ impl Reading {
         };
         let stamp = files.stamp();
         let digests = match &policy {
-            Some(Ok(policy)) => Some(digests(policy)),
+            Some(Ok(policy)) => Some(digests(policy, pulled)),
             _ => None,
         };
         if Files::new(&files.root).stamp() != before || files.stamp() != stamp {
@@ -138,8 +152,15 @@ impl Reading {
     /// Whether this is the active policy.
     pub(super) fn is(&self, active: &ActivePolicy) -> bool {
         let is_same_text = self.text.as_ref().is_ok_and(|text| *text.text == *active.origin.document);
-        let loaded = active.predicates.iter().map(|predicate| &predicate.digest);
-        is_same_text && matches!(&self.digests, Some(Ok(digests)) if digests.iter().eq(loaded))
+        let loaded = active.predicates.iter().map(|predicate| Some(predicate.digest));
+        is_same_text && matches!(&self.digests, Some(Ok(digests)) if digests.iter().copied().eq(loaded))
+    }
+
+    /// Whether a registry decides too what the policy is.
+    pub(super) fn names_registries(&self) -> bool {
+        let is_remote =
+            |policy: &Policy| policy.predicates.iter().any(|spec| matches!(spec.module, ModuleSource::Registry(_)));
+        self.policy().is_some_and(is_remote)
     }
 
     /// The policy, where the document is valid.
@@ -151,13 +172,13 @@ impl Reading {
     pub(super) fn activate(
         self,
         engine: &Engine,
+        pulled: &PulledFolder,
         prepare: &dyn Prepare,
         recount: &Recount,
-        is_over: &dyn Fn() -> bool,
+        is_over: &(dyn Fn() -> bool + Sync),
     ) -> Result<Active, AttemptError> {
         let active = engine.policy();
-        let activation =
-            Activation { runtime: engine.runtime(), active: Some(&active), digests: &[], workers: 1, loaded: &|| {} };
+        let activation = Activation { active: Some(&active), is_over, ..Activation::new(engine.runtime(), pulled) };
         let text = self.text.map_err(|error| AttemptError::Document(error, None))?;
         let policy = match self.policy {
             Some(Ok(policy)) => policy,
@@ -173,7 +194,10 @@ impl Reading {
         // Errors of reading are reported with those of loading, of all predicates at once.
         let digests = self.digests.and_then(Result::ok).unwrap_or_default();
         let activation = Activation { digests: &digests, ..activation };
-        let Activated { policy: mut next, made } = activation.activate(&policy).map_err(AttemptError::Modules)?;
+        let Activated { policy: mut next, made } = activation.activate(&policy).map_err(|errors| {
+            let is_over = errors.all().any(ActivateError::is_over);
+            if is_over { AttemptError::Over } else { AttemptError::Modules(errors) }
+        })?;
         next.origin.document = Arc::from(text.text);
         let prepared = prepare.prepare(&active, &next, is_over).map_err(|why| match why {
             Unprepared::Unacceptable(error) => AttemptError::Follow(error),
@@ -197,8 +221,11 @@ pub(super) fn replace(engine: &Engine, next: ActivePolicy, recount: &Recount) ->
 }
 
 /// The digests of all modules; each is read, and no two are in memory at once.
-fn digests(policy: &Policy) -> Result<Vec<Digest>, ActivateErrors> {
-    let digest = |spec| Module::of(spec).map(|module| module.digest);
+fn digests(policy: &Policy, pulled: &PulledFolder) -> Result<Vec<Option<Digest>>, ActivateErrors> {
+    let digest = |spec| match Module::of(spec, pulled) {
+        Err(error) if error.is_not_here() => Ok(None),
+        module => Ok(Some(module?.digest)),
+    };
     policy.predicates.iter().map(|spec| digest(spec).map_err(|error| ActivateErrors::of(policy, spec, error))).collect()
 }
 

@@ -9,7 +9,8 @@ use super::settle::{Next, Settle};
 use super::source::Source;
 use super::stamp::{Files, Stamp};
 use super::watches::Watches;
-use crate::limits::RELOAD_LOOK;
+use crate::limits::{RELOAD_LOOK, RELOAD_RETRY};
+use crate::pulled::PulledFolder;
 
 /// The files of a policy, and what has been seen of them.
 pub struct Changes {
@@ -18,6 +19,9 @@ pub struct Changes {
     files: Files,
     settle: Settle<Stamp>,
     builtins: Vec<&'static str>,
+    pulled: PulledFolder,
+    /// The policy names modules of registries, which may be there later.
+    names_registries: bool,
 }
 
 impl std::fmt::Debug for Changes {
@@ -27,31 +31,38 @@ impl std::fmt::Debug for Changes {
 }
 
 impl Changes {
-    /// What changes from now on.
-    pub fn of(source: &Source) -> Self {
+    /// What changes from now on. `pulled` is where modules of registries are.
+    pub fn of(source: &Source, pulled: &PulledFolder) -> Self {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let notice = source.notice();
         let mut watches = Watches::new(&notice);
         let mut files = Files::new(source);
         watches.follow(&files);
-        let settle = Settle::new(Reading::of(&files, &builtins).map(|reading| {
+        let mut names_registries = false;
+        let settle = Settle::new(Reading::of(&files, &builtins, pulled).map(|reading| {
+            names_registries = reading.names_registries();
             files = reading.files;
             reading.stamp
         }));
         watches.follow(&files);
-        Self { notice, watches, files, settle, builtins }
+        Self { notice, watches, files, settle, builtins, pulled: pulled.clone(), names_registries }
     }
 
-    /// Waits for a change that is whole.
+    /// Waits for a change that is whole; where the policy names modules of registries, no longer than [`RELOAD_RETRY`].
     pub fn wait(&mut self) {
+        let retry = Instant::now() + RELOAD_RETRY;
         loop {
             let now = Instant::now();
-            let look = now + RELOAD_LOOK;
+            if self.names_registries && now >= retry {
+                return;
+            }
+            let look = if self.names_registries { retry } else { now + RELOAD_LOOK };
             let wake = match self.settle.look(now, self.files.stamp(), self.notice.is_open()) {
                 Next::Rest => look,
                 Next::Look(at) => at.min(look),
-                Next::Read => match Reading::of(&self.files, &self.builtins) {
+                Next::Read => match Reading::of(&self.files, &self.builtins, &self.pulled) {
                     Some(reading) => {
+                        self.names_registries = reading.names_registries();
                         self.files = reading.files;
                         self.watches.follow(&self.files);
                         self.settle.attempted(reading.stamp);

@@ -17,7 +17,10 @@ use super::source::Source;
 use super::stamp::{Files, Stamp};
 use super::told::Told;
 use super::watches::Watches;
-use crate::limits::{QUARANTINE_LOOK, RELOAD_DRAIN_LOOK, RELOAD_LOOK, RELOAD_RETRY, ROLLBACK_LOOK};
+use crate::limits::{
+    PULL_RETRY_DOUBLINGS, QUARANTINE_LOOK, RELOAD_DRAIN_LOOK, RELOAD_LOOK, RELOAD_RETRY, ROLLBACK_LOOK,
+};
+use crate::pulled::PulledFolder;
 use crate::remembered::StateFolder;
 use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired, StepFailure};
 
@@ -35,6 +38,8 @@ pub struct Follow {
     pub recount: Box<Recount>,
     /// Where reloads are counted.
     pub metrics: Metrics,
+    /// Where modules of registries are.
+    pub pulled: PulledFolder,
     /// Where the last good policy is remembered.
     pub state_folder: Option<StateFolder>,
 }
@@ -82,6 +87,8 @@ struct Follower {
     predecessor: Option<Predecessor>,
     /// What was wrong at the last attempt, if it was refused.
     refused: Vec<StepFailure>,
+    /// How many attempts before were refused for the same reason.
+    repeats: u32,
     /// The state of the object that was attempted last.
     object: Option<ObjectId>,
     /// What was told of the states of it.
@@ -97,7 +104,7 @@ impl Follower {
         let mut files = Files::new(&follow.source);
         watches.follow(&files);
         // The start has read the files before. What has changed since then is a change like any other.
-        let reading = Reading::of(&files, &builtins);
+        let reading = Reading::of(&files, &builtins, &follow.pulled);
         let current = reading.filter(|reading| reading.is(&follow.engine.policy()));
         let object = current.as_ref().and_then(|reading| reading.object.clone());
         let settle = Settle::new(current.map(|reading| {
@@ -108,10 +115,22 @@ impl Follower {
             reading.stamp
         }));
         watches.follow(&files);
-        let (predecessor, refused, retired) = (None, Vec::new(), Vec::new());
+        let (predecessor, refused, repeats, retired) = (None, Vec::new(), 0, Vec::new());
         let told = Told::default();
-        let mut follower =
-            Self { follow, notice, watches, files, settle, builtins, predecessor, refused, object, told, retired };
+        let mut follower = Self {
+            follow,
+            notice,
+            watches,
+            files,
+            settle,
+            builtins,
+            predecessor,
+            refused,
+            repeats,
+            object,
+            told,
+            retired,
+        };
         let since = follower.follow.engine.policy().origin.since;
         follower.tell(AttemptOutcome::Active, since);
         follower
@@ -161,7 +180,7 @@ impl Follower {
     /// Reads the files, and loads what they hold.
     fn read(&mut self) {
         let started = Instant::now();
-        let Some(reading) = Reading::of(&self.files, &self.builtins) else {
+        let Some(reading) = Reading::of(&self.files, &self.builtins, &self.follow.pulled) else {
             self.settle.torn(Instant::now());
             return;
         };
@@ -178,7 +197,8 @@ impl Follower {
         let before_is_wanted =
             || self.predecessor.as_ref().is_some_and(|known| known.rollback(&engine.policy()).is_some());
         let is_over = || notice.is_over() || files.stamp() != stamp || before_is_wanted();
-        let attempt = || reading.activate(&engine, &*self.follow.prepare, &*self.follow.recount, &is_over);
+        let Follow { pulled, prepare, recount, .. } = &self.follow;
+        let attempt = || reading.activate(&engine, pulled, &**prepare, &**recount, &is_over);
         match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
             Ok(Active { policy, retired, made, trial, prepared }) => {
                 let active = engine.policy();
@@ -217,10 +237,14 @@ impl Follower {
             }
             Err(error) => {
                 let refusal = refusal(before.generation, source, &error);
-                if refusal.failures.iter().any(|failure| failure.step == "read") {
+                let is_known = std::mem::replace(&mut self.refused, refusal.failures.clone()) == refusal.failures;
+                self.repeats = if is_known { self.repeats.saturating_add(1) } else { 0 };
+                if error.is_about_registry() {
+                    let pause = RELOAD_RETRY * (1 << self.repeats.min(PULL_RETRY_DOUBLINGS));
+                    self.settle.retry(Instant::now() + pause);
+                } else if refusal.failures.iter().any(|failure| failure.step == "read") {
                     self.settle.retry(Instant::now() + RELOAD_RETRY);
                 }
-                let is_known = std::mem::replace(&mut self.refused, refusal.failures.clone()) == refusal.failures;
                 self.refuse(refusal, is_known);
                 engine.note_reload(ReloadOutcome::Refused, started.elapsed(), None);
             }

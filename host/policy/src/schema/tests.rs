@@ -45,6 +45,11 @@ fn read(text: &str) -> Result<Policy, PolicyError> {
 
 const DIGEST: &str = "sha256:00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF";
 
+/// A public key on P-256.
+const KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
+    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAErrQaNrw7qncFasTT96ER/ubUmwro\n\
+    W0Ad3pfOduxO4mu7y9KlHLmlZMCaI6oAQebJuPnMvRHZGixF7N52VhP+jA==\n-----END PUBLIC KEY-----\n";
+
 /// A document with every field.
 fn everything() -> Value {
     json!({
@@ -64,7 +69,9 @@ fn everything() -> Value {
                     "name": "Pulled", "onError": "Reject",
                     "module": {"oci": "registry.example.com/a/b:1", "layout": "oci", "digest": DIGEST},
                 },
+                {"name": "Remote", "module": {"oci": "registry.example.com/a/b:1", "digest": DIGEST}},
             ],
+            "modules": {"keys": [{"path": "team.pub"}, {"pem": KEY}]},
             "facts": {"annotations": ["example.com/team", "Rack"]},
             "onUnsupported": "Ignore",
             "rollbackOnQuarantine": true,
@@ -96,6 +103,8 @@ fn the_schema_has_the_fields_of_the_reader() {
         ("/properties/metadata", document::METADATA_FIELDS),
         ("/properties/spec", document::SPEC_FIELDS),
         ("/properties/spec/properties/facts", document::FACTS_FIELDS),
+        ("/properties/spec/properties/modules", document::MODULES_FIELDS),
+        ("/properties/spec/properties/modules/properties/keys/items", document::KEY_FIELDS),
         ("/properties/spec/properties/predicates/items", document::PREDICATE_FIELDS),
         ("/properties/spec/properties/predicates/items/properties/module", document::MODULE_FIELDS),
         ("/properties/spec/properties/predicates/items/properties/limits", document::LIMITS_FIELDS),
@@ -182,7 +191,13 @@ fn what_the_reader_refuses_by_its_form_the_schema_refuses_too() {
         ("/spec/rollbackOnQuarantine", json!("true")),
         (&format!("{pulled}/module/oci"), json!("a/b@sha256:00")),
         (&format!("{pulled}/module"), json!({"oci": "a/b:1", "layout": "oci"})),
-        (&format!("{pulled}/module"), json!({"oci": "a/b:1", "digest": DIGEST})),
+        (&format!("{pulled}/module/layout"), json!("")),
+        ("/spec/modules/keys", json!([])),
+        ("/spec/modules/keys", json!(vec![json!({"path": "a"}); 17])),
+        ("/spec/modules/keys/0", json!({})),
+        ("/spec/modules/keys/0", json!({"path": "a", "pem": KEY})),
+        ("/spec/modules/keys/0/path", json!("")),
+        ("/spec/modules/keys/1/pem", json!("key")),
         ("/spec/facts/annotations/0", json!("a b")),
         ("/spec/facts/annotations/0", json!("a_b/c")),
         ("/spec/facts/annotations/0", json!("-a")),
@@ -208,6 +223,7 @@ fn what_a_schema_cannot_say_is_known() {
         ("/spec/predicates/1/limits/output", json!("2Mi")),
         ("/spec/predicates/1/limits/timePerCall", json!("11s")),
         ("/spec/predicates/2/module/oci", json!("not a reference")),
+        ("/spec/modules/keys/1/pem", json!("-----BEGIN PUBLIC KEY-----")),
     ] {
         let mut document = everything();
         *document.pointer_mut(pointer).unwrap() = value.clone();

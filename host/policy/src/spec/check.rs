@@ -6,22 +6,26 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use oci_spec::distribution::Reference;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::policy::{API_VERSION, InstanceLife, KIND, ModuleSource, Place, Policy, PredicateSpec, SpecLimits};
+use super::policy::{
+    API_VERSION, InstanceLife, KIND, Key, ModuleSource, Place, Policy, PredicateSpec, RegistryModule, SpecLimits,
+};
 use super::{annotation_key, object_name};
-use crate::document::{At, Document, Limits, Module, Predicate, Texts};
+use crate::document::{self, At, Document, Limits, Module, Predicate, Texts};
 use crate::limits::{
     ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, GUEST_LOG_LINES_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_OUTPUT_BYTES_MIN,
-    GUEST_TIME_PER_CALL_MAX, PREDICATES_MAX,
+    GUEST_TIME_PER_CALL_MAX, KEYS_MAX, PREDICATES_MAX,
 };
 use crate::problem::Problem;
 use nodesift_engine::{Mode, OnError, Phases};
 use nodesift_object::Quantity;
+use nodesift_registry::{Address, PublicKey, read_digest};
 use nodesift_sandbox::limits::OUTPUT_BYTES;
 use nodesift_sandbox::{Interface, PACKAGE, VERSION};
 
@@ -46,7 +50,7 @@ pub(super) fn check(
     folder: Option<&Path>,
     builtins: &[&str],
 ) -> (Policy, Vec<Problem>) {
-    let mut checker = Checker { folder, builtins, unreadable, problems: Vec::new() };
+    let mut checker = Checker { folder, builtins, keys: Arc::new([]), unreadable, problems: Vec::new() };
     let policy = checker.policy(document);
     let mut problems = [checker.unreadable, checker.problems].concat();
     problems.sort_by(Problem::compare);
@@ -56,6 +60,8 @@ pub(super) fn check(
 struct Checker<'a> {
     folder: Option<&'a Path>,
     builtins: &'a [&'a str],
+    /// Those that may sign modules of registries.
+    keys: Arc<[Key]>,
     unreadable: Vec<Problem>,
     problems: Vec<Problem>,
 }
@@ -96,6 +102,9 @@ impl Checker<'_> {
                 let reason = "missing; name the schedulers whose pods are not foreign, such as [default-scheduler]";
                 self.refuse(spec, "spec.schedulerNames", reason);
             }
+        }
+        if let Some(keys) = &spec.value.keys {
+            self.keys = self.keys(keys);
         }
         match &spec.value.predicates {
             Some(predicates) if predicates.value.len() > PREDICATES_MAX => {
@@ -138,6 +147,35 @@ impl Checker<'_> {
         }
         self.refuse_repeats(readable(&names.value), field);
         values(names)
+    }
+
+    fn keys(&mut self, keys: &At<Vec<Option<At<document::Key>>>>) -> Arc<[Key]> {
+        const FIELD: &str = "spec.modules.keys";
+        match keys.value.len() {
+            0 => self.refuse(keys, FIELD, "empty; leave the field out to take modules that nobody has signed"),
+            count if count > KEYS_MAX => {
+                self.refuse(keys, FIELD, format!("{count} keys; at most {KEYS_MAX} are allowed"));
+            }
+            _ => {}
+        }
+        let read = readable(&keys.value).filter_map(|(index, key)| self.key(key, &format!("{FIELD}[{index}]")));
+        read.collect()
+    }
+
+    fn key(&mut self, key: &At<document::Key>, field: &str) -> Option<Key> {
+        match (&key.value.path, &key.value.pem) {
+            (Some(path), None) if path.value.is_empty() => self.refuse(path, &format!("{field}.path"), "empty"),
+            (Some(path), None) => return Some(Key::Path(self.located(path, &format!("{field}.path")))),
+            (None, Some(pem)) => match PublicKey::from_pem(&pem.value) {
+                Ok(key) => return Some(Key::Inline(key)),
+                Err(error) => self.refuse(pem, &format!("{field}.pem"), error.to_string()),
+            },
+            (Some(_), Some(pem)) => {
+                self.refuse(pem, &format!("{field}.pem"), "given beside `path`; give one of them");
+            }
+            (None, None) => self.refuse(key, field, "neither `path` nor `pem`; give one of them"),
+        }
+        None
     }
 
     fn annotation_keys(&mut self, keys: &Texts) -> Vec<String> {
@@ -324,17 +362,21 @@ impl Checker<'_> {
             let reason = "missing; an OCI artifact needs the SHA-256 of its manifest or of its component";
             self.refuse(module, &format!("{field}.digest"), reason);
         }
-        let layout = module.value.layout.as_ref().filter(|layout| !layout.value.is_empty());
-        if layout.is_none() {
-            let reason = "missing; nothing is pulled from a registry: name the folder with the OCI image layout";
-            self.refuse(module, &format!("{field}.layout"), reason);
-        }
-        match (layout, digest) {
-            (Some(layout), Some(digest)) => {
+        let Some(digest) = digest else { return ModuleSource::Builtin };
+        match &module.value.layout {
+            Some(layout) if layout.value.is_empty() => {
+                let reason = "empty; leave the field out to pull from the registry";
+                self.refuse(layout, &format!("{field}.layout"), reason);
+                ModuleSource::Builtin
+            }
+            Some(layout) => {
                 let layout = self.located(layout, &format!("{field}.layout"));
                 ModuleSource::Oci { layout, reference: oci.value.clone(), digest }
             }
-            _ => ModuleSource::Builtin,
+            // What is wrong with the reference has been said.
+            None => Address::parse(&oci.value, false).map_or(ModuleSource::Builtin, |address| {
+                ModuleSource::Registry(RegistryModule { address, digest, keys: Arc::clone(&self.keys) })
+            }),
         }
     }
 
@@ -383,14 +425,6 @@ fn readable<T>(list: &[Option<T>]) -> impl Iterator<Item = (usize, &T)> {
 
 fn values(texts: &Texts) -> Vec<String> {
     readable(&texts.value).map(|(_, text)| text.value.clone()).collect()
-}
-
-/// The digest that a text names.
-pub(crate) fn read_digest(text: &str) -> Option<[u8; 32]> {
-    let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64)?;
-    let nibbles: Vec<u8> = digits.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
-    let bytes: Vec<u8> = nibbles.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect();
-    bytes.try_into().ok()
 }
 
 /// A quantity of bytes in a range.

@@ -19,12 +19,11 @@ mod policy;
 mod read;
 mod select;
 
-pub(crate) use check::read_digest;
 pub use policy::{
-    API_VERSION, DEFAULT_SCHEDULER, GROUP, InstanceLife, KIND, ModuleSource, PLURAL, Place, Policy, PredicateSpec,
-    SpecLimits, VERSION,
+    API_VERSION, DEFAULT_SCHEDULER, GROUP, InstanceLife, KIND, Key, ModuleSource, PLURAL, Place, Policy, PredicateSpec,
+    RegistryModule, SpecLimits, VERSION,
 };
-pub(crate) use policy::{OCI_INDEX, blob, hex};
+pub(crate) use policy::{OCI_INDEX, blob};
 pub use read::{PolicyError, PolicyText};
 pub(crate) use read::{is_document, locate};
 pub use select::SelectError;

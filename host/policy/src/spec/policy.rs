@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use nodesift_engine::{Mode, OnError, Phases};
+use nodesift_registry::{Address, PublicKey, hex};
 use nodesift_sandbox::Interface;
 
 /// The `apiVersion` of policy documents.
@@ -130,6 +130,28 @@ pub enum ModuleSource {
         /// The SHA-256 that the artifact's manifest or its component must have.
         digest: [u8; 32],
     },
+    /// In a registry.
+    Registry(RegistryModule),
+}
+
+/// A module in a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryModule {
+    /// Where it is.
+    pub address: Address,
+    /// The SHA-256 that the artifact's manifest or its component must have.
+    pub digest: [u8; 32],
+    /// `spec.modules.keys`: one of them has to have signed it. Where there are none, nobody has to.
+    pub keys: Arc<[Key]>,
+}
+
+/// A key that may sign modules of registries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// In this file; a relative path has been joined to the folder of the policy.
+    Path(PathBuf),
+    /// In the document.
+    Inline(PublicKey),
 }
 
 impl ModuleSource {
@@ -139,6 +161,13 @@ impl ModuleSource {
             Self::Builtin => Vec::new(),
             Self::Path { path, .. } => vec![path.clone()],
             Self::Oci { layout, digest, .. } => vec![layout.join(OCI_INDEX), blob(layout, digest)],
+            Self::Registry(RegistryModule { keys, .. }) => {
+                let path = |key: &Key| match key {
+                    Key::Path(path) => Some(path.clone()),
+                    Key::Inline(_) => None,
+                };
+                keys.iter().filter_map(path).collect()
+            }
         }
     }
 }
@@ -148,6 +177,7 @@ impl fmt::Display for ModuleSource {
         match self {
             Self::Builtin => f.write_str("built in"),
             Self::Path { path, .. } => write!(f, "{}", path.display()),
+            Self::Registry(RegistryModule { address, .. }) => write!(f, "{address}"),
             Self::Oci { layout, reference, .. } => write!(f, "{reference} in {}", layout.display()),
         }
     }
@@ -159,13 +189,4 @@ pub(crate) const OCI_INDEX: &str = "index.json";
 /// The file of an OCI image layout that holds the content with this digest.
 pub(crate) fn blob(layout: &Path, digest: &[u8; 32]) -> PathBuf {
     layout.join("blobs").join("sha256").join(hex(digest))
-}
-
-/// A digest in hexadecimal digits.
-pub(crate) fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
 }

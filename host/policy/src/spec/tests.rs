@@ -9,6 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, POLICY_FILE_BYTES};
 use nodesift_engine::{Mode, OnError, Phase, Phases};
+use nodesift_registry::PublicKey;
 use nodesift_sandbox::Interface;
 
 const BUILTINS: &[&str] = &["NodeName", "NodeAffinity", "NodeResourcesFit"];
@@ -362,12 +363,60 @@ policy.yaml:7:11: spec.predicates[0].mode: \"Shade\" is not Enforce or Shadow
 policy.yaml:8:15: spec.predicates[0].instance: \"Reused\" is not Fresh or Reuse
 policy.yaml:9:11: spec.predicates[1].name: \"NodeName\" is there twice, first on line 6
 policy.yaml:11:13: spec.predicates[2].module.digest: missing; an OCI artifact needs the SHA-256 of its manifest or of its component
-policy.yaml:11:13: spec.predicates[2].module.layout: missing; nothing is pulled from a registry: name the folder with the OCI image layout
 policy.yaml:11:19: spec.predicates[2].module.oci: \"Mine@1\" is no reference of an OCI artifact: invalid reference format
 policy.yaml:14:25: spec.predicates[3].allow[1]: \"pod-label\" is no interface of nodesift:predicate 0.2.0; there are INTERFACES
 policy.yaml:15:33: spec.predicates[4].module.oci: has a digest; give that in `digest`";
     let expected = expected.replace("INTERFACES", &Interface::ALL.map(Interface::name).join(", "));
     assert_eq!(refusal(&text), expected);
+}
+
+/// A public key on P-256.
+const KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
+    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAErrQaNrw7qncFasTT96ER/ubUmwro\n\
+    W0Ad3pfOduxO4mu7y9KlHLmlZMCaI6oAQebJuPnMvRHZGixF7N52VhP+jA==\n-----END PUBLIC KEY-----\n";
+
+#[test]
+fn a_module_without_a_layout_is_in_a_registry_and_signed_by_a_key_of_the_policy() {
+    let module = |text: &str| {
+        let policy = read(text).unwrap();
+        match policy.predicates.into_iter().find(|spec| spec.name == "Mine").unwrap().module {
+            ModuleSource::Registry(module) => module,
+            other => panic!("{other:?}"),
+        }
+    };
+    let digest = "ab".repeat(32);
+    let entry = format!("name: Mine\nmodule: {{oci: registry.example.com/mine:1, digest: \"sha256:{digest}\"}}");
+    let text = with_predicate(&entry);
+    let unsigned = module(&text);
+    assert_eq!((unsigned.address.to_string().as_str(), unsigned.digest), ("registry.example.com/mine:1", [0xab; 32]));
+    assert!(unsigned.keys.is_empty());
+    let keys = json!([{"path": "team.pub"}, {"pem": KEY}]);
+    let signed = module(&text.replace("spec:\n", &format!("spec:\n  modules: {{keys: {keys}}}\n")));
+    assert_eq!(
+        *signed.keys,
+        [Key::Path(PathBuf::from("/etc/nodesift/team.pub")), Key::Inline(PublicKey::from_pem(KEY).unwrap())]
+    );
+    assert_eq!(ModuleSource::Registry(signed).files(), [PathBuf::from("/etc/nodesift/team.pub")]);
+}
+
+#[test]
+fn keys_that_cannot_be_used_are_refused() {
+    let text = with_predicate("name: NodeName");
+    for (keys, expected) in [
+        (json!([]), "spec.modules.keys: empty; leave the field out"),
+        (json!([{}]), "spec.modules.keys[0]: neither `path` nor `pem`; give one of them"),
+        (json!([{"path": ""}]), "spec.modules.keys[0].path: empty"),
+        (json!([{"path": "a", "pem": KEY}]), "spec.modules.keys[0].pem: given beside `path`"),
+        (
+            json!([{"path": "a"}, {"pem": "-----BEGIN PUBLIC KEY-----"}]),
+            "spec.modules.keys[1].pem: this is no public key",
+        ),
+        (json!([{"file": "a"}]), "spec.modules.keys[0].file: unknown"),
+        (json!(vec![json!({"path": "a"}); 17]), "spec.modules.keys: 17 keys; at most 16 are allowed"),
+    ] {
+        let refusal = refusal(&text.replace("spec:\n", &format!("spec:\n  modules: {{keys: {keys}}}\n")));
+        assert!(refusal.contains(expected), "{keys}: {refusal}");
+    }
 }
 
 #[test]
