@@ -1,8 +1,10 @@
-//! The commands and their options, with their help. Types of single values are in [`value`].
+//! The commands and their options, with their help. Types of single values are in [`value`],
+//! options that concern registries in [`registry`].
 //!
 //! It parses and checks what is typed; what depends on files or on the machine is checked by the commands. Start at
 //! [`Args`].
 
+mod registry;
 mod value;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,6 +22,7 @@ use nodesift_api::version::{CONTRACT, REVISION};
 use nodesift_module::{Language, Sdk};
 use nodesift_policy::API_VERSION;
 use nodesift_source::kube::connection;
+pub(crate) use registry::{ModulePullArgs, ModulePushArgs, RegistryArgs};
 pub(crate) use value::{Format, LogFormat, PhaseArg, PodKey};
 
 /// Evaluates kube-scheduler's filter predicates: which nodes can run a pod, and why the others cannot
@@ -78,7 +81,7 @@ pub(crate) enum Command {
     /// Check, compare or import policies, or show that of a running sidecar
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// Write, build and look at predicate modules
+    /// Write, build, push, pull and look at predicate modules
     #[command(subcommand)]
     Module(ModuleCommand),
     /// Generate synthetic clusters
@@ -199,6 +202,10 @@ pub(crate) enum ModuleCommand {
     Build(ModuleBuildArgs),
     /// Print what a module is: name, version, what it can read, size, digest, memory and features
     Inspect(ModuleInspectArgs),
+    /// Push a module to a registry, and sign it
+    Push(ModulePushArgs),
+    /// Pull a module from a registry, and verify its signature
+    Pull(ModulePullArgs),
 }
 
 /// Options of `module new`.
@@ -236,9 +243,12 @@ pub(crate) struct ModuleBuildArgs {
 /// Options of `module inspect`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModuleInspectArgs {
-    /// WebAssembly component. It is compiled within limits, and nothing of it runs but `describe`
+    /// WebAssembly component: a file, or oci://REGISTRY/REPOSITORY:TAG. It is compiled within limits, and nothing of it runs but
+    /// `describe`
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
     /// Output format
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,

@@ -82,6 +82,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Module(ModuleCommand::New(new)) => module::new(&new),
         Command::Module(ModuleCommand::Build(build)) => module::build(&build),
         Command::Module(ModuleCommand::Inspect(inspect)) => module::inspect(&inspect),
+        Command::Module(ModuleCommand::Push(push)) => module::push(&push),
+        Command::Module(ModuleCommand::Pull(pull)) => module::pull(&pull),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return compile_module(&compile),
     };

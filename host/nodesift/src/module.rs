@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! project   new and build: projects of predicates, by `nodesift-module`
+//! registry  push and pull, and inspection of what is in a registry
 //! ```
 //!
 //! Start at [`inspect`].
 
 mod project;
+mod registry;
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::anyhow;
 use serde::Serialize;
@@ -19,32 +22,61 @@ use crate::exit::Failure;
 use crate::terminal::{self, Paint, escaped, render, table};
 use nodesift_policy::ModuleFile;
 use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
+use nodesift_registry::{Pulled, digest_text};
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Inspection, Interface, PACKAGE};
 pub(crate) use project::{build, new};
+pub(crate) use registry::{pull, push};
 
 /// `nodesift module inspect`. Of the module, nothing runs but `describe`.
 ///
 /// # Errors
 ///
 /// [`Failure::Data`] if the file cannot be read, is no predicate, or exceeds a limit of
-/// loading.
+/// loading; [`Failure::Unavailable`] if a registry does not give it.
 pub(crate) fn inspect(args: &ModuleInspectArgs) -> anyhow::Result<()> {
     let name = args.file.display().to_string();
-    let file =
-        ModuleFile::read(&args.file).map_err(|error| Failure::Data(anyhow::Error::new(error).context(name.clone())))?;
+    let (file, inspection, artifact) = match registry::named(&args.file, args.registry)? {
+        Some(Pulled { artifact, component, signatures }) => {
+            let file = ModuleFile { bytes: component };
+            let inspection = inspected(&name, &file)?;
+            let artifact = Artifact { manifest: digest_text(&artifact.digest()), signatures: signatures.len() };
+            (file, inspection, Some(artifact))
+        }
+        None => {
+            let (file, inspection) = read_file(&args.file)?;
+            (file, inspection, None)
+        }
+    };
+    let document = Document { artifact, ..Document::of(&name, &file, &inspection) };
+    let table = || format!("{}\n", document.table(Paint::for_stdout()));
+    terminal::print(&escaped(&written(args.output, &document, table)?))
+}
+
+/// Reads a module, and asks it what it is.
+fn read_file(path: &Path) -> anyhow::Result<(ModuleFile, Inspection)> {
+    let name = path.display().to_string();
+    let file = ModuleFile::read(path);
+    let file = file.map_err(|error| Failure::Data(anyhow::Error::new(error).context(name.clone())))?;
+    let inspection = inspected(&name, &file)?;
+    Ok((file, inspection))
+}
+
+fn inspected(name: &str, file: &ModuleFile) -> anyhow::Result<Inspection> {
     let runtime = cluster::runtime()?;
     // As much memory as a policy can grant: how much it needs is what is asked.
     let inspection = runtime.inspect(&file.bytes, GUEST_MEMORY_BYTES_MAX);
-    let inspection = inspection.map_err(|error| Failure::Data(anyhow!("{name}: {error}")))?;
-    let document = Document::of(&name, &file, &inspection);
-    let text = match args.output {
-        Format::Table => format!("{}\n", document.table(Paint::for_stdout())),
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
-        Format::Jsonl => format!("{}\n", serde_json::to_string(&document)?),
-        Format::Yaml => serde_saphyr::to_string(&document)?,
-    };
-    terminal::print(&escaped(&text))
+    Ok(inspection.map_err(|error| Failure::Data(anyhow!("{name}: {error}")))?)
+}
+
+/// A document in a format.
+fn written(format: Format, document: &impl Serialize, table: impl FnOnce() -> String) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Table => table(),
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(document)?),
+        Format::Jsonl => format!("{}\n", serde_json::to_string(document)?),
+        Format::Yaml => serde_saphyr::to_string(document)?,
+    })
 }
 
 #[derive(Serialize)]
@@ -52,6 +84,9 @@ pub(crate) fn inspect(args: &ModuleInspectArgs) -> anyhow::Result<()> {
 struct Document<'a> {
     file: &'a str,
     digest: String,
+    /// Where it is in a registry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact: Option<Artifact>,
     size_bytes: usize,
     name: &'a str,
     version: &'a str,
@@ -63,6 +98,15 @@ struct Document<'a> {
     cluster_wide: bool,
     features: &'a [&'static str],
     imports: Vec<Import>,
+}
+
+/// What a registry has of a module, beside the component.
+#[derive(Serialize)]
+struct Artifact {
+    /// The digest of the manifest.
+    manifest: String,
+    /// How many there are.
+    signatures: usize,
 }
 
 #[derive(Serialize)]
@@ -103,6 +147,7 @@ impl<'a> Document<'a> {
         Self {
             file,
             digest: module.digest(),
+            artifact: None,
             size_bytes: module.bytes.len(),
             name: &inspection.descriptor.name,
             version: &inspection.descriptor.version,
@@ -141,6 +186,9 @@ impl<'a> Document<'a> {
         ] {
             // Writing to a String cannot fail.
             let _infallible = writeln!(out, "{name:<10} {value}");
+        }
+        if let Some(Artifact { manifest, signatures }) = &self.artifact {
+            let _infallible = writeln!(out, "{:<10} {manifest}\n{:<10} {signatures}", "manifest", "signatures");
         }
         let _infallible = writeln!(out, "{:<10} {}", "allow", allow(&self.imports));
         out + "\n" + &table_of(&self.imports, paint)

@@ -63,7 +63,7 @@ pub(crate) fn build(args: &ModuleBuildArgs) -> anyhow::Result<()> {
 }
 
 /// Replaces the file as a whole: a sidecar that follows it never reads half a module.
-fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = PathBuf::from(beside);
