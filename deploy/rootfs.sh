@@ -14,6 +14,13 @@ binary=$1 root=$2
 
 mkdir -p "$root"/{etc/nodesift/policy,etc/nodesift/modules,proc,run/nodesift,sys,dev,var/lib/nodesift}
 install -m 0555 "$binary" "$root/nodesift"
+# For registries of modules. The API server has an authority of its own.
+authorities=/etc/ssl/certs/ca-certificates.crt
+if [ -f "$authorities" ]; then
+    install -D -m 0444 "$authorities" "$root$authorities"
+else
+    printf 'note: %s is not here: the image pulls modules only with SSL_CERT_FILE\n' "$authorities" >&2
+fi
 # Tools that list processes show the name; nothing logs in.
 printf 'nodesift:x:65532:65532:nodesift:/:/nodesift\n' >"$root/etc/passwd"
 printf 'nodesift:x:65532:\n' >"$root/etc/group"

@@ -62,7 +62,7 @@ both in the pod of its own core. Reasons are in deploy/kustomize/base/sidecar.ya
 - name: nodesift-socket
   emptyDir: {medium: Memory, sizeLimit: 1Mi}
 - name: nodesift-state
-  emptyDir: {sizeLimit: 256Mi}
+  emptyDir: {sizeLimit: 1Gi}
 - name: nodesift-policy
   configMap: {name: nodesift-policy}
 - name: nodesift-modules
