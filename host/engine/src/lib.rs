@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use nodesift_cache::metadata::{self, PodRecord};
+use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{Generation, Reader, Row, Snapshot};
 use nodesift_sandbox::{Pulse, Runtime};
 use parking_lot::Mutex;
@@ -464,18 +464,7 @@ impl Engine {
     /// The pod of a query, with the facts that the policy selects.
     fn subject(&self, pod: &PodRef, policy: &ActivePolicy) -> Result<Subject, Error> {
         if let PodRef::Whole(pod) = pod {
-            let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
-            return Ok(Subject {
-                name: pod.key(),
-                pod: Arc::from(pod.metadata.name.as_str()),
-                uid: Arc::from(pod.metadata.uid.as_str()),
-                priority: pod.spec.priority.unwrap_or(0),
-                node_name,
-                now: self.clock.now(),
-                facts: Arc::new(metadata::pod_selecting(pod, &policy.selection())),
-                annotation_keys: Arc::clone(&policy.annotation_keys),
-                config_maps: Arc::clone(&policy.config_maps),
-            });
+            return Ok(Subject::of_object(pod, policy, self.clock.now()));
         }
         Ok(Subject::of_record(&*self.record(pod)?, policy, self.clock.now()))
     }

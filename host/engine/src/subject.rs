@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use nodesift_cache::Snapshot;
-use nodesift_cache::metadata::{PodFacts, PodRecord};
+use nodesift_cache::metadata::{self, PodFacts, PodRecord};
+use nodesift_object::Pod;
 
 use crate::facts::{Batch, Context};
 use crate::policy::ActivePolicy;
@@ -46,11 +47,35 @@ impl Subject {
         }
     }
 
+    /// A pod that need not be in the cache, for predicates of a policy, evaluated at a time.
+    pub(crate) fn of_object(pod: &Pod, policy: &ActivePolicy, now: i64) -> Self {
+        let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
+        Self {
+            name: pod.key(),
+            pod: Arc::from(pod.metadata.name.as_str()),
+            uid: Arc::from(pod.metadata.uid.as_str()),
+            priority: pod.spec.priority.unwrap_or(0),
+            node_name,
+            now,
+            facts: Arc::new(metadata::pod_selecting(pod, &policy.selection())),
+            annotation_keys: Arc::clone(&policy.annotation_keys),
+            config_maps: Arc::clone(&policy.config_maps),
+        }
+    }
+
     /// The facts about the pod and a batch of rows of a snapshot.
     pub(crate) fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
         let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
         let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
         context.showing(Arc::clone(&self.annotation_keys)).showing_config_maps(Arc::clone(&self.config_maps))
+    }
+}
+
+impl Context {
+    /// The facts about a pod, which need not be in the cache, and a batch of rows of a snapshot, as an engine with this policy reads them
+    /// at a time in seconds since 1970-01-01T00:00:00Z.
+    pub fn of_pod(pod: &Pod, policy: &ActivePolicy, now: i64, snapshot: &Arc<Snapshot>, batch: Batch) -> Self {
+        Subject::of_object(pod, policy, now).context(snapshot, batch)
     }
 }

@@ -206,18 +206,7 @@ impl<'a> Activation<'a> {
         if let Some(first) = errors.next() {
             return Err(ActivateErrors { first: Box::new(first), others: errors.collect() });
         }
-        let origin = Origin { source: policy.document.clone(), name: policy.name.clone(), ..Origin::default() };
-        let policy = ActivePolicy {
-            generation: 0,
-            scheduler_names: policy.scheduler_names.clone(),
-            predicates,
-            annotation_keys: policy.annotation_keys.clone().into(),
-            config_maps: policy.config_maps.clone().into(),
-            on_unsupported: policy.on_unsupported,
-            rollback_on_quarantine: policy.rollback_on_quarantine,
-            origin,
-        };
-        Ok(Activated { policy, made })
+        Ok(Activated { policy: active(policy, predicates), made })
     }
 
     fn load(&self, spec: &PredicateSpec, expected: Option<&Digest>) -> Result<(ActivePredicate, From), ActivateError> {
@@ -231,35 +220,62 @@ impl<'a> Activation<'a> {
         }
         let digest = module.digest;
         let known = self.active.iter().flat_map(|active| &active.predicates).filter(|known| known.digest == digest);
-        let predicate = |module, (counts, breaker)| ActivePredicate {
-            name: Arc::from(spec.name.as_str()),
-            phases: spec.phases,
-            on_error: spec.on_error,
-            mode: spec.mode,
-            digest,
-            module,
-            counts,
-            breaker,
-            is_beside: false,
-        };
+        let predicate = |module| of_module(spec, digest, Arc::new(module));
         let mut same = known.clone().filter(|known| *known.name == *spec.name && *known.module.grants() == grants);
         if let Some(same) = same.next() {
-            let state = (Arc::clone(&same.counts), Arc::clone(&same.breaker));
-            return Ok((predicate(Arc::clone(&same.module), state), From::Kept));
+            let (counts, breaker) = (Arc::clone(&same.counts), Arc::clone(&same.breaker));
+            let kept = of_module(spec, digest, Arc::clone(&same.module));
+            return Ok((ActivePredicate { counts, breaker, ..kept }, From::Kept));
         }
         let refused = |source| ActivateError::Load { name: spec.name.clone(), source };
         for known in known {
             if let Some(module) = self.runtime.load_again(&known.module, grants.clone()).map_err(refused)? {
-                return Ok((predicate(Arc::new(module), Default::default()), From::Relinked));
+                return Ok((predicate(module), From::Relinked));
             }
         }
         let module = self.runtime.load(&module.bytes, grants).map_err(refused)?;
-        Ok((predicate(Arc::new(module), Default::default()), From::Compiled))
+        Ok((predicate(module), From::Compiled))
     }
 }
 
+/// A policy with its predicates.
+fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
+    ActivePolicy {
+        generation: 0,
+        scheduler_names: policy.scheduler_names.clone(),
+        predicates,
+        annotation_keys: policy.annotation_keys.clone().into(),
+        config_maps: policy.config_maps.clone().into(),
+        on_unsupported: policy.on_unsupported,
+        rollback_on_quarantine: policy.rollback_on_quarantine,
+        origin: Origin { source: policy.document.clone(), name: policy.name.clone(), ..Origin::default() },
+    }
+}
+
+/// A predicate with its module, that has not been called.
+fn of_module(spec: &PredicateSpec, digest: Digest, module: Arc<nodesift_sandbox::Module>) -> ActivePredicate {
+    ActivePredicate {
+        name: Arc::from(spec.name.as_str()),
+        phases: spec.phases,
+        on_error: spec.on_error,
+        mode: spec.mode,
+        digest,
+        module,
+        counts: Arc::default(),
+        breaker: Arc::default(),
+        is_beside: false,
+    }
+}
+
+/// A policy whose only predicate has this module, which is loaded already: for those who call it without an engine. Its digest is not
+/// that of the module.
+pub fn with_module(policy: &Policy, module: &Arc<nodesift_sandbox::Module>) -> ActivePolicy {
+    let first = policy.predicates.first();
+    active(policy, first.map(|spec| of_module(spec, Digest::default(), Arc::clone(module))).into_iter().collect())
+}
+
 /// What a policy grants a module.
-fn grants(spec: &PredicateSpec) -> Grants {
+pub fn grants(spec: &PredicateSpec) -> Grants {
     Grants {
         allow: spec.allow.as_ref().map(|allow| allow.iter().copied().collect()),
         args: spec.args.to_string(),

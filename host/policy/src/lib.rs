@@ -8,7 +8,7 @@
 //!         (Problem)         (PolicyError)          configured (ActivateErrors)
 //! ```
 //!
-//! - [`document`] parses YAML or JSON and knows where each value stands, by `tree`. It interprets nothing.
+//! - [`document`] parses YAML or JSON and knows where each value stands, by [`tree`]. It interprets nothing.
 //! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
 //! - `parts` makes one document of the files of a folder.
@@ -39,10 +39,11 @@ pub mod remembered;
 mod schema;
 pub mod shadow;
 pub mod spec;
-mod tree;
+pub mod tree;
 
 pub use activate::{
-    ActivateError, ActivateErrors, ModuleFile, OciError, activate, activate_beside, activate_with, with_module_errors,
+    ActivateError, ActivateErrors, ModuleFile, OciError, activate, activate_beside, activate_with, grants,
+    with_module, with_module_errors,
 };
 pub use file::{FileError, read_text};
 pub use import::{Imported, import};

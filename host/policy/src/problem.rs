@@ -21,7 +21,7 @@ pub struct Problem {
 
 impl Problem {
     /// In the order of files and lines.
-    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+    pub fn compare(&self, other: &Self) -> Ordering {
         (&self.file, self.line, self.column).cmp(&(&other.file, other.line, other.column))
     }
 }

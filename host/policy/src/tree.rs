@@ -25,14 +25,15 @@ pub struct At<T> {
 
 impl<T> At<T> {
     /// Another value at the same place.
-    pub(crate) fn with<U>(&self, value: U) -> At<U> {
+    #[must_use]
+    pub fn with<U>(&self, value: U) -> At<U> {
         At { value, file: self.file.clone(), line: self.line, column: self.column }
     }
 }
 
 impl<T> At<T> {
     /// For a message about what is there twice, where this is the first.
-    pub(crate) fn first_place(&self) -> String {
+    pub fn first_place(&self) -> String {
         match &self.file {
             Some(file) => format!(", first at {file}:{}:{}", self.line, self.column),
             None if self.line > 0 => format!(", first on line {}", self.line),
@@ -51,11 +52,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
 
 /// A value of the document.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Tree {
+pub enum Tree {
+    /// None.
     Null,
+    /// True or false.
     Bool(bool),
+    /// A number.
     Number(Number),
+    /// A text.
     Text(String),
+    /// A list.
     List(Vec<At<Tree>>),
     /// As written: a key may be there twice.
     Map(Vec<(At<String>, At<Tree>)>),
@@ -63,7 +69,7 @@ pub(crate) enum Tree {
 
 impl At<Tree> {
     /// Nothing in it has a place any more.
-    pub(crate) fn forget_places(&mut self) {
+    pub fn forget_places(&mut self) {
         (self.line, self.column) = (0, 0);
         match &mut self.value {
             Tree::List(items) => items.iter_mut().for_each(Self::forget_places),
@@ -78,7 +84,7 @@ impl At<Tree> {
 
 impl At<Tree> {
     /// All of it is in this file.
-    pub(crate) fn set_file(&mut self, file: &Arc<str>) {
+    pub fn set_file(&mut self, file: &Arc<str>) {
         self.file = Some(Arc::clone(file));
         match &mut self.value {
             Tree::List(items) => items.iter_mut().for_each(|item| item.set_file(file)),
@@ -93,7 +99,7 @@ impl At<Tree> {
 
 impl Tree {
     /// What messages call it.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
             Self::Bool(_) => "true or false",
@@ -166,7 +172,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
 /// # Errors
 ///
 /// What keeps the text from being one.
-pub(crate) fn parse(text: &str) -> Result<At<Tree>, Problem> {
+pub fn parse(text: &str) -> Result<At<Tree>, Problem> {
     // The parser gives repeated keys as they are, so that all of them can be reported.
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::LastWins,
@@ -182,35 +188,38 @@ pub(crate) fn parse(text: &str) -> Result<At<Tree>, Problem> {
 }
 
 /// The fields of a map, by name.
-pub(crate) struct Fields<'t> {
+#[derive(Debug)]
+pub struct Fields<'t> {
     fields: &'t [(At<String>, At<Tree>)],
     path: String,
 }
 
 impl<'t> Fields<'t> {
     /// A field and its path. A field without a value is one that is not there.
-    pub(crate) fn get(&self, name: &str) -> (Option<&'t At<Tree>>, String) {
+    pub fn get(&self, name: &str) -> (Option<&'t At<Tree>>, String) {
         let found = self.fields.iter().find(|(key, _)| key.value == name).map(|(_, value)| value);
         (found.filter(|found| found.value != Tree::Null), below(&self.path, name))
     }
 }
 
 /// The path of a field of a map.
-pub(crate) fn below(path: &str, name: &str) -> String {
+pub fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// A value and its path.
-type Item<'t> = (&'t At<Tree>, String);
+pub type Item<'t> = (&'t At<Tree>, String);
 
 /// Reads values and collects what is wrong with them.
-#[derive(Default)]
-pub(crate) struct Reader {
-    pub(crate) problems: Vec<Problem>,
+#[derive(Debug, Default)]
+pub struct Reader {
+    /// In the order in which they were found.
+    pub problems: Vec<Problem>,
 }
 
 impl Reader {
-    pub(crate) fn refuse<T>(&mut self, at: &At<T>, field: &str, reason: impl Into<String>) {
+    /// Adds a problem of the field with this path, which stands there.
+    pub fn refuse<T>(&mut self, at: &At<T>, field: &str, reason: impl Into<String>) {
         let (file, field, reason) = (at.file.clone(), field.to_owned(), reason.into());
         let problem = Problem { file, line: at.line, column: at.column, field, reason };
         self.problems.push(problem);
@@ -226,7 +235,7 @@ impl Reader {
     }
 
     /// The fields of a map. Any that is not known and any that is there twice is a problem.
-    pub(crate) fn fields<'t>(&mut self, map: &'t At<Tree>, path: &str, known: &[&str]) -> Option<Fields<'t>> {
+    pub fn fields<'t>(&mut self, map: &'t At<Tree>, path: &str, known: &[&str]) -> Option<Fields<'t>> {
         let Tree::Map(fields) = &map.value else { return self.expected("a map", map, path) };
         self.refuse_repeats(fields, path);
         for (key, _) in fields.iter().filter(|(key, _)| !known.contains(&key.value.as_str())) {
@@ -246,7 +255,7 @@ impl Reader {
     }
 
     /// A text.
-    pub(crate) fn text(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<String>> {
+    pub fn text(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<String>> {
         let value = value?;
         match &value.value {
             Tree::Text(text) => Some(value.with(text.clone())),
@@ -255,7 +264,7 @@ impl Reader {
     }
 
     /// True or false.
-    pub(crate) fn flag(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<bool>> {
+    pub fn flag(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<bool>> {
         let value = value?;
         match value.value {
             Tree::Bool(flag) => Some(value.with(flag)),
@@ -264,7 +273,7 @@ impl Reader {
     }
 
     /// The items of a list, each with its path.
-    pub(crate) fn list<'t>(&mut self, (value, path): (Option<&'t At<Tree>>, String)) -> Option<At<Vec<Item<'t>>>> {
+    pub fn list<'t>(&mut self, (value, path): (Option<&'t At<Tree>>, String)) -> Option<At<Vec<Item<'t>>>> {
         let value = value?;
         let Tree::List(items) = &value.value else { return self.expected("a list", value, &path) };
         let item = |(index, item)| (item, format!("{path}[{index}]"));
@@ -272,14 +281,14 @@ impl Reader {
     }
 
     /// A list of texts. One that is none leaves its place empty, so that the others keep theirs.
-    pub(crate) fn texts(&mut self, field: (Option<&At<Tree>>, String)) -> Option<At<Vec<Option<At<String>>>>> {
+    pub fn texts(&mut self, field: (Option<&At<Tree>>, String)) -> Option<At<Vec<Option<At<String>>>>> {
         let list = self.list(field)?;
         let texts = list.value.iter().map(|(item, path)| self.text((Some(item), path.clone()))).collect();
         Some(list.with(texts))
     }
 
     /// Any value, as JSON.
-    pub(crate) fn value(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<Value>> {
+    pub fn value(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<Value>> {
         let value = value?;
         Some(value.with(self.json(&value.value, &path)))
     }

@@ -200,6 +200,11 @@ impl Instances {
         self.lock().len()
     }
 
+    /// Linear memory of the waiting instance that has most of it, in bytes.
+    pub(super) fn waiting_memory_bytes(&self) -> Option<usize> {
+        self.lock().iter().map(Instance::memory_bytes).max()
+    }
+
     /// Keeps an instance, if there are not enough.
     fn push(&self, instance: Instance, most: usize) {
         let mut waiting = self.lock();

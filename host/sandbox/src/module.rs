@@ -235,6 +235,11 @@ impl Module {
         self.line_budget.counts()
     }
 
+    /// Linear memory of the waiting instance that has most of it, in bytes; `None` where none waits.
+    pub fn idle_memory_bytes(&self) -> Option<usize> {
+        self.instances.waiting_memory_bytes()
+    }
+
     /// Instances that are configured and wait for a call.
     pub fn waiting(&self) -> usize {
         self.instances.waiting()

@@ -165,6 +165,11 @@ impl Runtime {
         (if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { pooled }, slots)
     }
 
+    /// The folder of compiled code; `None` where none is used.
+    pub fn cache_folder(&self) -> Option<&Path> {
+        self.cache_folder.as_deref()
+    }
+
     /// The heartbeat of the epoch clock.
     pub fn pulse(&self) -> &Arc<Pulse> {
         self.clock.pulse()

@@ -46,6 +46,9 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Unschedulable, Self::UnschedulableAndUnresolvable];
+
     /// kube-scheduler's name of the code.
     pub fn name(self) -> &'static str {
         match self {

@@ -17,7 +17,7 @@ mod read;
 mod yaml;
 
 pub use items::{ItemError, Place};
-pub use read::{Error, Progress, Skipped, Summary, WholePod, read, read_bytes, read_pods};
+pub use read::{Error, Progress, Skipped, Summary, WholePod, read, read_bytes, read_pods, read_texts};
 
 #[cfg(test)]
 mod tests;

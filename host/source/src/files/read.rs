@@ -133,6 +133,21 @@ pub fn read(
     Ok(summary)
 }
 
+/// Reads cluster files as [`read`] does, and gives each object with its JSON text, which has all of its fields.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_texts(files: &[PathBuf], take: &mut dyn FnMut(Object, &str)) -> Result<Summary, Error> {
+    let (mut summary, mut places) = (Summary::default(), Places::default());
+    for file in files {
+        let name = display_name(file);
+        let input = open(file, &name)?;
+        parse(&name, input, &mut places, &mut summary, &mut |item| take(item.object, item.json))?;
+    }
+    Ok(summary)
+}
+
 /// Reads one cluster file that is already in memory, as [`read`] does. Messages call it `name`.
 ///
 /// # Errors
