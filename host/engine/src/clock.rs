@@ -17,7 +17,8 @@ impl Clock {
         Self(Arc::new(now))
     }
 
-    pub(crate) fn now(&self) -> i64 {
+    /// What time it is.
+    pub fn now(&self) -> i64 {
         (self.0)()
     }
 }

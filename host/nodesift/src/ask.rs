@@ -4,6 +4,7 @@
 //! local    the engine in this process, over cluster files
 //! remote   a running sidecar, over gRPC
 //! pods     pods given in files
+//! record   questions and answers as cases of a module
 //! ```
 //!
 //! Both give answers as the sidecar's protobuf messages, so that [`report`](crate::report) has one input. Start at
@@ -11,11 +12,14 @@
 
 mod local;
 mod pods;
+mod record;
 mod remote;
+
+use std::path::Path;
 
 use nodesift_proto::v1;
 
-use crate::args::AskArgs;
+use crate::args::{AskArgs, ExplainArgs};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::report::{Report, Reported};
@@ -37,8 +41,8 @@ pub(crate) fn filter(args: &AskArgs) -> anyhow::Result<()> {
 /// # Errors
 ///
 /// As [`filter`].
-pub(crate) fn explain(args: &AskArgs) -> anyhow::Result<()> {
-    run::<v1::PodExplanation>(args)
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
+    run_recording::<v1::PodExplanation>(&args.ask, args.record.as_deref())
 }
 
 /// An answer about one pod that an engine and a sidecar can give, and that can be printed.
@@ -48,6 +52,11 @@ impl Answer for v1::PodAnswer {}
 impl Answer for v1::PodExplanation {}
 
 fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
+    run_recording::<A>(args, None)
+}
+
+/// Answers, and writes the questions into a file where there is one.
+fn run_recording<A: Answer>(args: &AskArgs, file: Option<&Path>) -> anyhow::Result<()> {
     let mut report = Report::<A>::new(args.output);
     match &args.server {
         Some(url) => {
@@ -67,6 +76,10 @@ fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
         }
         None => {
             let local = Local::open(args)?;
+            // First: what is refused has no answer either.
+            if let Some(file) = file {
+                record::record(local.engine(), args, file)?;
+            }
             let batches = local.batches(args)?;
             let mut progress = Progress::new(batches.iter().map(Vec::len).sum(), "pods");
             for batch in batches {

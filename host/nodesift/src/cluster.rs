@@ -90,6 +90,11 @@ pub(crate) fn open_remembered(origin: &Origin<'_>, remembered: Remembered) -> an
     open_with(origin, |reader| recalled(reader, &policy, document))
 }
 
+/// Compiles objects for a cache in which predicates of a policy read.
+pub(crate) fn compiler_of(policy: &ActivePolicy) -> Compiler {
+    Compiler::new(&policy.scheduler_names).selecting(&policy.selection())
+}
+
 /// Why no policy that was remembered is used, or the policy.
 pub(crate) fn remembered(folder: &Path) -> Result<Option<Remembered>, RecallError> {
     StateFolder::new(folder, &PulledFolder::none()).recall(&builtins())
@@ -100,7 +105,7 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
     let (mut writer, reader) = cache::new();
     let engine = engine(reader)?;
     let policy = engine.policy();
-    let compiler = Compiler::new(&policy.scheduler_names).selecting(&policy.selection());
+    let compiler = compiler_of(&policy);
     let (mut loader, mut objects) = (Loader::new(&compiler, &mut writer), 0_usize);
     let mut take = |object| {
         loader.apply(&object);
@@ -141,7 +146,17 @@ fn engine_pulling(reader: Reader, policy: &PolicyArgs, pulled: &PulledFolder) ->
 ///
 /// If the sandbox does not start.
 pub(crate) fn runtime() -> anyhow::Result<Runtime> {
-    Ok(Runtime::start(compiled_modules_folder().as_deref())?.compiling_apart(compiler()))
+    runtime_in(compiled_modules_folder().as_deref())
+}
+
+/// The sandbox with its compiled modules in another folder, or nowhere. What it compiles is compiled by a process of its own first, as
+/// that of a sidecar.
+///
+/// # Errors
+///
+/// If the sandbox does not start.
+pub(crate) fn runtime_in(folder: Option<&Path>) -> anyhow::Result<Runtime> {
+    Ok(Runtime::start(folder)?.compiling_apart(compiler()))
 }
 
 /// The policy of the command line, with the modules of another one where they are the same.

@@ -20,7 +20,7 @@ pub(crate) const UNAVAILABLE: u8 = 69;
 /// The exit codes as `--help` lists them.
 pub(crate) const HELP: &str = "Exit codes:
    0  success, whatever the verdicts are
-   1  runtime error
+   1  runtime error, or a case or check of a module that fails
   64  invalid arguments or policy
   65  invalid objects, or an unknown pod or node
   66  a file does not exist or cannot be read

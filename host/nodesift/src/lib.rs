@@ -6,7 +6,7 @@
 //!   ask       filter and explain: by the engine in this process, or by a running sidecar
 //!   health    the probes of a running sidecar, as an exec probe
 //!   policy    policies checked, compared and imported, and the policy of a running sidecar
-//!   module    predicate modules: projects started and built, and what a module is
+//!   module    predicate modules: projects started, built and tested, and what a module is
 //!   bench     what `nodesift bench` runs and prints
 //!   synth     synthetic clusters as files
 //! shared by commands
@@ -81,6 +81,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Policy(PolicyCommand::Shadow(shadow)) => policy::shadow(&shadow),
         Command::Module(ModuleCommand::New(new)) => module::new(&new),
         Command::Module(ModuleCommand::Build(build)) => module::build(&build),
+        Command::Module(ModuleCommand::Test(test)) => module::test(&test),
+        Command::Module(ModuleCommand::Check(check)) => module::check(&check),
+        Command::Module(ModuleCommand::Bench(bench)) => module::bench(&bench),
+        Command::Module(ModuleCommand::Compile(compile)) => module::compile(&compile),
         Command::Module(ModuleCommand::Inspect(inspect)) => module::inspect(&inspect),
         Command::Module(ModuleCommand::Push(push)) => module::push(&push),
         Command::Module(ModuleCommand::Pull(pull)) => module::pull(&pull),

@@ -90,3 +90,30 @@ pub(crate) const STATUS_END_TIME: Duration = Duration::from_secs(1);
 
 /// Bytes of the name of a field manager, as API servers limit it. Names of pods may be longer.
 pub(crate) const FIELD_MANAGER_BYTES: usize = 128;
+
+/// Bytes of a file of cases: thousands of nodes as whole objects.
+pub(crate) const CASES_BYTES: u64 = 16 << 20;
+
+/// Nodes in one recorded case. More are no case that somebody reads.
+pub(crate) const RECORD_NODES: usize = 1_000;
+
+/// Bytes that recorded cases may take together, so that they can be read again.
+pub(crate) const RECORD_BYTES: usize = 8 << 20;
+
+/// Nodes over which `module check` has a module called: the largest cluster that this program is made for.
+pub(crate) const CHECK_NODES: u32 = 100_000;
+
+/// Rounds of one measurement of `module bench`: enough that the median does not move by a stray round.
+pub(crate) const MODULE_BENCH_ROUNDS: usize = 50;
+
+/// Rounds before them that are not counted: they build columns of the snapshot and touch the pages of the code.
+pub(crate) const MODULE_BENCH_WARM_UP: usize = 3;
+
+/// Time after which `module bench` measures no further rounds of one size: a slow module is measured by fewer.
+pub(crate) const MODULE_BENCH_TIME: Duration = Duration::from_secs(5);
+
+/// Interval at which `module test --watch` looks at its files: short against the time in which a module is built.
+pub(crate) const WATCH_LOOK: Duration = Duration::from_millis(300);
+
+/// Files of a project that are looked at to tell whether its module is older than they are.
+pub(crate) const SOURCE_FILES: usize = 2_000;

@@ -3,12 +3,26 @@
 //! ```text
 //! project   new and build: projects of predicates, by `nodesift-module`
 //! registry  push and pull, and inspection of what is in a registry
+//! test      the cases of a module, run by the built module
+//!   cases     their files
+//! check     whether a module does what a sidecar needs of it
+//! bench     what a call of a module costs
+//!   subject   the module that these two are about, and their questions
+//! compile   machine code, ahead
+//! call      a module over a cluster, without an engine
 //! ```
 //!
 //! Start at [`inspect`].
 
+mod bench;
+mod call;
+mod cases;
+mod check;
+mod compile;
 mod project;
 mod registry;
+mod subject;
+mod test;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,6 +34,9 @@ use crate::args::{Format, ModuleInspectArgs};
 use crate::cluster;
 use crate::exit::Failure;
 use crate::terminal::{self, Paint, escaped, render, table};
+pub(crate) use bench::bench;
+pub(crate) use check::check;
+pub(crate) use compile::compile;
 use nodesift_policy::ModuleFile;
 use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
 use nodesift_registry::{Pulled, digest_text};
@@ -27,6 +44,7 @@ use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Inspection, Interface, PACKAGE};
 pub(crate) use project::{build, new};
 pub(crate) use registry::{pull, push};
+pub(crate) use test::{first_difference, test};
 
 /// `nodesift module inspect`. Of the module, nothing runs but `describe`.
 ///

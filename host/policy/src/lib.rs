@@ -42,8 +42,8 @@ pub mod spec;
 pub mod tree;
 
 pub use activate::{
-    ActivateError, ActivateErrors, ModuleFile, OciError, activate, activate_beside, activate_with, grants,
-    with_module, with_module_errors,
+    ActivateError, ActivateErrors, ModuleFile, OciError, activate, activate_beside, activate_with, grants, with_module,
+    with_module_errors,
 };
 pub use file::{FileError, read_text};
 pub use import::{Imported, import};

@@ -5,10 +5,12 @@
 
 mod bad_input;
 mod bench;
+mod cases;
 mod contract;
 mod default_spread;
 mod diff;
 mod formats;
+mod module_checks;
 mod modules;
 mod policies;
 mod shipped;

@@ -59,6 +59,11 @@ impl Local {
         Ok(Self { engine: opened.engine })
     }
 
+    /// The engine.
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// The pods to evaluate, in batches: those of `--pods`, else those of `--pod`, else the pending pods.
     ///
     /// # Errors

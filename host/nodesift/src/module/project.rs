@@ -32,7 +32,7 @@ pub(crate) fn new(args: &ModuleNewArgs) -> anyhow::Result<()> {
         let _infallible = writeln!(text, "  {file}");
     }
     let _infallible = writeln!(text, "\nnext\n  cd {folder}");
-    for command in created.test_commands.iter().chain(&["nodesift module build"]) {
+    for command in created.test_commands.iter().chain(&["nodesift module build", "nodesift module test"]) {
         let _infallible = writeln!(text, "  {command}");
     }
     text += "  nodesift serve --sample --policy policy.yaml\n";

@@ -174,7 +174,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("gpu-reserved");
         let created = new(&folder, Language::Rust, &Sdk::Carried).unwrap();
-        for file in ["Cargo.toml", "src/lib.rs", "policy.yaml", "README.md", ".github/workflows/predicate.yaml"] {
+        for file in
+            ["Cargo.toml", "src/lib.rs", "cases.yaml", "policy.yaml", "README.md", ".github/workflows/predicate.yaml"]
+        {
             assert!(created.files.iter().any(|name| name == file), "{file} is not in {:?}", created.files);
         }
         for file in &created.files {
