@@ -115,6 +115,8 @@ struct Document<'a> {
     memory_bytes: usize,
     cluster_wide: bool,
     features: &'a [&'static str],
+    /// The languages, tools and SDKs that made it, as it says.
+    producers: &'a [String],
     imports: Vec<Import>,
 }
 
@@ -174,6 +176,7 @@ impl<'a> Document<'a> {
             memory_bytes: inspection.memory_bytes,
             cluster_wide: inspection.imports.iter().any(|interface| interface.is_cluster_wide()),
             features: &inspection.features,
+            producers: &inspection.producers,
             imports: inspection.imports.iter().copied().map(Import::of).collect(),
         }
     }
@@ -200,6 +203,7 @@ impl<'a> Document<'a> {
             ("contract", format!("{PACKAGE} {}", self.contract)),
             ("memory", memory),
             ("features", list(self.features)),
+            ("made with", list(&self.producers.iter().map(String::as_str).collect::<Vec<_>>())),
             ("evaluated", evaluated.to_owned()),
         ] {
             // Writing to a String cannot fail.

@@ -2,9 +2,11 @@
 //!
 //! Start at [`Runtime::inspect`](crate::Runtime::inspect).
 
-use wasmparser::{Validator, WasmFeatures};
+use wasmparser::{KnownCustom, Parser, Payload, ProducersSectionReader, Validator, WasmFeatures};
 
 use crate::interface::Interface;
+use crate::limits::PRODUCERS;
+use crate::text::shorten;
 use crate::wire::Descriptor;
 
 /// What a component is.
@@ -20,6 +22,8 @@ pub struct Inspection {
     pub memory_bytes: usize,
     /// Extensions of WebAssembly 1.0 that its code uses, by their names.
     pub features: Vec<&'static str>,
+    /// The languages, tools and SDKs that made it, each with its version, as its producers sections say; nothing checks them.
+    pub producers: Vec<String>,
 }
 
 /// Extensions of WebAssembly 1.0, each with the flags without which it is not there.
@@ -54,10 +58,48 @@ pub(super) fn features(bytes: &[u8]) -> Vec<&'static str> {
     FEATURES.iter().filter(|(_, flags)| is_used(*flags)).map(|(name, _)| *name).collect()
 }
 
+/// What the producers sections of a component say, in it and in what is in it: each once, in order. A section that cannot be read
+/// says nothing.
+pub(super) fn producers(bytes: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for payload in Parser::new(0).parse_all(bytes) {
+        let Ok(Payload::CustomSection(section)) = payload else { continue };
+        if let KnownCustom::Producers(fields) = section.as_known() {
+            note_producers(fields, &mut found);
+        }
+    }
+    found
+}
+
+fn note_producers(fields: ProducersSectionReader<'_>, found: &mut Vec<String>) {
+    for value in fields.into_iter().flatten().flat_map(|field| field.values.into_iter().flatten()) {
+        let text = shorten(format!("{} {}", value.name, value.version).trim());
+        if found.len() < PRODUCERS && !found.contains(&text) {
+            found.push(text);
+        }
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn producers_are_told_once_whoever_says_so() {
+        let section = r#"(@producers (language "Rust" "2024") (processed-by "rustc" "1.95") (sdk "nodesift" ""))"#;
+        let text = format!("(component (core module {section}) (core module {section}))");
+        let component = wat::parse_str(text).unwrap();
+        assert_eq!(producers(&component), ["Rust 2024", "rustc 1.95", "nodesift"]);
+        assert!(producers(&wat::parse_str("(component)").unwrap()).is_empty());
+        // Damage is no panic.
+        for cut in 0..component.len() {
+            producers(&component[..cut]);
+        }
+        let many: String = (0..3 * PRODUCERS).map(|tool| format!(r#"(processed-by "t{tool}" "1")"#)).collect();
+        let component = wat::parse_str(format!("(component (core module (@producers {many})))")).unwrap();
+        assert_eq!(producers(&component).len(), PRODUCERS);
+    }
 
     #[test]
     fn the_extensions_that_code_uses_are_named() {

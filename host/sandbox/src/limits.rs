@@ -128,6 +128,9 @@ pub const REASON_BYTES: usize = 1024;
 /// Bytes that a guest may pass to the host in one call, not counting the codes of the rows. A policy can only lower it.
 pub const OUTPUT_BYTES: usize = 1 << 20;
 
+/// Languages, tools and SDKs that are told of a component.
+pub const PRODUCERS: usize = 16;
+
 /// Row sets that one call may make. The contract names it.
 pub const ROW_SETS: usize = 1024;
 

@@ -188,13 +188,14 @@ impl Module {
         grants: &Grants,
         pool: &Arc<Slots>,
         features: Vec<&'static str>,
+        producers: Vec<String>,
     ) -> Result<Inspection, LoadError> {
         let Described { instance, descriptor, .. } = Described::of(component, manifest, grants, pool)?;
         let contract = manifest.predicate()?.contract.clone();
         let imports = manifest.imports.clone();
         let Descriptor { name, version, summary } = descriptor;
         let descriptor = Descriptor { name: shorten(&name), version: shorten(&version), summary: shorten(&summary) };
-        Ok(Inspection { descriptor, contract, imports, memory_bytes: instance.memory_bytes(), features })
+        Ok(Inspection { descriptor, contract, imports, memory_bytes: instance.memory_bytes(), features, producers })
     }
 
     /// Checks that a new instance is ready within the time of the least call.

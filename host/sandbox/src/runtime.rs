@@ -123,7 +123,7 @@ impl Runtime {
     pub fn inspect(&self, bytes: &[u8], memory_bytes: usize) -> Result<Inspection, LoadError> {
         let grants = Grants { memory_bytes, ..Grants::default() };
         let (component, manifest, slots) = self.compiled(bytes, &grants)?;
-        Module::inspect(&component, &manifest, &grants, slots, inspect::features(bytes))
+        Module::inspect(&component, &manifest, &grants, slots, inspect::features(bytes), inspect::producers(bytes))
     }
 
     /// Compiles a component for the engine of these grants, whose slots follow. First its imports are looked at: what may not

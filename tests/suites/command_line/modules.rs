@@ -23,6 +23,9 @@ fn a_module_is_told_by_what_it_can_read_and_what_it_needs() {
     let interfaces: Vec<&str> =
         document["imports"].as_array().unwrap().iter().map(|import| import["interface"].as_str().unwrap()).collect();
     assert_eq!(interfaces, ["pod-labels", "node-labels"]);
+    let producers: Vec<&str> =
+        document["producers"].as_array().unwrap().iter().map(|producer| producer.as_str().unwrap()).collect();
+    assert!(producers.iter().any(|producer| producer.starts_with("wit-component")), "{producers:?}");
     let memory = document["memoryBytes"].as_u64().unwrap();
     assert!(memory >= 65_536 && memory.is_multiple_of(65_536), "{memory}");
     let text = workshop.answer(&["module", "inspect", "team.wasm"]);
@@ -32,6 +35,7 @@ fn a_module_is_told_by_what_it_can_read_and_what_it_needs() {
         "allow      [pod-labels, node-labels]",
         "The pod's namespace and labels",
         "node by node",
+        "made with",
     ] {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
     }
