@@ -60,7 +60,7 @@ readme: build ## Run the commands of README.md and those that the sidecar prints
 interop: build ## Run grpc-python, grpc-go and Prometheus' parsers of metrics against the sidecar
 	@tests/interop/run.sh
 
-scripts: build ## Test the SDKs for JavaScript, TypeScript and Python from their packed forms; needs npm and PyPI
+scripts: build ## Test the SDKs for Go, C, JavaScript, TypeScript and Python as authors use them; needs npm and PyPI
 	@tests/scripts/run.sh
 
 go-test: build ## Run the tests of the Go client and of what is built on it, against the sidecar

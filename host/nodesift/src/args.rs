@@ -222,7 +222,7 @@ pub(crate) struct ModuleNewArgs {
     /// Folder of the project; its last part is the name, in small letters, digits and hyphens
     #[arg(value_name = "NAME")]
     pub(crate) folder: PathBuf,
-    /// Language: rust, js, ts or python
+    /// Language: rust, go, js, ts, python or c
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) lang: Language,
     /// Where the project gets the SDK from: `carried` by this program and written into the folder sdk, the `registry` of the
@@ -240,7 +240,7 @@ pub(crate) struct ModuleBuildArgs {
     /// File of the module [default: predicate.wasm in the project's folder]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Language: rust, js, ts or python [default: by the files of the project, as Cargo.toml or package.json]
+    /// Language: rust, go, js, ts, python or c [default: by the files of the project, as Cargo.toml or package.json]
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) lang: Option<Language>,
     /// Format of what is printed

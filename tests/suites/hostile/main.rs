@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod arena;
+mod authors;
 mod compile;
 mod deadline;
 mod host_calls;

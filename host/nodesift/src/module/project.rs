@@ -23,7 +23,7 @@ const MODULE_FILE: &str = "predicate.wasm";
 /// [`Failure::Usage`] if the name is none for a project, [`Failure::Files`] if a file cannot be written.
 pub(crate) fn new(args: &ModuleNewArgs) -> anyhow::Result<()> {
     let created = nodesift_module::new(&args.folder, args.lang, &args.sdk).map_err(|error| match error {
-        NewError::Name(_) | NewError::Unsupported(_) | NewError::Exists(_) => Failure::Usage(error.to_string()),
+        NewError::Name(_) | NewError::Exists(_) => Failure::Usage(error.to_string()),
         NewError::Sdk(..) | NewError::Write(..) => Failure::Files(anyhow::Error::new(error)),
     })?;
     let folder = created.folder.display();

@@ -55,9 +55,6 @@ pub enum BuildError {
     /// The module does not conform to the contract.
     #[error(transparent)]
     Encode(#[from] ComponentError),
-    /// This program cannot build the language yet.
-    #[error("this version of nodesift cannot build {0}")]
-    Unsupported(&'static str),
 }
 
 /// The steps of a running build. A language runs each of its own through [`Steps::run`], which tells and times it.

@@ -63,6 +63,8 @@ pub fn pre_initialise(module: &[u8], init_func: &str) -> anyhow::Result<Vec<u8>>
 /// Everything that the module imports: WASI by the adapter, and anything else by an error.
 fn linker(engine: &Engine, module: &Module) -> anyhow::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
+    // Go's packages import a function each for itself, so that a module has it twice.
+    linker.allow_shadowing(true);
     for import in module.imports() {
         let ExternType::Func(signature) = import.ty() else {
             bail!("the module imports {} {}, which is no function", import.module(), import.name());
@@ -138,6 +140,7 @@ mod tests {
     /// Counts the calls of `init`, and keeps a byte that WASI gives.
     const MODULE: &str = r#"(module
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "random_get" (func $again (param i32 i32) (result i32)))
   (import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))
   (memory (export "memory") 1)
   (global $calls (mut i32) (i32.const 0))

@@ -62,9 +62,6 @@ pub enum NewError {
          and has at most {NAME_BYTES} bytes"
     )]
     Name(String),
-    /// There is no SDK for the language yet.
-    #[error("this version of nodesift has no SDK for {0}; it has those for rust, js, ts and python")]
-    Unsupported(&'static str),
     /// There is something in the folder.
     #[error("{} is there already and not empty", .0.display())]
     Exists(PathBuf),
@@ -86,14 +83,13 @@ pub fn new(folder: &Path, language: Language, sdk: &Sdk) -> Result<Created, NewE
     if !is_name(&name) {
         return Err(NewError::Name(name));
     }
-    if matches!(language, Language::Go | Language::C) {
-        return Err(NewError::Unsupported(language.name()));
-    }
     if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(NewError::Exists(folder.to_owned()));
     }
     let sdk = match sdk {
         Sdk::Path(path) => Sdk::Path(path.canonicalize().map_err(|error| NewError::Sdk(path.clone(), error))?),
+        // There is no registry for C.
+        Sdk::Registry if language == Language::C => Sdk::Carried,
         other => other.clone(),
     };
     let (support, version) = (language.support(), env!("CARGO_PKG_VERSION"));
@@ -191,6 +187,23 @@ mod tests {
         assert!(!manifest.contains("workspace"), "{manifest}");
         let wit = std::fs::read_to_string(folder.join("sdk/rust/wit/predicate.wit")).unwrap();
         assert_eq!(wit, contract::WIT);
+    }
+
+    #[test]
+    fn a_project_in_every_language_is_whole_and_recognised() {
+        for language in Language::ALL {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path().join("gpu-reserved");
+            let created = new(&folder, language, &Sdk::Carried).unwrap();
+            assert_eq!(Language::of(&folder).unwrap(), language);
+            assert!(folder.join(language.support().source()).is_file(), "{language}");
+            assert!(folder.join("sdk").join(language.support().sdk().1).is_dir(), "{language}");
+            for file in &created.files {
+                let text = std::fs::read_to_string(folder.join(file)).unwrap();
+                let mut braces = text.match_indices("{{");
+                assert!(!braces.any(|(at, _)| text[at + 2..].starts_with(|c: char| c.is_lowercase())), "{file}: {text}");
+            }
+        }
     }
 
     #[test]

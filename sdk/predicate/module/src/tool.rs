@@ -1,7 +1,5 @@
 //! Programs that builds run. Start at [`find`] and [`run`].
 
-#![allow(dead_code, reason = "for languages whose builds run programs")]
-
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 

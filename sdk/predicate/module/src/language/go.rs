@@ -1,11 +1,22 @@
-//! Go: a main package that the Go toolchain compiles for wasip1.
+//! Go: a main package that the Go toolchain compiles for wasip1, as a library. Its runtime starts at build time, once. What the package
+//! does not call is not in the module, so its component imports only what it uses.
 
 use std::path::Path;
+use std::process::Command;
 
 use super::Support;
 use crate::build::{BuildError, Steps};
+use crate::encode::{self, World};
 use crate::pack::{Pack, pack};
+use crate::pre_initialise::pre_initialise;
 use crate::project::Sdk;
+use crate::tool;
+
+/// The path of the SDK's module.
+const MODULE: &str = "github.com/nodesift/nodesift/sdk/predicate/go";
+
+/// The function of a library that starts Go's runtime and the packages.
+const INITIALISE: &str = "_initialize";
 
 pub(super) struct Go;
 
@@ -22,8 +33,13 @@ impl Support for Go {
         (pack!("sdk-go"), "go")
     }
 
-    fn sdk_reference(&self, _sdk: &Sdk, _version: &str) -> String {
-        String::new()
+    fn sdk_reference(&self, sdk: &Sdk, version: &str) -> String {
+        let required = format!("require {MODULE} v{version}\n");
+        match sdk {
+            Sdk::Carried => format!("{required}\nreplace {MODULE} => ./sdk/go\n"),
+            Sdk::Registry => required,
+            Sdk::Path(path) => format!("{required}\nreplace {MODULE} => {:?}\n", path.display().to_string()),
+        }
     }
 
     fn title(&self) -> &'static str {
@@ -42,7 +58,20 @@ impl Support for Go {
         &["go test ./..."]
     }
 
-    fn build(&self, _folder: &Path, _steps: &mut Steps<'_>) -> Result<Vec<u8>, BuildError> {
-        Err(BuildError::Unsupported("go"))
+    fn build(&self, folder: &Path, steps: &mut Steps<'_>) -> Result<Vec<u8>, BuildError> {
+        let go = tool::find(&["go"], "https://go.dev/dl; version 1.24 or later")?;
+        let scratch = tempfile::tempdir().map_err(|error| BuildError::File(std::env::temp_dir(), error))?;
+        let output = scratch.path().join("module.wasm");
+        let mut command = Command::new(go);
+        // Without paths of this machine, the state of its version control and debugging information, the same source gives the same
+        // bytes everywhere.
+        command.args(["build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o"]);
+        command.arg(&output).arg(".").current_dir(folder);
+        command.env("GOOS", "wasip1").env("GOARCH", "wasm").env("CGO_ENABLED", "0").env_remove("GOWASM");
+        steps.run("compile", || tool::run(&mut command))?;
+        let module = std::fs::read(&output).map_err(|error| BuildError::File(output, error))?;
+        let module = steps.run("initialise", || pre_initialise(&module, INITIALISE));
+        let module = module.map_err(BuildError::Initialise)?;
+        Ok(steps.run("encode", || encode::encode(&module, World::Whole))?)
     }
 }

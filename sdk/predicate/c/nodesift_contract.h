@@ -1,0 +1,1252 @@
+// Made from the contract by the test `bindings` of nodesift-module; not to be edited.
+//
+// Every type and function of the contract. What `nodesift.h` has is easier to use. Lists and texts that a function
+// returns are valid until the end of the call of `filter`.
+#ifndef NODESIFT_CONTRACT_H
+#define NODESIFT_CONTRACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The version of the contract.
+#define NS_CONTRACT_VERSION "0.2.0"
+
+// Text in UTF-8: not terminated by a zero.
+typedef struct ns_text {
+    const char *data;
+    size_t length;
+} ns_text;
+
+// pod-labels
+// The pod's namespace and labels.
+
+// `metadata.namespace`.
+ns_text ns_pod_labels_namespace(void);
+
+typedef struct ns_option_text {
+    bool is_some;
+    ns_text value;
+} ns_option_text;
+
+// The value of the label `key` in `metadata.labels`; none where the pod does not have the label.
+ns_option_text ns_pod_labels_label(ns_text key);
+
+// pod-annotations
+// Annotations of the pod. The host keeps only the keys that the policy lists in `spec.facts.annotations`; any other key
+// reads as absent.
+
+// The value of the annotation `key` in `metadata.annotations`; none where the pod does not have it, or the policy does
+// not list the key.
+ns_option_text ns_pod_annotations_annotation(ns_text key);
+
+// pod-placement
+// `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written and unvalidated. The
+// predicate itself compares them with label columns.
+
+// The operator of a node selector requirement.
+enum {
+    NS_POD_PLACEMENT_OPERATOR_IN,
+    NS_POD_PLACEMENT_OPERATOR_NOT_IN,
+    NS_POD_PLACEMENT_OPERATOR_EXISTS,
+    NS_POD_PLACEMENT_OPERATOR_DOES_NOT_EXIST,
+    NS_POD_PLACEMENT_OPERATOR_GT,
+    NS_POD_PLACEMENT_OPERATOR_LT,
+    // Any other text. Kubernetes cannot parse such a requirement.
+    NS_POD_PLACEMENT_OPERATOR_UNKNOWN,
+};
+typedef uint8_t ns_pod_placement_operator;
+
+typedef struct ns_list_text {
+    const ns_text *items;
+    size_t length;
+} ns_list_text;
+
+// A NodeSelectorRequirement: `key operator values`.
+typedef struct ns_pod_placement_requirement {
+    // The key of a label, or the name of a field.
+    ns_text key;
+    ns_pod_placement_operator operator_;
+    // As written, in order.
+    ns_list_text values;
+} ns_pod_placement_requirement;
+
+typedef struct ns_list_pod_placement_requirement {
+    const ns_pod_placement_requirement *items;
+    size_t length;
+} ns_list_pod_placement_requirement;
+
+// A NodeSelectorTerm: all of its requirements must hold. A term without requirements matches no node.
+typedef struct ns_pod_placement_term {
+    // `matchExpressions`: requirements on labels.
+    ns_list_pod_placement_requirement expressions;
+    // `matchFields`: requirements on fields. Kubernetes supports only `metadata.name`.
+    ns_list_pod_placement_requirement fields;
+} ns_pod_placement_term;
+
+// `spec.nodeName`; none where it is absent or empty.
+ns_option_text ns_pod_placement_node_name(void);
+
+typedef struct ns_tuple_text_text {
+    ns_text part_0;
+    ns_text part_1;
+} ns_tuple_text_text;
+
+typedef struct ns_list_tuple_text_text {
+    const ns_tuple_text_text *items;
+    size_t length;
+} ns_list_tuple_text_text;
+
+// `spec.nodeSelector`: label key and value of each entry, sorted by key. All entries must hold.
+ns_list_tuple_text_text ns_pod_placement_node_selector(void);
+
+typedef struct ns_list_pod_placement_term {
+    const ns_pod_placement_term *items;
+    size_t length;
+} ns_list_pod_placement_term;
+
+typedef struct ns_option_list_pod_placement_term {
+    bool is_some;
+    ns_list_pod_placement_term value;
+} ns_option_list_pod_placement_term;
+
+// `spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution`: its terms, at least one of which
+// must hold. None where the pod has no required node affinity. An empty list matches no node.
+ns_option_list_pod_placement_term ns_pod_placement_required_terms(void);
+
+// pod-tolerations
+// The pod's tolerations.
+
+// The operator of a toleration.
+enum {
+    // Also where the pod leaves the operator out.
+    NS_POD_TOLERATIONS_OPERATOR_EQUAL,
+    NS_POD_TOLERATIONS_OPERATOR_EXISTS,
+    // Any other text, including `Gt` and `Lt`. Such a toleration tolerates no taint.
+    NS_POD_TOLERATIONS_OPERATOR_OTHER,
+};
+typedef uint8_t ns_pod_tolerations_operator;
+
+// The effect of a taint.
+enum {
+    NS_POD_TOLERATIONS_EFFECT_NO_SCHEDULE,
+    NS_POD_TOLERATIONS_EFFECT_PREFER_NO_SCHEDULE,
+    NS_POD_TOLERATIONS_EFFECT_NO_EXECUTE,
+    // Any other text.
+    NS_POD_TOLERATIONS_EFFECT_OTHER,
+};
+typedef uint8_t ns_pod_tolerations_effect;
+
+typedef struct ns_option_pod_tolerations_effect {
+    bool is_some;
+    ns_pod_tolerations_effect value;
+} ns_option_pod_tolerations_effect;
+
+// One entry of `spec.tolerations`.
+typedef struct ns_pod_tolerations_toleration {
+    // The key of the taint. Empty: every key.
+    ns_text key;
+    ns_pod_tolerations_operator operator_;
+    // The value of the taint, compared only by `equal`.
+    ns_text value;
+    // The effect of the taint. None: every effect.
+    ns_option_pod_tolerations_effect effect;
+} ns_pod_tolerations_toleration;
+
+typedef struct ns_list_pod_tolerations_toleration {
+    const ns_pod_tolerations_toleration *items;
+    size_t length;
+} ns_list_pod_tolerations_toleration;
+
+// `spec.tolerations`, in order.
+ns_list_pod_tolerations_toleration ns_pod_tolerations_tolerations(void);
+
+// pod-resources
+// The pod's resource requests. Containers, init and sidecar containers, overhead and pod-level resources are combined
+// as in kube-scheduler.
+
+// The requested amount of one resource.
+typedef struct ns_pod_resources_request {
+    // The resource name, for example `cpu` or `example.com/gpu`.
+    ns_text resource;
+    // `cpu` in millicores; `memory`, `ephemeral-storage` and `hugepages-*` in bytes; others as a count. Rounded up
+    // once, after the sum over the pod.
+    int64_t amount;
+} ns_pod_resources_request;
+
+typedef struct ns_list_pod_resources_request {
+    const ns_pod_resources_request *items;
+    size_t length;
+} ns_list_pod_resources_request;
+
+// The pod's requests, one entry per resource. First `cpu`, `memory` and `ephemeral-storage`, each only where it is
+// above 0. Then every other resource that the pod names, sorted by name; here an amount can be 0.
+ns_list_pod_resources_request ns_pod_resources_requests(void);
+
+// selectors
+// Label selector types that other interfaces use. This interface has no functions.
+
+// The operator of a label selector requirement.
+enum {
+    NS_SELECTORS_OPERATOR_IN,
+    NS_SELECTORS_OPERATOR_NOT_IN,
+    NS_SELECTORS_OPERATOR_EXISTS,
+    NS_SELECTORS_OPERATOR_DOES_NOT_EXIST,
+    // Any other text. Kubernetes cannot parse such a requirement.
+    NS_SELECTORS_OPERATOR_UNKNOWN,
+};
+typedef uint8_t ns_selectors_operator;
+
+// A LabelSelectorRequirement: `key operator values`.
+typedef struct ns_selectors_requirement {
+    // The key of the label.
+    ns_text key;
+    ns_selectors_operator operator_;
+    // As written, in order.
+    ns_list_text values;
+    // The operator as written, for error texts.
+    ns_text operator_text;
+} ns_selectors_requirement;
+
+typedef struct ns_list_selectors_requirement {
+    const ns_selectors_requirement *items;
+    size_t length;
+} ns_list_selectors_requirement;
+
+// A meta/v1 LabelSelector as written, unvalidated. All parts must hold. A selector without parts matches
+// everything.
+typedef struct ns_selectors_label_selector {
+    // Label key and value of each entry, sorted by key.
+    ns_list_tuple_text_text match_labels;
+    // In order.
+    ns_list_selectors_requirement match_expressions;
+} ns_selectors_label_selector;
+
+// pod-spread
+// Topology spread constraints of the pod, as written and unvalidated.
+
+// `whenUnsatisfiable`: what happens to a node on which the pod would exceed `max-skew`.
+enum {
+    NS_POD_SPREAD_WHEN_UNSATISFIABLE_DO_NOT_SCHEDULE,
+    NS_POD_SPREAD_WHEN_UNSATISFIABLE_SCHEDULE_ANYWAY,
+    // Any other text.
+    NS_POD_SPREAD_WHEN_UNSATISFIABLE_OTHER,
+};
+typedef uint8_t ns_pod_spread_when_unsatisfiable;
+
+// Whether nodes that the pod cannot run on are excluded from the counts (`honor`) or included (`ignore`).
+enum {
+    NS_POD_SPREAD_INCLUSION_HONOR,
+    NS_POD_SPREAD_INCLUSION_IGNORE,
+    // Any other text.
+    NS_POD_SPREAD_INCLUSION_OTHER,
+};
+typedef uint8_t ns_pod_spread_inclusion;
+
+typedef struct ns_option_selectors_label_selector {
+    bool is_some;
+    ns_selectors_label_selector value;
+} ns_option_selectors_label_selector;
+
+typedef struct ns_option_s32 {
+    bool is_some;
+    int32_t value;
+} ns_option_s32;
+
+typedef struct ns_option_pod_spread_inclusion {
+    bool is_some;
+    ns_pod_spread_inclusion value;
+} ns_option_pod_spread_inclusion;
+
+// One entry of `spec.topologySpreadConstraints`.
+typedef struct ns_pod_spread_constraint {
+    // A number of pods.
+    int32_t max_skew;
+    // The key of the node label whose values are the topology domains.
+    ns_text topology_key;
+    ns_pod_spread_when_unsatisfiable when_unsatisfiable;
+    // `labelSelector`: the pods that are counted. None: matches no pod.
+    ns_option_selectors_label_selector selector;
+    // A number of domains. None: 1.
+    ns_option_s32 min_domains;
+    // None: honor.
+    ns_option_pod_spread_inclusion node_affinity_policy;
+    // None: ignore.
+    ns_option_pod_spread_inclusion node_taints_policy;
+    // Label keys. The values of the pod being filtered for these keys are added to the selector.
+    ns_list_text match_label_keys;
+} ns_pod_spread_constraint;
+
+typedef struct ns_list_pod_spread_constraint {
+    const ns_pod_spread_constraint *items;
+    size_t length;
+} ns_list_pod_spread_constraint;
+
+// `spec.topologySpreadConstraints`, in order.
+ns_list_pod_spread_constraint ns_pod_spread_constraints(void);
+
+// The combined selector of the Services that select the pod and of the controller that owns it. Default
+// constraints, which a policy gives to pods without constraints, use this selector. None where the pod has
+// neither.
+ns_option_selectors_label_selector ns_pod_spread_default_selector(void);
+
+// pod-affinity
+// Required pod affinity and anti-affinity of the pod, as written and unvalidated; of preferred terms only invalid ones.
+
+// A PodAffinityTerm.
+typedef struct ns_pod_affinity_term {
+    // `labelSelector`: the other pods that the term is about. None: matches no pod.
+    ns_option_selectors_label_selector selector;
+    // Namespaces of the other pods. Where this list is empty and there is no `namespace-selector`: the namespace
+    // of the pod that has the term.
+    ns_list_text namespaces;
+    // Further namespaces of the other pods, selected by the labels of the Namespace objects. None: no further
+    // ones.
+    ns_option_selectors_label_selector namespace_selector;
+    // The key of the node label whose values are the topology domains.
+    ns_text topology_key;
+    // Label keys. The other pods must have the same values for these keys as the pod that has the term.
+    ns_list_text match_label_keys;
+    // Label keys. The other pods must have other values for these keys than the pod that has the term.
+    ns_list_text mismatch_label_keys;
+} ns_pod_affinity_term;
+
+typedef struct ns_list_pod_affinity_term {
+    const ns_pod_affinity_term *items;
+    size_t length;
+} ns_list_pod_affinity_term;
+
+// `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
+ns_list_pod_affinity_term ns_pod_affinity_affinity(void);
+
+// `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
+ns_list_pod_affinity_term ns_pod_affinity_anti_affinity(void);
+
+typedef struct ns_tuple_list_pod_affinity_term_list_pod_affinity_term {
+    ns_list_pod_affinity_term part_0;
+    ns_list_pod_affinity_term part_1;
+} ns_tuple_list_pod_affinity_term_list_pod_affinity_term;
+
+// The terms of `preferredDuringSchedulingIgnoredDuringExecution` that have an invalid selector, first those of the pod
+// affinity, then those of the anti-affinity, each in order. kube-scheduler rejects a pod with such a term; valid
+// preferred terms reject no node.
+ns_tuple_list_pod_affinity_term_list_pod_affinity_term ns_pod_affinity_invalid_preferred(void);
+
+// pod-features
+// Node features that the pod requires.
+
+// The names of the required features, as in `status.declaredFeatures` of nodes; sorted. The host infers them from
+// the pod's spec.
+ns_list_text ns_pod_features_required(void);
+
+// pod-volumes
+// The volumes of the pod that can make a node unsuitable: disks and PersistentVolumeClaims.
+
+// The in-tree volume types that kube-scheduler checks for conflicts.
+enum {
+    NS_POD_VOLUMES_DISK_KIND_GCE_PERSISTENT_DISK,
+    NS_POD_VOLUMES_DISK_KIND_AWS_ELASTIC_BLOCK_STORE,
+    NS_POD_VOLUMES_DISK_KIND_ISCSI,
+    NS_POD_VOLUMES_DISK_KIND_RBD,
+};
+typedef uint8_t ns_pod_volumes_disk_kind;
+
+// A disk that the pod names directly, without a claim.
+typedef struct ns_pod_volumes_disk {
+    ns_pod_volumes_disk_kind kind;
+    // The identity within the kind: the name of a GCE persistent disk, the ID of an EBS volume, the IQN of an
+    // iSCSI target, `pool/image` of an RBD device.
+    ns_text id;
+    bool read_only;
+    // The monitors of an RBD device; empty for other kinds. Two RBD devices with the same `id` are the same device
+    // only where their monitors overlap.
+    ns_list_text monitors;
+} ns_pod_volumes_disk;
+
+// A reference to a PersistentVolumeClaim.
+typedef struct ns_pod_volumes_claim_ref {
+    // The name of the claim in the pod's namespace; empty where the pod leaves it out.
+    ns_text name;
+    // Whether the volume is a generic ephemeral volume, whose claim is created for this pod.
+    bool ephemeral;
+} ns_pod_volumes_claim_ref;
+
+// One entry of `spec.volumes`.
+enum {
+    NS_POD_VOLUMES_VOLUME_DISK,
+    NS_POD_VOLUMES_VOLUME_CLAIM,
+};
+typedef struct ns_pod_volumes_volume {
+    // One of NS_POD_VOLUMES_VOLUME_….
+    uint8_t tag;
+    union {
+        ns_pod_volumes_disk disk;
+        ns_pod_volumes_claim_ref claim;
+    };
+} ns_pod_volumes_volume;
+
+typedef struct ns_list_pod_volumes_volume {
+    const ns_pod_volumes_volume *items;
+    size_t length;
+} ns_list_pod_volumes_volume;
+
+// The disks and claims of `spec.volumes`, in order. Other volume types are left out.
+ns_list_pod_volumes_volume ns_pod_volumes_volumes(void);
+
+typedef struct ns_tuple_text_text_text {
+    ns_text part_0;
+    ns_text part_1;
+    ns_text part_2;
+} ns_tuple_text_text_text;
+
+// Namespace, name and UID of the pod. The claim of a generic ephemeral volume must have this pod as its
+// controller.
+ns_tuple_text_text_text ns_pod_volumes_owner(void);
+
+// namespace-labels
+// Labels of the pod's Namespace. Since 0.2.
+
+// The value of the label `key` of the Namespace object of the pod's namespace; none where it does not have the label, or
+// there is no such object.
+ns_option_text ns_namespace_labels_label(ns_text key);
+
+// pod-spec
+// Fields of the pod's spec. A cached verdict depends only on the fields that were read. Since 0.2.
+
+// `spec.priority`; 0 where it is absent.
+int32_t ns_pod_spec_priority(void);
+
+// `spec.priorityClassName`; none where it is absent or empty.
+ns_option_text ns_pod_spec_priority_class(void);
+
+// `spec.serviceAccountName`; none where it is absent or empty.
+ns_option_text ns_pod_spec_service_account(void);
+
+// `spec.runtimeClassName`; none where it is absent or empty.
+ns_option_text ns_pod_spec_runtime_class(void);
+
+// `spec.hostNetwork`.
+bool ns_pod_spec_host_network(void);
+
+// The images of containers and init containers as written: sorted, without duplicates and empty texts.
+ns_list_text ns_pod_spec_images(void);
+
+// `spec.schedulerName`.
+ns_text ns_pod_spec_scheduler_name(void);
+
+// pod-owner
+// The controller of the pod: the entry of `metadata.ownerReferences` whose `controller` is true. Since 0.2.
+
+// An object that owns pods.
+typedef struct ns_pod_owner_owner {
+    // For example `apps/v1`.
+    ns_text api_version;
+    // For example `ReplicaSet`.
+    ns_text kind;
+    ns_text name;
+} ns_pod_owner_owner;
+
+typedef struct ns_option_pod_owner_owner {
+    bool is_some;
+    ns_pod_owner_owner value;
+} ns_option_pod_owner_owner;
+
+// The controller; none where the pod has none.
+ns_option_pod_owner_owner ns_pod_owner_controller(void);
+
+// The UID of the controller; none where the pod has none. Pods of different controllers share no cached verdict of a
+// predicate that has read it.
+ns_option_text ns_pod_owner_controller_uid(void);
+
+// node-identity
+// Names of the nodes of the batch.
+
+// `metadata.name`; one entry per row of the batch.
+ns_list_text ns_node_identity_names(void);
+
+typedef struct ns_option_u32 {
+    bool is_some;
+    uint32_t value;
+} ns_option_u32;
+
+// The row of the node `name`; none where no node of the batch has this name.
+ns_option_u32 ns_node_identity_row(ns_text name);
+
+// node-labels
+// Labels of the nodes of the batch. Each label key has a column of codes and a dictionary: code i stands for entry i
+// of the dictionary. Code 0 means that the node does not have the label. Codes are valid during the running `filter`
+// call only.
+
+typedef struct ns_list_u32 {
+    const uint32_t *items;
+    size_t length;
+} ns_list_u32;
+
+// The code of the label `key`; one entry per row of the batch. All entries are 0 for a key that no node has.
+ns_list_u32 ns_node_labels_column(ns_text key);
+
+// The code of the value `text` of the label `key`. None where no node of the cluster has this value, so that it
+// equals the label of no row.
+ns_option_u32 ns_node_labels_code(ns_text key, ns_text text);
+
+// The dictionary of the label `key`: one value per code, not per row. Entry 0 is the empty text and stands for an
+// absent label; entries that no node of the cluster uses are empty as well. The dictionary can hold values that no row of
+// the batch has.
+ns_list_text ns_node_labels_dictionary(ns_text key);
+
+typedef struct ns_list_s64 {
+    const int64_t *items;
+    size_t length;
+} ns_list_s64;
+
+// The dictionary of the label `key`, parsed: one integer per code, not per row. The entry is the minimum s64 where
+// the value is not a decimal integer that fits s64, and for code 0.
+ns_list_s64 ns_node_labels_integers(ns_text key);
+
+// The rows whose label `key` has one of these values, as a row set. Since 0.2.
+uint32_t ns_node_labels_rows_in(ns_text key, ns_list_text values);
+
+// The rows that have the label `key`, as a row set. Since 0.2.
+uint32_t ns_node_labels_rows_with(ns_text key);
+
+// node-annotations
+// Annotations of the nodes of the batch, in the form of `node-labels`: per key a column of codes and a dictionary, code 0
+// for an absent annotation. The host keeps only the keys that the policy lists in `spec.facts.annotations`; any other key
+// reads as absent on every node.
+
+// The code of the annotation `key`; one entry per row of the batch. All entries are 0 for a key that no node has.
+ns_list_u32 ns_node_annotations_column(ns_text key);
+
+// The code of the value `text` of the annotation `key`. None where no node of the cluster has this value.
+ns_option_u32 ns_node_annotations_code(ns_text key, ns_text text);
+
+// The dictionary of the annotation `key`: one value per code, not per row. Entry 0 is the empty text and stands for an
+// absent annotation; entries that no node of the cluster uses are empty as well. The dictionary can hold values that no row
+// of the batch has.
+ns_list_text ns_node_annotations_dictionary(ns_text key);
+
+// The dictionary of the annotation `key`, parsed: one integer per code, not per row. The entry is the minimum s64 where
+// the value is not a decimal integer that fits s64, and for code 0.
+ns_list_s64 ns_node_annotations_integers(ns_text key);
+
+// The rows whose annotation `key` has one of these values, as a row set. Since 0.2.
+uint32_t ns_node_annotations_rows_in(ns_text key, ns_list_text values);
+
+// The rows that have the annotation `key`, as a row set. Since 0.2.
+uint32_t ns_node_annotations_rows_with(ns_text key);
+
+// node-taints
+// Taints and the unschedulable flag of the nodes of the batch.
+
+// One entry of a node's `spec.taints`.
+typedef struct ns_node_taints_taint {
+    ns_text key;
+    ns_text value;
+    ns_pod_tolerations_effect effect;
+} ns_node_taints_taint;
+
+typedef struct ns_list_u8 {
+    const uint8_t *items;
+    size_t length;
+} ns_list_u8;
+
+// `spec.unschedulable` as a flag; one entry per row of the batch.
+ns_list_u8 ns_node_taints_unschedulable(void);
+
+typedef struct ns_list_node_taints_taint {
+    const ns_node_taints_taint *items;
+    size_t length;
+} ns_list_node_taints_taint;
+
+typedef struct ns_list_list_node_taints_taint {
+    const ns_list_node_taints_taint *items;
+    size_t length;
+} ns_list_list_node_taints_taint;
+
+// The distinct taint lists of the cluster: one entry per set, not per row. Set 0 is empty. The list can hold sets
+// that no row of the batch has.
+ns_list_list_node_taints_taint ns_node_taints_sets(void);
+
+// The index of the node's set in `sets`; one entry per row of the batch.
+ns_list_u32 ns_node_taints_column(void);
+
+// The rows with `spec.unschedulable`, as a row set. Since 0.2.
+uint32_t ns_node_taints_rows_unschedulable(void);
+
+// The rows with a taint of the effect NoSchedule or NoExecute that the pod being filtered does not tolerate, as a row set.
+// Since 0.2.
+uint32_t ns_node_taints_rows_untolerated(void);
+
+// node-resources
+// Resources of the nodes of the batch, one column per resource name. Amounts are in the units of `pod-resources`:
+// `cpu` in millicores, `memory`, `ephemeral-storage` and `hugepages-*` in bytes, others as a count. Sums and
+// differences wrap on overflow, as in Go. All entries are 0 for a name that no node and no pod on a node uses.
+//
+// Pods on a node are the pods bound to it, plus the pods that a scheduler has assumed there. A pod is foreign where
+// its `spec.schedulerName` is none of the policy's `schedulerNames`, or where the kubelet created it (a static pod).
+
+// `status.allocatable` of the resource; 0 where the node does not list it. One entry per row of the batch.
+ns_list_s64 ns_node_resources_allocatable(ns_text resource);
+
+// The sum of the requests of all pods on the node; one entry per row of the batch.
+ns_list_s64 ns_node_resources_requested(ns_text resource);
+
+// The part of `requested` that foreign pods request; one entry per row of the batch.
+ns_list_s64 ns_node_resources_foreign(ns_text resource);
+
+// `allocatable` minus `requested`; negative where the node is overcommitted. One entry per row of the batch.
+ns_list_s64 ns_node_resources_free(ns_text resource);
+
+// The number of pods on the node; one entry per row of the batch.
+ns_list_s64 ns_node_resources_pods(void);
+
+// The number of foreign pods on the node; one entry per row of the batch.
+ns_list_s64 ns_node_resources_foreign_pods(void);
+
+// `status.allocatable.pods`, a number of pods; 0 where the node does not list it. One entry per row of the batch.
+ns_list_s64 ns_node_resources_pod_limit(void);
+
+// `pod-limit` minus `pods`: how many more pods the node accepts. One entry per row of the batch.
+ns_list_s64 ns_node_resources_pod_room(void);
+
+// Whether a DeviceClass provides this extended resource, so that a node need not list it in `status.allocatable`.
+// About the cluster, not about a row.
+bool ns_node_resources_device_class_serves(ns_text resource);
+
+// The rows on which at least `amount` of the resource is free, as a row set. Since 0.2.
+uint32_t ns_node_resources_rows_with_free(ns_text resource, int64_t amount);
+
+// node-ports
+// Host port conflicts between the pod being filtered and the pods on the nodes of the batch.
+
+typedef struct ns_option_list_u8 {
+    bool is_some;
+    ns_list_u8 value;
+} ns_option_list_u8;
+
+// A flag: a pod on the node uses a host port that the pod being filtered requests. One entry per row of the batch.
+// None where the pod requests no host port.
+ns_option_list_u8 ns_node_ports_conflicts(void);
+
+// node-features
+// Features that the nodes of the batch declare.
+
+typedef struct ns_list_list_text {
+    const ns_list_text *items;
+    size_t length;
+} ns_list_list_text;
+
+// The distinct sets of `status.declaredFeatures` of the cluster, each sorted: one entry per set, not per row. Set
+// 0 is empty. The list can hold sets that no row of the batch has.
+ns_list_list_text ns_node_features_sets(void);
+
+// The index of the node's set in `sets`; one entry per row of the batch.
+ns_list_u32 ns_node_features_column(void);
+
+// node-conditions
+// Conditions of the nodes of the batch: their status alone, not the times of heartbeats. Since 0.2.
+
+// The status of the condition `type` in `status.conditions`: 0 where the node does not have it, 1 True, 2 False, 3 Unknown
+// or any other text. One entry per row of the batch.
+ns_list_u8 ns_node_conditions_column(ns_text type);
+
+// node-info
+// What the nodes of the batch say of themselves, in the form of `node-labels`: per field a column of codes and a dictionary,
+// code 0 for an absent or empty field. Since 0.2.
+
+// A field of `status.nodeInfo`, or `spec.providerID`.
+enum {
+    NS_NODE_INFO_FIELD_KUBELET_VERSION,
+    NS_NODE_INFO_FIELD_KERNEL_VERSION,
+    NS_NODE_INFO_FIELD_CONTAINER_RUNTIME_VERSION,
+    NS_NODE_INFO_FIELD_OS_IMAGE,
+    NS_NODE_INFO_FIELD_OPERATING_SYSTEM,
+    NS_NODE_INFO_FIELD_ARCHITECTURE,
+    NS_NODE_INFO_FIELD_PROVIDER_ID,
+};
+typedef uint8_t ns_node_info_field;
+
+// The code of the field; one entry per row of the batch.
+ns_list_u32 ns_node_info_column(ns_node_info_field field);
+
+// The code of the value `text` of the field. None where no node of the cluster has this value.
+ns_option_u32 ns_node_info_code(ns_node_info_field field, ns_text text);
+
+// The dictionary of the field: one value per code, not per row. Entry 0 is the empty text and stands for an absent field;
+// entries that no node of the cluster uses are empty as well. The dictionary can hold values that no row of the batch has.
+ns_list_text ns_node_info_dictionary(ns_node_info_field field);
+
+// node-images
+// Images that are present on the nodes of the batch. A kubelet reports only the largest images, 50 by default. Since 0.2.
+
+// A flag: `status.images` of the node lists the image under this name, compared as written. One entry per row of the batch.
+ns_list_u8 ns_node_images_present(ns_text image);
+
+// node-age
+// Ages of the nodes of the batch. Since 0.2.
+
+// `metadata.creationTimestamp` in seconds since 1970-01-01T00:00:00Z; the minimum s64 where it is absent. One entry per row
+// of the batch.
+ns_list_s64 ns_node_age_created(void);
+
+// cluster-pods
+// Counts of the pods on all nodes of the cluster, by selector. Assumed pods are included.
+
+typedef struct ns_option_list_selectors_requirement {
+    bool is_some;
+    ns_list_selectors_requirement value;
+} ns_option_list_selectors_requirement;
+
+// Selects pods by namespace and by labels. Both parts must hold.
+typedef struct ns_cluster_pods_pod_selector {
+    // Namespaces by name. They need no Namespace object.
+    ns_list_text namespaces;
+    // Further namespaces: those whose Namespace object has labels that meet all of these requirements. An empty
+    // list is every namespace, also those without a Namespace object. None: no further ones. An unknown operator
+    // traps.
+    ns_option_list_selectors_requirement namespace_requirements;
+    // Requirements on the labels of the pod; all must hold. An unknown operator traps.
+    ns_list_selectors_requirement requirements;
+} ns_cluster_pods_pod_selector;
+
+typedef struct ns_list_cluster_pods_pod_selector {
+    const ns_cluster_pods_pod_selector *items;
+    size_t length;
+} ns_list_cluster_pods_pod_selector;
+
+// The number of pods on the node that match every selector; one entry per row of the cluster. Pods with a deletion
+// timestamp are counted only where `terminating` is true. The host maintains the counts as pods change, so a
+// repeated call is cheap.
+ns_list_u32 ns_cluster_pods_matching(ns_list_cluster_pods_pod_selector selectors, bool terminating);
+
+// Whether the pod being filtered matches every selector.
+bool ns_cluster_pods_matches_this_pod(ns_list_cluster_pods_pod_selector selectors);
+
+// The sum of the requests for one resource of the pods on the node that match every selector, in the units of
+// `pod-resources`; one entry per row of the cluster. Pods with a deletion timestamp are included only where `terminating`
+// is true. Since 0.2.
+ns_list_s64 ns_cluster_pods_requested(ns_list_cluster_pods_pod_selector selectors, ns_text resource, bool terminating);
+
+// cluster-controllers
+// The pods that have the same controller as the pod being filtered, on all nodes of the cluster. Assumed pods are included. An
+// interface of its own, because the host keeps the controller of every pod only where a predicate imports it. Since 0.2.
+
+typedef struct ns_option_list_u32 {
+    bool is_some;
+    ns_list_u32 value;
+} ns_option_list_u32;
+
+// The number of pods on the node whose controller has the UID of this pod's controller; one entry per row of the cluster.
+// None where the pod has no controller. Pods with a deletion timestamp are counted only where `terminating` is true. Pods
+// of different controllers share no cached verdict of a predicate that has read it.
+ns_option_list_u32 ns_cluster_controllers_same_controller(bool terminating);
+
+// cluster-affinity
+// Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
+
+// The topology keys of the matching terms, sorted, without duplicates.
+ns_list_text ns_cluster_affinity_topology_keys(void);
+
+// The number of matching terms with this topology key that the pods on the node have; one entry per row of the
+// cluster.
+ns_list_u32 ns_cluster_affinity_anti_affinity_terms(ns_text topology_key);
+
+// cluster-volume-use
+// Disks and claims that the pods on all nodes of the cluster use.
+
+// A use of a disk by a pod on a node.
+typedef struct ns_cluster_volume_use_disk_user {
+    // The row of the cluster that holds the node.
+    uint32_t row;
+    // Whether the pod mounts the disk read-only.
+    bool read_only;
+    // The monitors that the pod names for an RBD device; empty for other kinds.
+    ns_list_text monitors;
+} ns_cluster_volume_use_disk_user;
+
+typedef struct ns_list_cluster_volume_use_disk_user {
+    const ns_cluster_volume_use_disk_user *items;
+    size_t length;
+} ns_list_cluster_volume_use_disk_user;
+
+// The uses of the disk `id` of this kind, over all rows of the cluster. One entry per use, not per row.
+ns_list_cluster_volume_use_disk_user ns_cluster_volume_use_disk_users(ns_pod_volumes_disk_kind kind, ns_text id);
+
+// The number of uses of the claim of this name in the pod's namespace by pods on nodes, over all rows of the
+// cluster. Claims of generic ephemeral volumes are not counted.
+uint32_t ns_cluster_volume_use_claim_users(ns_text claim);
+
+// cluster-attachments
+// Attached volumes and attach limits of CSI drivers, over all rows of the cluster. A volume of an in-tree type counts
+// as a volume of the CSI driver that replaces the type.
+
+// A volume of a CSI driver.
+typedef struct ns_cluster_attachments_attachment {
+    // The name of the CSI driver.
+    ns_text driver;
+    // The volume handle, unique for the driver. For a volume that is not provisioned yet: a text that identifies
+    // its claim.
+    ns_text handle;
+} ns_cluster_attachments_attachment;
+
+// Why the volumes of a pod cannot be counted.
+enum {
+    // A claim volume has no claim name.
+    NS_CLUSTER_ATTACHMENTS_OBSTACLE_UNNAMED_CLAIM,
+    // The claim of this name does not exist. Reported for the pod being filtered only; for pods on nodes the
+    // volume is left out.
+    NS_CLUSTER_ATTACHMENTS_OBSTACLE_MISSING_CLAIM,
+    // The claim of this name exists for a generic ephemeral volume, but the pod is not its controller.
+    NS_CLUSTER_ATTACHMENTS_OBSTACLE_FOREIGN_CLAIM,
+    // An in-tree volume in the pod's spec cannot be translated to its CSI driver: the name of the volume, and the
+    // reason.
+    NS_CLUSTER_ATTACHMENTS_OBSTACLE_UNTRANSLATABLE,
+};
+typedef struct ns_cluster_attachments_obstacle {
+    // One of NS_CLUSTER_ATTACHMENTS_OBSTACLE_….
+    uint8_t tag;
+    union {
+        ns_text missing_claim;
+        ns_text foreign_claim;
+        ns_tuple_text_text untranslatable;
+    };
+} ns_cluster_attachments_obstacle;
+
+// A pod on a node whose volumes cannot be counted.
+typedef struct ns_cluster_attachments_uncounted_pod {
+    // The row of the cluster that holds the node.
+    uint32_t row;
+    // The namespace of the pod.
+    ns_text namespace_;
+    // The name of the pod.
+    ns_text pod;
+    ns_cluster_attachments_obstacle obstacle;
+} ns_cluster_attachments_uncounted_pod;
+
+typedef struct ns_list_cluster_attachments_attachment {
+    const ns_cluster_attachments_attachment *items;
+    size_t length;
+} ns_list_cluster_attachments_attachment;
+
+typedef struct ns_result_list_cluster_attachments_attachment_cluster_attachments_obstacle {
+    bool is_error;
+    union {
+        ns_list_cluster_attachments_attachment ok;
+        ns_cluster_attachments_obstacle error;
+    };
+} ns_result_list_cluster_attachments_attachment_cluster_attachments_obstacle;
+
+// The volumes that the pod being filtered would attach to a node, without duplicates. `registered` says whether
+// the node has a CSINode; without one, in-tree types are left out. Volumes whose driver is known neither from a
+// PersistentVolume nor from a StorageClass are left out too. An error is the first volume that cannot be counted.
+ns_result_list_cluster_attachments_attachment_cluster_attachments_obstacle ns_cluster_attachments_wanted(bool registered);
+
+// A flag: the node has a CSINode. One entry per row of the cluster.
+ns_list_u8 ns_cluster_attachments_registered(void);
+
+// A flag: the CSINode limits at least one driver. One entry per row of the cluster.
+ns_list_u8 ns_cluster_attachments_limited(void);
+
+// How many volumes the driver can attach to the node; the maximum s64 where there is no limit. One entry per row
+// of the cluster.
+ns_list_s64 ns_cluster_attachments_limit(ns_text driver);
+
+// The number of distinct volumes of the driver that are attached to the node or used by pods on it; one entry per
+// row of the cluster.
+ns_list_s64 ns_cluster_attachments_used(ns_text driver);
+
+// The rows of the cluster on which a pod uses this volume; one entry per such row. There `used` includes the
+// volume. A volume that is attached but used by no pod is in `used` too, but its row is not in this list.
+ns_list_u32 ns_cluster_attachments_rows_with(ns_cluster_attachments_attachment volume);
+
+typedef struct ns_list_cluster_attachments_uncounted_pod {
+    const ns_cluster_attachments_uncounted_pod *items;
+    size_t length;
+} ns_list_cluster_attachments_uncounted_pod;
+
+// Pods on nodes whose volumes cannot be counted, over all rows of the cluster. At most one entry per row: the
+// first pod by namespace and name.
+ns_list_cluster_attachments_uncounted_pod ns_cluster_attachments_uncounted(void);
+
+// cluster-storage
+// Storage objects: PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSIDrivers and CSIStorageCapacities.
+
+// `volumeBindingMode` of a StorageClass.
+enum {
+    NS_CLUSTER_STORAGE_BINDING_MODE_IMMEDIATE,
+    NS_CLUSTER_STORAGE_BINDING_MODE_WAIT_FOR_FIRST_CONSUMER,
+};
+typedef uint8_t ns_cluster_storage_binding_mode;
+
+typedef struct ns_option_s64 {
+    bool is_some;
+    int64_t value;
+} ns_option_s64;
+
+// A PersistentVolumeClaim.
+typedef struct ns_cluster_storage_claim {
+    ns_text name;
+    ns_text uid;
+    // `spec.volumeName`; empty where the claim has no volume yet.
+    ns_text volume_name;
+    // The name of the StorageClass, from the spec or the beta annotation; none where neither names one.
+    ns_option_text class_name;
+    // `spec.accessModes`, as written.
+    ns_list_text access_modes;
+    // `spec.resources.requests.storage` in bytes, rounded up; none where the claim requests none.
+    ns_option_s64 requested;
+    // `spec.volumeMode`: `Filesystem` or `Block`.
+    ns_text volume_mode;
+    // `spec.volumeAttributesClassName`; empty where there is none.
+    ns_text attributes_class;
+    // `spec.selector`: the labels of acceptable volumes. None: every volume.
+    ns_option_selectors_label_selector selector;
+    // Whether the annotation `pv.kubernetes.io/bind-completed` is present.
+    bool bind_completed;
+    // The annotation `volume.kubernetes.io/selected-node`: the name of the node that was selected for the claim.
+    ns_option_text selected_node;
+    // `status.phase`.
+    ns_text phase;
+    // Whether the claim has a deletion timestamp.
+    bool deleting;
+    // The UID of the owner that controls the claim; none where there is none.
+    ns_option_text controller_uid;
+    // Whether `spec.dataSource` or `spec.dataSourceRef` is present.
+    bool has_data_source;
+    // Label key and value of each label, sorted by key.
+    ns_list_tuple_text_text labels;
+} ns_cluster_storage_claim;
+
+typedef struct ns_option_tuple_text_text_text {
+    bool is_some;
+    ns_tuple_text_text_text value;
+} ns_option_tuple_text_text_text;
+
+typedef struct ns_result_text_text {
+    bool is_error;
+    union {
+        ns_text ok;
+        ns_text error;
+    };
+} ns_result_text_text;
+
+// A PersistentVolume.
+typedef struct ns_cluster_storage_volume {
+    ns_text name;
+    // The name of the StorageClass; empty where there is none.
+    ns_text class_name;
+    // `spec.accessModes`, as written.
+    ns_list_text access_modes;
+    // `spec.capacity.storage` in bytes, rounded up.
+    int64_t capacity;
+    // `spec.volumeMode`: `Filesystem` or `Block`.
+    ns_text volume_mode;
+    // `spec.volumeAttributesClassName`; empty where there is none.
+    ns_text attributes_class;
+    // Label key and value of each label, sorted by key.
+    ns_list_tuple_text_text labels;
+    // The terms of `spec.nodeAffinity.required`. None: every node can use the volume.
+    ns_option_list_pod_placement_term node_terms;
+    // `spec.claimRef`: namespace, name and UID of the claim that the volume is reserved for or bound to. The UID
+    // can be empty.
+    ns_option_tuple_text_text_text claim_ref;
+    // `status.phase`.
+    ns_text phase;
+    // Whether the volume has a deletion timestamp.
+    bool deleting;
+    // The name of the in-tree plugin where a CSI driver replaces it, for example `kubernetes.io/aws-ebs`; empty
+    // for other volumes.
+    ns_text in_tree_plugin;
+    // The CSI driver of the volume, or the one that replaces its in-tree plugin; empty for other volumes.
+    ns_text driver;
+    // The volume handle, unique for the driver. An error says why an in-tree volume cannot be translated to its
+    // driver.
+    ns_result_text_text handle;
+} ns_cluster_storage_volume;
+
+typedef struct ns_option_cluster_storage_binding_mode {
+    bool is_some;
+    ns_cluster_storage_binding_mode value;
+} ns_option_cluster_storage_binding_mode;
+
+typedef struct ns_tuple_text_list_text {
+    ns_text part_0;
+    ns_list_text part_1;
+} ns_tuple_text_list_text;
+
+typedef struct ns_list_tuple_text_list_text {
+    const ns_tuple_text_list_text *items;
+    size_t length;
+} ns_list_tuple_text_list_text;
+
+typedef struct ns_list_list_tuple_text_list_text {
+    const ns_list_tuple_text_list_text *items;
+    size_t length;
+} ns_list_list_tuple_text_list_text;
+
+// A StorageClass.
+typedef struct ns_cluster_storage_class {
+    ns_text name;
+    ns_text provisioner;
+    // None where the class does not set it.
+    ns_option_cluster_storage_binding_mode binding_mode;
+    // `allowedTopologies`: alternative terms. Each term is a list of label key and accepted values; all must hold.
+    ns_list_list_tuple_text_list_text allowed_topologies;
+} ns_cluster_storage_class;
+
+// A CSIStorageCapacity.
+typedef struct ns_cluster_storage_capacity {
+    // `capacity` in bytes; none where unknown.
+    ns_option_s64 bytes;
+    // `maximumVolumeSize` in bytes; none where unknown.
+    ns_option_s64 maximum_volume_bytes;
+    // `nodeTopology`: the nodes that can access the storage. None: no node.
+    ns_option_selectors_label_selector node_selector;
+} ns_cluster_storage_capacity;
+
+// An exact size in billionths of a byte: `high` × 2^64 + `low`. Larger sizes than fit are given as the largest. Sizes are
+// ordered as the pairs of `high` and `low` are.
+typedef struct ns_cluster_storage_exact_size {
+    int64_t high;
+    uint64_t low;
+} ns_cluster_storage_exact_size;
+
+typedef struct ns_list_cluster_storage_exact_size {
+    const ns_cluster_storage_exact_size *items;
+    size_t length;
+} ns_list_cluster_storage_exact_size;
+
+// The sizes by which volumes are chosen for a claim. `claim` and `volume` have them rounded up to bytes and cut to 64
+// bits, which is not how kube-scheduler compares them.
+typedef struct ns_cluster_storage_exact_sizes {
+    // What the claim requests; 0 where it requests nothing.
+    ns_cluster_storage_exact_size requested;
+    // The capacities of the volumes that `volumes-for` lists; one entry per volume, in its order.
+    ns_list_cluster_storage_exact_size capacities;
+} ns_cluster_storage_exact_sizes;
+
+typedef struct ns_option_cluster_storage_claim {
+    bool is_some;
+    ns_cluster_storage_claim value;
+} ns_option_cluster_storage_claim;
+
+// The claim of this name in the pod's namespace; none where it does not exist.
+ns_option_cluster_storage_claim ns_cluster_storage_claim_named(ns_text name);
+
+typedef struct ns_option_cluster_storage_volume {
+    bool is_some;
+    ns_cluster_storage_volume value;
+} ns_option_cluster_storage_volume;
+
+// The volume of this name; none where it does not exist.
+ns_option_cluster_storage_volume ns_cluster_storage_volume_named(ns_text name);
+
+typedef struct ns_list_cluster_storage_volume {
+    const ns_cluster_storage_volume *items;
+    size_t length;
+} ns_list_cluster_storage_volume;
+
+// Candidate volumes for the claim of this name in the pod's namespace: the volumes of its StorageClass that are
+// neither bound to nor reserved for another claim, sorted by name.
+ns_list_cluster_storage_volume ns_cluster_storage_volumes_for(ns_text claim);
+
+typedef struct ns_option_cluster_storage_exact_sizes {
+    bool is_some;
+    ns_cluster_storage_exact_sizes value;
+} ns_option_cluster_storage_exact_sizes;
+
+// The exact sizes of the claim of this name in the pod's namespace and of its candidate volumes; none where the claim
+// does not exist.
+ns_option_cluster_storage_exact_sizes ns_cluster_storage_exact_sizes_for(ns_text claim);
+
+typedef struct ns_option_cluster_storage_class {
+    bool is_some;
+    ns_cluster_storage_class value;
+} ns_option_cluster_storage_class;
+
+// The StorageClass of this name; none where it does not exist.
+ns_option_cluster_storage_class ns_cluster_storage_class_named(ns_text name);
+
+// The name of the default StorageClass; none where there is no default.
+ns_option_text ns_cluster_storage_default_class(void);
+
+// Whether the CSIDriver of this name sets `spec.storageCapacity`.
+bool ns_cluster_storage_driver_reports_capacity(ns_text driver);
+
+typedef struct ns_list_cluster_storage_capacity {
+    const ns_cluster_storage_capacity *items;
+    size_t length;
+} ns_list_cluster_storage_capacity;
+
+// The CSIStorageCapacities of the StorageClass `class-name`.
+ns_list_cluster_storage_capacity ns_cluster_storage_capacities(ns_text class_name);
+
+// A flag: the CSINode says that a CSI driver replaces this in-tree plugin on the node. One entry per row of the
+// cluster.
+ns_list_u8 ns_cluster_storage_migrated(ns_text plugin);
+
+// time
+// Moments that have passed. No clock can be read: a predicate asks about one moment, and its cached verdict expires there.
+// Since 0.2.
+
+// Whether the moment `at`, in seconds since 1970-01-01T00:00:00Z, has passed. The answer is that of the moment at which the
+// evaluation of the pod began.
+bool ns_time_passed(int64_t at);
+
+// config-maps
+// Entries of ConfigMaps. The host keeps only the ConfigMaps that the policy lists in `spec.facts.configMaps`; an entry of any
+// other reads as absent. The same for every node. Since 0.2.
+
+// The value of `key` in `data` of the ConfigMap, named as `namespace/name`; none where there is no such entry.
+ns_option_text ns_config_maps_entry(ns_text config_map, ns_text key);
+
+// row-sets
+// Sets of rows of the batch, which the host holds: an operation costs one call, however many nodes there are. A set is a handle,
+// of use in the running `filter` call only; another handle traps. At most 1,024 sets can be made in a call. No fact: sets come from
+// functions of fact interfaces, which are named `rows-*`. Since 0.2.
+
+// As in `predicate`.
+enum {
+    NS_ROW_SETS_STATUS_UNSCHEDULABLE,
+    NS_ROW_SETS_STATUS_UNSCHEDULABLE_AND_UNRESOLVABLE,
+    NS_ROW_SETS_STATUS_ERROR,
+};
+typedef uint8_t ns_row_sets_status;
+
+// As in `predicate`.
+typedef struct ns_row_sets_failure {
+    ns_row_sets_status status;
+    ns_list_text reasons;
+} ns_row_sets_failure;
+
+// Every row of the batch.
+uint32_t ns_row_sets_all(void);
+
+// The rows that are in both sets.
+uint32_t ns_row_sets_and(uint32_t a, uint32_t b);
+
+// The rows that are in at least one of the sets.
+uint32_t ns_row_sets_or(uint32_t a, uint32_t b);
+
+// The rows of the batch that are not in the set.
+uint32_t ns_row_sets_not(uint32_t a);
+
+// The number of rows of the batch that are in the set. A pointwise predicate must not decide about a row by it.
+uint32_t ns_row_sets_count(uint32_t a);
+
+// Rejects the rows of the set. A row that was rejected before in the same call keeps its failure. A rejection here comes
+// before what `filter` returns for the row: where that is `fits-all`, the rejected rows are the whole verdict.
+void ns_row_sets_reject(uint32_t a, ns_row_sets_failure failure);
+
+// log
+// Lines for operators, in the log of the sidecar. No fact: nothing comes back, and no verdict depends on it.
+
+// How much a line matters.
+enum {
+    // For the author of the predicate; not shown by default.
+    NS_LOG_LEVEL_DEBUG,
+    // What happens.
+    NS_LOG_LEVEL_INFO,
+    // What somebody should look at.
+    NS_LOG_LEVEL_WARN,
+    // What keeps the predicate from its work.
+    NS_LOG_LEVEL_ERROR,
+};
+typedef uint8_t ns_log_level;
+
+// Writes a line, which begins with the names of the predicate and the pod. Control characters are escaped. What
+// exceeds 1,024 bytes is cut; lines beyond 10 in a second are dropped and counted. Of `configure`, only lines of
+// the instances that are made for `filter` calls are written. A verdict that the host has cached writes no line
+// again.
+void ns_log_write(ns_log_level level, ns_text text);
+
+// predicate
+// What a predicate exports. The host calls `describe` once per module, `configure` once per instance and then `filter`
+// any number of times.
+
+// Name, version and summary of a predicate, for logs, metrics and the command line.
+typedef struct ns_predicate_descriptor {
+    // The predicate's name, for example `NodeAffinity`.
+    ns_text name;
+    // The version of the predicate, in any scheme.
+    ns_text version;
+    // One line: which nodes the predicate rejects.
+    ns_text summary;
+} ns_predicate_descriptor;
+
+// The status code of a rejection, as in kube-scheduler's framework.
+enum {
+    // The node does not fit now; preempting pods may change that.
+    NS_PREDICATE_STATUS_UNSCHEDULABLE,
+    // The node does not fit, and preempting pods does not change that.
+    NS_PREDICATE_STATUS_UNSCHEDULABLE_AND_UNRESOLVABLE,
+    // The node cannot be evaluated because an object that is needed is missing or invalid. The reasons name the
+    // object.
+    NS_PREDICATE_STATUS_ERROR,
+};
+typedef uint8_t ns_predicate_status;
+
+// A status and its reasons. Many rows can share one failure.
+typedef struct ns_predicate_failure {
+    ns_predicate_status status;
+    // Every reason that applies; at least one, in any order. A reason must not contain the name of a node: the
+    // host groups nodes by these texts. Reasons of more than 1,024 bytes are cut, and of a custom predicate those
+    // beyond the sixteenth are only counted.
+    ns_list_text reasons;
+} ns_predicate_failure;
+
+typedef struct ns_list_u16 {
+    const uint16_t *items;
+    size_t length;
+} ns_list_u16;
+
+typedef struct ns_list_predicate_failure {
+    const ns_predicate_failure *items;
+    size_t length;
+} ns_list_predicate_failure;
+
+// A verdict with one code per row.
+typedef struct ns_predicate_outcome {
+    // One entry per row of the batch. 0: the row fits. k: the row fails with `failures[k - 1]`.
+    ns_list_u16 codes;
+    // The failures that `codes` refers to.
+    ns_list_predicate_failure failures;
+} ns_predicate_outcome;
+
+typedef struct ns_tuple_predicate_outcome_list_u32 {
+    ns_predicate_outcome part_0;
+    ns_list_u32 part_1;
+} ns_tuple_predicate_outcome_list_u32;
+
+// The result of one `filter` call.
+enum {
+    // Every row of the batch fits.
+    NS_PREDICATE_VERDICT_FITS_ALL,
+    // The pod is rejected on every node, independent of the rows. This is a rejection by PreFilter in
+    // kube-scheduler. Use `by-row` where all rows fail because of what the rows hold.
+    NS_PREDICATE_VERDICT_FITS_NONE,
+    // One code per row.
+    NS_PREDICATE_VERDICT_BY_ROW,
+    // As `by-row`, plus the rows of the nodes that PreFilter selects by name. kube-scheduler runs its filters on
+    // these nodes only. The list changes nothing but the message for a pod that fits no node.
+    NS_PREDICATE_VERDICT_NAMED,
+};
+typedef struct ns_predicate_verdict {
+    // One of NS_PREDICATE_VERDICT_….
+    uint8_t tag;
+    union {
+        ns_predicate_failure fits_none;
+        ns_predicate_outcome by_row;
+        ns_tuple_predicate_outcome_list_u32 named;
+    };
+} ns_predicate_verdict;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,103 @@
+// Tests of a predicate with plain pods and nodes, without wasm and without a sidecar:
+//
+//     NS_TEST(a_pod_without_a_team_fits_everywhere) {
+//         ns_test_cluster cluster = {.nodes = nodes, .count = 3};
+//         NS_CHECK_REJECTED(cluster, NULL);
+//     }
+//
+// `make test` runs them. The same code of the SDK runs as in a component; only the functions of the host are those of
+// `nodesift_test.c`. A test defines functions that plain pods and nodes do not give, as `ns_cluster_pods_matching`, itself.
+#ifndef NODESIFT_TEST_H
+#define NODESIFT_TEST_H
+
+#include "nodesift.h"
+
+// Labels or annotations: NS_PAIRS({"team", "red"}, {"zone", "a"}).
+typedef struct ns_pair {
+    const char *key, *value;
+} ns_pair;
+#define NS_PAIRS(...) ((const ns_pair[]){__VA_ARGS__, {0}})
+
+// Amounts: `cpu` in thousandths of a core, `memory` in bytes, others as a count: NS_AMOUNTS({"cpu", 4000}).
+typedef struct ns_amount {
+    const char *resource;
+    int64_t amount;
+} ns_amount;
+#define NS_AMOUNTS(...) ((const ns_amount[]){__VA_ARGS__, {0}})
+
+// Names: NS_NAMES("a", "b").
+#define NS_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+// Taints of a node: NS_TAINTS({"gpu", "only", NS_POD_TOLERATIONS_EFFECT_NO_SCHEDULE}).
+typedef struct ns_test_taint {
+    const char *key, *value;
+    ns_pod_tolerations_effect effect;
+} ns_test_taint;
+#define NS_TAINTS(...) ((const ns_test_taint[]){__VA_ARGS__, {0}})
+
+// A pod. What is left out is empty; the namespace is `default`, and the scheduler `default-scheduler`.
+typedef struct ns_test_pod {
+    const char *namespace_name;
+    const ns_pair *labels, *annotations, *namespace_labels, *node_selector;
+    const char *node_name;
+    const ns_pod_tolerations_toleration *tolerations;
+    size_t toleration_count;
+    const ns_amount *requests;
+    int32_t priority;
+    const char *priority_class, *service_account, *runtime_class, *scheduler_name;
+    bool host_network;
+    const char *const *images;
+    const ns_pod_owner_owner *controller;
+} ns_test_pod;
+
+// A node. What is left out is empty; the limit of pods is 110.
+typedef struct ns_test_node {
+    const char *name;
+    const ns_pair *labels, *annotations;
+    bool unschedulable;
+    const ns_test_taint *taints;
+    const ns_amount *allocatable, *requested;
+    int64_t pods, pod_limit;
+    // The status by the type: `True`, `False` or `Unknown`.
+    const ns_pair *conditions;
+    // Texts by `NS_NODE_INFO_FIELD_…`.
+    const char *info[NS_NODE_INFO_FIELD_PROVIDER_ID + 1];
+    const char *const *images;
+    // In seconds since 1970; 0 is absent.
+    int64_t created;
+} ns_test_node;
+
+// A pod, nodes, and the arguments as JSON; none are `{}`.
+typedef struct ns_test_cluster {
+    ns_test_pod pod;
+    const ns_test_node *nodes;
+    size_t count;
+    const char *args;
+    // The predicate reads `cluster-…`: its verdict for a node may depend on the others.
+    bool is_cluster_wide;
+} ns_test_cluster;
+
+// The rejected nodes in their order, each as a line `name: reason; reason`. The test fails where the arguments are refused, or the
+// verdict for a node depends on the other nodes.
+const char *ns_test_rejected(ns_test_cluster cluster);
+// Why these arguments are refused; NULL where they are not.
+const char *ns_test_refused(const char *args);
+// What the predicate has written in the log in the last evaluation, a line each, as `error: text`.
+const char *ns_test_lines(void);
+
+// Defines a test.
+#define NS_TEST(name)                                                                                              \
+    static void name(void);                                                                                        \
+    __attribute__((constructor)) static void register_##name(void) { ns_test_register(#name, name); }              \
+    static void name(void)
+// Fails the test where the rejected nodes are not these: lines as above, in order, or NULL for none.
+#define NS_CHECK_REJECTED(cluster, ...)                                                                            \
+    ns_test_compare(__FILE__, __LINE__, ns_test_rejected(cluster), (const char *const[]){__VA_ARGS__, NULL})
+// Fails the test where the condition does not hold.
+#define NS_CHECK(condition) ((condition) ? (void)0 : ns_test_fail(__FILE__, __LINE__, #condition))
+
+void ns_test_register(const char *name, void (*run)(void));
+void ns_test_compare(const char *file, int line, const char *rejected, const char *const *expected);
+_Noreturn void ns_test_fail(const char *file, int line, const char *what);
+
+#endif

@@ -1,0 +1,3 @@
+module github.com/nodesift/nodesift/sdk/predicate/go
+
+go 1.24

@@ -1,0 +1,284 @@
+package nodesifttest
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/nodesift/nodesift/sdk/predicate/go/facts"
+)
+
+// Texts are labels or annotations by key.
+type Texts = map[string]string
+
+// Amounts are amounts by resource: `cpu` in thousandths of a core, `memory` in bytes, others as a count.
+type Amounts = map[string]int64
+
+// Pod is a pod. What is left out is empty.
+type Pod struct {
+	// Namespace is `default` where it is empty.
+	Namespace       string
+	Labels          Texts
+	Annotations     Texts
+	NamespaceLabels Texts
+	NodeName        string
+	NodeSelector    Texts
+	Tolerations     []facts.PodTolerationsToleration
+	Requests        Amounts
+	Priority        int32
+	PriorityClass   string
+	ServiceAccount  string
+	RuntimeClass    string
+	HostNetwork     bool
+	Images          []string
+	// SchedulerName is `default-scheduler` where it is empty.
+	SchedulerName string
+	Controller    *facts.PodOwnerOwner
+}
+
+// Node is a node. What is left out is empty.
+type Node struct {
+	Name          string
+	Labels        Texts
+	Annotations   Texts
+	Unschedulable bool
+	Taints        []facts.NodeTaintsTaint
+	Allocatable   Amounts
+	Requested     Amounts
+	Pods          int64
+	// PodLimit is 110 where it is 0.
+	PodLimit int64
+	// Conditions have the status by the type: `True`, `False` or `Unknown`.
+	Conditions map[string]string
+	Info       map[facts.NodeInfoField]string
+	Images     []string
+	// Created is in seconds since 1970; 0 is absent.
+	Created int64
+}
+
+func of(texts Texts) func(string) (string, bool) {
+	return func(key string) (string, bool) {
+		value, isThere := texts[key]
+		return value, isThere
+	}
+}
+
+func given(text string) func() (string, bool) {
+	return func() (string, bool) { return text, text != "" }
+}
+
+func (p Pod) facts() facts.Host {
+	return facts.Host{
+		PodLabelsNamespace:       func() string { return cmp.Or(p.Namespace, "default") },
+		PodLabelsLabel:           of(p.Labels),
+		PodAnnotationsAnnotation: of(p.Annotations),
+		NamespaceLabelsLabel:     of(p.NamespaceLabels),
+		PodPlacementNodeName:     given(p.NodeName),
+		PodPlacementNodeSelector: func() []facts.Tuple2[string, string] {
+			var entries []facts.Tuple2[string, string]
+			for _, key := range slices.Sorted(maps.Keys(p.NodeSelector)) {
+				entries = append(entries, facts.Tuple2[string, string]{A: key, B: p.NodeSelector[key]})
+			}
+			return entries
+		},
+		PodPlacementRequiredTerms: func() ([]facts.PodPlacementTerm, bool) { return nil, false },
+		PodTolerationsTolerations: func() []facts.PodTolerationsToleration { return p.Tolerations },
+		PodResourcesRequests: func() []facts.PodResourcesRequest {
+			var requests []facts.PodResourcesRequest
+			for _, resource := range slices.Sorted(maps.Keys(p.Requests)) {
+				requests = append(requests, facts.PodResourcesRequest{Resource: resource, Amount: p.Requests[resource]})
+			}
+			return requests
+		},
+		PodSpecPriority:       func() int32 { return p.Priority },
+		PodSpecPriorityClass:  given(p.PriorityClass),
+		PodSpecServiceAccount: given(p.ServiceAccount),
+		PodSpecRuntimeClass:   given(p.RuntimeClass),
+		PodSpecHostNetwork:    func() bool { return p.HostNetwork },
+		PodSpecImages:         func() []string { return slices.Compact(slices.Sorted(slices.Values(p.Images))) },
+		PodSpecSchedulerName:  func() string { return cmp.Or(p.SchedulerName, "default-scheduler") },
+		PodOwnerController: func() (facts.PodOwnerOwner, bool) {
+			if p.Controller == nil {
+				return facts.PodOwnerOwner{}, false
+			}
+			return *p.Controller, true
+		},
+	}
+}
+
+// tolerates says whether the pod tolerates a taint.
+func (p Pod) tolerates(taint facts.NodeTaintsTaint) bool {
+	return slices.ContainsFunc(p.Tolerations, func(t facts.PodTolerationsToleration) bool {
+		if t.Effect != nil && *t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
+			return false
+		}
+		switch t.Operator {
+		case facts.PodTolerationsOperatorExists:
+			return true
+		case facts.PodTolerationsOperatorEqual:
+			return t.Key != "" && t.Value == taint.Value
+		}
+		return false
+	})
+}
+
+// each gives an entry per node.
+func each[T any](nodes []Node, value func(Node) T) []T {
+	column := make([]T, len(nodes))
+	for row, node := range nodes {
+		column[row] = value(node)
+	}
+	return column
+}
+
+func flag(is bool) uint8 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// dictionary is a column of texts: codes in the order of the texts, and 0 for an absent one.
+type dictionary struct {
+	codes []uint32
+	texts []string
+}
+
+func encode(nodes []Node, text func(Node) (string, bool)) dictionary {
+	made := dictionary{codes: make([]uint32, len(nodes)), texts: []string{""}}
+	for row, node := range nodes {
+		value, isThere := text(node)
+		if !isThere {
+			continue
+		}
+		code := slices.Index(made.texts[1:], value) + 1
+		if code == 0 {
+			code = len(made.texts)
+			made.texts = append(made.texts, value)
+		}
+		made.codes[row] = uint32(code)
+	}
+	return made
+}
+
+func (d dictionary) code(text string) (uint32, bool) {
+	code := slices.Index(d.texts[1:], text) + 1
+	return uint32(code), code > 0
+}
+
+func (d dictionary) integers() []int64 {
+	integers := make([]int64, len(d.texts))
+	for code, text := range d.texts {
+		parsed, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || code == 0 {
+			parsed = math.MinInt64
+		}
+		integers[code] = parsed
+	}
+	return integers
+}
+
+// addNodes adds the functions about nodes.
+func addNodes(host *facts.Host, pod Pod, nodes []Node, sets *rowSets) {
+	sets.add(host)
+	host.NodeIdentityNames = func() []string { return each(nodes, func(n Node) string { return n.Name }) }
+	host.NodeIdentityRow = func(name string) (uint32, bool) {
+		row := slices.IndexFunc(nodes, func(n Node) bool { return n.Name == name })
+		return uint32(max(row, 0)), row >= 0
+	}
+
+	labels := func(key string) dictionary {
+		return encode(nodes, func(n Node) (string, bool) { return of(n.Labels)(key) })
+	}
+	host.NodeLabelsColumn = func(key string) []uint32 { return labels(key).codes }
+	host.NodeLabelsCode = func(key, text string) (uint32, bool) { return labels(key).code(text) }
+	host.NodeLabelsDictionary = func(key string) []string { return labels(key).texts }
+	host.NodeLabelsIntegers = func(key string) []int64 { return labels(key).integers() }
+	host.NodeLabelsRowsIn = func(key string, values []string) uint32 {
+		return sets.make(func(row int) bool { return isIn(nodes[row].Labels, key, values) })
+	}
+	host.NodeLabelsRowsWith = func(key string) uint32 {
+		return sets.make(func(row int) bool { return labels(key).codes[row] != 0 })
+	}
+
+	annotations := func(key string) dictionary {
+		return encode(nodes, func(n Node) (string, bool) { return of(n.Annotations)(key) })
+	}
+	host.NodeAnnotationsColumn = func(key string) []uint32 { return annotations(key).codes }
+	host.NodeAnnotationsCode = func(key, text string) (uint32, bool) { return annotations(key).code(text) }
+	host.NodeAnnotationsDictionary = func(key string) []string { return annotations(key).texts }
+	host.NodeAnnotationsIntegers = func(key string) []int64 { return annotations(key).integers() }
+	host.NodeAnnotationsRowsIn = func(key string, values []string) uint32 {
+		return sets.make(func(row int) bool { return isIn(nodes[row].Annotations, key, values) })
+	}
+	host.NodeAnnotationsRowsWith = func(key string) uint32 {
+		return sets.make(func(row int) bool { return annotations(key).codes[row] != 0 })
+	}
+
+	host.NodeTaintsUnschedulable = func() []uint8 { return each(nodes, func(n Node) uint8 { return flag(n.Unschedulable) }) }
+	host.NodeTaintsSets = func() [][]facts.NodeTaintsTaint {
+		return append([][]facts.NodeTaintsTaint{nil}, each(nodes, func(n Node) []facts.NodeTaintsTaint { return n.Taints })...)
+	}
+	host.NodeTaintsColumn = func() []uint32 {
+		column := make([]uint32, len(nodes))
+		for row := range column {
+			column[row] = uint32(row + 1)
+		}
+		return column
+	}
+	host.NodeTaintsRowsUnschedulable = func() uint32 { return sets.make(func(row int) bool { return nodes[row].Unschedulable }) }
+	host.NodeTaintsRowsUntolerated = func() uint32 {
+		return sets.make(func(row int) bool {
+			return slices.ContainsFunc(nodes[row].Taints, func(taint facts.NodeTaintsTaint) bool {
+				repels := taint.Effect == facts.PodTolerationsEffectNoSchedule || taint.Effect == facts.PodTolerationsEffectNoExecute
+				return repels && !pod.tolerates(taint)
+			})
+		})
+	}
+
+	free := func(n Node, resource string) int64 { return n.Allocatable[resource] - n.Requested[resource] }
+	limit := func(n Node) int64 { return cmp.Or(n.PodLimit, 110) }
+	amounts := func(value func(Node, string) int64) func(string) []int64 {
+		return func(resource string) []int64 { return each(nodes, func(n Node) int64 { return value(n, resource) }) }
+	}
+	host.NodeResourcesAllocatable = amounts(func(n Node, resource string) int64 { return n.Allocatable[resource] })
+	host.NodeResourcesRequested = amounts(func(n Node, resource string) int64 { return n.Requested[resource] })
+	host.NodeResourcesFree = amounts(free)
+	host.NodeResourcesPods = func() []int64 { return each(nodes, func(n Node) int64 { return n.Pods }) }
+	host.NodeResourcesPodLimit = func() []int64 { return each(nodes, limit) }
+	host.NodeResourcesPodRoom = func() []int64 { return each(nodes, func(n Node) int64 { return limit(n) - n.Pods }) }
+	host.NodeResourcesRowsWithFree = func(resource string, amount int64) uint32 {
+		return sets.make(func(row int) bool { return free(nodes[row], resource) >= amount })
+	}
+
+	host.NodeConditionsColumn = func(kind string) []uint8 {
+		return each(nodes, func(n Node) uint8 { return uint8(max(0, slices.Index(conditions, n.Conditions[kind]))) })
+	}
+	info := func(field facts.NodeInfoField) dictionary {
+		return encode(nodes, func(n Node) (string, bool) { return n.Info[field], n.Info[field] != "" })
+	}
+	host.NodeInfoColumn = func(field facts.NodeInfoField) []uint32 { return info(field).codes }
+	host.NodeInfoCode = func(field facts.NodeInfoField, text string) (uint32, bool) { return info(field).code(text) }
+	host.NodeInfoDictionary = func(field facts.NodeInfoField) []string { return info(field).texts }
+	host.NodeImagesPresent = func(image string) []uint8 {
+		return each(nodes, func(n Node) uint8 { return flag(slices.Contains(n.Images, image)) })
+	}
+	host.NodeAgeCreated = func() []int64 {
+		return each(nodes, func(n Node) int64 {
+			if n.Created == 0 {
+				return math.MinInt64
+			}
+			return n.Created
+		})
+	}
+}
+
+// conditions are the statuses by their numbers in the contract.
+var conditions = []string{"", "True", "False", "Unknown"}
+
+func isIn(texts Texts, key string, values []string) bool {
+	value, isThere := texts[key]
+	return isThere && slices.Contains(values, value)
+}

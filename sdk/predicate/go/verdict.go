@@ -1,0 +1,39 @@
+package nodesift
+
+import "errors"
+
+// Verdict is what one call says. The zero value: every row fits, but for rows of rejected row sets.
+type Verdict struct {
+	// FitsNone is why the pod fits no node, whatever the nodes are.
+	FitsNone *Failure
+	// Codes has an entry per row: 0 where it fits, k where it fails with Failures[k-1]. Nil: every row fits.
+	Codes []uint16
+	// Failures are what Codes refers to.
+	Failures []*Failure
+}
+
+// Configured is a predicate with its arguments. Tests and the component run it in the same way.
+type Configured struct{ run run }
+
+// Configure reads the arguments that a policy gives as JSON. The text of an error begins with the path of the argument.
+func Configure(predicate Definition, args string) (Configured, error) {
+	name, _, summary := predicate.describe()
+	if name == "" || summary == "" {
+		return Configured{}, errors.New("a predicate needs a Name and a Summary")
+	}
+	run, err := predicate.configure(args)
+	return Configured{run}, err
+}
+
+// Run evaluates the predicate for the pod of the call on this number of rows.
+func (c Configured) Run(rows int) Verdict {
+	nodes := &Nodes{count: rows}
+	failure := c.run(&Pod{}, nodes)
+	if failure != nil {
+		return Verdict{FitsNone: failure}
+	}
+	if nodes.usesSets && nodes.codes.rows != nil {
+		panic("reject row sets, or reject rows by number: not both in one call")
+	}
+	return Verdict{Codes: nodes.codes.rows, Failures: nodes.codes.failures}
+}
