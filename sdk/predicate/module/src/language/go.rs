@@ -75,3 +75,18 @@ impl Support for Go {
         Ok(steps.run("encode", || encode::encode(&module, World::Whole))?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_says_where_the_sdk_is() {
+        let line = format!("require {MODULE} v1.2.3\n");
+        let of = |sdk: &Sdk| Go.sdk_reference(sdk, "1.2.3");
+        assert_eq!(of(&Sdk::Registry), line);
+        assert_eq!(of(&Sdk::Carried), format!("{line}\nreplace {MODULE} => ./sdk/go\n"));
+        let path = Sdk::Path("/with a blank/sdk".into());
+        assert_eq!(of(&path), format!("{line}\nreplace {MODULE} => \"/with a blank/sdk\"\n"));
+    }
+}
