@@ -25,6 +25,10 @@ bool ns_pod_label(ns_text key, ns_text *value) { return some(ns_pod_labels_label
 
 bool ns_pod_annotation(ns_text key, ns_text *value) { return some(ns_pod_annotations_annotation(key), value); }
 
+bool ns_config_entry(ns_text config_map, ns_text key, ns_text *value) {
+    return some(ns_config_maps_entry(config_map, key), value);
+}
+
 int64_t ns_pod_request(ns_text resource) {
     ns_list_pod_resources_request requests = ns_pod_resources_requests();
     for (size_t index = 0; index < requests.length; index++) {

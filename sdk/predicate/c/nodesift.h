@@ -102,6 +102,9 @@ bool ns_pod_annotation(ns_text key, ns_text *value);
 // The requested amount of a resource: `cpu` in thousandths of a core, `memory` in bytes; 0 where the pod requests none. Reads
 // pod-resources.
 int64_t ns_pod_request(ns_text resource);
+// Whether there is an entry of a ConfigMap, `namespace/name`, that the policy lists, and its value. Reads config-maps. Whether a moment
+// has passed tells `ns_time_passed(at)`.
+bool ns_config_entry(ns_text config_map, ns_text key, ns_text *value);
 
 // ---- Columns: an entry per row. Each is read from the host once a call
 

@@ -1101,7 +1101,8 @@ bool ns_time_passed(int64_t at);
 // Entries of ConfigMaps. The host keeps only the ConfigMaps that the policy lists in `spec.facts.configMaps`; an entry of any
 // other reads as absent. The same for every node. Since 0.2.
 
-// The value of `key` in `data` of the ConfigMap, named as `namespace/name`; none where there is no such entry.
+// The value of `key` in `data` of the ConfigMap, named as `namespace/name`; none where there is no such entry, or it has more
+// than 65,536 bytes.
 ns_option_text ns_config_maps_entry(ns_text config_map, ns_text key);
 
 // row-sets

@@ -15,6 +15,8 @@
 static ns_test_pod pod;
 static const ns_test_node *nodes;
 static size_t count;
+static int64_t now;
+static const ns_test_entry *entries;
 
 // ---- Small things
 
@@ -291,6 +293,17 @@ ns_list_u32 ns_node_taints_column(void) {
     return (ns_list_u32){items, count};
 }
 
+// ---- Moments and ConfigMaps
+
+bool ns_time_passed(int64_t at) { return now >= at; }
+
+ns_option_text ns_config_maps_entry(ns_text config_map, ns_text key) {
+    for (const ns_test_entry *entry = entries; entry != NULL && entry->config_map != NULL; entry++) {
+        if (ns_equal(text_of(entry->config_map), config_map) && ns_equal(text_of(entry->key), key)) return option(entry->value);
+    }
+    return (ns_option_text){0};
+}
+
 // ---- Row sets: a flag per row
 
 static bool *sets[MAX_SETS];
@@ -416,6 +429,8 @@ static const char *said(const ns_failure *failure) {
 const char *ns_test_rejected(ns_test_cluster cluster) {
     const void *args;
     pod = cluster.pod;
+    now = cluster.now;
+    entries = cluster.entries;
     const char *refused = ns_configure(&nodesift_predicate, text_of(cluster.args == NULL ? "{}" : cluster.args), &args);
     if (refused != NULL) ns_test_fail("arguments", 0, refused);
     const ns_failure **failures = evaluate(cluster.nodes, cluster.count, args);

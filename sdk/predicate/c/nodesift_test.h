@@ -67,12 +67,21 @@ typedef struct ns_test_node {
     int64_t created;
 } ns_test_node;
 
+// An entry of a ConfigMap, `namespace/name`.
+typedef struct ns_test_entry {
+    const char *config_map, *key, *value;
+} ns_test_entry;
+#define NS_ENTRIES(...) ((const ns_test_entry[]){__VA_ARGS__, {0}})
+
 // A pod, nodes, and the arguments as JSON; none are `{}`.
 typedef struct ns_test_cluster {
     ns_test_pod pod;
     const ns_test_node *nodes;
     size_t count;
     const char *args;
+    // The moment of the evaluation, in seconds since 1970, and the entries of ConfigMaps that a policy lists.
+    int64_t now;
+    const ns_test_entry *entries;
     // The predicate reads `cluster-…`: its verdict for a node may depend on the others.
     bool is_cluster_wide;
 } ns_test_cluster;

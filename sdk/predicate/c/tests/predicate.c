@@ -42,6 +42,11 @@ static const ns_failure *filter(ns_nodes *nodes, const void *given) {
         }
         return NULL;
     }
+    if (ns_equal(args->way, NS("state"))) {
+        ns_text text;
+        bool is_closed = ns_config_entry(NS("ops/teams"), team, &text) && ns_equal(text, NS("closed"));
+        return is_closed && ns_time_passed(100) ? &other : NULL;
+    }
     if (!ns_equal(args->way, NS("columns"))) return &none;
     uint32_t wanted = ns_code(labels, team);
     for (uint32_t row = 0; row < nodes->count; row++) {

@@ -119,6 +119,19 @@ NS_TEST(a_pod_can_fit_no_node) {
     NS_CHECK_REJECTED(cluster, "a: no such way", "b: no such way");
 }
 
+NS_TEST(moments_and_config_maps_are_those_of_the_test) {
+    ns_test_node nodes[] = {{.name = "a"}};
+    ns_test_cluster cluster = {
+        .pod = {.labels = NS_PAIRS({"team", "red"})}, .nodes = nodes, .count = 1, .args = "{\"way\": \"state\"}",
+        .now = 100, .entries = NS_ENTRIES({"ops/teams", "red", "closed"})};
+    NS_CHECK_REJECTED(cluster, "a: other team");
+    cluster.now = 99;
+    NS_CHECK_REJECTED(cluster, NULL);
+    cluster.now = 100;
+    cluster.entries = NS_ENTRIES({"ops/teams", "blue", "closed"}, {"ops/other", "red", "closed"});
+    NS_CHECK_REJECTED(cluster, NULL);
+}
+
 // Another predicate: as many failures as rows, in the form per node.
 static const ns_failure *many(ns_nodes *nodes, uint32_t row, const void *args) {
     (void)args, (void)nodes;

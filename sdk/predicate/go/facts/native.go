@@ -1048,7 +1048,8 @@ func TimePassed(at int64) bool {
 }
 
 // ConfigMapsEntry: `entry` of config-maps.
-// The value of `key` in `data` of the ConfigMap, named as `namespace/name`; none where there is no such entry.
+// The value of `key` in `data` of the ConfigMap, named as `namespace/name`; none where there is no such entry, or it has more
+// than 65,536 bytes.
 func ConfigMapsEntry(configMap string, key string) (string, bool) {
 	if host.ConfigMapsEntry == nil {
 		panic(missing("config-maps", "entry"))

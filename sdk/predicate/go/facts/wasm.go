@@ -1315,7 +1315,8 @@ func TimePassed(at int64) bool {
 func importConfigMapsEntry(a0 string, a1 string, result unsafe.Pointer)
 
 // ConfigMapsEntry: `entry` of config-maps.
-// The value of `key` in `data` of the ConfigMap, named as `namespace/name`; none where there is no such entry.
+// The value of `key` in `data` of the ConfigMap, named as `namespace/name`; none where there is no such entry, or it has more
+// than 65,536 bytes.
 func ConfigMapsEntry(configMap string, key string) (string, bool) {
 	importConfigMapsEntry(configMap, key, unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)

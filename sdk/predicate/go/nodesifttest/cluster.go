@@ -19,6 +19,10 @@ import (
 type Cluster struct {
 	Pod   Pod
 	Nodes []Node
+	// Now is the moment of the evaluation, in seconds since 1970.
+	Now int64
+	// ConfigMaps are the entries of those that a policy lists, by `namespace/name`.
+	ConfigMaps map[string]Texts
 	// Facts gives functions that plain pods and nodes do not give, as those of `cluster-pods`. It may replace any.
 	Facts func(host *facts.Host)
 	// IsClusterWide leaves out the check that the verdict for a node does not depend on the others: the predicate reads `cluster-…`.
@@ -103,6 +107,8 @@ func (c Cluster) run(configured nodesift.Configured, nodes []Node) (Evaluation, 
 	sets := &rowSets{failures: make([]*nodesift.Failure, len(nodes))}
 	host := c.Pod.facts()
 	addNodes(&host, c.Pod, nodes, sets)
+	host.TimePassed = func(at int64) bool { return c.Now >= at }
+	host.ConfigMapsEntry = func(configMap, key string) (string, bool) { return of(c.ConfigMaps[configMap])(key) }
 	host.LogWrite = func(level facts.LogLevel, text string) { done.Lines = append(done.Lines, Line{level, text}) }
 	if c.Facts != nil {
 		c.Facts(&host)

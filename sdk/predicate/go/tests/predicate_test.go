@@ -218,3 +218,18 @@ func TestPodsAndNodesSayWhatTheTestGives(t *testing.T) {
 	cluster.Pod.Tolerations = []facts.PodTolerationsToleration{{Key: "k", Operator: facts.PodTolerationsOperatorExists}}
 	nt.Equal(t, cluster.Rejected(t, untolerated, nil))
 }
+
+func TestMomentsAndConfigMapsAreThoseOfTheTest(t *testing.T) {
+	predicate := over(func(_ *nodesift.Pod, nodes *nodesift.Nodes) *nodesift.Failure {
+		text, isThere := nodesift.ConfigEntry("ops/teams", "red")
+		if _, isOther := nodesift.ConfigEntry("ops/other", "red"); isOther || !isThere || text != "closed" || !nodesift.Passed(100) {
+			return nil
+		}
+		nodes.Reject(nodes.All(), other)
+		return nil
+	})
+	cluster := nt.Cluster{Nodes: []nt.Node{{Name: "a"}}, Now: 100, ConfigMaps: map[string]nt.Texts{"ops/teams": {"red": "closed"}}}
+	nt.Equal(t, cluster.Rejected(t, predicate, nil), "a: other team")
+	cluster.Now = 99
+	nt.Equal(t, cluster.Rejected(t, predicate, nil))
+}
