@@ -1,0 +1,274 @@
+//! Evaluates a tree. Errors are texts, as cel-go words them where that is known.
+
+use std::rc::Rc;
+
+use crate::ast::{Expr, Macro, MacroKind};
+use crate::functions::{Outcome, call, no_overload, type_named};
+use crate::limits::STEPS;
+use crate::lists;
+use crate::value::{Map, Value};
+
+/// Evaluates an expression about a device.
+pub(crate) fn evaluate(expr: &Expr, device: Value) -> Outcome {
+    Evaluator { variables: vec![("device", device)], steps: 0 }.eval(expr)
+}
+
+struct Evaluator<'a> {
+    /// The device, and the variables of macros, innermost last.
+    variables: Vec<(&'a str, Value)>,
+    steps: u64,
+}
+
+impl<'a> Evaluator<'a> {
+    fn eval(&mut self, expr: &'a Expr) -> Outcome {
+        self.step(1)?;
+        match expr {
+            Expr::Literal(value) => Ok(value.clone()),
+            Expr::Ident(name) => self.ident(name),
+            Expr::Select { operand, field, optional, test } => {
+                let operand = self.eval(operand)?;
+                if *test { has(&operand, field) } else { member(&operand, &Value::text(field), *optional) }
+            }
+            Expr::Index { operand, index, optional } => {
+                let (operand, index) = (self.eval(operand)?, self.eval(index)?);
+                member(&operand, &index, *optional)
+            }
+            Expr::Call { name, target, args } => {
+                let mut values = Vec::with_capacity(args.len() + 1);
+                for arg in target.as_deref().into_iter().chain(args) {
+                    values.push(self.eval(arg)?);
+                }
+                self.step(values.iter().map(weight).sum())?;
+                call(name, &values)
+            }
+            Expr::And(operands) => self.logical(operands.iter(), false),
+            Expr::Or(operands) => self.logical(operands.iter(), true),
+            Expr::Conditional(parts) => {
+                let [condition, then, otherwise] = &**parts;
+                match self.eval(condition)? {
+                    Value::Bool(true) => self.eval(then),
+                    Value::Bool(false) => self.eval(otherwise),
+                    _ => no_overload(),
+                }
+            }
+            Expr::List(elements) => {
+                let mut list = Vec::with_capacity(elements.len());
+                for (element, optional) in elements {
+                    match (self.eval(element)?, optional) {
+                        (value, false) => list.push(value),
+                        (Value::Optional(value), true) => list.extend(value.as_deref().cloned()),
+                        _ => return no_overload(),
+                    }
+                }
+                Ok(Value::list(list))
+            }
+            Expr::Map(entries) => self.map(entries),
+            Expr::Macro(parts) => self.expand(parts),
+        }
+    }
+
+    fn step(&mut self, steps: u64) -> Result<(), String> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > STEPS {
+            return Err("operation cancelled: actual cost limit exceeded".to_owned());
+        }
+        Ok(())
+    }
+
+    fn ident(&self, name: &str) -> Outcome {
+        if let Some((_, value)) = self.variables.iter().rev().find(|(known, _)| *known == name) {
+            return Ok(value.clone());
+        }
+        // The name of a type is the type of its values.
+        type_named(name).map(Value::Type).ok_or_else(|| format!("no such attribute(s): {name}"))
+    }
+
+    /// The deciding operand, in any order; else the first error; else the other value.
+    fn logical(&mut self, operands: impl Iterator<Item = &'a Expr>, deciding: bool) -> Outcome {
+        let mut error = None;
+        for operand in operands {
+            let outcome = self.eval(operand);
+            // The limit of steps ends everything.
+            self.step(0)?;
+            match outcome {
+                Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
+                Ok(Value::Bool(_)) => {}
+                Ok(_) => error = error.or_else(|| no_overload().err()),
+                Err(found) => error = error.or(Some(found)),
+            }
+        }
+        error.map_or(Ok(Value::Bool(!deciding)), Err)
+    }
+
+    fn map(&mut self, entries: &'a [(Expr, Expr, bool)]) -> Outcome {
+        let mut map = Map::default();
+        for (key, value, optional) in entries {
+            let key = self.eval(key)?;
+            let value = match (self.eval(value)?, optional) {
+                (value, false) => value,
+                (Value::Optional(Some(value)), true) => (*value).clone(),
+                (Value::Optional(None), true) => continue,
+                _ => return no_overload(),
+            };
+            if map.entry(&key).is_some() {
+                return Err("repeated key in a map".to_owned());
+            }
+            map.entries.push((key, value));
+        }
+        Ok(Value::Map(Rc::new(map)))
+    }
+
+    fn expand(&mut self, parts: &'a Macro) -> Outcome {
+        let range = self.eval(&parts.range)?;
+        match parts.kind {
+            MacroKind::Bind => self.bound(parts, &[range], 0),
+            MacroKind::OptMap | MacroKind::OptFlatMap => match range {
+                Value::Optional(None) => Ok(Value::Optional(None)),
+                Value::Optional(Some(value)) => {
+                    let mapped = self.bound(parts, &[(*value).clone()], 0)?;
+                    Ok(if parts.kind == MacroKind::OptMap { Value::some(mapped) } else { mapped })
+                }
+                _ => no_overload(),
+            },
+            _ => {
+                let items = items(&range, parts.variables.len()).ok_or_else(|| "no such overload".to_owned())?;
+                self.comprehension(parts, &range, items)
+            }
+        }
+    }
+
+    /// Evaluates an argument of a macro with its variables bound.
+    fn bound(&mut self, parts: &'a Macro, values: &[Value], arg: usize) -> Outcome {
+        let before = self.variables.len();
+        self.variables.extend(parts.variables.iter().map(String::as_str).zip(values.iter().cloned()));
+        let outcome = parts.args.get(arg).map_or_else(no_overload, |arg| self.eval(arg));
+        self.variables.truncate(before);
+        outcome
+    }
+
+    fn comprehension(&mut self, parts: &'a Macro, range: &Value, items: Vec<Vec<Value>>) -> Outcome {
+        let last = parts.args.len().saturating_sub(1);
+        let mut error = None;
+        let mut count = 0_usize;
+        let mut list = Vec::new();
+        let mut entries: Vec<(Value, Value)> = Vec::new();
+        for item in items {
+            self.step(1)?;
+            // A filter comes before the result.
+            if last > 0 {
+                match self.bound(parts, &item, 0)? {
+                    Value::Bool(true) => {}
+                    Value::Bool(false) => continue,
+                    _ => return no_overload(),
+                }
+            }
+            let outcome = self.bound(parts, &item, last);
+            if let MacroKind::All | MacroKind::Exists = parts.kind {
+                // As `&&` and `||` over all items: an error counts only where no item decides.
+                self.step(0)?;
+                let deciding = parts.kind == MacroKind::Exists;
+                match outcome {
+                    Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
+                    Ok(Value::Bool(_)) => {}
+                    Ok(_) => error = error.or_else(|| no_overload().err()),
+                    Err(found) => error = error.or(Some(found)),
+                }
+                continue;
+            }
+            let value = outcome?;
+            let key = item.first().cloned().unwrap_or(Value::Null);
+            match (parts.kind, value) {
+                (MacroKind::ExistsOne, Value::Bool(value)) => count += usize::from(value),
+                (MacroKind::Filter, Value::Bool(value)) => list.extend(value.then_some(key)),
+                (MacroKind::ExistsOne | MacroKind::Filter, _) => return no_overload(),
+                (MacroKind::SortBy, value) => entries.push((value, key)),
+                (MacroKind::TransformMap, value) => entries.push((key, value)),
+                (MacroKind::TransformMapEntry, Value::Map(entry)) => {
+                    for (key, value) in &entry.entries {
+                        if entries.iter().any(|(known, _)| known.equals(key)) {
+                            return Err("insert failed: key already exists".to_owned());
+                        }
+                        entries.push((key.clone(), value.clone()));
+                    }
+                }
+                (MacroKind::TransformMapEntry, _) => return no_overload(),
+                (_, value) => list.push(value),
+            }
+        }
+        match parts.kind {
+            MacroKind::All | MacroKind::Exists => error.map_or(Ok(Value::Bool(parts.kind == MacroKind::All)), Err),
+            MacroKind::ExistsOne => Ok(Value::Bool(count == 1)),
+            MacroKind::SortBy if matches!(range, Value::List(_)) => lists::sort(entries),
+            MacroKind::SortBy => no_overload(),
+            MacroKind::TransformMap | MacroKind::TransformMapEntry => Ok(Value::map(entries)),
+            _ => Ok(Value::list(list)),
+        }
+    }
+}
+
+/// The values of a macro's variables, per item: elements or keys, with two variables indices or keys and values.
+fn items(range: &Value, variables: usize) -> Option<Vec<Vec<Value>>> {
+    match range {
+        Value::List(list) if variables == 1 => Some(list.iter().map(|element| vec![element.clone()]).collect()),
+        Value::List(list) => {
+            Some(list.iter().enumerate().map(|(at, element)| vec![Value::count(at), element.clone()]).collect())
+        }
+        Value::Map(map) => Some(map.entries.iter().map(|(key, value)| vec![key.clone(), value.clone()]).collect()),
+        _ => None,
+    }
+}
+
+/// Steps that a function may take because of this argument.
+fn weight(value: &Value) -> u64 {
+    let count = match value {
+        Value::String(text) => text.len() / 10,
+        Value::Bytes(bytes) => bytes.len() / 10,
+        Value::List(list) => list.len(),
+        Value::Map(map) => map.entries.len(),
+        _ => 0,
+    };
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+fn shown(key: &Value) -> String {
+    crate::strings::shown(key).unwrap_or_else(|| key.type_name().to_owned())
+}
+
+/// Whether a field is there.
+fn has(operand: &Value, field: &str) -> Outcome {
+    match operand {
+        Value::Map(map) => Ok(Value::Bool(map.find(&Value::text(field)).is_some())),
+        Value::Optional(None) => Ok(Value::Bool(false)),
+        Value::Optional(Some(value)) => has(value, field),
+        _ => no_overload(),
+    }
+}
+
+/// A field or element; of an optional it is optional, and none where it is missing.
+fn member(operand: &Value, key: &Value, optional: bool) -> Outcome {
+    let found = match operand {
+        Value::Optional(None) => return Ok(Value::Optional(None)),
+        Value::Optional(Some(value)) => {
+            return match member(value, key, true)? {
+                found @ Value::Optional(_) => Ok(found),
+                found => Ok(Value::some(found)),
+            };
+        }
+        Value::Map(map) => map.find(key).cloned().ok_or_else(|| format!("no such key: {}", shown(key))),
+        Value::List(list) => {
+            let at = match key {
+                Value::Int(at) => *at,
+                Value::Uint(at) => i64::try_from(*at).unwrap_or(i64::MAX),
+                Value::Double(_) => match crate::functions::convert("int", key)? {
+                    whole @ Value::Int(at) if whole.equals(key) => at,
+                    _ => return Err(format!("unsupported index value {} in list", shown(key))),
+                },
+                _ => return Err(format!("unsupported index type '{}' in list", key.type_name())),
+            };
+            let element = usize::try_from(at).ok().and_then(|at| list.get(at)).cloned();
+            element.ok_or_else(|| format!("index out of bounds: {at}"))
+        }
+        _ => return no_overload(),
+    };
+    if optional { Ok(Value::Optional(found.ok().map(Rc::new))) } else { found }
+}

@@ -1,0 +1,134 @@
+//! Named formats of text: `format.dns1123Label().validate(text)` gives nothing for a good text, else its faults.
+
+use crate::kubernetes::Url;
+use crate::value::Value;
+
+/// The names of all formats.
+const NAMES: [&str; 13] = [
+    "dns1123Label",
+    "dns1123Subdomain",
+    "dns1035Label",
+    "qualifiedName",
+    "dns1123LabelPrefix",
+    "dns1123SubdomainPrefix",
+    "dns1035LabelPrefix",
+    "labelValue",
+    "uri",
+    "uuid",
+    "byte",
+    "date",
+    "datetime",
+];
+
+/// Bytes of a label, of a name, and of names joined by dots.
+const LABEL_BYTES: usize = 63;
+const SUBDOMAIN_BYTES: usize = 253;
+
+/// The format of this name.
+pub(crate) fn named(name: &str) -> Option<&'static str> {
+    NAMES.into_iter().find(|known| *known == name)
+}
+
+/// None for a good text, else a list of its faults.
+pub(crate) fn validate(format: &str, text: &str) -> Value {
+    let good = match format {
+        "dns1123Label" => is_label(text),
+        "dns1123Subdomain" => is_subdomain(text),
+        "dns1035Label" => is_strict_label(text),
+        "qualifiedName" => is_qualified(text),
+        // A prefix may end with a dash, since something follows it.
+        "dns1123LabelPrefix" => is_label(text.trim_end_matches('-')) && text.len() <= LABEL_BYTES,
+        "dns1123SubdomainPrefix" => is_subdomain(text.trim_end_matches('-')) && text.len() <= SUBDOMAIN_BYTES,
+        "dns1035LabelPrefix" => is_strict_label(text.trim_end_matches('-')) && text.len() <= LABEL_BYTES,
+        "labelValue" => text.is_empty() || is_name(text),
+        "uri" => Url::parse(text).is_some(),
+        "uuid" => is_uuid(text),
+        "byte" => is_base64(text),
+        "date" => is_date(text),
+        _ => is_datetime(text),
+    };
+    if good {
+        return Value::Optional(None);
+    }
+    Value::some(Value::list(vec![Value::text(&format!("the text is no {format}"))]))
+}
+
+fn is_label(text: &str) -> bool {
+    let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.len() <= LABEL_BYTES
+        && text.starts_with(alphanumeric)
+        && text.ends_with(alphanumeric)
+        && text.chars().all(|c| alphanumeric(c) || c == '-')
+}
+
+fn is_strict_label(text: &str) -> bool {
+    is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+fn is_subdomain(text: &str) -> bool {
+    let label = |part: &str| part.len() > LABEL_BYTES || is_label(part);
+    text.len() <= SUBDOMAIN_BYTES && text.split('.').all(label)
+}
+
+fn is_name(text: &str) -> bool {
+    text.len() <= LABEL_BYTES
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+fn is_qualified(text: &str) -> bool {
+    match text.split_once('/') {
+        Some((prefix, name)) => is_subdomain(prefix) && is_name(name),
+        None => is_name(text),
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    let digits: String = text.split('-').collect();
+    let dashes: Vec<usize> = text.split('-').map(str::len).collect();
+    digits.chars().all(|c| c.is_ascii_hexdigit()) && (dashes == [8, 4, 4, 4, 12] || dashes == [32])
+}
+
+fn is_base64(text: &str) -> bool {
+    let digits = text.trim_end_matches('=');
+    text.len().is_multiple_of(4)
+        && text.len() - digits.len() <= 2
+        && digits.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/'))
+}
+
+fn number(text: &str, digits: usize) -> Option<u32> {
+    (text.len() == digits && text.chars().all(|c| c.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = &parts[..] else { return false };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+        return false;
+    };
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + u32::from(leap),
+        1..=12 => 31,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+fn is_datetime(text: &str) -> bool {
+    let Some((date, time)) = text.split_once(['T', 't']) else { return false };
+    let Some((clock, zone)) = time.find(['Z', 'z', '+', '-']).map(|at| time.split_at(at)) else { return false };
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let two = |text: &str, most: u32| number(text, 2).is_some_and(|value| value <= most);
+    let clock: Vec<&str> = clock.split(':').collect();
+    let clock = matches!(&clock[..], [hour, minute, second] if two(hour, 23) && two(minute, 59) && two(second, 59));
+    let zone = matches!(zone, "Z" | "z")
+        || zone
+            .get(1..)
+            .and_then(|zone| zone.split_once(':'))
+            .is_some_and(|(hour, minute)| two(hour, 23) && two(minute, 59));
+    let fraction = !fraction.is_empty() && fraction.chars().all(|c| c.is_ascii_digit());
+    is_date(date) && clock && zone && fraction
+}

@@ -1,0 +1,143 @@
+//! Kubernetes' libraries: quantities, versions, addresses, networks, URLs and named formats.
+
+use crate::formats;
+use crate::functions::{Outcome, no_overload};
+use crate::kubernetes::{self, Semver, Url};
+use crate::quantity::Quantity;
+use crate::strings;
+use crate::value::Value;
+
+/// Calls a function.
+pub(crate) fn call(name: &str, args: &[Value]) -> Outcome {
+    match args {
+        [Value::String(text), rest @ ..] => of_text(name, text, rest),
+        [Value::Quantity(quantity), rest @ ..] => of_quantity(name, *quantity, rest),
+        [Value::Semver(version), rest @ ..] => of_version(name, version, rest),
+        [Value::Ip(address)] => of_ip(name, *address),
+        [Value::Cidr(address, bits), rest @ ..] => of_network(name, (*address, *bits), rest),
+        [Value::Url(url)] => of_url(name, url),
+        [Value::Format(format), Value::String(text)] if name == "validate" => Ok(formats::validate(format, text)),
+        [] if name.starts_with("format.") => {
+            let name = name.trim_start_matches("format.");
+            formats::named(name).map_or_else(no_overload, |format| Ok(Value::Format(format)))
+        }
+        _ => missing(name, args),
+    }
+}
+
+/// Names the types, as Go's CEL does for most libraries.
+fn missing(name: &str, args: &[Value]) -> Outcome {
+    let types: Vec<&str> = args.iter().map(Value::type_name).collect();
+    Err(format!("no such overload: {name}({})", types.join(", ")))
+}
+
+fn of_text(name: &str, text: &str, rest: &[Value]) -> Outcome {
+    let loosely = matches!(rest, [Value::Bool(true)]);
+    let version = || if loosely { Semver::parse_loosely(text) } else { Semver::parse(text) };
+    let invalid = |what: &str| format!("{what} parse error during conversion from string: \"{text}\"");
+    match name {
+        "quantity" => Quantity::parse(text).map(Value::Quantity).ok_or_else(|| {
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".to_owned()
+        }),
+        "isQuantity" => Ok(Value::Bool(Quantity::parse(text).is_some())),
+        "semver" => version().map(|version| Value::Semver(version.into())).ok_or_else(|| invalid("semantic version")),
+        "isSemver" => Ok(Value::Bool(version().is_some())),
+        "ip" => kubernetes::ip(text).map(Value::Ip).ok_or_else(|| invalid("IP Address")),
+        "isIP" => Ok(Value::Bool(kubernetes::ip(text).is_some())),
+        "ip.isCanonical" => match kubernetes::ip(text) {
+            Some(address) => Ok(Value::Bool(address.to_string() == text)),
+            None => Err(invalid("IP Address")),
+        },
+        "cidr" => match kubernetes::cidr(text) {
+            Some((address, bits)) => Ok(Value::Cidr(address, bits)),
+            None => Err(invalid("network address")),
+        },
+        "isCIDR" => Ok(Value::Bool(kubernetes::cidr(text).is_some())),
+        "url" => Url::parse(text).map(|url| Value::Url(url.into())).ok_or_else(|| invalid("URL")),
+        "isURL" => Ok(Value::Bool(Url::parse(text).is_some())),
+        "format.named" => Ok(Value::Optional(formats::named(text).map(|format| Value::Format(format).into()))),
+        _ => no_overload(),
+    }
+}
+
+fn of_quantity(name: &str, quantity: Quantity, rest: &[Value]) -> Outcome {
+    match (name, rest) {
+        ("sign", []) => Ok(Value::Int(quantity.sign())),
+        ("isGreaterThan", [Value::Quantity(other)]) => Ok(Value::Bool(quantity.compare(*other).is_gt())),
+        ("isLessThan", [Value::Quantity(other)]) => Ok(Value::Bool(quantity.compare(*other).is_lt())),
+        ("compareTo", [Value::Quantity(other)]) => Ok(Value::Int(quantity.compare(*other) as i64)),
+        ("asApproximateFloat", []) => Ok(Value::Double(quantity.as_float())),
+        ("asInteger", []) => {
+            quantity.as_integer().map(Value::Int).ok_or_else(|| "cannot convert value to integer".to_owned())
+        }
+        ("isInteger", []) => Ok(Value::Bool(quantity.as_integer().is_some())),
+        ("add", [Value::Quantity(other)]) => Ok(Value::Quantity(quantity.plus(*other))),
+        ("add", [Value::Int(other)]) => Ok(Value::Quantity(quantity.plus(Quantity::of_int(*other)))),
+        ("sub", [Value::Quantity(other)]) => Ok(Value::Quantity(quantity.minus(*other))),
+        ("sub", [Value::Int(other)]) => Ok(Value::Quantity(quantity.minus(Quantity::of_int(*other)))),
+        _ => no_overload(),
+    }
+}
+
+fn of_version(name: &str, version: &Semver, rest: &[Value]) -> Outcome {
+    let number = |at: usize| Ok(Value::Int(i64::try_from(version.numbers[at]).unwrap_or(i64::MAX)));
+    match (name, rest) {
+        ("isGreaterThan", [Value::Semver(other)]) => Ok(Value::Bool(version.compare(other).is_gt())),
+        ("isLessThan", [Value::Semver(other)]) => Ok(Value::Bool(version.compare(other).is_lt())),
+        ("compareTo", [Value::Semver(other)]) => Ok(Value::Int(version.compare(other) as i64)),
+        ("major", []) => number(0),
+        ("minor", []) => number(1),
+        ("patch", []) => number(2),
+        _ => no_overload(),
+    }
+}
+
+fn of_ip(name: &str, address: std::net::IpAddr) -> Outcome {
+    let holds = |holds: bool| Ok(Value::Bool(holds));
+    match name {
+        "family" => Ok(Value::Int(if address.is_ipv4() { 4 } else { 6 })),
+        "isUnspecified" => holds(address.is_unspecified()),
+        "isLoopback" => holds(address.is_loopback()),
+        "isLinkLocalMulticast" => holds(kubernetes::is_link_local_multicast(address)),
+        "isLinkLocalUnicast" => holds(kubernetes::is_link_local_unicast(address)),
+        "isGlobalUnicast" => holds(kubernetes::is_global_unicast(address)),
+        _ => no_overload(),
+    }
+}
+
+fn of_network(name: &str, network: (std::net::IpAddr, u8), rest: &[Value]) -> Outcome {
+    let invalid = |text: &str| format!("parse error during conversion from string: \"{text}\"");
+    match (name, rest) {
+        ("containsIP", [Value::Ip(address)]) => Ok(Value::Bool(kubernetes::contains_ip(network, *address))),
+        ("containsIP", [Value::String(text)]) => {
+            let address = kubernetes::ip(text).ok_or_else(|| invalid(text))?;
+            Ok(Value::Bool(kubernetes::contains_ip(network, address)))
+        }
+        ("containsCIDR", [Value::Cidr(address, bits)]) => {
+            Ok(Value::Bool(kubernetes::contains_cidr(network, (*address, *bits))))
+        }
+        ("containsCIDR", [Value::String(text)]) => {
+            let other = kubernetes::cidr(text).ok_or_else(|| invalid(text))?;
+            Ok(Value::Bool(kubernetes::contains_cidr(network, other)))
+        }
+        ("ip", []) => Ok(Value::Ip(network.0)),
+        ("prefixLength", []) => Ok(Value::Int(i64::from(network.1))),
+        ("masked", []) => Ok(Value::Cidr(kubernetes::masked(network.0, network.1), network.1)),
+        ("string", []) => {
+            strings::shown(&Value::Cidr(network.0, network.1)).map_or_else(no_overload, |text| Ok(Value::text(&text)))
+        }
+        _ => no_overload(),
+    }
+}
+
+fn of_url(name: &str, url: &Url) -> Outcome {
+    match name {
+        "getScheme" => Ok(Value::text(&url.scheme)),
+        "getHost" => Ok(Value::text(&url.host)),
+        "getHostname" => Ok(Value::text(url.hostname())),
+        "getPort" => Ok(Value::text(url.port())),
+        "getEscapedPath" => Ok(Value::text(&url.path)),
+        "getQuery" => Ok(Value::map(url.query())),
+        _ => no_overload(),
+    }
+}

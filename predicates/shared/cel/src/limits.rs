@@ -1,0 +1,17 @@
+//! The limits of an expression, each with its unit and reason.
+
+/// Bytes of an expression's text. The API server refuses longer ones.
+pub const TEXT_BYTES: usize = 10 * 1024;
+
+/// Levels of an expression's tree. Parser, checker and evaluator descend one call per level, so this bounds the stack.
+pub const TREE_LEVELS: usize = 250;
+
+/// Steps of one evaluation: one per visited node of the tree, and one per element that a function reads. Kubernetes limits the
+/// cost, a similar count, to the same number.
+pub const STEPS: u64 = 1_000_000;
+
+/// Bytes of a compiled regular expression, so that a pattern cannot take the memory of its host.
+pub const PATTERN_BYTES: usize = 1 << 20;
+
+/// Brackets inside brackets. The parser descends some ten calls per bracket.
+pub const NESTED_BRACKETS: usize = 60;

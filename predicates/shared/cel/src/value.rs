@@ -1,0 +1,183 @@
+//! Values, their equality and order, and the names of their types.
+
+use std::cmp::Ordering;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use crate::kubernetes::{Semver, Url};
+use crate::quantity::Quantity;
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    String(Rc<str>),
+    Bytes(Rc<[u8]>),
+    /// In nanoseconds.
+    Duration(i64),
+    List(Rc<Vec<Value>>),
+    Map(Rc<Map>),
+    Optional(Option<Rc<Value>>),
+    /// A type, by name.
+    Type(&'static str),
+    Quantity(Quantity),
+    Semver(Rc<Semver>),
+    Ip(IpAddr),
+    /// An address and the length of its prefix in bits.
+    Cidr(IpAddr, u8),
+    Url(Rc<Url>),
+    /// A named format of text.
+    Format(&'static str),
+}
+
+/// A map: its entries in the order of their making.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Map {
+    pub(crate) entries: Vec<(Value, Value)>,
+    /// What a lookup of an unknown key finds; such keys are still not *in* the map.
+    pub(crate) default: Option<Value>,
+}
+
+impl Map {
+    /// Looks a key up.
+    pub(crate) fn find(&self, key: &Value) -> Option<&Value> {
+        self.entry(key).or(self.default.as_ref())
+    }
+
+    /// Looks a key up among the entries.
+    pub(crate) fn entry(&self, key: &Value) -> Option<&Value> {
+        self.entries.iter().find(|(known, _)| known.equals(key)).map(|(_, value)| value)
+    }
+}
+
+impl Value {
+    pub(crate) fn text(text: &str) -> Self {
+        Self::String(text.into())
+    }
+
+    pub(crate) fn list(elements: Vec<Self>) -> Self {
+        Self::List(Rc::new(elements))
+    }
+
+    pub(crate) fn map(entries: Vec<(Self, Self)>) -> Self {
+        Self::Map(Rc::new(Map { entries, default: None }))
+    }
+
+    pub(crate) fn some(value: Self) -> Self {
+        Self::Optional(Some(Rc::new(value)))
+    }
+
+    /// An int from a count.
+    pub(crate) fn count(count: usize) -> Self {
+        Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    /// The name of the value's type.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null_type",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Uint(_) => "uint",
+            Self::Double(_) => "double",
+            Self::String(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::Duration(_) => "google.protobuf.Duration",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
+            Self::Optional(_) => "optional_type",
+            Self::Type(_) => "type",
+            Self::Quantity(_) => "kubernetes.Quantity",
+            Self::Semver(_) => "kubernetes.Semver",
+            Self::Ip(_) => "net.IP",
+            Self::Cidr(..) => "net.CIDR",
+            Self::Url(_) => "kubernetes.URL",
+            Self::Format(_) => "kubernetes.NamedFormat",
+        }
+    }
+
+    /// Equality: numbers by value whatever their types, all else only within one type.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::String(a), Self::String(b)) => a == b,
+            (Self::Bytes(a), Self::Bytes(b)) => a == b,
+            (Self::Duration(a), Self::Duration(b)) => a == b,
+            (Self::Type(a), Self::Type(b)) | (Self::Format(a), Self::Format(b)) => a == b,
+            (Self::Quantity(a), Self::Quantity(b)) => a == b,
+            (Self::Semver(a), Self::Semver(b)) => a.compare(b).is_eq(),
+            (Self::Ip(a), Self::Ip(b)) => a == b,
+            (Self::Cidr(a, bits), Self::Cidr(b, other_bits)) => a == b && bits == other_bits,
+            (Self::Url(a), Self::Url(b)) => a == b,
+            (Self::Optional(a), Self::Optional(b)) => match (a, b) {
+                (None, None) => true,
+                (Some(a), Some(b)) => a.equals(b),
+                _ => false,
+            },
+            (Self::List(a), Self::List(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.equals(b)),
+            (Self::Map(a), Self::Map(b)) => {
+                let found = |(key, value): &(Self, Self)| b.entry(key).is_some_and(|other| value.equals(other));
+                a.entries.len() == b.entries.len() && a.entries.iter().all(found)
+            }
+            _ => compare_numbers(self, other) == Some(Ordering::Equal),
+        }
+    }
+
+    /// The order of two values, `None` where their types have none.
+    pub(crate) fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
+            (Self::String(a), Self::String(b)) => Some(a.cmp(b)),
+            (Self::Bytes(a), Self::Bytes(b)) => Some(a.cmp(b)),
+            (Self::Duration(a), Self::Duration(b)) => Some(a.cmp(b)),
+            _ => compare_numbers(self, other),
+        }
+    }
+
+    /// Whether it is of one of Kubernetes' own types.
+    pub(crate) fn is_of_kubernetes(&self) -> bool {
+        matches!(
+            self,
+            Self::Quantity(_) | Self::Semver(_) | Self::Ip(_) | Self::Cidr(..) | Self::Url(_) | Self::Format(_)
+        )
+    }
+
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(self, Self::Int(_) | Self::Uint(_) | Self::Double(_))
+    }
+}
+
+/// Compares numbers by value; `None` for anything else and for NaN.
+fn compare_numbers(a: &Value, b: &Value) -> Option<Ordering> {
+    let whole = |value: &Value| match value {
+        Value::Int(value) => Some(i128::from(*value)),
+        Value::Uint(value) => Some(i128::from(*value)),
+        _ => None,
+    };
+    match (a, b) {
+        (Value::Double(a), Value::Double(b)) => a.partial_cmp(b),
+        (Value::Double(a), b) => compare_double(*a, whole(b)?),
+        (a, Value::Double(b)) => compare_double(*b, whole(a)?).map(Ordering::reverse),
+        (a, b) => Some(whole(a)?.cmp(&whole(b)?)),
+    }
+}
+
+/// Compares exactly: a whole number of 64 bits may have no equal double.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "bounded before the cast")]
+fn compare_double(double: f64, whole: i128) -> Option<Ordering> {
+    if double.is_nan() {
+        return None;
+    }
+    // Larger than every 64-bit number, and exact in both types.
+    let bound = 2_f64.powi(65);
+    if double.abs() >= bound {
+        return Some(if double > 0.0 { Ordering::Greater } else { Ordering::Less });
+    }
+    let floor = double.floor();
+    Some((floor as i128).cmp(&whole).then(if double > floor { Ordering::Greater } else { Ordering::Equal }))
+}

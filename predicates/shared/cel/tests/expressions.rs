@@ -1,0 +1,293 @@
+//! Expressions and their results, whole.
+//!
+//! The documents of the reference's test `claims` are cel-go's own answers about 200 expressions; these here are about what the
+//! documents do not use, and about what no expression may do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![allow(missing_docs, reason = "tests are named as sentences")]
+
+use nodesift_cel::{Attribute, Device, Program, limits};
+
+fn device() -> Device {
+    let text = |text: &str| Attribute::String(text.to_owned());
+    Device {
+        driver: "d".to_owned(),
+        allow_multiple_allocations: false,
+        attributes: vec![
+            ("model".to_owned(), text("h100")),
+            ("numa".to_owned(), Attribute::Int(1)),
+            ("ok".to_owned(), Attribute::Bool(true)),
+            ("version".to_owned(), Attribute::Version("1.10.0-rc.1+build".to_owned())),
+            ("other/model".to_owned(), text("x")),
+        ],
+        capacity: vec![("memory".to_owned(), "80Gi".to_owned()), ("cores".to_owned(), "1500m".to_owned())],
+    }
+}
+
+/// The result, or the error behind `compile: ` or `run: `.
+fn result(text: &str) -> String {
+    match Program::compile(text) {
+        Err(error) => format!("compile: {error}"),
+        Ok(program) => {
+            program.matches(&device()).map_or_else(|error| format!("run: {error}"), |holds| holds.to_string())
+        }
+    }
+}
+
+#[test]
+fn these_hold() {
+    let texts = [
+        "1 + 2 * 3 == 7 && (1 + 2) * 3 == 9",
+        "10 - 2 - 3 == 5 && 7 % 4 == 3 && -7 / 2 == -3",
+        "-9223372036854775808 < 0 && 0x1F == 31 && 2u + 3u == 5u && 1e3 == 1000.0",
+        "!!true && !!!false && --1 == 1",
+        "'a' + \"b\" == 'ab' && r'\\d' == '\\\\d' && '\\u00e9'.size() == 1 && b'\\xff'.size() == 1",
+        "'''a'b''' == \"a'b\" // a comment",
+        "true ? 1 == 1 : 1 / 0 == 1",
+        "[1, 2] + [3] == [1, 2, 3] && 2 in [1, 2] && !(4 in [1, 2])",
+        "{'a': 1, 'b': 2}['b'] == 2 && 'a' in {'a': 1} && {'a': 1} == {'a': 1}",
+        "type(1) == int && type('') == string && type(type(1)) == type(string)",
+        "[1, 2, 3].map(x, x > 1, x * 2) == [4, 6] && [1, 2].filter(x, x > 1) == [2]",
+        "[1, 2, 3].exists_one(x, x > 2) && ![1, 2, 3].existsOne(x, x > 1)",
+        "[0, 1].exists(x, 1 / x == 1) && ![0, 1].all(x, 1 / x == 2)",
+        "[5, 6].all(i, v, v == i + 5) && {'a': 1}.exists(k, v, k == 'a' && v == 1)",
+        "[1, 2].transformList(i, v, i > 0, v * 10) == [20]",
+        "{'a': 1}.transformMap(k, v, v + 1) == {'a': 2}",
+        "{'a': 'b'}.transformMapEntry(k, v, {v: k}) == {'b': 'a'}",
+        "cel.bind(x, 2, cel.bind(y, x + 1, x * y)) == 6",
+        "optional.of(1).optMap(x, x + 1).value() == 2 && !optional.none().hasValue()",
+        "optional.of(1).optFlatMap(x, optional.none()).or(optional.of(3)).orValue(4) == 3",
+        "[?optional.none(), ?optional.of(1)] == [1] && {?'a': optional.none()}.size() == 0",
+        "optional.ofNonZeroValue(0).hasValue() == false",
+        "{'a': {'b': 1}}.?a.b == optional.of(1) && !{'a': {'b': 1}}.?x.b.hasValue()",
+        "[1, 2][?5].orValue(9) == 9",
+        "int('12') == 12 && double('1.5') == 1.5 && string(1.0) == '1' && string(true) == 'true' && int(2.9) == 2",
+        "bool('true') && uint(3) == 3u && bytes('a') == b'a' && string(b'a') == 'a'",
+        "duration('1h30m') > duration('89m59.9s') && duration('90s').getMinutes() == 1 && string(duration('1500ms')) == '1.5s'",
+        "'abc'.replace('b', 'x') == 'axc' && 'a,b,c'.split(',', 2) == ['a', 'b,c'] && ' a '.trim() == 'a'",
+        "'tacocat'.lastIndexOf('ac') == 1 && 'tacocat'.indexOf('a', 2) == 5 && 'abc'.substring(1, 2) == 'b'",
+        "['a', 'b'].join('-') == 'a-b' && strings.quote('a\"') == '\"a\\\\\"\"'",
+        "'%s|%d|%.2f|%x|%b|%e'.format(['a', 5, 1.234, 255, 5, 1200.0]) == 'a|5|1.23|ff|101|1.200000e+03'",
+        "'%s'.format([[1, 'a', 2.5, null, {'k': true}]]) == '[1, a, 2.5, null, {k: true}]'",
+        "'ab12'.matches('[a-z]+\\\\d+') && !'٣'.matches('\\\\d') && 'a1b22'.findAll('[0-9]+') == ['1', '22']",
+        "[3, 1, 2].sort() == [1, 2, 3] && ['b', 'a'].min() == 'a' && [1, 2, 2].distinct() == [1, 2]",
+        "[[1], [2, 3]].flatten() == [1, 2, 3] && [1, 2, 3].slice(1, 3) == [2, 3] && [1, 2].reverse() == [2, 1]",
+        "['bb', 'a'].sortBy(s, s.size()) == ['a', 'bb'] && lists.range(3) == [0, 1, 2]",
+        "[1, 2].isSorted() && [1.0, 2.0].sum() == 3.0 && [1, 2, 1].lastIndexOf(1) == 2",
+        "sets.contains([1, 2], [2]) && sets.equivalent([1, 1], [1]) && sets.intersects([1], [1, 2])",
+        "quantity('1Ki').compareTo(quantity('1024')) == 0 && quantity('100m').isLessThan(quantity('1'))",
+        "quantity('2').add(1).asInteger() == 3 && !quantity('1500m').isInteger() && isQuantity('1.5e3') && !isQuantity('x')",
+        "quantity('1Gi').sub(quantity('1Mi')).isGreaterThan(quantity('1022Mi')) && sign(quantity('-1')) == -1",
+        "semver('1.2.3').major() == 1 && semver('v1.2', true) == semver('1.2.0') && !isSemver('v1.2')",
+        "semver('1.0.0-alpha.2').isLessThan(semver('1.0.0-alpha.10')) && semver('1.0.0-rc').isLessThan(semver('1.0.0'))",
+        "ip('::1').isLoopback() && ip('10.0.0.1').family() == 4 && !isIP('::ffff:1.2.3.4') && ip.isCanonical('10.0.0.1')",
+        "cidr('10.0.0.0/8').containsIP('10.1.2.3') && cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8')",
+        "cidr('10.0.0.0/8').containsCIDR(cidr('10.1.0.0/16')) && cidr('10.0.0.0/8').ip() == ip('10.0.0.0')",
+        "url('https://u@h:8080/p%20q?a=1&a=2#f').getPort() == '8080' && url('http://[::1]:80/').getHostname() == '::1'",
+        "url('https://h/x?a=1&b').getQuery() == {'a': ['1'], 'b': ['']} && !isURL('h/x') && isURL('/x')",
+        "!format.dns1123Label().validate('a-b').hasValue() && format.dns1123Label().validate('A').hasValue()",
+        "format.named('date').value().validate('2023-02-29').hasValue() && !format.named('x').hasValue()",
+        "!format.datetime().validate('2024-02-29T10:00:00.5Z').hasValue() && format.uuid().validate('x').hasValue()",
+        "device.attributes['d'].model == 'h100' && device.attributes['other'].model == 'x'",
+        "!has(device.attributes['none'].x) && !('none' in device.attributes) && device.attributes.?none.hasValue()",
+        "device.attributes['d'].ok",
+        "device.attributes['d'].version.isLessThan(semver('1.10.0'))",
+        "device.attributes['d'].numa in [1.0] && device.attributes['d'].numa < 1.5",
+        "device.capacity['d'].memory == quantity('81920Mi') && device.capacity['d'].cores.asApproximateFloat() == 1.5",
+    ];
+    let others: Vec<String> = texts.into_iter().map(|text| format!("{text}: {}", result(text))).collect();
+    let others: Vec<&String> = others.iter().filter(|line| !line.ends_with(": true")).collect();
+    assert!(others.is_empty(), "{others:#?}");
+}
+
+#[test]
+fn these_are_refused() {
+    for (text, part) in [
+        ("", "unexpected End"),
+        ("1 +", "unexpected End"),
+        ("(1", "expected )"),
+        ("'a", "closing quote"),
+        ("a b", "unexpected"),
+        ("1", "not int"),
+        ("'true'", "not string"),
+        ("[true][0] && 1", "expected type 'bool'"),
+        ("x", "undeclared reference to 'x'"),
+        ("nope(1)", "undeclared reference to 'nope'"),
+        ("device.nope == 1", "undefined field 'nope'"),
+        ("1 == '1'", "no matching overload for '_==_'"),
+        ("1 in ['a']", "no matching overload for '@in'"),
+        ("[1, 'a'].size() == 2", "expected type 'int' but found 'string'"),
+        ("true.foo", "does not support field selection"),
+        (
+            "timestamp('2024-01-01T00:00:00Z') == timestamp('2024-01-01T00:00:00Z')",
+            "undeclared reference to 'timestamp'",
+        ),
+        ("int('x') == 1", "program instantiation failed: type conversion error"),
+        ("'a'.matches('(')", "invalid matches argument"),
+        ("'%d %d'.format([1]) == ''", "out of range"),
+        ("'%y'.format([1]) == ''", "unrecognized formatting clause"),
+        ("[1].all(1, true)", "a variable must be a name"),
+        ("has(device)", "must select a field"),
+        ("9223372036854775808 > 0", "int out of range"),
+        ("1.all(x, true)", "cannot be range"),
+    ] {
+        let found = result(text);
+        assert!(found.starts_with("compile: ") && found.contains(part), "{text}: {found}");
+    }
+}
+
+#[test]
+fn these_fail_for_the_device() {
+    for (text, part) in [
+        ("device.attributes['d'].nope == 1", "no such key: nope"),
+        ("device.attributes['d'].model > 5", "no such overload"),
+        ("device.attributes['d'].version == 1", "no such overload"),
+        ("device.attributes['d'].model", "could not be converted to bool"),
+        ("1 / (device.attributes['d'].numa - 1) == 1", "division by zero"),
+        ("9223372036854775807 + int(device.attributes['d'].numa) > 0", "integer overflow"),
+        ("[1][1] == 1", "index out of bounds: 1"),
+        ("{'a': 1}['b'] == 1", "no such key: b"),
+        ("{'a': 1, 'a': 2}.size() == 1", "repeated key"),
+        ("'a'.substring(2) == ''", "index out of range: 2"),
+        ("quantity('x') == quantity('1')", "quantities must match"),
+        ("optional.none().value() == 1", "dereference"),
+        ("lists.range(100001).size() == 1", "more than 100000 elements"),
+        ("lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))", "cost limit exceeded"),
+    ] {
+        let found = result(text);
+        assert!(found.starts_with("run: ") && found.contains(part), "{text}: {found}");
+    }
+}
+
+#[test]
+fn a_value_that_selectors_cannot_see_fails_every_expression() {
+    let program = Program::compile("true").unwrap();
+    let with = |attribute| Device { attributes: vec![("a".to_owned(), attribute)], ..Device::default() };
+    assert!(program.matches(&with(Attribute::Unsupported)).unwrap_err().contains("unsupported attribute value"));
+    assert!(program.matches(&with(Attribute::Version("v1".to_owned()))).unwrap_err().contains("semantic version"));
+    assert_eq!(program.matches(&with(Attribute::Int(1))), Ok(true));
+}
+
+#[test]
+fn long_and_deep_expressions_are_refused_without_a_stack_overflow() {
+    let nested = |open: &str, close: &str, count: usize| format!("{}true{}", open.repeat(count), close.repeat(count));
+    assert_eq!(result(&nested("(", ")", limits::NESTED_BRACKETS - 1)), "true");
+    for text in [
+        nested("(", ")", limits::NESTED_BRACKETS + 1),
+        nested("(", ")", 5_000),
+        nested("[", "]", 5_000),
+        nested("{1:", "}", 2_000),
+        nested("[1].all(x, ", ")", 700),
+        format!("1{} > 0", " + 1".repeat(2_000)),
+        format!("device{}", ".a".repeat(4_000)),
+        format!("1 {}", "? 1 : 1 ".repeat(1_000)),
+        format!("{} > 0", "-(".repeat(3_000)),
+        "x".repeat(limits::TEXT_BYTES + 1),
+    ] {
+        assert!(result(&text).starts_with("compile: "), "{}", &text[..40]);
+    }
+    // Chains of one logical operator are one level, as in cel-go.
+    assert_eq!(result(&vec!["true"; 1_000].join(" && ")), "true");
+}
+
+#[test]
+fn no_expression_makes_the_compiler_or_an_evaluation_panic() {
+    /// `#` stands for another expression.
+    const SHAPES: [&str; 48] = [
+        "#",
+        "# == #",
+        "# < #",
+        "# + #",
+        "# - #",
+        "# * #",
+        "# / #",
+        "# % #",
+        "!#",
+        "-#",
+        "# && #",
+        "# || #",
+        "# ? # : #",
+        "# in #",
+        "[#, #]",
+        "[#]",
+        "{#: #}",
+        "#[#]",
+        "#[?#]",
+        "#.map(x, #)",
+        "#.filter(x, #)",
+        "#.exists(x, #)",
+        "#.all(x, y, #)",
+        "#.sortBy(x, #)",
+        "cel.bind(x, #, #)",
+        "optional.of(#)",
+        "#.orValue(#)",
+        "#.optMap(x, #)",
+        "#.size()",
+        "#.sort()",
+        "#.flatten()",
+        "#.slice(#, #)",
+        "#.sum()",
+        "#.max()",
+        "#.indexOf(#)",
+        "#.lastIndexOf(#, #)",
+        "#.substring(#)",
+        "#.substring(#, #)",
+        "#.charAt(#)",
+        "#.split(#)",
+        "#.replace(#, #, #)",
+        "#.format([#])",
+        "string(#)",
+        "int(#)",
+        "double(#)",
+        "uint(#)",
+        "duration(#)",
+        "quantity(#)",
+    ];
+    const LEAVES: [&str; 22] = [
+        "1",
+        "-1",
+        "0",
+        "9223372036854775807",
+        "2u",
+        "1.5",
+        "1e308",
+        "'a'",
+        "'%s%d%e'",
+        "'ä€'",
+        "''",
+        "b'\\xff'",
+        "true",
+        "null",
+        "x",
+        "y",
+        "device.attributes['d'].model",
+        "device.attributes['d'].numa",
+        "device.attributes['d'].version",
+        "'1h'",
+        "device.capacity['d']",
+        "device.attributes",
+    ];
+    // A linear congruence: the same expressions in every run.
+    let mut state = 0x2545_f491_u64;
+    let mut next = |count: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % count
+    };
+    let (mut compiled, mut evaluated) = (0_usize, 0_usize);
+    for _ in 0..60_000 {
+        let mut text = SHAPES[next(SHAPES.len())].to_owned();
+        for level in 0.. {
+            let Some(at) = text.find('#') else { break };
+            let leaf = level > 3 || next(2) == 0;
+            let part =
+                if leaf { LEAVES[next(LEAVES.len())].to_owned() } else { format!("({})", SHAPES[next(SHAPES.len())]) };
+            text.replace_range(at..=at, &part);
+        }
+        // Most have no type; whatever the result, there is one. As the element of a list any type of result will do.
+        if let Ok(program) = Program::compile(&format!("[{text}].size() == 1")) {
+            compiled += 1;
+            evaluated += usize::from(program.matches(&device()).is_ok());
+        }
+        let _outcome = Program::compile(text.get(1..).unwrap_or(""));
+    }
+    assert!(compiled > 5_000 && evaluated > 2_000, "{compiled} of the texts are expressions, {evaluated} have a value");
+}
