@@ -8,8 +8,9 @@
 //! Start with [`explain`], which evaluates one pod on a [`Cluster`] of plain objects. [`filters`] has one function per filter,
 //! in kube-scheduler's order. They use [`quantity`], [`selector`], [`tolerations`] and [`volumes`], and read fields with
 //! [`nodesift_fixtures::json`]. [`nominated`] adds nominated pods to their nodes. Clusters come from `tests/data` or from
-//! [`nodesift_fixtures::random`].
+//! [`nodesift_fixtures::random`]. [`claims`] is DynamicResources, which no filter is yet.
 
+pub mod claims;
 pub mod filters;
 pub mod go_text;
 pub mod nominated;

@@ -90,6 +90,24 @@ impl Quantity {
         self.nanounits.cmp(&other.nanounits)
     }
 
+    /// This many units.
+    pub fn of_units(units: i64) -> Self {
+        Self { nanounits: i128::from(units) * power(NANO), scale: Some(0) }
+    }
+
+    /// In units, if that is a whole number of 64 bits.
+    pub fn whole(self) -> Option<i64> {
+        if self.nanounits % power(NANO) == 0 { i64::try_from(self.nanounits / power(NANO)).ok() } else { None }
+    }
+
+    /// A text that reads as the same amount.
+    pub fn decimal(self) -> String {
+        match self.nanounits % power(NANO) {
+            0 => (self.nanounits / power(NANO)).to_string(),
+            _ => format!("{}n", self.nanounits),
+        }
+    }
+
     /// In whole units, rounded up.
     pub fn value(self) -> i64 {
         self.rounded_up(0)

@@ -33,12 +33,16 @@ pub fn given_by(node: &Value) -> Rounded {
 
 /// Whether kube-scheduler counts a resource of this name as a scalar resource, besides the four built-in ones.
 fn is_scalar(name: &str) -> bool {
-    let native_by_prefix = name.contains("kubernetes.io/");
-    let extended = name.contains('/')
-        && !native_by_prefix
+    let other = ["hugepages-", "attachable-volumes-"].iter().any(|prefix| name.starts_with(prefix));
+    is_extended(name) || name.contains("kubernetes.io/") || other
+}
+
+/// Whether a resource of this name is an extended one: neither Kubernetes' own nor a quota.
+pub fn is_extended(name: &str) -> bool {
+    name.contains('/')
+        && !name.contains("kubernetes.io/")
         && !name.starts_with("requests.")
-        && label_key_errors(&format!("requests.{name}")).is_empty();
-    extended || native_by_prefix || name.starts_with("hugepages-") || name.starts_with("attachable-volumes-")
+        && label_key_errors(&format!("requests.{name}")).is_empty()
 }
 
 fn rounded(amounts: &Amounts) -> Rounded {

@@ -116,6 +116,36 @@ pub fn node_selector_matches(selector: &Value, labels: &Value, node_name: &str) 
     list(selector, "nodeSelectorTerms").iter().any(|term| term_matches(term, labels, node_name))
 }
 
+/// The errors of a `NodeSelector`, with their places; `None` where it is good or absent.
+pub fn node_selector_errors(selector: &Value) -> Option<String> {
+    let mut errors = Vec::new();
+    for (term_number, term) in list(selector, "nodeSelectorTerms").iter().enumerate() {
+        for (number, expression) in list(term, "matchExpressions").iter().enumerate() {
+            let place = format!("nodeSelectorTerms[{term_number}].matchExpressions[{number}]");
+            let Some(operator) = node_operator(expression) else {
+                let operator = quoted(text(expression, "operator"));
+                errors.push(format!("{place}.operator: Invalid value: {operator}: not a valid selector operator"));
+                continue;
+            };
+            let parsed = requirement(text(expression, "key"), operator, texts(expression, "values"));
+            errors.extend(parsed.err().into_iter().flatten().map(|error| format!("{place}.{error}")));
+        }
+    }
+    (!errors.is_empty()).then(|| aggregate(&errors))
+}
+
+fn node_operator(expression: &Value) -> Option<Operator> {
+    Some(match text(expression, "operator") {
+        "In" => Operator::In,
+        "NotIn" => Operator::NotIn,
+        "Exists" => Operator::Exists,
+        "DoesNotExist" => Operator::DoesNotExist,
+        "Gt" => Operator::Gt,
+        "Lt" => Operator::Lt,
+        _ => return None,
+    })
+}
+
 /// An empty term, or one with an invalid requirement, matches nothing.
 fn term_matches(term: &Value, labels: &Value, node_name: &str) -> bool {
     let (expressions, fields) = (list(term, "matchExpressions"), list(term, "matchFields"));
@@ -124,15 +154,7 @@ fn term_matches(term: &Value, labels: &Value, node_name: &str) -> bool {
     }
     let mut matches = true;
     for expression in expressions {
-        let operator = match text(expression, "operator") {
-            "In" => Operator::In,
-            "NotIn" => Operator::NotIn,
-            "Exists" => Operator::Exists,
-            "DoesNotExist" => Operator::DoesNotExist,
-            "Gt" => Operator::Gt,
-            "Lt" => Operator::Lt,
-            _ => return false,
-        };
+        let Some(operator) = node_operator(expression) else { return false };
         match requirement(text(expression, "key"), operator, texts(expression, "values")) {
             Ok(requirement) => matches &= requirement.matches(labels),
             Err(_) => return false,

@@ -1,0 +1,155 @@
+//! DynamicResources of kube-scheduler 1.36.2: which nodes can give a pod the devices of its claims, and which devices.
+//!
+//! Plain objects in, verdicts and allocations out: slow and obvious, with one list of picks as the only state of a search. The
+//! answers are those of the *incubating* allocator with the default gates, with the known faults of that version corrected as
+//! later versions do; `tests/claims.rs` compares both with the real plugin.
+//!
+//! | module | what |
+//! |---|---|
+//! | `resolve` | before any node: the pod's claims, and why they cannot be allocated at all |
+//! | `extended` | extended resources that a DeviceClass serves: requests and mappings of their claim |
+//! | `binding` | whether an allocated claim still waits for its devices' conditions, and for how long |
+//! | `state` | devices and capacity that allocated claims hold |
+//! | `pools` | ResourceSlices to the pools that a node sees |
+//! | `requests` | requests and alternatives of a claim |
+//! | `allocator` | the depth-first search |
+//! | `candidates` | whether one device may be picked: use, counters, taints, constraints, capacity |
+//! | `capacity`, `attributes` | consumed capacity; attributes and how constraints compare them |
+//! | `selectors` | CEL, by `nodesift-cel` |
+//! | `results` | allocations as JSON |
+//!
+//! Start with [`judge`].
+
+mod allocator;
+mod attributes;
+mod binding;
+mod candidates;
+mod capacity;
+mod extended;
+mod pools;
+mod requests;
+mod resolve;
+mod results;
+mod selectors;
+mod state;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use nodesift_fixtures::{Cluster, json};
+use serde_json::Value;
+
+use crate::outcome::{Code, Failure, Outcome};
+use crate::selector::node_selector_matches;
+pub use selectors::Selectors;
+
+/// The answer for one pod.
+#[derive(Debug)]
+pub struct Decision {
+    /// The verdicts.
+    pub outcome: Outcome,
+    /// Where the allocator ran and the node fits: per claim to be allocated, what it would get.
+    pub allocations: BTreeMap<String, Vec<Value>>,
+}
+
+/// What the answer depends on besides the pod.
+#[derive(Debug)]
+pub struct World<'a> {
+    /// All objects.
+    pub cluster: &'a Cluster,
+    /// ResourceClaims whose allocation the scheduler has decided and not yet written.
+    pub in_flight: &'a [Value],
+    /// The time, in seconds since 1970.
+    pub now_s: i64,
+}
+
+/// A device: driver, pool, name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct DeviceId(pub(crate) String, pub(crate) String, pub(crate) String);
+
+impl fmt::Display for DeviceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.0, self.1, self.2)
+    }
+}
+
+/// Evaluates a pod on every node.
+pub fn judge(world: &World<'_>, selectors: &Selectors, pod: &Value) -> Decision {
+    let nodes = || world.cluster.nodes();
+    let rejected =
+        |failure: &Failure| Decision { outcome: Outcome::rejected(nodes(), failure), allocations: BTreeMap::new() };
+    let resolved = match resolve::resolve(world, pod) {
+        Err(failure) => return rejected(&failure),
+        Ok(None) => return Decision { outcome: Outcome::fits_all(), allocations: BTreeMap::new() },
+        Ok(Some(resolved)) => resolved,
+    };
+    let held = state::Held::gather(world);
+    let mut allocations = BTreeMap::new();
+    let mut failures = BTreeMap::new();
+    for node in nodes() {
+        match judge_node(world, selectors, &held, &resolved, pod, node) {
+            Ok(None) => {}
+            Ok(Some(allocation)) => {
+                allocations.insert(json::name(node).to_owned(), allocation);
+            }
+            Err(failure) => {
+                failures.insert(json::name(node).to_owned(), failure);
+            }
+        }
+    }
+    let outcome = Outcome::each_node(nodes(), |node| failures.get(json::name(node)).cloned());
+    Decision { outcome, allocations }
+}
+
+fn judge_node(
+    world: &World<'_>,
+    selectors: &Selectors,
+    held: &state::Held,
+    resolved: &resolve::Resolved,
+    pod: &Value,
+    node: &Value,
+) -> Result<Option<Vec<Value>>, Failure> {
+    let unresolvable = |text: &str| Failure::new(Code::UnschedulableAndUnresolvable, text);
+    let extended = extended::on_node(world, resolved, pod, node).map_err(unresolvable)?;
+    if extended.is_none() && resolved.user_claims == 0 {
+        return Ok(None);
+    }
+    let available = resolved.claims.iter().all(|claim| is_available(world, claim, node));
+
+    let mut allocation = None;
+    if resolved.claims.iter().any(|claim| !json::is_set(claim, "status.allocation")) {
+        let mut claims: Vec<&Value> = Vec::new();
+        for (at, claim) in resolved.claims.iter().enumerate() {
+            let special = extended.as_ref().filter(|_| at >= resolved.user_claims);
+            if !json::is_set(claim, "status.allocation") {
+                claims.push(special.map_or(claim, |special| &special.claim));
+            }
+        }
+        let search = allocator::Search { cluster: world.cluster, selectors, held, node, claims: &claims };
+        let mut found = match search.allocate() {
+            Ok(found) => found,
+            Err(allocator::Fault::OnNode(text)) => return Err(unresolvable(&text)),
+            Err(allocator::Fault::Error(text)) => {
+                return Err(Failure::new(Code::Error, format!("running \"DynamicResources\" filter plugin: {text}")));
+            }
+        };
+        if let (Some(results), Some(special)) = (found.as_mut(), &extended) {
+            results::add_mappings(results, &special.mappings);
+        }
+        allocation = Some(found.ok_or_else(|| unresolvable("cannot allocate all claims"))?);
+    }
+    if !available {
+        return Err(unresolvable("resourceclaim not available on the node"));
+    }
+    Ok(allocation)
+}
+
+/// Whether a claim that is allocated can be used on a node. Claims to be allocated can.
+fn is_available(world: &World<'_>, claim: &Value, node: &Value) -> bool {
+    if !json::is_set(claim, "status.allocation") {
+        return true;
+    }
+    let selector = json::at(claim, "status.allocation.nodeSelector");
+    let reaches = selector.is_null() || node_selector_matches(selector, json::labels(node), json::name(node));
+    reaches && !binding::has_failed(claim, world.now_s)
+}

@@ -1,0 +1,181 @@
+//! ResourceSlices to the pools that a node sees.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nodesift_fixtures::Cluster;
+use nodesift_fixtures::json::{at, entries, flag, is_set, labels, list, name, text};
+use serde_json::Value;
+
+use super::DeviceId;
+use super::state::Held;
+use crate::quantity::Quantity;
+use crate::selector::{node_selector_errors, node_selector_matches};
+
+/// A pool.
+#[derive(Debug)]
+pub(super) struct Pool<'a> {
+    pub(super) driver: &'a str,
+    pub(super) name: &'a str,
+    /// Slices are missing: nothing is allocated from it.
+    pub(super) is_incomplete: bool,
+    /// It contradicts itself: nothing is allocated from it.
+    pub(super) is_invalid: bool,
+    /// The devices that the node may reach, in order: slice and device.
+    pub(super) devices: Vec<(&'a Value, &'a Value)>,
+    /// What is left of its counters, by set and name; below zero where more is held than there is.
+    pub(super) counters: BTreeMap<(String, String), Left>,
+}
+
+/// A counter: what there is, and what devices that are held consume of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Left {
+    pub(super) total: Quantity,
+    pub(super) held: Quantity,
+}
+
+impl Pool<'_> {
+    pub(super) fn device_id(&self, device: &Value) -> DeviceId {
+        DeviceId(self.driver.to_owned(), self.name.to_owned(), text(device, "name").to_owned())
+    }
+
+    fn binds(&self) -> bool {
+        self.devices.iter().any(|(_, device)| is_set(device, "bindingConditions"))
+    }
+}
+
+/// Whether a slice or device of these fields is for the node, or what is wrong with its selector.
+pub(super) fn is_for_node(fields: &Value, node: &Value) -> Result<bool, String> {
+    if !text(fields, "nodeName").is_empty() {
+        return Ok(text(fields, "nodeName") == name(node));
+    }
+    let selector = at(fields, "nodeSelector");
+    if flag(fields, "allNodes") || selector.is_null() {
+        return Ok(flag(fields, "allNodes"));
+    }
+    match node_selector_errors(selector) {
+        Some(errors) => Err(format!("failed to parse node selector: {errors}")),
+        None => Ok(node_selector_matches(selector, labels(node), name(node))),
+    }
+}
+
+fn is_relevant(slice: &Value, node: &Value) -> Result<bool, String> {
+    let spec = at(slice, "spec");
+    if !text(spec, "nodeName").is_empty() || flag(spec, "allNodes") || is_set(spec, "nodeSelector") {
+        return is_for_node(spec, node)
+            .map_err(|error| format!("failed to perform node selection for slice {}: {error}", name(slice)));
+    }
+    if !flag(spec, "perDeviceNodeSelection") {
+        return Ok(false);
+    }
+    for device in list(spec, "devices") {
+        let relevant = is_for_node(device, node);
+        if relevant.map_err(|error| format!("failed to perform node selection for slice {}: {error}", name(slice)))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn generation(slice: &Value) -> i64 {
+    at(slice, "spec.pool.generation").as_i64().unwrap_or(0)
+}
+
+fn pool_of(slice: &Value) -> (&str, &str) {
+    (text(slice, "spec.driver"), text(slice, "spec.pool.name"))
+}
+
+/// The pools of a node: by driver and name, those with binding conditions last.
+pub(super) fn gather<'a>(cluster: &'a Cluster, held: &Held, node: &Value) -> Result<Vec<Pool<'a>>, String> {
+    let mut seen: BTreeMap<(&str, &str), Vec<&Value>> = BTreeMap::new();
+    for slice in cluster.all("ResourceSlice") {
+        if is_relevant(slice, node)? {
+            seen.entry(pool_of(slice)).or_default().push(slice);
+        }
+    }
+    let mut pools = Vec::new();
+    for (id, mut here) in seen {
+        // Only the newest generation that the node sees counts.
+        let newest = here.iter().map(|slice| generation(slice)).max().unwrap_or(0);
+        here.retain(|slice| generation(slice) == newest);
+        let count = |slices: &[&Value]| i64::try_from(slices.len()).unwrap_or(i64::MAX);
+        let wanted = at(here[0], "spec.pool.resourceSliceCount").as_i64().unwrap_or(0);
+        let mut elsewhere: Vec<&Value> = Vec::new();
+        if count(&here) != wanted {
+            let all: Vec<&Value> = cluster.all("ResourceSlice").filter(|slice| pool_of(slice) == id).collect();
+            if all.iter().any(|slice| generation(slice) > newest) {
+                // The node's devices are gone with the new generation.
+                continue;
+            }
+            let all: Vec<&Value> = all.into_iter().filter(|slice| generation(slice) == newest).collect();
+            if count(&all) != wanted {
+                pools.push(Pool { is_incomplete: true, ..empty(id) });
+                continue;
+            }
+            elsewhere = all.into_iter().filter(|slice| here.iter().all(|known| name(known) != name(slice))).collect();
+        }
+        here.sort_by_key(|slice| name(slice));
+        pools.push(build(id, &here, &elsewhere, held).unwrap_or_else(|| Pool { is_invalid: true, ..empty(id) }));
+    }
+    let (binding, mut pools): (Vec<Pool<'_>>, Vec<Pool<'_>>) = pools.into_iter().partition(Pool::binds);
+    pools.extend(binding);
+    Ok(pools)
+}
+
+fn empty<'a>((driver, name): (&'a str, &'a str)) -> Pool<'a> {
+    Pool { driver, name, is_incomplete: false, is_invalid: false, devices: Vec::new(), counters: BTreeMap::new() }
+}
+
+/// A complete pool; `None` where it is invalid.
+fn build<'a>(id: (&'a str, &'a str), here: &[&'a Value], elsewhere: &[&'a Value], held: &Held) -> Option<Pool<'a>> {
+    let has_counters = |slice: &&&'a Value| !list(slice, "spec.sharedCounters").is_empty();
+    let mut pool = empty(id);
+    let mut names = BTreeSet::new();
+    for slice in here.iter().filter(|slice| !has_counters(slice)) {
+        for device in list(slice, "spec.devices") {
+            if !names.insert(text(device, "name")) {
+                return None;
+            }
+            pool.devices.push((slice, device));
+        }
+    }
+    let mut sets = BTreeSet::new();
+    for set in here.iter().chain(elsewhere).flat_map(|slice| list(slice, "spec.sharedCounters")) {
+        if !sets.insert(text(set, "name")) {
+            return None;
+        }
+        for (counter, value) in entries(set, "counters") {
+            let total = Quantity::read(at(value, "value")).unwrap_or(Quantity::ZERO);
+            let key = (text(set, "name").to_owned(), counter.clone());
+            pool.counters.insert(key, Left { total, held: Quantity::ZERO });
+        }
+    }
+    let all = here.iter().chain(elsewhere).filter(|slice| !has_counters(slice));
+    for device in all.flat_map(|slice| list(slice, "spec.devices")) {
+        let is_held = held.has(&pool.device_id(device));
+        for consumption in list(device, "consumesCounters") {
+            if !sets.contains(text(consumption, "counterSet")) {
+                return None;
+            }
+        }
+        for (key, amount) in consumed_counters(device) {
+            let left = pool.counters.get_mut(&key)?;
+            if is_held {
+                left.held = left.held.plus(amount);
+            }
+        }
+    }
+    Some(pool)
+}
+
+/// What a device consumes, by set and name.
+pub(super) fn consumed_counters(device: &Value) -> Vec<((String, String), Quantity)> {
+    let mut consumed = Vec::new();
+    for consumption in list(device, "consumesCounters") {
+        let set = text(consumption, "counterSet");
+        for (counter, value) in entries(consumption, "counters") {
+            let amount = Quantity::read(at(value, "value")).unwrap_or(Quantity::ZERO);
+            consumed.push(((set.to_owned(), counter.clone()), amount));
+        }
+    }
+    consumed
+}

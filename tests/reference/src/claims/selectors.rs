@@ -1,0 +1,64 @@
+//! Selectors of classes and requests, compiled once per text.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use nodesift_cel::{Attribute, Device, Program};
+use nodesift_fixtures::json::{at, entries, flag, text};
+use serde_json::Value;
+
+/// Compiled expressions by their text.
+#[derive(Debug, Default)]
+pub struct Selectors {
+    programs: RefCell<BTreeMap<String, Result<Program, String>>>,
+}
+
+impl Selectors {
+    /// Whether a device matches all selectors. An error begins with the number of the selector.
+    pub(super) fn match_all(&self, selectors: &[Value], driver: &str, device: &Value) -> Result<bool, String> {
+        for (number, selector) in selectors.iter().enumerate() {
+            let expression = text(selector, "cel.expression");
+            let mut programs = self.programs.borrow_mut();
+            let program = programs.entry(expression.to_owned()).or_insert_with(|| Program::compile(expression));
+            let matches = match program {
+                Ok(program) => program
+                    .matches(&seen(driver, device))
+                    .map_err(|error| format!("selector #{number}: CEL runtime error: {error}"))?,
+                Err(error) => return Err(format!("selector #{number}: CEL compile error: {error}")),
+            };
+            if !matches {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A device as CEL sees it.
+fn seen(driver: &str, device: &Value) -> Device {
+    let attributes = entries(device, "attributes").into_iter();
+    let capacity = entries(device, "capacity").into_iter();
+    let amount =
+        |value: &Value| at(value, "value").as_str().map_or_else(|| at(value, "value").to_string(), str::to_owned);
+    Device {
+        driver: driver.to_owned(),
+        allow_multiple_allocations: flag(device, "allowMultipleAllocations"),
+        attributes: attributes.map(|(name, value)| (name.clone(), attribute(value))).collect(),
+        capacity: capacity.map(|(name, value)| (name.clone(), amount(value))).collect(),
+    }
+}
+
+fn attribute(value: &Value) -> Attribute {
+    let of_text = |field: &str| value.get(field).and_then(Value::as_str).map(str::to_owned);
+    if let Some(int) = value.get("int").and_then(Value::as_i64) {
+        Attribute::Int(int)
+    } else if let Some(bool) = value.get("bool").and_then(Value::as_bool) {
+        Attribute::Bool(bool)
+    } else if let Some(text) = of_text("string") {
+        Attribute::String(text)
+    } else if let Some(version) = of_text("version") {
+        Attribute::Version(version)
+    } else {
+        Attribute::Unsupported
+    }
+}
