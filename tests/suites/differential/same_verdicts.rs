@@ -8,16 +8,15 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Depth, Nodes, Phase, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_policy::Policy;
-use nodesift_sandbox::Runtime;
 use serde_json::{Value, json};
 
 use crate::comparison::Answered;
-use crate::from_environment;
 use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
+use crate::{engine, from_environment};
 
 /// Default number of clusters.
 const CLUSTERS: u64 = 200;
@@ -38,11 +37,10 @@ fn the_same_predicate_in_every_language_has_the_verdicts_of_node_affinity() {
     let seeds = Seeds::of_run(clusters / 4);
     for (language, module) in &modules {
         let started = Instant::now();
-        let runtime = Runtime::start(Some(&folder.join("code"))).expect("a runtime");
         let (custom, builtin) = (custom(module), policy(&json!({"name": "NodeAffinity"})));
         let mut done = Compared::default();
         for seed in seeds.take(clusters) {
-            compare(seed, [&custom, &builtin], &runtime, &mut done);
+            compare(seed, [&custom, &builtin], &mut done);
         }
         println!("{language}: {done:?} in {:.1} s", started.elapsed().as_secs_f32());
         assert!(done.rejected > 0 && done.feasible > 0, "{language}: some nodes are rejected and some are not");
@@ -55,7 +53,7 @@ fn modules(folder: &Path) -> Vec<(String, PathBuf)> {
     let rust = folder.join("rust.wasm");
     let example =
         nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").expect("the example");
-    std::fs::write(&rust, example.component).expect("a file");
+    std::fs::write(&rust, example.bytes).expect("a file");
     let mut modules = vec![("rust".to_owned(), rust)];
     let Some(others) = std::env::var_os("NODESIFT_SAME_VERDICTS") else { return modules };
     for entry in std::fs::read_dir(&others).expect("the folder of modules") {
@@ -101,15 +99,12 @@ struct Compared {
 }
 
 /// Compares the two policies over one history.
-fn compare(seed: u64, policies: [&Policy; 2], runtime: &Runtime, done: &mut Compared) {
+fn compare(seed: u64, policies: [&Policy; 2], done: &mut Compared) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut history = History::new(seed);
     let mut mirror = Mirror::new(policies[0].scheduler_names.clone());
     mirror.load(history.cluster.objects());
-    let engines = policies.map(|policy| {
-        let active = nodesift_policy::activate(policy, 1, runtime).unwrap_or_else(|error| panic!("{error:?}"));
-        Engine::new(mirror.reader(), active, runtime.clone())
-    });
+    let engines = policies.map(|policy| engine(policy, &mirror));
     for round in 0..=ROUNDS {
         if round > 0 {
             mirror.follow(&history.advance());

@@ -201,7 +201,10 @@ mod tests {
             for file in &created.files {
                 let text = std::fs::read_to_string(folder.join(file)).unwrap();
                 let mut braces = text.match_indices("{{");
-                assert!(!braces.any(|(at, _)| text[at + 2..].starts_with(|c: char| c.is_lowercase())), "{file}: {text}");
+                assert!(
+                    !braces.any(|(at, _)| text[at + 2..].starts_with(|c: char| c.is_lowercase())),
+                    "{file}: {text}"
+                );
             }
         }
     }

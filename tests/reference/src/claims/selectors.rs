@@ -14,8 +14,11 @@ pub struct Selectors {
 }
 
 impl Selectors {
-    /// Whether a device matches all selectors. An error begins with the number of the selector.
-    pub(super) fn match_all(&self, selectors: &[Value], driver: &str, device: &Value) -> Result<bool, String> {
+    /// Whether a device matches all selectors.
+    ///
+    /// # Errors
+    /// A selector is no expression or fails for the device: the fault, with the number of the selector.
+    pub fn match_all(&self, selectors: &[Value], driver: &str, device: &Value) -> Result<bool, String> {
         for (number, selector) in selectors.iter().enumerate() {
             let expression = text(selector, "cel.expression");
             let mut programs = self.programs.borrow_mut();
