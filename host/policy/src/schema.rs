@@ -122,7 +122,7 @@ fn predicate() -> Value {
             "allow": {
                 "description": "The only facts that the module may import; all where the field is left out. log and row-sets give none and need no entry",
                 "type": "array", "uniqueItems": true,
-                "items": {"enum": Interface::ALL.map(Interface::name)},
+                "items": {"enum": Interface::ALL.map(Interface::name).as_slice()},
             },
             "onError": {
                 "description": "What replaces its verdict when a call fails: Reject every node (the default), or Ignore it",
