@@ -4,10 +4,13 @@
 //! The types are what serde makes of an object's JSON; nothing is kept that is not named here, unknown fields are
 //! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
 //! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode::decode`] turns JSON into an [`Object`].
+//! [`device`] and [`claim`] are read by no source yet.
 
 pub mod affinity;
+pub mod claim;
 pub mod config_map;
 pub mod decode;
+pub mod device;
 mod field;
 pub mod image;
 pub mod node;

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::claim::DeviceSelector;
 use crate::field::{name, null_is_default, text_enum};
 use crate::image::ImageNames;
 use crate::time::Timestamp;
@@ -182,4 +183,7 @@ pub struct DeviceClassSpec {
     /// The extended resource that devices of this class satisfy; none where it serves none.
     #[serde(default)]
     pub extended_resource_name: Option<String>,
+    /// Which devices are of this class: those that match all.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub selectors: Vec<DeviceSelector>,
 }

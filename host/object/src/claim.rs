@@ -1,0 +1,241 @@
+//! Claims on devices: ResourceClaims of `resource.k8s.io/v1`, with only the fields that DynamicResources reads to filter nodes.
+//!
+//! Start with [`ResourceClaim`]. What is only copied into an allocation, such as `config`, is not here.
+
+use serde::Deserialize;
+
+use crate::ResourceList;
+use crate::field::null_is_default;
+use crate::selector::NodeSelector;
+use crate::status::Condition;
+use crate::storage::Metadata;
+use crate::time::Timestamp;
+
+/// The annotation of a claim that kube-scheduler made for extended resources, where its value is `true`.
+pub const EXTENDED_RESOURCE_ANNOTATION: &str = "resource.kubernetes.io/extended-resource-claim";
+
+/// A resource.k8s.io/v1 ResourceClaim.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ResourceClaim {
+    /// Name, identity, owners, and whether it is being deleted.
+    pub metadata: Metadata,
+    /// What is asked for.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub spec: ResourceClaimSpec,
+    /// What has been given.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub status: ResourceClaimStatus,
+}
+
+/// `spec` of a ResourceClaim.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct ResourceClaimSpec {
+    /// The devices.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub devices: DeviceClaim,
+}
+
+/// `spec.devices`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct DeviceClaim {
+    /// All must be satisfied, in this order; none and empty differ for claims of extended resources.
+    #[serde(default)]
+    pub requests: Option<Vec<DeviceRequest>>,
+    /// What the devices must have in common.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub constraints: Vec<DeviceConstraint>,
+}
+
+/// A request: exactly one kind of devices, or the first of several that is available.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceRequest {
+    /// Unique within the claim.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// The one kind.
+    #[serde(default)]
+    pub exactly: Option<DeviceFields>,
+    /// Alternatives, best first.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub first_available: Vec<DeviceFields>,
+}
+
+/// Which devices a request or an alternative wants.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceFields {
+    /// The name of an alternative; empty in `exactly`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// The DeviceClass.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub device_class_name: String,
+    /// All must match, besides those of the class.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub selectors: Vec<DeviceSelector>,
+    /// `ExactCount` or `All`; anything else is an error.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub allocation_mode: String,
+    /// How many, with `ExactCount`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub count: i64,
+    /// Whether devices in use will do; alternatives cannot ask for it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub admin_access: bool,
+    /// Taints that do not matter.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub tolerations: Vec<DeviceToleration>,
+    /// How much of the devices' capacities.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub capacity: CapacityRequests,
+}
+
+/// A selector of devices.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct DeviceSelector {
+    /// The only kind; none is an error.
+    #[serde(default)]
+    pub cel: Option<CelSelector>,
+}
+
+/// An expression about a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct CelSelector {
+    /// Its text.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub expression: String,
+}
+
+/// A toleration of devices' taints.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct DeviceToleration {
+    /// The taint's key; empty for every key.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub key: String,
+    /// `Equal`, `Exists`, or empty for `Equal`; anything else tolerates nothing.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub operator: String,
+    /// The taint's value.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub value: String,
+    /// The taint's effect; empty for every effect.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub effect: String,
+}
+
+/// Amounts of capacities.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct CapacityRequests {
+    /// By the capacity's name, as the device writes it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub requests: ResourceList,
+}
+
+/// What devices must have in common; without an attribute it is an error.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceConstraint {
+    /// The requests and alternatives (`request/alternative`) that it is about; empty for all.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub requests: Vec<String>,
+    /// The attribute of which all have the same value.
+    #[serde(default)]
+    pub match_attribute: Option<String>,
+    /// The attribute of which no two have the same value.
+    #[serde(default)]
+    pub distinct_attribute: Option<String>,
+}
+
+/// `status` of a ResourceClaim.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceClaimStatus {
+    /// The devices that the claim has; none while it has none.
+    #[serde(default)]
+    pub allocation: Option<Allocation>,
+    /// Who uses it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub reserved_for: Vec<Consumer>,
+    /// What drivers report of its devices.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub devices: Vec<AllocatedDeviceStatus>,
+}
+
+/// `status.allocation`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Allocation {
+    /// The devices.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub devices: AllocatedDevices,
+    /// The nodes that reach them; none for all.
+    #[serde(default)]
+    pub node_selector: Option<NodeSelector>,
+    /// When it was made, if its devices have binding conditions.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub allocation_timestamp: Timestamp,
+}
+
+/// `status.allocation.devices`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct AllocatedDevices {
+    /// One entry per device and request.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub results: Vec<AllocatedDevice>,
+}
+
+/// A device that a claim has.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AllocatedDevice {
+    /// The driver.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub driver: String,
+    /// The pool.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub pool: String,
+    /// The device.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub device: String,
+    /// Whether it is not held, only looked at.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub admin_access: bool,
+    /// Tells this share of the device from others; none where the claim has the device for itself.
+    #[serde(default, rename = "shareID")]
+    pub share_id: Option<String>,
+    /// What the share takes.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub consumed_capacity: ResourceList,
+    /// Conditions to wait for before a pod is bound.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub binding_conditions: Vec<String>,
+    /// Conditions that make binding fail.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub binding_failure_conditions: Vec<String>,
+}
+
+/// An entry of `status.reservedFor`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct Consumer {
+    /// The UID of a pod.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub uid: String,
+}
+
+/// What a driver reports of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct AllocatedDeviceStatus {
+    /// The driver.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub driver: String,
+    /// The pool.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub pool: String,
+    /// The device.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub device: String,
+    /// Among them binding conditions.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub conditions: Vec<Condition>,
+}

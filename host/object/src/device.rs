@@ -1,0 +1,244 @@
+//! Devices that drivers offer: ResourceSlices of `resource.k8s.io/v1`, with only the fields that DynamicResources reads.
+//!
+//! Start with [`ResourceSlice`]. The claims on devices are in [`crate::claim`].
+
+use serde::{Deserialize, Deserializer};
+
+use crate::Map;
+use crate::field::{null_is_default, text_enum};
+use crate::quantity::Quantity;
+use crate::selector::NodeSelector;
+use crate::storage::Metadata;
+
+/// A resource.k8s.io/v1 ResourceSlice: part of a pool of devices.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ResourceSlice {
+    /// Name and identity. Within a pool, devices are tried in the order of their slices' names.
+    pub metadata: Metadata,
+    /// What it offers.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub spec: ResourceSliceSpec,
+}
+
+/// `spec` of a ResourceSlice.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceSliceSpec {
+    /// The driver's name, which is the domain of attributes without one.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub driver: String,
+    /// The pool.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub pool: Pool,
+    /// The one node; none where it is not said by name.
+    #[serde(default)]
+    pub node_name: Option<String>,
+    /// Whether all nodes can use its devices.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub all_nodes: bool,
+    /// Which nodes can; without any of the three none can.
+    #[serde(default)]
+    pub node_selector: Option<NodeSelector>,
+    /// Whether each device says its own nodes.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub per_device_node_selection: bool,
+    /// The devices, in the order in which they are tried.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub devices: Vec<Device>,
+    /// Counters on which devices of the pool draw; a slice has these or devices.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub shared_counters: Vec<CounterSet>,
+}
+
+/// `spec.pool`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pool {
+    /// Unique within the driver.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// Of slices of one pool only those of the greatest generation count.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub generation: i64,
+    /// How many slices the generation has; with fewer the pool is incomplete.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub resource_slice_count: i64,
+}
+
+/// A device.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// Unique within the pool.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// By name, with or without a domain.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub attributes: Map<Attribute>,
+    /// By name, with or without a domain.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub capacity: Map<Capacity>,
+    /// What the device draws from counters of its pool.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub consumes_counters: Vec<Consumption>,
+    /// The one node that can use it, where the slice leaves that to devices; none where it is not said by name.
+    #[serde(default)]
+    pub node_name: Option<String>,
+    /// Whether all nodes can use it, where the slice leaves that to devices.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub all_nodes: bool,
+    /// Which nodes can; without any of the three none can.
+    #[serde(default)]
+    pub node_selector: Option<NodeSelector>,
+    /// Who is kept away.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub taints: Vec<DeviceTaint>,
+    /// Whether a claim with this device is for the chosen node only.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub binds_to_node: bool,
+    /// Conditions that a claim's status must show before its pod is bound; none and empty differ in the order of pools.
+    #[serde(default)]
+    pub binding_conditions: Option<Vec<String>>,
+    /// Conditions that make binding fail.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub binding_failure_conditions: Vec<String>,
+    /// Whether several claims may share the device.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub allow_multiple_allocations: bool,
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Attribute {
+    /// A number.
+    Int(i64),
+    /// A flag.
+    Bool(bool),
+    /// A text.
+    String(String),
+    /// A semantic version.
+    Version(String),
+    /// None of these. Selectors cannot see a device that has one.
+    #[default]
+    Unsupported,
+}
+
+impl<'de> Deserialize<'de> for Attribute {
+    /// Of several values the first counts, in kube-scheduler's order.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Fields {
+            #[serde(default)]
+            int: Option<i64>,
+            #[serde(default)]
+            bool: Option<bool>,
+            #[serde(default)]
+            string: Option<String>,
+            #[serde(default)]
+            version: Option<String>,
+        }
+        let fields = Fields::deserialize(deserializer)?;
+        let int = fields.int.map(Self::Int);
+        let others =
+            fields.bool.map(Self::Bool).or(fields.string.map(Self::String)).or(fields.version.map(Self::Version));
+        Ok(int.or(others).unwrap_or_default())
+    }
+}
+
+/// A capacity.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capacity {
+    /// How much there is.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub value: Quantity,
+    /// How requests are rounded; none leaves them as they are.
+    #[serde(default)]
+    pub request_policy: Option<RequestPolicy>,
+}
+
+/// How requests for a capacity are rounded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestPolicy {
+    /// What a request without an amount takes; none for everything.
+    #[serde(default)]
+    pub default: Option<Quantity>,
+    /// The amounts that can be taken, ascending; empty for any.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub valid_values: Vec<Quantity>,
+    /// The range of amounts that can be taken.
+    #[serde(default)]
+    pub valid_range: Option<ValidRange>,
+}
+
+/// A range of amounts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct ValidRange {
+    /// The least amount; without it nothing is rounded.
+    #[serde(default)]
+    pub min: Option<Quantity>,
+    /// The greatest amount.
+    #[serde(default)]
+    pub max: Option<Quantity>,
+    /// Amounts are the least one and multiples of this more.
+    #[serde(default)]
+    pub step: Option<Quantity>,
+}
+
+/// A set of counters of a pool.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct CounterSet {
+    /// Unique within the pool.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// By name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub counters: Map<Counter>,
+}
+
+/// What a device draws from one set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Consumption {
+    /// The set's name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub counter_set: String,
+    /// By name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub counters: Map<Counter>,
+}
+
+/// An amount of a counter.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct Counter {
+    /// The amount.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub value: Quantity,
+}
+
+text_enum! {
+    /// The effect of a device's taint.
+    DeviceTaintEffect: absent Other, else Other {
+        /// The device is not allocated.
+        NoSchedule = "NoSchedule",
+        /// The device is not allocated; pods that use it are evicted.
+        NoExecute = "NoExecute",
+        /// `None` and anything unknown: no effect on allocation.
+        Other,
+    }
+}
+
+/// A taint of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct DeviceTaint {
+    /// Never empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub key: String,
+    /// May be empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub value: String,
+    /// What it does.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub effect: DeviceTaintEffect,
+}

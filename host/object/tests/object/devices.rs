@@ -1,0 +1,141 @@
+//! Tests of reading devices and claims on them.
+#![allow(clippy::unwrap_used)]
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use nodesift_object::DeviceClass;
+use nodesift_object::claim::ResourceClaim;
+use nodesift_object::device::{Attribute, DeviceTaintEffect, ResourceSlice};
+
+fn read<T: DeserializeOwned>(value: &Value) -> T {
+    serde_json::from_str(&value.to_string()).unwrap()
+}
+
+#[test]
+fn a_slice_keeps_what_decides_about_its_devices() {
+    let slice: ResourceSlice = read(&json!({
+    "metadata": {"name": "s"},
+    "spec": {
+        "driver": "d.example.com", "pool": {"name": "p", "generation": 3, "resourceSliceCount": 2}, "nodeName": "n",
+        "devices": [{
+            "name": "d-0",
+            "attributes": {
+                "i": {"int": -1}, "b": {"bool": false}, "d.example.com/s": {"string": ""}, "v": {"version": "1.0.0"},
+                "list": {"strings": ["a"]}, "null": {"int": null},
+            },
+            "capacity": {
+                "m": {"value": "8Gi", "requestPolicy": {"default": "1Gi", "validRange": {"min": "1Gi", "step": "512Mi"}}},
+                "n": {"value": 2, "requestPolicy": {"validValues": ["1", "2"]}},
+            },
+            "consumesCounters": [{"counterSet": "c", "counters": {"memory": {"value": "4"}}}],
+            "taints": [
+                {"key": "k", "value": "v", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"},
+                {"key": "k", "effect": "None"},
+            ],
+            "bindsToNode": true, "bindingConditions": [], "bindingFailureConditions": ["F"],
+            "allowMultipleAllocations": true, "allNodes": true,
+        }],
+        "sharedCounters": [{"name": "c", "counters": {"memory": {"value": "8"}}}],
+    }}));
+    let spec = &slice.spec;
+    assert_eq!((spec.driver.as_str(), spec.pool.name.as_str(), spec.pool.generation), ("d.example.com", "p", 3));
+    assert_eq!((spec.pool.resource_slice_count, spec.node_name.as_deref(), spec.all_nodes), (2, Some("n"), false));
+    assert_eq!(spec.shared_counters[0].counters.get("memory").unwrap().value, "8".parse().unwrap());
+    let device = &spec.devices[0];
+    let attributes: Vec<_> = device.attributes.iter().map(|(name, value)| (name, value.clone())).collect();
+    assert_eq!(
+        attributes,
+        [
+            ("b", Attribute::Bool(false)),
+            ("d.example.com/s", Attribute::String(String::new())),
+            ("i", Attribute::Int(-1)),
+            ("list", Attribute::Unsupported),
+            ("null", Attribute::Unsupported),
+            ("v", Attribute::Version("1.0.0".to_owned())),
+        ]
+    );
+    let memory = device.capacity.get("m").unwrap();
+    let policy = memory.request_policy.as_ref().unwrap();
+    assert_eq!((memory.value, policy.default), ("8Gi".parse().unwrap(), Some("1Gi".parse().unwrap())));
+    let range = policy.valid_range.as_ref().unwrap();
+    assert_eq!(
+        (range.min, range.max, range.step),
+        (Some("1Gi".parse().unwrap()), None, Some("512Mi".parse().unwrap()))
+    );
+    assert_eq!(device.capacity.get("n").unwrap().request_policy.as_ref().unwrap().valid_values.len(), 2);
+    assert_eq!(device.consumes_counters[0].counter_set, "c");
+    let effects: Vec<_> = device.taints.iter().map(|taint| taint.effect).collect();
+    assert_eq!(effects, [DeviceTaintEffect::NoExecute, DeviceTaintEffect::Other]);
+    assert_eq!((device.binding_conditions.as_deref(), device.binds_to_node), (Some(&[][..]), true));
+    assert_eq!((device.allow_multiple_allocations, device.all_nodes), (true, true));
+}
+
+#[test]
+fn a_claim_keeps_what_it_asks_for_and_what_it_has() {
+    let claim: ResourceClaim = read(&json!({
+    "metadata": {"name": "c", "namespace": "dev", "ownerReferences": [{"uid": "u", "controller": true}]},
+    "spec": {"devices": {
+        "requests": [
+            {"name": "r", "exactly": {
+                "deviceClassName": "gpu", "allocationMode": "All", "adminAccess": true,
+                "selectors": [{"cel": {"expression": "true"}}, {}],
+                "tolerations": [{"key": "k", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 3}],
+                "capacity": {"requests": {"m": "2Gi"}},
+            }},
+            {"name": "s", "firstAvailable": [{"name": "a", "deviceClassName": "x", "allocationMode": "ExactCount", "count": 2}]},
+        ],
+        "constraints": [{"requests": ["r"], "matchAttribute": "d/x"}, {"distinctAttribute": "d/y"}, {}],
+        "config": [{"opaque": {"driver": "d"}}],
+    }},
+    "status": {
+        "allocation": {
+            "devices": {"results": [{
+                "request": "r", "driver": "d", "pool": "p", "device": "d-0", "adminAccess": null, "shareID": "share",
+                "consumedCapacity": {"m": "1Gi"}, "bindingConditions": ["Ready"],
+            }]},
+            "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]},
+            "allocationTimestamp": "2026-01-01T00:00:00Z",
+        },
+        "reservedFor": [{"resource": "pods", "name": "p", "uid": "pod"}],
+        "devices": [{"driver": "d", "pool": "p", "device": "d-0", "conditions": [{"type": "Ready", "status": "True"}]}],
+    }}));
+    assert_eq!((claim.metadata.namespaced(), claim.metadata.controller_uid()), ("dev/c".to_owned(), Some("u")));
+    let requests = claim.spec.devices.requests.as_ref().unwrap();
+    let exactly = requests[0].exactly.as_ref().unwrap();
+    assert_eq!((exactly.device_class_name.as_str(), exactly.allocation_mode.as_str()), ("gpu", "All"));
+    assert!(exactly.admin_access && exactly.selectors[0].cel.is_some() && exactly.selectors[1].cel.is_none());
+    assert_eq!(exactly.tolerations[0].operator, "Exists");
+    assert_eq!(exactly.capacity.requests.get("m"), Some(&"2Gi".parse().unwrap()));
+    assert_eq!((requests[1].first_available[0].name.as_str(), requests[1].first_available[0].count), ("a", 2));
+    let constraints = &claim.spec.devices.constraints;
+    assert_eq!(constraints[0].match_attribute.as_deref(), Some("d/x"));
+    assert_eq!(
+        (constraints[1].distinct_attribute.as_deref(), constraints[2].match_attribute.as_deref()),
+        (Some("d/y"), None)
+    );
+    let allocation = claim.status.allocation.as_ref().unwrap();
+    let device = &allocation.devices.results[0];
+    assert_eq!((device.share_id.as_deref(), device.admin_access), (Some("share"), false));
+    assert_eq!(
+        (&device.binding_conditions[..], allocation.allocation_timestamp.0),
+        (&["Ready".to_owned()][..], Some(1_767_225_600))
+    );
+    assert_eq!(allocation.node_selector.as_ref().unwrap().node_selector_terms.len(), 1);
+    assert_eq!((claim.status.reserved_for[0].uid.as_str(), claim.status.devices[0].conditions.len()), ("pod", 1));
+}
+
+#[test]
+fn absent_null_and_empty_differ_only_where_it_matters() {
+    let claim = |spec: Value| read::<ResourceClaim>(&json!({"metadata": {"name": "c"}, "spec": spec, "status": null}));
+    assert_eq!(claim(Value::Null), claim(json!({"devices": {"requests": null, "constraints": null}})));
+    assert_ne!(claim(Value::Null), claim(json!({"devices": {"requests": []}})));
+    let slice = |spec: Value| read::<ResourceSlice>(&json!({"metadata": {"name": "s"}, "spec": spec}));
+    assert_eq!(
+        slice(Value::Null),
+        slice(json!({"devices": null, "nodeName": null, "pool": null, "sharedCounters": null}))
+    );
+    let class: DeviceClass =
+        read(&json!({"metadata": {"name": "g"}, "spec": {"selectors": [{"cel": {"expression": "true"}}]}}));
+    assert_eq!(class.spec.selectors.len(), 1);
+}
