@@ -36,6 +36,7 @@ const HEADER: &str = "# Recorded by `nodesift explain --record`: run it with `no
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
+    scheduler_names: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     annotations: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -141,6 +142,7 @@ pub(super) fn record(engine: &Engine, args: &AskArgs, file: &Path) -> anyhow::Re
         return Err(usage("there is no pod to record, or no predicate that runs in this phase".to_owned()));
     }
     let document = Document {
+        scheduler_names: policy.scheduler_names,
         annotations: policy.annotation_keys,
         config_maps: policy.config_maps,
         now: imports.contains(&Interface::Time).then(|| Clock::default().now()),

@@ -194,15 +194,17 @@ impl<'r> Reading<'r> {
     /// A map of texts, such as labels.
     fn texts(&mut self, (at, path): Field<'_>) -> Value {
         let Some(at) = at else { return Value::Null };
-        let json = self.json(at, &path);
         let Tree::Map(fields) = &at.value else {
             self.reader.refuse(at, &path, format!("expected a map, found {}", at.value.kind()));
             return Value::Null;
         };
-        for (key, value) in fields {
-            let _wrong_is_noted = self.reader.text((Some(value), below(&path, &key.value)));
-        }
-        json
+        // Which notes keys that are there twice.
+        let _with_other_values = self.json(at, &path);
+        let mut text = |(key, value): &(At<String>, At<Tree>)| {
+            let text = self.reader.text((Some(value), below(&path, &key.value)))?;
+            Some((key.value.clone(), Value::String(text.value)))
+        };
+        Value::Object(fields.iter().filter_map(&mut text).collect::<Map<_, _>>())
     }
 
     /// A list of maps with these fields.

@@ -19,6 +19,7 @@ use super::{Case, Cases};
 const FILE: &[&str] = &[
     "module",
     "policy",
+    "schedulerNames",
     "annotations",
     "configMaps",
     "limits",
@@ -34,6 +35,7 @@ const FILE: &[&str] = &[
 const CASE: &[&str] = &[
     "name",
     "module",
+    "schedulerNames",
     "annotations",
     "configMaps",
     "limits",
@@ -120,6 +122,7 @@ pub(super) fn read(text: &str, folder: &Path, module: Option<&Path>) -> Result<C
 fn settings(reader: &mut Reader, fields: &Fields<'_>) -> Settings {
     let mut value = |name: &str| reader.value(fields.get(name));
     Settings {
+        scheduler_names: value("schedulerNames"),
         annotations: value("annotations"),
         config_maps: value("configMaps"),
         limits: value("limits"),

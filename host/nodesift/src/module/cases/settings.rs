@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use crate::cluster;
 use crate::exit::Failure;
 
+/// The scheduler whose pods are not foreign, where nothing says so.
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
 /// The name of the only predicate of a case's policy, in messages.
 const PREDICATE: &str = "module";
 
@@ -20,6 +23,7 @@ const POLICY_FILE: &str = "policy.yaml";
 /// What a file of cases, or a case in it, says.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
+    pub(super) scheduler_names: Option<At<Value>>,
     pub(super) annotations: Option<At<Value>>,
     pub(super) config_maps: Option<At<Value>>,
     pub(super) limits: Option<At<Value>>,
@@ -97,6 +101,7 @@ impl Settings {
     pub(super) fn or(self, file: &Self) -> Self {
         let or = |own: Option<At<Value>>, file: &Option<At<Value>>| own.or_else(|| file.clone());
         Self {
+            scheduler_names: or(self.scheduler_names, &file.scheduler_names),
             annotations: or(self.annotations, &file.annotations),
             config_maps: or(self.config_maps, &file.config_maps),
             limits: or(self.limits, &file.limits),
@@ -117,7 +122,7 @@ impl Settings {
             "apiVersion": API_VERSION,
             "kind": "PredicatePolicy",
             "spec": {
-                "schedulerNames": ["default-scheduler"],
+                "schedulerNames": value(&self.scheduler_names).unwrap_or_else(|| json!([DEFAULT_SCHEDULER])),
                 "facts": {"annotations": value(&self.annotations), "configMaps": value(&self.config_maps)},
                 "predicates": [{
                     "name": PREDICATE,
@@ -139,7 +144,9 @@ impl Settings {
             }
         };
         let Some(beside) = beside else { return Ok(policy) };
-        policy.scheduler_names.clone_from(&beside.policy.scheduler_names);
+        if self.scheduler_names.is_none() {
+            policy.scheduler_names.clone_from(&beside.policy.scheduler_names);
+        }
         if self.annotations.is_none() {
             policy.annotation_keys.clone_from(&beside.policy.annotation_keys);
         }
@@ -160,6 +167,7 @@ impl Settings {
     /// A problem of the policy as one of the cases.
     fn placed(&self, problem: Problem) -> Problem {
         let fields = [
+            ("spec.schedulerNames", "schedulerNames", &self.scheduler_names),
             ("spec.facts.annotations", "annotations", &self.annotations),
             ("spec.facts.configMaps", "configMaps", &self.config_maps),
             ("spec.predicates[0].limits", "limits", &self.limits),

@@ -198,7 +198,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
         (with("{name: x, pod: {}, fault: {detail: d}}"), "cases[0].fault.kind: missing"),
         (
             with("{name: x, pod: {lables: {}}, fits: all}"),
-            "f:3:18: cases[0].pod.lables: unknown field; expected one of name",
+            "f:3:19: cases[0].pod.lables: unknown field; expected one of name",
         ),
         (
             with("{name: x, pod: {labels: {a: 5}}, fits: all}"),
@@ -232,10 +232,14 @@ fn everything_that_is_wrong_is_told_with_its_place() {
             with("{name: x, pod: {}, objects: [{apiVersion: v1, kind: Secret}], fits: all}"),
             "objects[0]: Secret of v1 is no kind that a predicate can read",
         ),
-        (with("{name: x, pod: {}, limits: {memory: 1Ti}, fits: all}"), "f:3:28: limits.memory: "),
+        (with("{name: x, pod: {}, limits: {memory: 1Ti}, fits: all}"), "f:3:30: limits.memory: "),
         (with("{name: x, pod: {}, limits: {heap: 1}, fits: all}"), "limits.heap: unknown field"),
         (with("{name: x, pod: {}, allow: [node-lables], fits: all}"), "allow[0]: "),
         (with("{name: x, pod: {}, annotations: [/], fits: all}"), "annotations[0]: \"/\" is not an annotation key"),
+        (
+            with("{name: x, pod: {}, schedulerNames: [], fits: all}"),
+            "schedulerNames: empty; every pod would be foreign",
+        ),
         (with("{name: x, pod: {}, configMaps: [a], fits: all}"), "configMaps[0]: "),
         (with("{name: x, pod: {}, now: noon, fits: all}"), "cases[0].now: not a moment: write it as"),
         (with("{name: x, pod: {}, args: [], fits: all}"), "args: "),
@@ -254,7 +258,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
     let text = "annotations: [/]\ncases:\n- {name: x, pod: {a: 1}, fits: all}\n- {name: y, pod: {b: 1}, fits: all}\n";
     let told = problems(text);
     let places: Vec<&str> = told.lines().filter_map(|line| line.split(": ").next()).collect();
-    assert_eq!(places, ["f:1:14", "f:3:18", "f:4:18"], "{told}");
+    assert_eq!(places, ["f:1:14", "f:3:19", "f:4:19"], "{told}");
 }
 
 /// Damage is refused or read, and never a panic.
