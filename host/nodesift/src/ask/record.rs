@@ -95,7 +95,7 @@ pub(super) fn record(engine: &Engine, args: &AskArgs, file: &Path) -> anyhow::Re
         .zip(&active.predicates)
         .filter_map(|(spec, active)| match &spec.module {
             ModuleSource::Path { path, .. } => Some(Recorded { spec, active, module: from(file, path) }),
-            ModuleSource::Builtin | ModuleSource::Oci { .. } => None,
+            ModuleSource::Builtin | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => None,
         })
         .collect();
     if recorded.is_empty() {
