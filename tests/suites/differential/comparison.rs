@@ -53,11 +53,6 @@ impl Answered {
             faults: faults.into_iter().map(|fault| format!("{fault:?}")).collect(),
         }
     }
-
-    /// The feasible nodes; the rejected ones, each with its code; the faults. Without names of predicates and reasons.
-    pub(super) fn codes(&self) -> (&[String], BTreeMap<&str, &'static str>, &[String]) {
-        (&self.feasible, self.first.iter().map(|(node, (_, code, _))| (node.as_str(), *code)).collect(), &self.faults)
-    }
 }
 
 /// The differences between the engine's answer about some nodes and the reference's.

@@ -44,7 +44,7 @@ fn every_committed_file_of_cases_is_read() {
 
 #[test]
 fn what_a_case_says_takes_the_place_of_what_its_file_says() {
-    let read = cases(
+    let all = cases(
         "module: a.wasm
 args: {label: team}
 annotations: [example.com/a]
@@ -54,7 +54,7 @@ cases:
 - {name: second, pod: {}, args: {}, module: b.wasm, nodes: [{name: three}], fits: all}
 ",
     );
-    let [first, second] = read.as_slice() else { unreachable!("two cases") };
+    let [first, second] = all.as_slice() else { unreachable!("two cases") };
     let args = |case: &Case| case.policy.predicates.first().unwrap().args.to_string();
     assert_eq!((args(first), args(second)), (r#"{"label":"team"}"#.to_owned(), "{}".to_owned()));
     assert_eq!((first.module.as_path(), second.module.as_path()), (Path::new("none/a.wasm"), Path::new("none/b.wasm")));
