@@ -52,15 +52,23 @@ const leftOut = "reasons left out: the verdict has too many different ones"
 type codes struct {
 	rows     []uint16
 	failures []*Failure
-	// The failure that was rejected with before, and its code: most predicates have few.
+	// The failure that was rejected with before, and its code. At first one that no predicate has.
 	last     *Failure
 	lastCode uint16
-	known    map[*Failure]uint16
-	byKey    map[string]uint16
-	bytes    int
+	// The number of rows. There are no codes before the first rejection.
+	count int
+	known map[*Failure]uint16
+	byKey map[string]uint16
+	bytes int
 }
 
+// newCodes begins a verdict for this number of rows.
+func newCodes(count int) codes { return codes{count: count, last: new(Failure)} }
+
 func (c *codes) reject(row int, failure *Failure) {
+	if c.rows == nil {
+		c.rows = make([]uint16, c.count)
+	}
 	if c.rows[row] != 0 {
 		return
 	}

@@ -75,8 +75,10 @@ func (n *Nodes) Count() int { return n.count }
 
 // RejectRow rejects a row. A row that was rejected before keeps its failure.
 func (n *Nodes) RejectRow(row int, failure *Failure) {
-	if n.codes.rows == nil {
-		n.codes.rows = make([]uint16, n.count)
+	// Most rejections have the failure of the one before.
+	if failure == n.codes.last && n.codes.rows[row] == 0 {
+		n.codes.rows[row] = n.codes.lastCode
+		return
 	}
 	n.codes.reject(row, failure)
 }

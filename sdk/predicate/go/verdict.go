@@ -27,7 +27,7 @@ func Configure(predicate Definition, args string) (Configured, error) {
 
 // Run evaluates the predicate for the pod of the call on this number of rows.
 func (c Configured) Run(rows int) Verdict {
-	nodes := &Nodes{count: rows}
+	nodes := &Nodes{count: rows, codes: newCodes(rows)}
 	failure := c.run(&Pod{}, nodes)
 	if failure != nil {
 		return Verdict{FitsNone: failure}
