@@ -27,6 +27,14 @@ pub(super) enum RowSetError {
     /// No function of this call has returned it.
     #[error("there is no row set {0} in this call: a set is of use only in the call that made it")]
     NoSet(u32),
+    /// The host has made a set of other rows than those of the call: a mistake of the host, which ends this call alone.
+    #[error("a row set has {set} rows and the call has {batch}")]
+    OtherBatch {
+        /// Rows of the set.
+        set: usize,
+        /// Rows of the call.
+        batch: usize,
+    },
     /// More than [`ROW_SETS`].
     #[error("a call can make {ROW_SETS} row sets: combine them in fewer steps")]
     TooMany,
@@ -45,7 +53,7 @@ impl RowSetError {
     /// The kind of the fault that the call ends with.
     pub(super) fn kind(self) -> FaultKind {
         match self {
-            Self::NoBatch | Self::NoSet(_) | Self::TooMany => FaultKind::Trap,
+            Self::NoBatch | Self::NoSet(_) | Self::OtherBatch { .. } | Self::TooMany => FaultKind::Trap,
             Self::TooLarge => FaultKind::Memory,
             Self::NoReason => FaultKind::MalformedVerdict,
             Self::Failures => FaultKind::OutputTooLarge,
@@ -83,7 +91,9 @@ impl RowSets {
 
     /// Adds a set, and returns its handle.
     pub(super) fn add(&mut self, rows: Rows) -> Result<u32, RowSetError> {
-        debug_assert_eq!(rows.batch(), self.batch, "a set of the batch");
+        if rows.batch() != self.batch {
+            return Err(RowSetError::OtherBatch { set: rows.batch(), batch: self.batch });
+        }
         let handle = u32::try_from(self.sets.len()).map_err(|_| RowSetError::TooMany)?;
         if self.sets.len() >= ROW_SETS {
             return Err(RowSetError::TooMany);

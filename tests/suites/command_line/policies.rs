@@ -87,7 +87,10 @@ fn a_policy_that_contradicts_itself_is_refused() {
     refused(&policy(&["name: NodeName", "name: TaintToleration", "name: NodeName"]), &["policy.yaml", "NodeName"]);
     refused(&policy(&["name: NodeNmae"]), &["NodeNmae", "NodeName", "TaintToleration"]);
     refused(&policy(&["{name: NodeName, mode: Shadow}"]), &["mode Shadow", "every pod would fit every node"]);
-    refused(&policy(&["{name: Own, module: {oci: example.com/own:1}}"]), &["digest", "layout", "nothing is pulled"]);
+    refused(
+        &policy(&["{name: Own, module: {oci: example.com/own:1}}"]),
+        &["digest: missing", "the SHA-256 of its manifest or of its component"],
+    );
 }
 
 #[test]

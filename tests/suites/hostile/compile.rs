@@ -20,7 +20,7 @@ const CODE_BYTES: u64 = 256 << 20;
 static CHILDREN: Mutex<()> = Mutex::new(());
 
 /// Processor time that a bomb may take: less than other modules, so that the test is quick. What ends it is the same.
-const BOMB_TIME: Duration = Duration::from_secs(6);
+const BOMB_TIME: Duration = Duration::from_secs(3);
 
 /// The binary as the compiler of modules, for so much processor time.
 fn compiler(processor_time: Duration) -> CompilerProgram {
