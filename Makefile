@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop scripts go-test go-race proto proto-check e2e e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -62,6 +62,9 @@ interop: build ## Run grpc-python, grpc-go and Prometheus' parsers of metrics ag
 
 scripts: build ## Test the SDKs for Go, C, JavaScript, TypeScript and Python as authors use them; needs npm and PyPI
 	@tests/scripts/run.sh
+
+examples: build ## Test and build every predicate of predicates/examples, and check sizes; needs npm and PyPI for scripts
+	@tests/examples.sh $(ARGS)
 
 go-test: build ## Run the tests of the Go client and of what is built on it, against the sidecar
 	@sdk/core/go/run.sh test

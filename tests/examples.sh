@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Tests and builds every project of predicates/examples as its author would: unit tests, `module build`, `module check`, `module test`;
+# prints size and imports, and holds sizes against the bounds below. Needs a build first: `make examples`. Names of examples as arguments
+# select them.
+#
+# A toolchain that is missing is said. Unit tests of those in Rust are part of `make test`. Packages for scripts come from npm and PyPI into
+# the folder of products, as for tests/scripts.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Upper bounds of modules in bytes, some 15% above the largest example: what exceeds them has pulled in more than it needs.
+declare -A largest=([rust]=210000 [go]=3800000 [c]=20000 [js]=2200000 [ts]=2200000 [python]=22000000)
+least_node=20
+
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+products=$(realpath "${CARGO_TARGET_DIR:-target}")
+nodesift=$products/debug/nodesift
+[ -x "$nodesift" ] || fail "$nodesift is not built: run make examples"
+mkdir -p "$products/scripts"
+venv=$products/scripts/venv
+export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_cache=$products/scripts/npm-cache
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Runs a command, whose output matters only where it fails.
+quietly() {
+    local what=$1
+    shift
+    "$@" >"$scratch/output.txt" 2>&1 || { cat "$scratch/output.txt" >&2; fail "$what"; }
+}
+
+language() {
+    case $(cd "$1" && ls) in
+        *Cargo.toml*) echo rust ;;
+        *go.mod*) echo go ;;
+        *tsconfig.json*) echo ts ;;
+        *package.json*) echo js ;;
+        *pyproject.toml*) echo python ;;
+        *Makefile*) echo c ;;
+        *) fail "$1 is a project in no known language" ;;
+    esac
+}
+
+# What is missing for a language; nothing where all is here.
+missing() {
+    case $1 in
+        rust) ;;
+        go) .ci/go >/dev/null || echo 'Go 1.24' ;;
+        c) { command -v make && command -v wasm-ld && clang --print-targets | grep wasm32; } >/dev/null 2>&1 || echo 'clang, lld and make' ;;
+        js | ts)
+            local major
+            major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')
+            { [ "${major:-0}" -ge "$least_node" ] && command -v npm >/dev/null; } || echo "Node.js $least_node with npm" ;;
+        python) [ -x "$venv/bin/pip" ] || python3 -m venv "$venv" >/dev/null 2>&1 || echo 'Python 3.11 with venv' ;;
+    esac
+}
+
+# The SDK of a language, installed once for all projects in it; then the unit tests of the project in $2.
+unit_tests() {
+    local language=$1 project=$2
+    case $language in
+        go) (cd "$project" && go mod edit -replace "github.com/nodesift/nodesift/sdk/predicate/go=$PWD/../sdk-go" &&
+            GOFLAGS=-mod=readonly GOPROXY=off go test -count 1 .) ;;
+        c)
+            sed -i 's#^SDK = .*#SDK = ../sdk-c#' "$project/Makefile"
+            env -u MAKEFLAGS -u MAKELEVEL make --silent -C "$project" test ;;
+        js | ts)
+            # npm packs no symbolic links, and the contract is one.
+            if ! [ -d "$scratch/sdk-js" ]; then
+                cp -rL sdk/predicate/js "$scratch/sdk-js"
+                (cd "$scratch/sdk-js" && npm pack --silent --pack-destination "$scratch")
+            fi
+            sed -i "s#file:[^\"]*#file:$(echo "$scratch"/nodesift-predicate-*.tgz)#" "$project/package.json"
+            (cd "$project" && npm install --silent --no-package-lock && npm test --silent) ;;
+        python)
+            if ! [ -d "$scratch/sdk-python" ]; then
+                cp -rL sdk/predicate/python "$scratch/sdk-python"
+                "$venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$scratch/sdk-python"
+                "$venv/bin/pip" install --quiet --disable-pip-version-check "$scratch/sdk-python[build]" pytest
+            fi
+            ln -s "$venv" "$project/.venv"
+            (cd "$project" && PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest -q -p no:cacheprovider) ;;
+    esac
+}
+
+if go=$(.ci/go); then PATH=$("$go" env GOROOT)/bin:$PATH; fi
+cp -r sdk/predicate/go "$scratch/sdk-go"
+cp -r sdk/predicate/c "$scratch/sdk-c"
+[ $# -gt 0 ] || set -- $(cd predicates/examples && ls -d -- */ | tr -d /)
+for example in "$@"; do
+    source=predicates/examples/$example project=$scratch/$example
+    [ -f "$source/cases.yaml" ] && [ -f "$source/policy.yaml" ] || fail "$example: cases.yaml or policy.yaml is not there"
+    language=$(language "$source")
+    absent=$(missing "$language")
+    if [ -n "$absent" ]; then
+        echo "$example: not tested, for want of $absent"
+        continue
+    fi
+    if [ "$language" = rust ]; then
+        # A member of the workspace is built where it is.
+        mkdir "$project"
+        cp "$source"/*.yaml "$project"
+    else
+        cp -r "$source" "$project"
+        quietly "$example: a unit test fails" unit_tests "$language" "$project"
+        source=$project
+    fi
+    quietly "$example: the project is not built" "$nodesift" module build "$source" --output "$project/predicate.wasm"
+    size=$(stat -c %s "$project/predicate.wasm")
+    printf '%-24s %-7s %9s bytes  %s\n' "$example" "$language" "$size" \
+        "$("$nodesift" module inspect "$project/predicate.wasm" | sed -n 's/^allow *//p')"
+    [ "$size" -le "${largest[$language]}" ] || fail "$example: more than the ${largest[$language]} bytes that a module in $language may have"
+    quietly "$example: a case fails" "$nodesift" module test "$project"
+    quietly "$example: a check fails" "$nodesift" module check "$project/predicate.wasm"
+done
