@@ -90,7 +90,7 @@ mod tests {
         let section = r#"(@producers (language "Rust" "2024") (processed-by "rustc" "1.95") (sdk "nodesift" ""))"#;
         let text = format!("(component (core module {section}) (core module {section}))");
         let component = wat::parse_str(text).unwrap();
-        assert_eq!(producers(&component), ["Rust 2024", "rustc 1.95", "nodesift"]);
+        assert_eq!(producers(&component), ["Rust 2024", "nodesift", "rustc 1.95"]);
         assert!(producers(&wat::parse_str("(component)").unwrap()).is_empty());
         // Damage is no panic.
         for cut in 0..component.len() {

@@ -39,7 +39,7 @@ fn with_json_nothing_but_json_is_printed_from_start_to_end_panics_included() {
     let file = folder.path().join("cluster.json");
     let cluster = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0"}, "status": {"allocatable": {"cpu": "4", "pods": "9"}}},
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}},
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "c"}},
     ]});
     std::fs::write(&file, cluster.to_string()).unwrap();
     let breakable =
@@ -54,7 +54,7 @@ fn with_json_nothing_but_json_is_printed_from_start_to_end_panics_included() {
     assert_eq!(status.code(), Some(0), "{output}");
     let lines = only_json(&output);
     let says = |text: &str| lines.iter().any(|line| line.to_string().contains(text));
-    for text in ["ConfigMap", "listening on http://", "listening on unix:", "panicked", "SIGTERM"] {
+    for text in ["Secret", "listening on http://", "listening on unix:", "panicked", "SIGTERM"] {
         assert!(says(text), "{text:?} is not in {output}");
     }
     assert!(lines.iter().all(|line| line["level"].is_string() && line["timestamp"].is_string()), "{output}");

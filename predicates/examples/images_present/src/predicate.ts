@@ -2,12 +2,12 @@
 // that must start within seconds, on nodes that are prepared with their images.
 //
 // The kubelet reports only the largest images of a node, 50 by default: raise its `nodeStatusMaxImages` where that is too few.
-import { args, nodePredicate, unresolvable } from '@nodesift/predicate';
+import { args, predicate, unresolvable } from '@nodesift/predicate';
 
 // `unresolvable`: preempting pods does not bring an image to a node.
 const MISSING = unresolvable("node(s) didn't have the pod's images");
 
-export default nodePredicate({
+export default predicate({
   name: 'ImagesPresent',
   summary: 'rejects nodes that would have to pull an image of the pod',
   reads: ['pod-labels', 'pod-spec', 'node-images'],
@@ -16,10 +16,13 @@ export default nodePredicate({
     value: args.string({ default: 'at-once' }),
   },
 
-  filter(pod, node, { label, value }) {
+  // Over columns: one column per image, and not one call per image and node.
+  filter(pod, nodes, { label, value }) {
     if (pod.label(label) !== value) return;
     for (const image of pod.images) {
-      if (!node.hasImage(image)) return MISSING;
+      nodes.imageFlags(image).forEach((present, row) => {
+        if (present === 0) nodes.reject(row, MISSING);
+      });
     }
   },
 });

@@ -62,7 +62,7 @@ fn sums_are_bounded_and_taken_over_as_counts_are() {
     let (mut writer, reader) = cluster();
     let sum = |number: usize| SumKey { pods: key("v1"), resource: Arc::from(["cpu", "memory"][number % 2]) };
     let answers: Vec<Column<i64>> = (0..2).map(|number| reader.snapshot().sum(&sum(number))).collect();
-    assert!(answers.iter().all(|sums| sums.iter().any(|amount| *amount > 0)), "some pods use it");
+    assert!(answers.iter().flat_map(Column::iter).any(|amount| *amount > 0), "some pods use one of them");
     assert_eq!((wanted(&writer), built(&reader)), (2, 2));
     writer.publish();
     assert_eq!((writer.counts().maintained_count(), wanted(&writer)), ((0, 2), 0));

@@ -12,8 +12,8 @@ impl Model {
             let name = format!("n{node}");
             let mut node = random_node(random, &name);
             node.labels = [(text("zone"), text("a"))].into();
-            node.info = [(text("architecture"), text("arm64"))].into();
-            node.images = [(text("app:v1"), text(""))].into();
+            node.info = [(text("app"), text("arm64"))].into();
+            node.images = [(text("a:1"), text(""))].into();
             if node.allocatable.is_empty() {
                 node.allocatable.push((text("cpu"), 1));
             }
@@ -50,8 +50,8 @@ fn the_audit_finds_and_repairs_any_broken_cell() {
         let model = Model::small(&mut random, &mut writer);
         writer.publish();
         assert!(reader.snapshot().label_column("zone").is_some());
-        assert!(reader.snapshot().info_column("architecture").is_some());
-        assert!(reader.snapshot().image_column("app:v1").is_some());
+        assert!(reader.snapshot().info_column("app").is_some());
+        assert!(reader.snapshot().image_column("a:1").is_some());
         assert_eq!(audit(&mut writer), []);
         let holds_all = |writer: &Writer| model.nodes.values().all(|node| writer.holds_node(node));
         assert!(holds_all(&writer));
