@@ -155,9 +155,9 @@ fn h17_compile_bombs_are_refused_in_time_and_in_memory_while_calls_go_on() {
         refused += u32::from(is_refused);
         assert!(is_refused || matches!(error, LoadError::Contract(_) | LoadError::Compile(_)), "{what}: {error}");
         assert!(!error.to_string().contains('\n'), "one line: {error}");
-        // At least one thread has run, at a low priority. Where it compiles within the limits, it is compiled once more in this
-        // process.
-        assert!(time < 4 * BOMB_TIME + timeout::scaled(Duration::from_secs(2)), "{what}: {time:?}");
+        // It has run at a low priority, beside the calls of this test on every core. Where it compiles within the limits, it is
+        // compiled once more in this process.
+        assert!(time < 10 * BOMB_TIME + timeout::scaled(Duration::from_secs(5)), "{what}: {time:?}");
         assert!(peak <= COMPILE_BYTES + CODE_BYTES, "{what}: {peak} bytes");
         assert!(
             beside < alone * 10 + timeout::scaled(Duration::from_millis(20)),

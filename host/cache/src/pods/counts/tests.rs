@@ -21,6 +21,13 @@ fn key(app: &str) -> CountKey {
     CountKey { selectors: vec![selector], terminating: true }
 }
 
+/// Every pod of a namespace.
+fn every() -> CountKey {
+    let selector =
+        PodSelector { namespaces: vec![Arc::from("ns")], namespace_requirements: None, requirements: vec![] };
+    CountKey { selectors: vec![selector], terminating: true }
+}
+
 /// Three nodes and thirty pods, published.
 fn cluster() -> (Writer, Reader) {
     let mut random = fastrand::Rng::with_seed(9);
@@ -60,7 +67,7 @@ fn where_nothing_is_published_requests_leave_a_bounded_number_of_counts() {
 #[test]
 fn sums_are_bounded_and_taken_over_as_counts_are() {
     let (mut writer, reader) = cluster();
-    let sum = |number: usize| SumKey { pods: key("v1"), resource: Arc::from(["cpu", "memory"][number % 2]) };
+    let sum = |number: usize| SumKey { pods: every(), resource: Arc::from(["cpu", "memory"][number % 2]) };
     let answers: Vec<Column<i64>> = (0..2).map(|number| reader.snapshot().sum(&sum(number))).collect();
     assert!(answers.iter().flat_map(Column::iter).any(|amount| *amount > 0), "some pods use one of them");
     assert_eq!((wanted(&writer), built(&reader)), (2, 2));
@@ -69,7 +76,7 @@ fn sums_are_bounded_and_taken_over_as_counts_are() {
     assert!((0..2).map(|number| reader.snapshot().sum(&sum(number))).eq(answers));
     for app in 0..2 * SUMS {
         reader.snapshot().sum(&SumKey { pods: key(&format!("app-{app}")), resource: Arc::from("cpu") });
-        reader.snapshot().sum(&SumKey { pods: key("v1"), resource: Arc::from("x".repeat(1_000)) });
+        reader.snapshot().sum(&SumKey { pods: every(), resource: Arc::from("x".repeat(1_000)) });
     }
     assert_eq!((wanted(&writer), built(&reader)), (SUMS, SUMS));
     assert!(SumKey::most(100_000) < SUMS, "bytes bound them where there are many rows");
