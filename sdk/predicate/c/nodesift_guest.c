@@ -19,7 +19,7 @@ static void *take(size_t align, size_t bytes) {
     uintptr_t end = at + bytes;
     size_t limit = (size_t)__builtin_wasm_memory_size(0) * PAGE;
     if (end < at || (end > limit && __builtin_wasm_memory_grow(0, (end - limit + PAGE - 1) / PAGE) == (size_t)-1)) {
-        ns_panic(NS("there is no more memory: the policy can grant more"));
+        ns_panic(NS("there is no more memory: raise limits.memory in the policy"));
     }
     top = end;
     return (void *)at;
