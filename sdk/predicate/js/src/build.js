@@ -121,7 +121,7 @@ async function main() {
   const project = path.resolve(folder);
   const output = path.resolve(values.output ?? path.join(project, 'predicate.wasm'));
   const { name, version, bytes } = await build(project, output);
-  console.log(`${name} ${version}: ${path.relative(process.cwd(), output)}, ${bytes} bytes`);
+  console.log(`${name} ${version}: ${bytes} bytes`);
 }
 
 try {

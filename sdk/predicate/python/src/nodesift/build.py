@@ -6,7 +6,6 @@ CPython, in a world that imports what the predicate `reads` and nothing else.
 
 import argparse
 import importlib
-import os
 import shutil
 import subprocess
 import sys
@@ -41,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         project = given.folder.resolve()
         output = (given.output or project / "predicate.wasm").resolve()
         predicate, version = build(project, output)
-        print(f"{predicate.name} {version}: {os.path.relpath(output)}, {output.stat().st_size} bytes")
+        print(f"{predicate.name} {version}: {output.stat().st_size} bytes")
         return 0
     except BuildError as failed:
         print(f"error: {failed}", file=sys.stderr)
