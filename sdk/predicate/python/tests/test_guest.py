@@ -75,6 +75,8 @@ class Args:
     def __post_init__(self) -> None:
         if self.key == "crash":
             raise KeyError(self.key)
+        if self.key == "full":
+            raise MemoryError
 
 
 @predicate(name="Test", summary="tests", reads=["pod-labels"], args=Args)
@@ -130,6 +132,9 @@ def test_refused_arguments_are_a_text_that_of_a_crash_as_well(component: Any) ->
     with pytest.raises(Err) as refused:
         component.configure('{"key": "crash"}')
     assert refused.value.value.startswith("KeyError: 'crash', at test_guest.py:")
+    with pytest.raises(Err) as refused:
+        component.configure('{"key": "full"}')
+    assert refused.value.value.startswith("MemoryError, at test_guest.py:")
 
 
 def test_an_exception_is_written_with_its_place_and_then_raised(component: Any) -> None:

@@ -113,7 +113,9 @@ def _described(raised: BaseException, sources: dict[str, tuple[str, list[str]]])
             places.append((f"{file}:{step.tb_lineno} in {code.co_name}", lines[step.tb_lineno - 1 : step.tb_lineno]))
         step = step.tb_next
     places.reverse()
-    texts = [f"{type(raised).__name__}: {raised}"]
+    message = str(raised)
+    # `MemoryError` and others come without a message.
+    texts = [f"{type(raised).__name__}: {message}" if message else type(raised).__name__]
     for index, (place, source) in enumerate(places[:PLACES]):
         texts.append(f"{place}: {source[0].strip()[:SOURCE_LENGTH]}" if index == 0 and source else place)
     return ", at ".join(texts)[:ERROR_LENGTH]
