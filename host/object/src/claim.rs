@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::ResourceList;
 use crate::field::null_is_default;
+use crate::selector::DeviceSelector;
 use crate::selector::NodeSelector;
 use crate::status::Condition;
 use crate::storage::Metadata;
@@ -89,22 +90,6 @@ pub struct DeviceFields {
     /// How much of the devices' capacities.
     #[serde(default, deserialize_with = "null_is_default")]
     pub capacity: CapacityRequests,
-}
-
-/// A selector of devices.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-pub struct DeviceSelector {
-    /// The only kind; none is an error.
-    #[serde(default)]
-    pub cel: Option<CelSelector>,
-}
-
-/// An expression about a device.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-pub struct CelSelector {
-    /// Its text.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub expression: String,
 }
 
 /// A toleration of devices' taints.

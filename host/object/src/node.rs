@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::claim::DeviceSelector;
 use crate::field::{name, null_is_default, text_enum};
 use crate::image::ImageNames;
+use crate::selector::DeviceSelector;
 use crate::time::Timestamp;
 use crate::{Labels, ResourceList};
 

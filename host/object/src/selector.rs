@@ -1,4 +1,4 @@
-//! Selectors as written: label selectors of affinity and spread terms, node selectors of node affinity.
+//! Selectors as written: label selectors of affinity and spread terms, node selectors of node affinity, selectors of devices.
 //!
 //! Invalid selectors are kept as well: what an unknown operator or a requirement without values means (a term that matches
 //! nothing, say) is for the reader of the selector to decide. [`LabelSelector::is_valid`] tells them apart.
@@ -131,4 +131,20 @@ pub struct NodeSelectorTerm {
     /// About fields of the node; Kubernetes knows `metadata.name` only.
     #[serde(default, deserialize_with = "null_is_default")]
     pub match_fields: Vec<Requirement>,
+}
+
+/// A selector of devices.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct DeviceSelector {
+    /// The only kind; none is an error.
+    #[serde(default)]
+    pub cel: Option<CelSelector>,
+}
+
+/// An expression about a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct CelSelector {
+    /// Its text.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub expression: String,
 }

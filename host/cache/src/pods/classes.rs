@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::measure::Measure;
 use crate::columns::sets::Sets;
 use crate::columns::{Column, Row};
-use crate::limits::COUNT_STRIDE_PODS;
 use crate::metadata::{Amounts, Labels, PodRecord};
 
 /// What selectors read of a pod.
@@ -83,27 +81,14 @@ impl Population {
         self.classes.iter()
     }
 
-    /// Per row the total over pods whose class is marked in `counted`; `None` once `go_on` says no.
-    pub(super) fn total<M: Measure>(
-        &self,
-        key: &M,
-        counted: &[bool],
-        go_on: &dyn Fn() -> bool,
-    ) -> Option<Column<M::Total>> {
-        let by_usage = key.by_usage(&self.usages);
-        let mut rows = Column::default();
-        let mut unasked = 0;
-        for pods in self.rows.iter() {
-            unasked += pods.len();
-            if unasked >= COUNT_STRIDE_PODS {
-                unasked = 0;
-                if !go_on() {
-                    return None;
-                }
-            }
-            rows.push(M::total(pods, counted, &by_usage));
-        }
-        Some(rows)
+    /// The codes of the pods on every row, in the order of rows.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &Arc<Vec<PodCode>>> {
+        self.rows.iter()
+    }
+
+    /// What pods use, by code.
+    pub(super) fn usages(&self) -> &Column<Arc<Amounts>> {
+        &self.usages
     }
 
     /// Appends a row without pods.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::classes::{Namespaces, PodClass, PodCode, Population};
 use crate::columns::{Column, Delta};
 use crate::limits::{
-    COUNT_KEY_BYTES, COUNT_KEY_PARTS, COUNT_STRIDE_CLASSES, COUNTS, COUNTS_BYTES, SUM_RESOURCE_BYTES, SUMS, SUMS_BYTES,
+    COUNT_KEY_BYTES, COUNT_KEY_PARTS, COUNT_STRIDE_CLASSES, COUNT_STRIDE_PODS, COUNTS, COUNTS_BYTES,
+    SUM_RESOURCE_BYTES, SUMS, SUMS_BYTES,
 };
 use crate::metadata::{Amounts, LabelTest, PodSelector, amount_of};
 
@@ -107,6 +108,29 @@ pub(crate) trait Measure: Clone + Debug + Eq + Hash {
 
     /// The total of pods whose class is marked in `counted`.
     fn total(pods: &[PodCode], counted: &[bool], by_usage: &[Self::Total]) -> Self::Total;
+
+    /// Per row the total over pods whose class is marked in `counted`; `None` once `go_on` says no.
+    fn totals(
+        &self,
+        population: &Population,
+        counted: &[bool],
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Column<Self::Total>> {
+        let by_usage = self.by_usage(population.usages());
+        let mut rows = Column::default();
+        let mut unasked = 0;
+        for pods in population.rows() {
+            unasked += pods.len();
+            if unasked >= COUNT_STRIDE_PODS {
+                unasked = 0;
+                if !go_on() {
+                    return None;
+                }
+            }
+            rows.push(Self::total(pods, counted, &by_usage));
+        }
+        Some(rows)
+    }
 
     /// How many of them are kept at most where there are so many rows.
     fn most(rows: usize) -> usize {

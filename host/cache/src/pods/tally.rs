@@ -77,7 +77,7 @@ impl<M: Measure> TallyView<M> {
 
     /// The total of a key per row, from the pods themselves; `None` once `go_on` says no.
     pub(super) fn count(&self, key: &M, population: &Population, go_on: &dyn Fn() -> bool) -> Option<Column<M::Total>> {
-        let totals = population.total(key, &key.pods().counted(population, go_on)?, go_on)?;
+        let totals = key.totals(population, &key.pods().counted(population, go_on)?, go_on)?;
         if key.may_be_kept() {
             self.shared.want(key, population.len());
         }
@@ -146,7 +146,7 @@ impl<M: Measure> Tally<M> {
         for key in wanted.into_iter().filter(|key| !self.places.contains_key(key)) {
             // Always there, since nothing stops it.
             let counted = key.pods().counted(population, &|| true).unwrap_or_default();
-            let rows = built.remove(&key).or_else(|| population.total(&key, &counted, &|| true)).unwrap_or_default();
+            let rows = built.remove(&key).or_else(|| key.totals(population, &counted, &|| true)).unwrap_or_default();
             let read = AtomicU64::new(self.shared.clock.load(Ordering::Relaxed));
             // Their number is bounded far below 2^32.
             let place = u32::try_from(self.maintained.len()).unwrap_or(u32::MAX);

@@ -150,7 +150,7 @@ fn time_of(reader: &Reader, requirements: &[LabelRequirement], selectors: usize)
         let (snapshot, started) = (reader.snapshot(), ThreadTime::now());
         // Not taken from what an earlier round has built.
         let population = snapshot.population();
-        counted = population.total(&key, &key.counted(population, &|| true).unwrap(), &|| true).unwrap().iter().sum();
+        counted = key.totals(population, &key.counted(population, &|| true).unwrap(), &|| true).unwrap().iter().sum();
         least = least.min(started.elapsed());
     }
     (counted, least)
