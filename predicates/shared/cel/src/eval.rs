@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use crate::ast::{Expr, Macro, MacroKind};
-use crate::functions::{Outcome, call, no_overload, type_named};
+use crate::functions::{call, type_named};
 use crate::limits::STEPS;
 use crate::lists;
+use crate::outcome::{Outcome, no_overload};
 use crate::value::{Map, Value};
 
 /// Evaluates an expression about a device.

@@ -3,8 +3,6 @@
 use std::cmp::Ordering;
 use std::net::IpAddr;
 
-use crate::value::Value;
-
 /// A semantic version. Build metadata is checked and forgotten: it takes no part in comparisons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Semver {
@@ -210,17 +208,17 @@ impl Url {
     }
 
     /// The parameters of the query: by name, in order of their appearance.
-    pub(crate) fn query(&self) -> Vec<(Value, Value)> {
-        let mut parameters: Vec<(String, Vec<Value>)> = Vec::new();
+    pub(crate) fn query(&self) -> Vec<(String, Vec<String>)> {
+        let mut parameters: Vec<(String, Vec<String>)> = Vec::new();
         for part in self.query.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let (name, value) = (unescaped(name), Value::text(&unescaped(value)));
+            let (name, value) = (unescaped(name), unescaped(value));
             match parameters.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, values)) => values.push(value),
                 None => parameters.push((name, vec![value])),
             }
         }
-        parameters.into_iter().map(|(name, values)| (Value::text(&name), Value::list(values))).collect()
+        parameters
     }
 }
 

@@ -9,7 +9,7 @@
 //! | `lexer`, `parser`, `ast` | text to tree, macros included |
 //! | `signatures`, `types`, `checker` | which functions exist, and whether a tree has a type |
 //! | `value`, `eval` | values; a tree to a value |
-//! | `functions`, `strings`, `patterns`, `lists` | the standard functions and cel-go's extensions |
+//! | `functions`, `operators`, `strings`, `patterns`, `lists`, `outcome` | the standard functions and cel-go's extensions |
 //! | `libraries`, `kubernetes`, `quantity`, `formats` | Kubernetes' own functions |
 //!
 //! Start with the table in `signatures`. Differences from cel-go: texts of compile errors are shorter; the cost of an expression
@@ -26,6 +26,8 @@ mod kubernetes;
 mod lexer;
 mod libraries;
 mod lists;
+mod operators;
+mod outcome;
 mod parser;
 mod patterns;
 mod quantity;

@@ -1,8 +1,8 @@
 //! Kubernetes' libraries: quantities, versions, addresses, networks, URLs and named formats.
 
 use crate::formats;
-use crate::functions::{Outcome, no_overload};
 use crate::kubernetes::{self, Semver, Url};
+use crate::outcome::{Outcome, no_overload};
 use crate::quantity::Quantity;
 use crate::strings;
 use crate::value::Value;
@@ -137,7 +137,10 @@ fn of_url(name: &str, url: &Url) -> Outcome {
         "getHostname" => Ok(Value::text(url.hostname())),
         "getPort" => Ok(Value::text(url.port())),
         "getEscapedPath" => Ok(Value::text(&url.path)),
-        "getQuery" => Ok(Value::map(url.query())),
+        "getQuery" => {
+            let texts = |values: Vec<String>| Value::list(values.iter().map(|value| Value::text(value)).collect());
+            Ok(Value::map(url.query().into_iter().map(|(name, values)| (Value::text(&name), texts(values))).collect()))
+        }
         _ => no_overload(),
     }
 }

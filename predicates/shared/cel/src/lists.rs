@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::functions::{Outcome, call as apply, no_overload};
+use crate::operators::arithmetic;
+use crate::outcome::{Outcome, no_overload};
 use crate::types::Type;
 use crate::value::Value;
 
@@ -61,7 +62,7 @@ pub(crate) fn call(name: &str, list: &[Value], args: &[Value]) -> Outcome {
         ("sum", []) => {
             let mut elements = list.iter();
             let first = elements.next().cloned().unwrap_or(Value::Int(0));
-            elements.try_fold(first, |sum, element| apply("_+_", &[sum, element.clone()]))
+            elements.try_fold(first, |sum, element| arithmetic("_+_", &sum, element))
         }
         ("max", []) => extreme(list, name, Ordering::Greater),
         ("min", []) => extreme(list, name, Ordering::Less),

@@ -1,6 +1,6 @@
 //! Functions of text. Positions count characters.
 
-use crate::functions::{Outcome, no_overload};
+use crate::outcome::{Outcome, no_overload};
 use crate::patterns;
 use crate::value::Value;
 
