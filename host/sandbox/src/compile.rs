@@ -16,7 +16,7 @@ use wasmtime::component::Component;
 use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
 
 use super::code_cache;
-use super::module::LoadError;
+use super::load_error::LoadError;
 use crate::limits::{
     BACKTRACE_FRAMES, COMPILE_BYTES, COMPILE_NICE, COMPILE_NOTICE, COMPILE_THREADS, COMPILE_WAIT, COMPONENT_BYTES,
     FAULT_DETAIL_BYTES, GUEST_STACK_BYTES,

@@ -7,17 +7,18 @@
 use std::cell::OnceCell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use wasmtime::component::{Component, InstancePre};
 
 use super::clock::Pulse;
+use super::grants::{Grants, Lifetime};
 use super::instance::{CallTime, Exports, Frame, Instance, NewError};
 use super::log::LineBudget;
-use super::module::{Grants, Lifetime};
+
 use super::slots::{Slot, Slots};
-use super::spares::Spares;
+use super::spares::{Spared, Spares};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{
     FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, IDLE_INSTANCES, MODULE_SPARES, REUSED_CALLS, REUSED_GROWTH_BYTES,
@@ -138,13 +139,6 @@ impl Instances {
         Ok(true)
     }
 
-    /// Makes the spares that are wanted and that there is room for.
-    pub(super) fn fill(&self) {
-        self.is_asked.store(false, Ordering::Relaxed);
-        // One that fails is not tried again until a call asks: the call says what is wrong.
-        while !self.clock.is_suspended() && self.is_short() && matches!(self.add_spare(), Ok(true)) {}
-    }
-
     /// Whether more spares are wanted: fewer of those that take much memory, and one where instances come back.
     fn is_short(&self) -> bool {
         let waiting = self.lock();
@@ -158,7 +152,8 @@ impl Instances {
     fn ask_for_spares(self: &Arc<Self>) {
         let Some(spares) = &self.spares else { return };
         if self.is_short() && !self.is_asked.swap(true, Ordering::Relaxed) {
-            spares.ask(Arc::downgrade(self));
+            let module: Weak<dyn Spared> = Arc::<Self>::downgrade(self);
+            spares.ask(module);
         }
     }
 
@@ -219,6 +214,14 @@ impl Instances {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Instance>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Spared for Instances {
+    fn fill(&self) {
+        self.is_asked.store(false, Ordering::Relaxed);
+        // One that fails is not tried again until a call asks: the call says what is wrong.
+        while !self.clock.is_suspended() && self.is_short() && matches!(self.add_spare(), Ok(true)) {}
     }
 }
 

@@ -28,9 +28,7 @@ use wasmtime::{StoreContextMut, Trap};
 use crate::contract::{self, Minor, PACKAGE};
 use crate::deadline::{HostWork, Meter};
 use crate::instance::Frame;
-use crate::limits::{LAST_WORDS_BYTES, LOG_LINE_BYTES};
-use crate::log::{Level, Line, printable};
-use crate::row_sets;
+use crate::no_facts;
 use crate::rows::Rows;
 use crate::wire::{
     AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle,
@@ -153,28 +151,6 @@ macro_rules! link {
     };
 }
 
-/// Links `log.write`.
-fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
-    instance.func_wrap("write", |mut store: StoreContextMut<'_, Frame>, (level, text): (Level, WasmStr)| {
-        let (is_written, is_error) = (store.data().admits_line(), level == Level::Error);
-        // First: a text that is dropped is not even read, unless it may be the guest's last.
-        if is_written || is_error {
-            let limited = |limit| match text.to_str(&store) {
-                Ok(text) => printable(&text, limit),
-                Err(_) => "a line that is not text".to_owned(),
-            };
-            let (line, words) = (limited(LOG_LINE_BYTES), is_error.then(|| limited(LAST_WORDS_BYTES)));
-            if let Some(words) = words {
-                store.data_mut().note_error(words);
-            }
-            if is_written {
-                store.data_mut().write(Line { level, text: line });
-            }
-        }
-        Ok(())
-    })
-}
-
 /// Makes [`Interface`], [`Facts`] and the linker from the table.
 macro_rules! interfaces {
     ($(
@@ -239,8 +215,8 @@ macro_rules! interfaces {
                     })*
                 }
                 match self {
-                    Self::Log => link_log(&mut instance),
-                    Self::RowSets => row_sets::link(&mut instance),
+                    Self::Log => no_facts::link_log(&mut instance),
+                    Self::RowSets => no_facts::link_row_sets(&mut instance),
                     _ => Ok(()),
                 }
             }

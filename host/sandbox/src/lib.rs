@@ -6,6 +6,8 @@
 //!   compile · code_cache          bytes → compiled component, within limits; the folder of compiled code
 //! manifest    what a component imports and exports, read before it is compiled
 //! module      one loaded predicate: linked, described, configured
+//!   grants                        what a policy gives it
+//!   load_error                    why it is not loaded
 //! instances   its instances: made for a call, or taken from those that wait
 //!   spares                        the thread that makes instances beside the requests
 //! inspect     what a component is, without a policy
@@ -15,6 +17,7 @@
 //!   deadline · clock · memory     the limits of a call
 //! contract    versions of the contract: those that are served, and that of a component
 //! interface   the fact interfaces that a guest can import, and nothing else but `log` and `row-sets`
+//!   no_facts                      these two
 //! log         lines that guests write for operators
 //! row_sets    sets of rows that guests combine and reject
 //!   rows      one of them, as bits
@@ -38,15 +41,18 @@ mod compile;
 mod contract;
 mod deadline;
 pub mod fault;
+mod grants;
 mod inspect;
 mod instance;
 mod instances;
 mod interface;
 pub mod limits;
+mod load_error;
 mod log;
 mod manifest;
 mod memory;
 mod module;
+mod no_facts;
 mod row_sets;
 mod rows;
 mod runtime;
@@ -64,10 +70,12 @@ pub use codes::Codes;
 pub use compile::{CompileApartError, CompilerProgram, compile_apart};
 pub use contract::{Minor, PACKAGE, VERSION};
 pub use deadline::Meter;
+pub use grants::{Grants, Lifetime};
 pub use inspect::Inspection;
 pub use interface::{Facts, Interface, Kept, NoValue};
+pub use load_error::LoadError;
 pub use log::{Level, Line, printable};
-pub use module::{Grants, Lifetime, LoadError, Module};
+pub use module::Module;
 pub use rows::Rows;
 pub use runtime::{Runtime, StartError};
 pub use verdict::{Code, Failure, RowVerdict, Verdict};

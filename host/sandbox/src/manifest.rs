@@ -7,7 +7,7 @@ use wasmparser::{Parser, Payload, ValidPayload, Validator, WasmFeatures};
 
 use super::contract::{self, Minor, PACKAGE, VERSION};
 use super::interface::Interface;
-use super::module::LoadError;
+use super::load_error::LoadError;
 use super::text::shorten;
 
 /// What a component imports and exports.

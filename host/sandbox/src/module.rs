@@ -3,16 +3,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::clock::Pulse;
 use super::contract::{self, PACKAGE, VERSION};
+use super::grants::{Grants, Lifetime};
 use super::inspect::Inspection;
 use super::instance::{CallTime, Exports, Frame, Instance, NewError};
 use super::instances::{self, Instances};
 use super::interface::{Facts, Interface};
+use super::load_error::LoadError;
 use super::log::{Line, LineBudget};
 use super::manifest::Manifest;
 use super::slots::Slots;
@@ -21,129 +23,7 @@ use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::Descriptor;
 use crate::fault::{Fault, FaultKind};
-use crate::limits::{
-    BUILTIN_SLOTS, FAILURE_REASONS, FAULT_LINES, GUEST_MEMORY_BYTES, INSTANTIATE_TIME, LOG_LINES, MODULE_SLOTS,
-    OUTPUT_BYTES,
-};
-
-/// Why a component is not loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The module is larger than [`COMPONENT_BYTES`](crate::limits::COMPONENT_BYTES).
-    #[error("the module has {bytes} bytes, at most {limit} are allowed")]
-    Size {
-        /// Its size in bytes.
-        bytes: usize,
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// The bytes are not a component. The text says what they are.
-    #[error("{0}")]
-    NotAComponent(&'static str),
-    /// The bytes do not compile.
-    #[error("the component does not compile: {0}")]
-    Compile(String),
-    /// Compilation took more processor time than [`COMPILE_TIME`](crate::limits::COMPILE_TIME).
-    #[error("the component did not compile within {0:?} of processor time: make it smaller")]
-    CompileTime(Duration),
-    /// Compilation took longer than [`COMPILE_WAIT`](crate::limits::COMPILE_WAIT).
-    #[error("the component did not compile within {0:?}: try again where the machine is less busy")]
-    CompileWait(Duration),
-    /// Compilation took more memory than [`COMPILE_BYTES`](crate::limits::COMPILE_BYTES).
-    #[error("the component did not compile within {} MiB of memory", .limit >> 20)]
-    CompileMemory {
-        /// In bytes.
-        limit: u64,
-    },
-    /// It is built for a version of the contract that this host does not serve.
-    #[error(
-        "the component is built for {PACKAGE} {built_for}, and this nodesift serves {}: take a nodesift that serves \
-         {built_for}, or build the component for a version that this one serves",
-        contract::served()
-    )]
-    ContractVersion {
-        /// The version in the name of its export.
-        built_for: String,
-    },
-    /// It imports functions that the host does not provide.
-    #[error("the component imports what nodesift does not offer: {}; it offers {PACKAGE} {VERSION}: {}", .0.join(", "), Interface::ALL.map(Interface::name).join(", "))]
-    UnknownImports(Vec<String>),
-    /// It imports interfaces that the policy does not allow.
-    #[error("the component imports {}, which `allow` does not list", .0.join(", "))]
-    ForbiddenImports(Vec<&'static str>),
-    /// Its imports or exports do not have the contract's types.
-    #[error("the component does not fit the contract {PACKAGE} {VERSION}: {0}")]
-    Contract(String),
-    /// Instantiation, `describe` or `configure` failed.
-    #[error("{step}: {fault}")]
-    Step {
-        /// `instantiate`, `describe` or `configure`.
-        step: &'static str,
-        /// The fault.
-        fault: Fault,
-    },
-    /// A new instance takes more time than a call has, of which it is a part.
-    #[error(
-        "{step}: a new instance is made and configured within a call where none waits, and takes more than the {budget:?} of one: do less \
-         before `filter`, or grant more with `limits.timePerCall`"
-    )]
-    SlowStart {
-        /// `instantiate` or `configure`.
-        step: &'static str,
-        /// Of the least call.
-        budget: Duration,
-    },
-}
-
-/// Whether instances are reused between calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lifetime {
-    /// A new instance for every call: no state can leak from one pod to the next.
-    PerCall,
-    /// Instances of a module that one trusts are reused, until they have grown by more than
-    /// [`REUSED_GROWTH_BYTES`](crate::limits::REUSED_GROWTH_BYTES), have served
-    /// [`REUSED_CALLS`](crate::limits::REUSED_CALLS), or a call faults.
-    Recycled,
-    /// Instances of a built-in are reused until a call faults.
-    Reused,
-}
-
-/// The permissions, limits and arguments that a policy gives a module.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grants {
-    /// The interfaces that it may import; `None` allows all.
-    pub allow: Option<Vec<Interface>>,
-    /// The arguments for `configure`: a JSON object as text.
-    pub args: String,
-    /// Linear memory of one instance in bytes.
-    pub memory_bytes: usize,
-    /// Bytes that one call may pass to the host, not counting the codes of the rows.
-    pub output_bytes: usize,
-    /// Lines that it may write to the log in each [`LOG_PERIOD`](crate::limits::LOG_PERIOD), all instances together.
-    pub log_lines: u32,
-    /// Processor time budget of one `filter` call; `None` derives it from the number of rows.
-    pub time_per_call: Option<Duration>,
-    /// Whether instances are reused.
-    pub lifetime: Lifetime,
-    /// Reasons that are kept of one failure; the others are counted.
-    pub reasons: usize,
-}
-
-impl Default for Grants {
-    /// What a custom module has without any settings.
-    fn default() -> Self {
-        Self {
-            allow: None,
-            args: "{}".to_owned(),
-            memory_bytes: GUEST_MEMORY_BYTES,
-            output_bytes: OUTPUT_BYTES,
-            log_lines: LOG_LINES,
-            time_per_call: None,
-            lifetime: Lifetime::PerCall,
-            reasons: FAILURE_REASONS,
-        }
-    }
-}
+use crate::limits::{BUILTIN_SLOTS, FAULT_LINES, INSTANTIATE_TIME, MODULE_SLOTS};
 
 /// A loaded predicate. It can be called from many threads at once.
 pub struct Module {

@@ -6,11 +6,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use wasmtime::StoreContextMut;
-use wasmtime::component::LinkerInstance;
-
 use crate::fault::{Fault, FaultKind};
-use crate::instance::Frame;
 use crate::limits::{ROW_SET_BYTES, ROW_SETS};
 use crate::rows::Rows;
 use crate::wire::{self, Failure, Outcome};
@@ -89,6 +85,11 @@ impl RowSets {
         Self { batch: rows as usize, sets: Vec::new(), bytes: 0, rejected: None, output_left: output_bytes }
     }
 
+    /// Every row of the batch.
+    pub(super) fn all(&self) -> Rows {
+        Rows::all(self.batch)
+    }
+
     /// Adds a set, and returns its handle.
     pub(super) fn add(&mut self, rows: Rows) -> Result<u32, RowSetError> {
         if rows.batch() != self.batch {
@@ -106,11 +107,11 @@ impl RowSets {
         Ok(handle)
     }
 
-    fn get(&self, handle: u32) -> Result<&Rows, RowSetError> {
+    pub(super) fn get(&self, handle: u32) -> Result<&Rows, RowSetError> {
         self.sets.get(handle as usize).ok_or(RowSetError::NoSet(handle))
     }
 
-    fn reject(&mut self, handle: u32, failure: Failure) -> Result<(), RowSetError> {
+    pub(super) fn reject(&mut self, handle: u32, failure: Failure) -> Result<(), RowSetError> {
         let set = self.sets.get(handle as usize).ok_or(RowSetError::NoSet(handle))?;
         if failure.reasons.is_empty() {
             return Err(RowSetError::NoReason);
@@ -194,32 +195,6 @@ impl Rejected {
         outcome.failures.extend(self.failures);
         Ok(outcome)
     }
-}
-
-/// Links the functions of `row-sets`.
-pub(super) fn link(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
-    type Store<'a> = StoreContextMut<'a, Frame>;
-    instance.func_wrap("all", |mut store: Store<'_>, (): ()| {
-        let sets = store.data_mut().row_sets()?;
-        Ok((sets.add(Rows::all(sets.batch))?,))
-    })?;
-    instance.func_wrap("and", |mut store: Store<'_>, (a, b): (u32, u32)| {
-        let sets = store.data_mut().row_sets()?;
-        Ok((sets.add(sets.get(a)?.and(sets.get(b)?))?,))
-    })?;
-    instance.func_wrap("or", |mut store: Store<'_>, (a, b): (u32, u32)| {
-        let sets = store.data_mut().row_sets()?;
-        Ok((sets.add(sets.get(a)?.or(sets.get(b)?))?,))
-    })?;
-    instance.func_wrap("not", |mut store: Store<'_>, (a,): (u32,)| {
-        let sets = store.data_mut().row_sets()?;
-        Ok((sets.add(sets.get(a)?.not())?,))
-    })?;
-    instance
-        .func_wrap("count", |mut store: Store<'_>, (a,): (u32,)| Ok((store.data_mut().row_sets()?.get(a)?.count(),)))?;
-    instance.func_wrap("reject", |mut store: Store<'_>, (a, failure): (u32, Failure)| {
-        Ok(store.data_mut().row_sets()?.reject(a, failure)?)
-    })
 }
 
 #[cfg(test)]

@@ -11,9 +11,11 @@ use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationCon
 use super::clock::{Clock, Pulse};
 use super::code_cache;
 use super::compile::{CompilerProgram, check_bytes, compile, config};
+use super::grants::{Grants, Lifetime};
 use super::inspect::{self, Inspection};
+use super::load_error::LoadError;
 use super::manifest::Manifest;
-use super::module::{Grants, Lifetime, LoadError, Module};
+use super::module::Module;
 use super::slots::Slots;
 use super::spares::{Maker, Spares};
 use crate::limits::{

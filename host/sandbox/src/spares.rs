@@ -1,15 +1,21 @@
 //! The thread that makes spare instances beside the requests, and the slots that waiting instances take. Start at [`Maker`].
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use rustix::process::nice;
 
-use super::instances::Instances;
 use super::slots::{Slot, Slots};
 use crate::limits::{SPARE_NICE, SPARE_SLOTS};
+
+/// A module whose spares the thread makes.
+pub(super) trait Spared: Debug + Send + Sync {
+    /// Makes the spares that are wanted and that there is room for.
+    fn fill(&self);
+}
 
 /// What modules share to have spares.
 #[derive(Debug)]
@@ -21,7 +27,7 @@ pub(super) struct Spares {
 
 #[derive(Debug, Default)]
 struct Queue {
-    modules: VecDeque<Weak<Instances>>,
+    modules: VecDeque<Weak<dyn Spared>>,
     is_closed: bool,
 }
 
@@ -33,7 +39,7 @@ impl Spares {
     }
 
     /// Asks for spares of a module. Each module asks once until the thread begins with it.
-    pub(super) fn ask(&self, module: Weak<Instances>) {
+    pub(super) fn ask(&self, module: Weak<dyn Spared>) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if !queue.is_closed {
             queue.modules.push_back(module);
@@ -43,7 +49,7 @@ impl Spares {
     }
 
     /// The next module that asks; none once the thread shall end.
-    fn next(&self) -> Option<Weak<Instances>> {
+    fn next(&self) -> Option<Weak<dyn Spared>> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.asked.wait_while(queue, |queue| queue.modules.is_empty() && !queue.is_closed);
         let mut queue = waited.unwrap_or_else(PoisonError::into_inner);

@@ -1,0 +1,59 @@
+//! Links the interfaces that give no facts: `log` and `row-sets`. Nothing of them is in [`Facts`](crate::Facts), and a policy need not
+//! allow them.
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::{LinkerInstance, WasmStr};
+
+use crate::instance::Frame;
+use crate::limits::{LAST_WORDS_BYTES, LOG_LINE_BYTES};
+use crate::log::{Level, Line, printable};
+use crate::wire::Failure;
+
+type Store<'a> = StoreContextMut<'a, Frame>;
+
+/// Links `log.write`.
+pub(super) fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
+    instance.func_wrap("write", |mut store: Store<'_>, (level, text): (Level, WasmStr)| {
+        let (is_written, is_error) = (store.data().admits_line(), level == Level::Error);
+        // First: a text that is dropped is not even read, unless it may be the guest's last.
+        if is_written || is_error {
+            let limited = |limit| match text.to_str(&store) {
+                Ok(text) => printable(&text, limit),
+                Err(_) => "a line that is not text".to_owned(),
+            };
+            let (line, words) = (limited(LOG_LINE_BYTES), is_error.then(|| limited(LAST_WORDS_BYTES)));
+            if let Some(words) = words {
+                store.data_mut().note_error(words);
+            }
+            if is_written {
+                store.data_mut().write(Line { level, text: line });
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Links the functions of `row-sets`.
+pub(super) fn link_row_sets(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
+    instance.func_wrap("all", |mut store: Store<'_>, (): ()| {
+        let sets = store.data_mut().row_sets()?;
+        Ok((sets.add(sets.all())?,))
+    })?;
+    instance.func_wrap("and", |mut store: Store<'_>, (a, b): (u32, u32)| {
+        let sets = store.data_mut().row_sets()?;
+        Ok((sets.add(sets.get(a)?.and(sets.get(b)?))?,))
+    })?;
+    instance.func_wrap("or", |mut store: Store<'_>, (a, b): (u32, u32)| {
+        let sets = store.data_mut().row_sets()?;
+        Ok((sets.add(sets.get(a)?.or(sets.get(b)?))?,))
+    })?;
+    instance.func_wrap("not", |mut store: Store<'_>, (a,): (u32,)| {
+        let sets = store.data_mut().row_sets()?;
+        Ok((sets.add(sets.get(a)?.not())?,))
+    })?;
+    instance
+        .func_wrap("count", |mut store: Store<'_>, (a,): (u32,)| Ok((store.data_mut().row_sets()?.get(a)?.count(),)))?;
+    instance.func_wrap("reject", |mut store: Store<'_>, (a, failure): (u32, Failure)| {
+        Ok(store.data_mut().row_sets()?.reject(a, failure)?)
+    })
+}
