@@ -1,0 +1,141 @@
+//! The commands of `module` and their options; those that concern registries are in [`registry`](super::registry).
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use nodesift_module::{Language, Sdk};
+
+use super::{ClusterArgs, Format, ModulePullArgs, ModulePushArgs, RegistryArgs, value};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModuleCommand {
+    /// Start the project of a predicate: source with unit tests, a policy, a CI workflow, and the SDK
+    New(ModuleNewArgs),
+    /// Build a project into a module, and print what it can read
+    Build(ModuleBuildArgs),
+    /// Run the cases of a module: pods and nodes, and what its verdict is to be
+    Test(ModuleTestArgs),
+    /// Check that a module keeps to the contract: imports, limits, determinism, hostile pods and nodes
+    Check(ModuleCheckArgs),
+    /// Measure what a call of a module costs: fresh and used instances, a node, memory
+    Bench(ModuleBenchArgs),
+    /// Compile modules into the cache of compiled code, which a sidecar of the same user and version then starts with
+    Compile(ModuleCompileArgs),
+    /// Print what a module is: name, version, what it can read, size, digest, memory and features
+    Inspect(ModuleInspectArgs),
+    /// Push a module to a registry, and sign it
+    Push(ModulePushArgs),
+    /// Pull a module from a registry, and verify its signature
+    Pull(ModulePullArgs),
+}
+
+/// Options of `module new`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleNewArgs {
+    /// Folder of the project; its last part is the name, in small letters, digits and hyphens
+    #[arg(value_name = "NAME")]
+    pub(crate) folder: PathBuf,
+    /// Language: rust, go, js, ts, python or c
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) lang: Language,
+    /// Where the project gets the SDK from: `carried` by this program and written into the folder sdk, the `registry` of the
+    /// language, or a folder
+    #[arg(long, value_name = "SOURCE", default_value = "carried", value_parser = value::sdk)]
+    pub(crate) sdk: Sdk,
+}
+
+/// Options of `module build`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleBuildArgs {
+    /// Folder of the project
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// File of the module [default: predicate.wasm in the project's folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Language: rust, go, js, ts, python or c [default: by the files of the project, as Cargo.toml or package.json]
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) lang: Option<Language>,
+    /// Format of what is printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// Options of `module test`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleTestArgs {
+    /// Folder of a project, file of cases, or a module with its cases.yaml beside it
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// Run the cases again whenever they, the module or the policy beside them change. It builds nothing
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Output format; jsonl has one line for each case
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
+
+/// Options of `module check`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleCheckArgs {
+    /// WebAssembly component. The cases in cases.yaml beside it are questions as well
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Arguments, as a JSON object [default: those of the policy]
+    #[arg(long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    /// Policy whose limits, `allow` and arguments for the module apply [default: policy.yaml beside it, if it has the module]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
+
+/// Options of `module bench`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleBenchArgs {
+    /// WebAssembly component. Measured is the first case in cases.yaml beside it that rejects some nodes, over as many nodes like
+    /// those of the case
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Sizes of the clusters in nodes, in this order [default: 5000,100000]
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) nodes: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// Measure the first pod in these files [default: the first pending pod of the cluster]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "cluster", help_heading = "Cluster")]
+    pub(crate) pods: Vec<PathBuf>,
+    /// Arguments, as a JSON object [default: those of the policy]
+    #[arg(long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    /// Policy whose limits and arguments for the module apply [default: policy.yaml beside it, if it has the module]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
+
+/// Options of `module compile`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleCompileArgs {
+    /// WebAssembly components
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Options of `module inspect`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleInspectArgs {
+    /// WebAssembly component: a file, or oci://REGISTRY/REPOSITORY:TAG. It is compiled within limits, and nothing of it runs but
+    /// `describe`
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+}
