@@ -1,3 +1,5 @@
+//! Tests of the files of cases: what is read, what it stands for, and what is refused with its place.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;

@@ -1,3 +1,5 @@
+//! Tests of predicates that decide node by node: the same verdicts as a plain loop, each question asked once.
+
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 use std::cell::Cell;
