@@ -91,6 +91,7 @@ fn a_policy_that_contradicts_itself_is_refused() {
         &policy(&["{name: Own, module: {oci: example.com/own:1}}"]),
         &["digest: missing", "the SHA-256 of its manifest or of its component"],
     );
+    refused(&policy(&["{name: NodeName, instance: Fresh}"]), &["spec.predicates[0].instance", "always reused"]);
 }
 
 #[test]

@@ -91,7 +91,13 @@ pub(super) fn nothing() -> Followed {
 
 /// The kinds that the predicates of a policy read.
 pub(super) fn needs(policy: &ActivePolicy) -> BTreeSet<Kind> {
-    kinds::needed(policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied()))
+    let mut kinds =
+        kinds::needed(policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied()));
+    if policy.config_maps.is_empty() {
+        // None is read, so none is followed: nothing would ever confirm that they are fresh.
+        kinds.remove(&Kind::ConfigMap);
+    }
+    kinds
 }
 
 /// Why what a policy reads is not there.

@@ -242,10 +242,12 @@ fn unsynced(lease: &Lease, next: &ActivePolicy, missing: &[(Kind, Option<String>
         }
     }
     let missing = names(&missing);
-    let reason = format!(
-        "{missing} were not listed within {seconds} s with what the policy adds (spec.facts.annotations or configMaps, pod-spec, \
-         pod-owner): {reasons}"
-    );
+    let selection = next.selection();
+    let selected: Vec<&str> = selection.interfaces().collect();
+    let added =
+        ["spec.facts.annotations", "spec.facts.configMaps"].into_iter().chain(selected).collect::<Vec<_>>().join(", ");
+    let reason =
+        format!("{missing} were not listed within {seconds} s with what the policy may add ({added}): {reasons}");
     Unacceptable { predicate: None, reason }
 }
 

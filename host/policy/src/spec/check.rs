@@ -256,6 +256,12 @@ impl Checker<'_> {
             );
             self.refuse(name, &format!("{field}.name"), reason);
         }
+        if let (Some(instance), None) = (&predicate.instance, &predicate.module)
+            && INSTANCES.iter().any(|(known, _)| *known == instance.value)
+        {
+            let reason = "instances of built-ins are always reused: give it for a module of your own";
+            self.refuse(instance, &format!("{field}.instance"), reason);
+        }
         PredicateSpec {
             name: name.map(|name| name.value.clone()).unwrap_or_default(),
             place: Place { file: at.file.clone(), line: at.line, column: at.column, field: field.to_owned() },
