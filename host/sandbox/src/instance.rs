@@ -294,9 +294,17 @@ fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
         // All other errors: a result or an argument that violates the component model's canonical ABI.
         None => error.downcast_ref::<RowSetError>().map_or(FaultKind::MalformedVerdict, |error| error.kind()),
     };
-    let mut detail = match error.downcast_ref::<Trap>() {
-        Some(trap) => trap.to_string(),
-        None => cause,
+    let mut detail = match (kind, error.downcast_ref::<Trap>()) {
+        (FaultKind::Deadline, _) => {
+            "the call used up its time: do less, or grant more with limits.timePerCall".to_owned()
+        }
+        (FaultKind::RequestDeadline, _) => "the time of the request was up".to_owned(),
+        (FaultKind::Memory, trap) => {
+            let cause = trap.map_or(cause, ToString::to_string);
+            format!("it needs more memory than limits.memory grants: {}", shorten(&cause))
+        }
+        (_, Some(trap)) => trap.to_string(),
+        (_, None) => cause,
     };
     if let Some(words) = store.data_mut().last_words.take() {
         detail = format!("{}; {words}", shorten(&detail));

@@ -77,15 +77,18 @@ impl Instances {
             return self.make(self.call_slots(time.until)?, time, line_budget);
         }
         let slots = self.call_slots(time.until)?;
-        let waiting = self.pop();
-        self.ask_for_spares();
-        match waiting {
+        match self.pop() {
             Some(mut instance) => {
                 instance.hold(slots);
+                // Only now is its slot free for the next spare.
+                self.ask_for_spares();
                 instance.begin(time, line_budget);
                 Ok(instance)
             }
-            None => self.make(slots, time, line_budget),
+            None => {
+                self.ask_for_spares();
+                self.make(slots, time, line_budget)
+            }
         }
     }
 

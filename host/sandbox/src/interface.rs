@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use wasmtime::component::{Linker, LinkerInstance, WasmStr};
+use wasmtime::component::{Linker, WasmStr};
 use wasmtime::{StoreContextMut, Trap};
 
 use crate::contract::{self, Minor, PACKAGE};

@@ -8,7 +8,6 @@ use std::time::Instant;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::clock::Pulse;
-use super::contract::{self, PACKAGE, VERSION};
 use super::grants::{Grants, Lifetime};
 use super::inspect::Inspection;
 use super::instance::{CallTime, Exports, Frame, Instance, NewError};

@@ -17,16 +17,21 @@ pub(super) fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Re
         let (is_written, is_error) = (store.data().admits_line(), level == Level::Error);
         // First: a text that is dropped is not even read, unless it may be the guest's last.
         if is_written || is_error {
-            let limited = |limit| match text.to_str(&store) {
-                Ok(text) => printable(&text, limit),
-                Err(_) => "a line that is not text".to_owned(),
+            let (line, words) = match text.to_str(&store) {
+                Ok(text) => {
+                    let limited = |limit| printable(&text, limit);
+                    (is_written.then(|| limited(LOG_LINE_BYTES)), is_error.then(|| limited(LAST_WORDS_BYTES)))
+                }
+                Err(_) => {
+                    let text = || "a line that is not text".to_owned();
+                    (is_written.then(text), is_error.then(text))
+                }
             };
-            let (line, words) = (limited(LOG_LINE_BYTES), is_error.then(|| limited(LAST_WORDS_BYTES)));
             if let Some(words) = words {
                 store.data_mut().note_error(words);
             }
-            if is_written {
-                store.data_mut().write(Line { level, text: line });
+            if let Some(text) = line {
+                store.data_mut().write(Line { level, text });
             }
         }
         Ok(())

@@ -73,7 +73,10 @@ fn a_fault_has_the_last_error_that_the_guest_wrote_and_where_it_was() {
     // Where a guest was when its time was up, and when it refused its arguments.
     let spinning = Guest::healthy().definitions("(func $search_forever (loop $f (br $f)))");
     let fault = faults_with(FaultKind::Deadline, &spinning.filter("(call $search_forever) (call $fits_all)"));
-    assert!(fault.detail.contains("in search_forever"), "{fault}");
+    assert!(fault.detail.contains("in search_forever") && fault.detail.contains("limits.timePerCall"), "{fault}");
+    let growing = Guest::healthy().filter("(if (i32.eq (memory.grow (i32.const 60000)) (i32.const -1)) (then (unreachable))) (call $fits_all)");
+    let fault = faults_with(FaultKind::Memory, &growing);
+    assert!(fault.detail.contains("limits.memory") && fault.detail.contains("unreachable"), "{fault}");
     let refusing = Guest::healthy().imports(WRITE).definitions(definitions);
     let refusing = refusing.configure(format!("{} (call $check_node) (i32.const 48)", line(3, 19)));
     assert!(refused_in("configure", FaultKind::Trap, &refusing).detail.contains("the rack is unknown"));
