@@ -1,4 +1,4 @@
-//! The languages of predicates. What differs between them is behind [`Support`], one file per language; everything else in this
+//! The languages of predicates. What differs between them is behind [`Support`](crate::support::Support), one file per language; everything else in this
 //! crate is the same for all. Start at [`Language`].
 
 mod c;
@@ -8,12 +8,11 @@ mod python;
 mod rust;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
-use crate::build::{BuildError, Steps};
-use crate::pack::Pack;
-use crate::project::Sdk;
+use crate::error::DetectError;
+use crate::support::Support;
 
 /// A language in which predicates are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,64 +29,6 @@ pub enum Language {
     Python,
     /// C, by clang.
     C,
-}
-
-/// Why the language of a folder is not known.
-#[derive(Debug, thiserror::Error)]
-pub enum DetectError {
-    /// The folder has no file by which a language is recognised.
-    #[error(
-        "{folder} is no project of a predicate: it has none of Cargo.toml, go.mod, package.json, pyproject.toml and Makefile; \
-         start one with `nodesift module new --lang LANGUAGE NAME`"
-    )]
-    Unknown {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// It has those of several.
-    #[error("{folder} could be a project in {}; say which with --lang", .languages.join(" or "))]
-    Several {
-        /// The folder.
-        folder: PathBuf,
-        /// The names of the languages.
-        languages: Vec<&'static str>,
-    },
-}
-
-/// What a language adds to this crate.
-pub(crate) trait Support: Sync {
-    /// Whether the folder is a project in this language, by a file that every such project has.
-    fn recognises(&self, folder: &Path) -> bool;
-
-    /// The files of a new project. `{{name}}` and what else [`project`](crate::project) lists is filled in, in their texts and
-    /// their paths; the ending `.in` of a path is dropped.
-    fn template(&self) -> Pack;
-
-    /// The files of the SDK, and the folder below `sdk/` of the project that they go to.
-    fn sdk(&self) -> (Pack, &'static str);
-
-    /// What a manifest of the template says where `{{sdk}}` stands, so that the project uses this SDK. `version` is that of this
-    /// program, with which the SDKs are released.
-    fn sdk_reference(&self, sdk: &Sdk, version: &str) -> String;
-
-    /// The name as it is written.
-    fn title(&self) -> &'static str;
-
-    /// The file of the template that holds the predicate.
-    fn source(&self) -> &'static str;
-
-    /// Commands that install the toolchain on Debian or Ubuntu, for the workflow of a new project.
-    fn toolchain_commands(&self) -> &'static [&'static str];
-
-    /// Commands that run the unit tests of a new project, for its README and for what is printed.
-    fn test_commands(&self) -> &'static [&'static str];
-
-    /// Builds the project into a component that imports nothing but the contract.
-    ///
-    /// # Errors
-    ///
-    /// Where a tool is missing ([`BuildError::Tool`] says what to install), or the project does not compile.
-    fn build(&self, folder: &Path, steps: &mut Steps<'_>) -> Result<Vec<u8>, BuildError>;
 }
 
 impl Language {

@@ -24,23 +24,13 @@ use crate::contract;
 use crate::language::Language;
 use crate::limits::NAME_BYTES;
 use crate::pack::{Pack, pack};
+use crate::sdk::Sdk;
 
 /// The files that projects in every language have.
 const COMMON: Pack = pack!("template-common");
 
 /// The ending of a file in a template that it does not have in a project: a manifest in the middle of a template would be one.
 const TEMPLATE_ENDING: &str = ".in";
-
-/// Where a project gets the SDK from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sdk {
-    /// From this program, which writes it into the project, into the folder `sdk`.
-    Carried,
-    /// From the registry of the language, in the version of this program.
-    Registry,
-    /// From a folder, or a packed file where the language has those.
-    Path(PathBuf),
-}
 
 /// A project that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

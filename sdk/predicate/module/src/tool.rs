@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::anyhow;
 
-use crate::build::BuildError;
+use crate::error::BuildError;
 
 /// Where the first of these programs is on the `PATH`.
 ///

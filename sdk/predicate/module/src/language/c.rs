@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::Support;
-use crate::build::{BuildError, Steps};
 use crate::encode::{self, World};
+use crate::error::BuildError;
 use crate::pack::{Pack, pack};
-use crate::project::Sdk;
+use crate::sdk::Sdk;
+use crate::steps::Steps;
+use crate::support::Support;
 use crate::tool;
 
 /// Names of clang: the one for all, then those of Debian's packages, the newest first.

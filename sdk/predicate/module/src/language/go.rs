@@ -4,12 +4,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::Support;
-use crate::build::{BuildError, Steps};
 use crate::encode::{self, World};
+use crate::error::BuildError;
 use crate::pack::{Pack, pack};
 use crate::pre_initialise::pre_initialise;
-use crate::project::Sdk;
+use crate::sdk::Sdk;
+use crate::steps::Steps;
+use crate::support::Support;
 use crate::tool;
 
 /// The path of the SDK's module.

@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Support;
-use crate::build::{BuildError, Steps};
+use crate::error::BuildError;
 use crate::pack::{Pack, pack};
-use crate::project::Sdk;
+use crate::sdk::Sdk;
+use crate::steps::Steps;
+use crate::support::Support;
 use crate::tool;
 
 /// The program of the SDK that builds a module, in a folder of npm packages.

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use nodesift_guest::{BuildError as GuestError, LockFile};
 
-use super::Support;
-use crate::build::{BuildError, Steps};
+use crate::error::BuildError;
 use crate::pack::{Pack, pack};
-use crate::project::Sdk;
+use crate::sdk::Sdk;
+use crate::steps::Steps;
+use crate::support::Support;
 
 pub(super) struct Rust;
 

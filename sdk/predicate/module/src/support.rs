@@ -1,0 +1,44 @@
+//! What a language adds to this crate: [`Support`].
+
+use std::path::Path;
+
+use crate::error::BuildError;
+use crate::pack::Pack;
+use crate::sdk::Sdk;
+use crate::steps::Steps;
+
+/// What a language adds to this crate.
+pub(crate) trait Support: Sync {
+    /// Whether the folder is a project in this language, by a file that every such project has.
+    fn recognises(&self, folder: &Path) -> bool;
+
+    /// The files of a new project. `{{name}}` and what else [`project`](crate::project) lists is filled in, in their texts and
+    /// their paths; the ending `.in` of a path is dropped.
+    fn template(&self) -> Pack;
+
+    /// The files of the SDK, and the folder below `sdk/` of the project that they go to.
+    fn sdk(&self) -> (Pack, &'static str);
+
+    /// What a manifest of the template says where `{{sdk}}` stands, so that the project uses this SDK. `version` is that of this
+    /// program, with which the SDKs are released.
+    fn sdk_reference(&self, sdk: &Sdk, version: &str) -> String;
+
+    /// The name as it is written.
+    fn title(&self) -> &'static str;
+
+    /// The file of the template that holds the predicate.
+    fn source(&self) -> &'static str;
+
+    /// Commands that install the toolchain on Debian or Ubuntu, for the workflow of a new project.
+    fn toolchain_commands(&self) -> &'static [&'static str];
+
+    /// Commands that run the unit tests of a new project, for its README and for what is printed.
+    fn test_commands(&self) -> &'static [&'static str];
+
+    /// Builds the project into a component that imports nothing but the contract.
+    ///
+    /// # Errors
+    ///
+    /// Where a tool is missing ([`BuildError::Tool`] says what to install), or the project does not compile.
+    fn build(&self, folder: &Path, steps: &mut Steps<'_>) -> Result<Vec<u8>, BuildError>;
+}
