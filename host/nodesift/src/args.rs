@@ -26,7 +26,7 @@ pub(crate) use policy::{
     PolicyCheckArgs, PolicyCommand, PolicyDiffArgs, PolicyImportArgs, PolicyShadowArgs, PolicyStatusArgs, SidecarArgs,
 };
 pub(crate) use registry::{ModulePullArgs, ModulePushArgs, RegistryArgs};
-pub(crate) use serve::{AccessArgs, HealthArgs, KubeArgs, ServeArgs, TlsArgs};
+pub(crate) use serve::{HealthArgs, ServeArgs};
 pub(crate) use value::{Format, LogFormat, PhaseArg, PodKey};
 
 /// Evaluates kube-scheduler's filter predicates: which nodes can run a pod, and why the others cannot

@@ -56,6 +56,8 @@ pub mod log;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod node_selector;
+#[doc(hidden)]
+pub mod panics;
 pub mod per_node;
 mod predicate;
 pub mod rows;

@@ -110,6 +110,7 @@ macro_rules! export {
                 }
 
                 fn configure(args: ::std::string::String) -> ::core::result::Result<(), ::std::string::String> {
+                    $crate::panics::write_them();
                     INSTANCE.with(|instance| instance.configure(&args))
                 }
 
