@@ -162,7 +162,12 @@ impl Lease {
     /// The policy is active: from now on freshness and health speak of its kinds.
     pub fn count(&self) {
         let state = self.shared.state.lock();
-        self.needs.kinds.iter().filter_map(|kind| state.tasks.get(kind)).for_each(|task| task.outlet.count());
+        for task in self.needs.kinds.iter().filter_map(|kind| state.tasks.get(kind)) {
+            if let Running::Parts(parts) = &task.running {
+                parts.count(&self.needs.selection.config_maps);
+            }
+            task.outlet.count();
+        }
     }
 
     /// Its kinds that no active policy has read before.
@@ -189,9 +194,15 @@ impl Lease {
         self.needs.kinds.iter().copied().filter(is_selected).collect()
     }
 
-    /// Why the last request about a kind failed; `None` where none has failed since the server last showed its newest state.
+    /// Why the last request about a kind failed, or about an object of it that the policy lists; `None` where none has failed
+    /// since the server last showed its newest state.
     pub fn failure(&self, kind: Kind) -> Option<String> {
-        self.shared.state.lock().tasks.get(&kind)?.outlet.failure()
+        let state = self.shared.state.lock();
+        let task = state.tasks.get(&kind)?;
+        match &task.running {
+            Running::Whole(_) => task.outlet.failure(),
+            Running::Parts(parts) => parts.failure(&self.needs.selection.config_maps),
+        }
     }
 }
 

@@ -314,6 +314,38 @@ async fn config_maps_are_as_fresh_as_the_one_that_was_shown_longest_ago() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_config_map_that_only_a_candidate_lists_and_that_cannot_be_read_makes_nothing_stale() {
+    for hangs in [false, true] {
+        let refused = || Answer::No(Failure::of_status(403, None, b"configmaps is forbidden"));
+        let mut script = Script::default().page("10", &[config_map("a", 5)]);
+        for _ in 0..20 {
+            script = script.list(if hangs { Answer::Hang } else { refused() });
+        }
+        // Only a is watched.
+        for version in 11..31 {
+            script = script.watch([Do::Pause(seconds(5)), bookmark(version)]);
+        }
+        let bench = Bench::new(script);
+        let active = bench.lease_config_maps(&["ops/a"]);
+        active.count();
+        bench.run(NOW).await;
+        let candidate = bench.lease_config_maps(&["ops/a", "ops/b"]);
+        bench.run(seconds(40)).await;
+        let staleness = || bench.freshness.staleness_of(Kind::ConfigMap).unwrap();
+        assert!(staleness() < seconds(7), "hangs: {hangs}");
+        assert_eq!((bench.health.report(), active.failure(Kind::ConfigMap)), (None, None), "hangs: {hangs}");
+        assert_eq!(candidate.failure(Kind::ConfigMap).is_some(), !hangs);
+        assert_eq!(candidate.not_recompiled(), BTreeSet::from([Kind::ConfigMap]));
+        // Once its policy is active, b counts as well.
+        candidate.count();
+        bench.run(seconds(20)).await;
+        assert!(staleness() >= seconds(15), "hangs: {hangs}");
+        drop(candidate);
+        assert!(staleness() < seconds(7), "hangs: {hangs}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_config_maps_to_follow_their_list_is_there_at_once() {
     let bench = Bench::new(Script::default());
     let lease = bench.lease_config_maps(&[]);

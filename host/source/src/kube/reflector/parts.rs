@@ -1,6 +1,9 @@
 //! A kind of which only some objects are followed, each by its name and with a watch of its own: nothing needs a permission to
 //! read the others. Start at [`Parts`].
 //!
+//! Freshness and health speak of what active policies list: an object that only a candidate lists, and that cannot be read, makes
+//! nothing stale.
+//!
 //! To the feed they are one kind. Its first list is complete once every object has been listed, and so is the one after more
 //! objects are wanted. An object that is not wanted any more stays as it was: no policy shows it, and its next list brings what has
 //! changed meanwhile.
@@ -40,6 +43,8 @@ struct State {
     is_delivered: bool,
     /// Whether every object that is wanted is in the newest list that has been delivered.
     is_complete: bool,
+    /// Whether an active policy reads the kind: freshness and health speak of what it lists, and of nothing else.
+    is_counted: bool,
 }
 
 /// One object.
@@ -54,12 +59,21 @@ struct Followed {
     version: Arc<str>,
     /// When the server last showed its newest state.
     confirmed: Option<Instant>,
-    is_failing: bool,
+    /// Why the last request failed; none where none has failed since the server last showed its newest state.
+    failure: Option<String>,
+    /// Whether a policy that lists it has become active since it is wanted.
+    is_counted: bool,
 }
 
 impl State {
     fn wanted(&self) -> impl Iterator<Item = &Followed> {
         self.objects.values().filter(|followed| followed.task.is_some())
+    }
+
+    /// Those that are wanted and of which freshness and health speak: all, as long as no active policy reads the kind.
+    fn heeded(&self) -> impl Iterator<Item = &Followed> {
+        let is_counted = self.is_counted;
+        self.wanted().filter(move |followed| followed.is_counted || !is_counted)
     }
 }
 
@@ -84,11 +98,32 @@ impl Parts {
             let followed = state.objects.entry(Arc::clone(&name)).or_default();
             if followed.task.is_none() {
                 followed.task = Some((self.start)(&name, self));
-                (followed.is_listed, followed.confirmed, followed.is_failing) = (false, None, false);
+                (followed.is_listed, followed.is_counted) = (false, false);
+                (followed.confirmed, followed.failure) = (None, None);
                 state.is_complete = false;
             }
         }
         self.complete(&mut state);
+        // What is not wanted any more may have been what was shown longest ago.
+        self.weigh(&state);
+    }
+
+    /// A policy that lists these objects is active: from now on freshness and health speak of them.
+    pub(in crate::kube) fn count(&self, names: &[String]) {
+        let mut state = self.state.lock();
+        state.is_counted = true;
+        for name in names {
+            if let Some(followed) = state.objects.get_mut(name.as_str()) {
+                followed.is_counted = true;
+            }
+        }
+        self.weigh(&state);
+    }
+
+    /// Why the last request about one of these objects failed; `None` where that is so of none of them.
+    pub(in crate::kube) fn failure(&self, names: &[String]) -> Option<String> {
+        let state = self.state.lock();
+        names.iter().find_map(|name| state.objects.get(name.as_str())?.failure.clone())
     }
 
     /// Ends all tasks.
@@ -164,26 +199,34 @@ impl Parts {
         self.complete(&mut state);
     }
 
-    /// The server has just shown its newest state of an object. The kind is as fresh as the object that was shown longest ago.
+    /// The server has just shown its newest state of an object.
     fn confirm(&self, name: &str) {
         let mut state = self.state.lock();
         if let Some(followed) = state.objects.get_mut(name) {
-            (followed.confirmed, followed.is_failing) = (Some(Instant::now()), false);
+            (followed.confirmed, followed.failure) = (Some(Instant::now()), None);
         }
-        if state.wanted().any(|followed| followed.is_failing) {
+        self.weigh(&state);
+    }
+
+    /// Says how fresh the kind is: as fresh as the object that was shown longest ago, of those that are heeded.
+    fn weigh(&self, state: &State) {
+        if state.heeded().any(|followed| followed.failure.is_some()) {
             return;
         }
-        let confirmed: Option<Vec<Instant>> = state.wanted().map(|followed| followed.confirmed).collect();
+        let confirmed: Option<Vec<Instant>> = state.heeded().map(|followed| followed.confirmed).collect();
         if let Some(oldest) = confirmed.and_then(|all| all.into_iter().min()) {
             self.outlet.confirm_at(oldest);
         }
     }
 
     fn failed(&self, name: &str, failure: &Failure) {
-        if let Some(followed) = self.state.lock().objects.get_mut(name) {
-            followed.is_failing = true;
+        let mut state = self.state.lock();
+        let speaks_of_all = !state.is_counted;
+        let Some(followed) = state.objects.get_mut(name) else { return };
+        followed.failure = Some(failure.to_string());
+        if speaks_of_all || followed.is_counted {
+            self.outlet.failed(failure);
         }
-        self.outlet.failed(failure);
     }
 }
 
