@@ -256,10 +256,12 @@ impl NodeTable {
         self.population.push();
         self.ports.push();
         self.volumes.push();
+        self.controllers.push();
         row
     }
 
-    /// Takes a row out; the last row moves into its place. Its codes are given back by [`Dictionaries::release`].
+    /// Takes a row out; the last row moves into its place. Its codes are given back by [`Dictionaries::release`]. What is kept of
+    /// pods and not by row has moved before: [`Self::move_pods`].
     pub(crate) fn swap_remove(&mut self, row: Row) {
         self.labels.swap_remove(row);
         self.annotations.swap_remove(row);
@@ -277,6 +279,7 @@ impl NodeTable {
         self.population.swap_remove(row);
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
+        self.controllers.pop();
     }
 
     /// The codes of a row.

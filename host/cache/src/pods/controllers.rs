@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::columns::{Delta, DriftReport, Row};
+use crate::columns::{Column, Delta, DriftReport, Row};
 use crate::limits::CONTROLLER_SHARDS;
 use crate::metadata::PodRecord;
 
@@ -22,6 +22,14 @@ pub struct ControlledPods {
 }
 
 impl ControlledPods {
+    fn none(row: Row) -> Self {
+        Self { row, running: 0, terminating: 0 }
+    }
+
+    fn total(self) -> u32 {
+        self.running.saturating_add(self.terminating)
+    }
+
     fn of(&mut self, terminating: bool) -> &mut u32 {
         if terminating { &mut self.terminating } else { &mut self.running }
     }
@@ -33,11 +41,14 @@ pub type ControllerRows = Arc<Vec<ControlledPods>>;
 /// Namespace of the pods, and UID of their controller.
 type Key = (Arc<str>, Arc<str>);
 
-/// All controllers. A clone costs a reference count, and a change after it copies the table of one shard.
+/// All controllers. A clone costs two reference counts, and a change after it copies the table of one shard.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Controllers {
     /// By hash; empty as long as there is no controller.
     shards: Arc<Vec<Arc<FxHashMap<Key, ControllerRows>>>>,
+    /// Per row, how many pods of all controllers there are: whether a row holds pods of controllers that it must not hold shows
+    /// without a look at every controller.
+    totals: Column<u32>,
 }
 
 impl Controllers {
@@ -62,6 +73,30 @@ impl Controllers {
         }
     }
 
+    /// Appends a row without pods.
+    pub(crate) fn push(&mut self) {
+        self.totals.push(0);
+    }
+
+    /// Takes the last row out, whose pods are in another row by now, or gone. What a defect has left of it goes as well: the next
+    /// node gets a row without pods.
+    pub(crate) fn pop(&mut self) {
+        let last = self.totals.len().checked_sub(1).and_then(|last| u32::try_from(last).ok());
+        let Some(last) = last.map(Row) else { return };
+        if self.totals.get(last).is_some_and(|pods| *pods > 0) {
+            self.clear(last);
+        }
+        self.totals.swap_remove(last);
+    }
+
+    /// Forgets the pods of a row.
+    fn clear(&mut self, row: Row) {
+        for (key, ControlledPods { running, terminating, .. }) in self.of_row(row) {
+            (0..running).for_each(|_| self.change(Delta::Remove, row, &key, false));
+            (0..terminating).for_each(|_| self.change(Delta::Remove, row, &key, true));
+        }
+    }
+
     fn change(&mut self, delta: Delta, row: Row, key: &Key, terminating: bool) {
         let shards = Arc::make_mut(&mut self.shards);
         if shards.is_empty() {
@@ -73,68 +108,101 @@ impl Controllers {
             return;
         }
         let rows = Arc::make_mut(shard.entry(key.clone()).or_default());
+        let mut is_changed = false;
         match (rows.binary_search_by_key(&row, |pods| pods.row), delta) {
             (Ok(at), _) => {
                 if let Some(pods) = rows.get_mut(at) {
+                    let before = pods.total();
                     delta.apply_to(pods.of(terminating));
+                    is_changed = pods.total() != before;
                     if pods.running == 0 && pods.terminating == 0 {
                         rows.remove(at);
                     }
                 }
             }
             (Err(at), Delta::Add) => {
-                let mut pods = ControlledPods { row, running: 0, terminating: 0 };
+                let mut pods = ControlledPods::none(row);
                 delta.apply_to(pods.of(terminating));
                 rows.insert(at, pods);
+                is_changed = true;
             }
             (Err(_), Delta::Remove) => {}
         }
         if rows.is_empty() {
             shard.remove(key);
         }
+        if is_changed {
+            self.totals.update(row, |total| delta.apply_to(total));
+        }
     }
 
-    /// Repairs a row by the pods on its node.
+    /// Repairs a row by the pods on its node. Their controllers are looked up; all others are looked through only where the row
+    /// holds more pods than those of them.
     pub(crate) fn repair(&mut self, row: Row, pods: &[Arc<PodRecord>], report: &mut DriftReport) {
-        let mut counted: FxHashMap<(Key, bool), u32> = FxHashMap::default();
+        let mut counted: FxHashMap<Key, ControlledPods> = FxHashMap::default();
         for pod in pods {
             if let Some(key) = key_of(pod) {
-                *counted.entry((key, pod.terminating)).or_default() += 1;
+                let pods = counted.entry(key).or_insert_with(|| ControlledPods::none(row));
+                Delta::Add.apply_to(pods.of(pod.terminating));
             }
         }
-        let what = |key: &Key| format!("pods of controller {}", key.1);
-        for ((key, terminating), held) in self.of_row(row) {
-            let counted = counted.remove(&(key.clone(), terminating)).unwrap_or(0);
-            if report.differs(|| what(&key), &held, &counted) {
-                let delta = if held < counted { Delta::Add } else { Delta::Remove };
-                (0..held.abs_diff(counted)).for_each(|_| self.change(delta, row, &key, terminating));
+        let (total, mut found) = (self.totals.get(row).copied(), 0_u32);
+        for (key, counted) in &counted {
+            let held = self.held(row, key);
+            found = found.saturating_add(held.total());
+            self.repair_controller(key, held, *counted, report);
+        }
+        if total != Some(found) {
+            for (key, held) in self.of_row(row) {
+                if !counted.contains_key(&key) {
+                    self.repair_controller(&key, held, ControlledPods::none(row), report);
+                }
             }
         }
-        for ((key, terminating), counted) in counted {
-            report.differs(|| what(&key), &0, &counted);
-            (0..counted).for_each(|_| self.change(Delta::Add, row, &key, terminating));
+        let total = counted.into_values().fold(0_u32, |total, pods| total.saturating_add(pods.total()));
+        report.repair_cell("pods with a controller", &mut self.totals, row, total);
+    }
+
+    /// Repairs what is held of a controller in a row.
+    fn repair_controller(
+        &mut self,
+        key: &Key,
+        held: ControlledPods,
+        counted: ControlledPods,
+        report: &mut DriftReport,
+    ) {
+        let running = (false, held.running, counted.running);
+        for (terminating, held_pods, counted) in [running, (true, held.terminating, counted.terminating)] {
+            if report.differs(|| format!("pods of controller {}", key.1), &held_pods, &counted) {
+                let delta = if held_pods < counted { Delta::Add } else { Delta::Remove };
+                (0..held_pods.abs_diff(counted)).for_each(|_| self.change(delta, held.row, key, terminating));
+            }
         }
     }
 
-    /// What is held of a row: controllers, whether the pods are being deleted, and how many there are.
-    fn of_row(&self, row: Row) -> Vec<((Key, bool), u32)> {
-        let mut held = Vec::new();
-        for (key, rows) in self.shards.iter().flat_map(|shard| shard.iter()) {
-            let Ok(at) = rows.binary_search_by_key(&row, |pods| pods.row) else { continue };
-            let Some(ControlledPods { running, terminating, .. }) = rows.get(at) else { continue };
-            let both = [((key.clone(), false), *running), ((key.clone(), true), *terminating)];
-            held.extend(both.into_iter().filter(|(_, pods)| *pods > 0));
-        }
-        held
+    /// What is held of a controller in a row.
+    fn held(&self, row: Row, key: &Key) -> ControlledPods {
+        let rows = self.shards.get(shard_of(key)).and_then(|shard| shard.get(key));
+        rows.and_then(|rows| in_row(rows, row)).unwrap_or_else(|| ControlledPods::none(row))
+    }
+
+    /// What is held of a row, by a look at every controller.
+    fn of_row(&self, row: Row) -> Vec<(Key, ControlledPods)> {
+        let all = self.shards.iter().flat_map(|shard| shard.iter());
+        all.filter_map(|(key, rows)| Some((key.clone(), in_row(rows, row)?))).collect()
     }
 
     /// Forgets the pods of a row, as a defect could.
     #[cfg(debug_assertions)]
     pub(crate) fn corrupt(&mut self, row: Row) {
-        for ((key, terminating), pods) in self.of_row(row) {
-            (0..pods).for_each(|_| self.change(Delta::Remove, row, &key, terminating));
-        }
+        self.clear(row);
     }
+}
+
+/// The pods of a controller in a row; none where there are none.
+fn in_row(rows: &ControllerRows, row: Row) -> Option<ControlledPods> {
+    let at = rows.binary_search_by_key(&row, |pods| pods.row).ok()?;
+    rows.get(at).copied()
 }
 
 /// The controller of a pod; none where it has none, or no policy reads it.
@@ -159,23 +227,29 @@ mod tests {
         Arc::from(text)
     }
 
+    /// A random pod of one of 20 controllers in each of two namespaces, or of none.
+    fn controlled(random: &mut fastrand::Rng) -> Arc<PodRecord> {
+        let pod = random_pod(random, "p", None);
+        let uid = text(&format!("c{}", random.u8(0..20)));
+        let owner = (random.u8(0..4) > 0).then(|| Arc::new(OwnerFacts { uid, ..OwnerFacts::default() }));
+        let facts = Arc::new(PodFacts { owner, ..(*pod.facts).clone() });
+        let namespace = text(["ns", "other"][random.usize(0..2)]);
+        Arc::new(PodRecord { facts, namespace, ..pod })
+    }
+
     #[test]
     fn random_pods_leave_every_controller_with_its_rows_and_older_clones_as_they_were() {
         let seed = fastrand::u64(..);
         println!("seed {seed}");
         let mut random = fastrand::Rng::with_seed(seed);
         let mut controllers = Controllers::default();
+        (0..8).for_each(|_| controllers.push());
         type Pods = Vec<(Row, Arc<PodRecord>)>;
         let mut pods = Pods::new();
         let mut kept: Vec<(Controllers, Pods)> = Vec::new();
         for step in 0..5_000 {
             if random.u8(0..5) < 3 || pods.is_empty() {
-                let pod = random_pod(&mut random, "p", None);
-                let uid = text(&format!("c{}", random.u8(0..20)));
-                let owner = (random.u8(0..4) > 0).then(|| Arc::new(OwnerFacts { uid, ..OwnerFacts::default() }));
-                let facts = Arc::new(PodFacts { owner, ..(*pod.facts).clone() });
-                let namespace = text(["ns", "other"][random.usize(0..2)]);
-                let pod = Arc::new(PodRecord { facts, namespace, ..pod });
+                let pod = controlled(&mut random);
                 let row = Row(random.u32(0..8));
                 controllers.apply(Delta::Add, row, &pod);
                 pods.push((row, pod));
@@ -189,6 +263,10 @@ mod tests {
         }
         kept.push((controllers, pods));
         for (controllers, pods) in kept {
+            for row in (0..8).map(Row) {
+                let has_one = |(at, pod): &&(Row, Arc<PodRecord>)| *at == row && key_of(pod).is_some();
+                assert_eq!(controllers.totals.get(row), Some(&(pods.iter().filter(has_one).count() as u32)));
+            }
             for namespace in ["ns", "other"] {
                 for number in 0..21 {
                     let uid = text(&format!("c{number}"));
@@ -212,6 +290,74 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What is held of a row: per controller the pods that run and those that terminate, and the total.
+    type RowPods = (Vec<(Key, u32, u32)>, Option<u32>);
+
+    /// All that is held of four rows.
+    fn held(controllers: &Controllers) -> Vec<RowPods> {
+        let of_row = |row: Row| {
+            let pods = controllers.of_row(row).into_iter();
+            let mut pods: Vec<_> = pods.map(|(key, pods)| (key, pods.running, pods.terminating)).collect();
+            pods.sort();
+            (pods, controllers.totals.get(row).copied())
+        };
+        (0..4).map(|row| of_row(Row(row))).collect()
+    }
+
+    #[test]
+    fn a_repair_finds_whatever_of_a_row_is_not_as_its_pods_have_it() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut broken = 0;
+        for _ in 0..2_000 {
+            let mut controllers = Controllers::default();
+            (0..4).for_each(|_| controllers.push());
+            let pods = (0..random.u8(0..12)).map(|_| (Row(random.u32(0..4)), controlled(&mut random)));
+            let pods: Vec<(Row, Arc<PodRecord>)> = pods.collect();
+            pods.iter().for_each(|(row, pod)| controllers.apply(Delta::Add, *row, pod));
+            let whole = held(&controllers);
+            let row = Row(random.u32(0..4));
+            match random.u8(0..4) {
+                0 => controllers.totals.set(row, random.u32(0..5)),
+                1 => controllers.clear(row),
+                _ => {
+                    for _ in 0..random.u8(0..4) {
+                        let delta = if random.bool() { Delta::Add } else { Delta::Remove };
+                        controllers.apply(delta, row, &controlled(&mut random));
+                    }
+                }
+            }
+            let is_broken = held(&controllers) != whole;
+            broken += u32::from(is_broken);
+            let of_row = pods.iter().filter(|(at, _)| *at == row).map(|(_, pod)| Arc::clone(pod));
+            let mut report = DriftReport::new(text("n"), Vec::new());
+            controllers.repair(row, &of_row.collect::<Vec<_>>(), &mut report);
+            assert_eq!(held(&controllers), whole);
+            assert_eq!(!report.into_found().is_empty(), is_broken);
+        }
+        assert!(broken > 500, "{broken}");
+    }
+
+    #[test]
+    fn the_pods_of_the_last_row_move_and_what_a_defect_left_of_it_goes() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut controllers = Controllers::default();
+        (0..4).for_each(|_| controllers.push());
+        let mut pod = || std::iter::repeat_with(|| controlled(&mut random)).find(|pod| key_of(pod).is_some()).unwrap();
+        let (moved, left) = (pod(), pod());
+        controllers.apply(Delta::Add, Row(3), &moved);
+        controllers.apply(Delta::Add, Row(3), &left);
+        controllers.move_row(Row(3), Row(1), std::slice::from_ref(&moved));
+        controllers.pop();
+        controllers.push();
+        let key = key_of(&moved).unwrap();
+        let pods = (key, u32::from(!moved.terminating), u32::from(moved.terminating));
+        let none = || -> RowPods { (Vec::new(), Some(0)) };
+        let one: RowPods = (vec![pods], Some(1));
+        assert_eq!(held(&controllers), [none(), one, none(), none()]);
     }
 
     #[test]
