@@ -54,6 +54,15 @@ pub const COMPILE_NICE: i32 = 10;
 /// Size of a component in bytes. Components with a language runtime have 12–18 MB.
 pub const COMPONENT_BYTES: usize = 64 << 20;
 
+/// Declarations in a component: types, imports, exports, aliases, instances and canonical functions, with those of its core modules.
+/// They are checked within the serving process, before the compiler that has limits of its own is asked; a component without such a
+/// limit could make that take minutes and gigabytes. A predicate has some hundred, a language runtime of many libraries some ten
+/// thousand.
+pub const COMPONENT_DECLARATIONS: usize = 200_000;
+
+/// Bytes of those declarations: one of them can hold very many fields. A predicate has some kilobytes.
+pub const COMPONENT_DECLARATION_BYTES: usize = 8 << 20;
+
 /// Linear memory of one instance in bytes, summed over its memories, if the policy sets no limit. An `i64` column of 100,000
 /// rows takes 0.8 MB.
 pub const GUEST_MEMORY_BYTES: usize = 16 << 20;

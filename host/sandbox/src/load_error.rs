@@ -17,6 +17,20 @@ pub enum LoadError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// It declares more than [`COMPONENT_DECLARATIONS`](crate::limits::COMPONENT_DECLARATIONS), or in more bytes than
+    /// [`COMPONENT_DECLARATION_BYTES`](crate::limits::COMPONENT_DECLARATION_BYTES).
+    #[error(
+        "the component has {found} {unit} of types, imports, exports, aliases and instances, at most {limit} are allowed: link fewer \
+         libraries into it"
+    )]
+    Declarations {
+        /// How many there are.
+        found: usize,
+        /// Of what: `declarations` or `bytes`.
+        unit: &'static str,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// The bytes are not a component. The text says what they are.
     #[error("{0}")]
     NotAComponent(&'static str),

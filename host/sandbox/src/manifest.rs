@@ -7,6 +7,7 @@ use wasmparser::{Parser, Payload, ValidPayload, Validator, WasmFeatures};
 
 use super::contract::{self, Minor, PACKAGE, VERSION};
 use super::interface::Interface;
+use super::limits::{COMPONENT_DECLARATION_BYTES, COMPONENT_DECLARATIONS};
 use super::load_error::LoadError;
 use super::text::shorten;
 
@@ -35,14 +36,16 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// [`LoadError::Compile`] where its types are not valid, [`LoadError::ContractVersion`] and [`LoadError::UnknownImports`].
+    /// [`LoadError::Declarations`], [`LoadError::Compile`] where its types are not valid, [`LoadError::ContractVersion`] and [`LoadError::UnknownImports`].
     pub(super) fn read(bytes: &[u8]) -> Result<Self, LoadError> {
         let invalid = |error: wasmparser::Error| LoadError::Compile(shorten(&error.to_string()));
         // Which extensions it may use is the compiler's to say.
         let mut validator = Validator::new_with_features(WasmFeatures::all());
         let (mut imports, mut exports, mut depth) = (Vec::new(), Vec::new(), 0_usize);
+        let mut declared = Declared::default();
         for payload in Parser::new(0).parse_all(bytes) {
             let payload = payload.map_err(invalid)?;
+            declared.add(&payload)?;
             match &payload {
                 Payload::ComponentImportSection(section) if depth == 0 => {
                     for import in section.clone() {
@@ -98,6 +101,43 @@ impl Manifest {
             };
             LoadError::Contract(format!("no export {PACKAGE}/predicate@{VERSION}; {found}"))
         })
+    }
+}
+
+/// What a component declares, all that is in it included.
+#[derive(Default)]
+struct Declared {
+    declarations: usize,
+    bytes: usize,
+}
+
+impl Declared {
+    /// Adds a section, before anything of it is read.
+    fn add(&mut self, payload: &Payload<'_>) -> Result<(), LoadError> {
+        let (count, range) = match payload {
+            Payload::TypeSection(section) => (section.count(), section.range()),
+            Payload::ImportSection(section) => (section.count(), section.range()),
+            Payload::ExportSection(section) => (section.count(), section.range()),
+            Payload::InstanceSection(section) => (section.count(), section.range()),
+            Payload::CoreTypeSection(section) => (section.count(), section.range()),
+            Payload::ComponentInstanceSection(section) => (section.count(), section.range()),
+            Payload::ComponentAliasSection(section) => (section.count(), section.range()),
+            Payload::ComponentTypeSection(section) => (section.count(), section.range()),
+            Payload::ComponentCanonicalSection(section) => (section.count(), section.range()),
+            Payload::ComponentImportSection(section) => (section.count(), section.range()),
+            Payload::ComponentExportSection(section) => (section.count(), section.range()),
+            _ => return Ok(()),
+        };
+        self.declarations = self.declarations.saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
+        self.bytes = self.bytes.saturating_add(range.len());
+        let refused = |found, unit, limit| LoadError::Declarations { found, unit, limit };
+        if self.declarations > COMPONENT_DECLARATIONS {
+            return Err(refused(self.declarations, "declarations", COMPONENT_DECLARATIONS));
+        }
+        if self.bytes > COMPONENT_DECLARATION_BYTES {
+            return Err(refused(self.bytes, "bytes", COMPONENT_DECLARATION_BYTES));
+        }
+        Ok(())
     }
 }
 
@@ -187,6 +227,42 @@ mod tests {
             assert_eq!(manifest.predicate().unwrap().contract, "0.2.0");
         }
         assert!(matches!(exporting(&["0.3.0"]), Err(LoadError::ContractVersion { built_for }) if built_for == "0.3.0"));
+    }
+
+    /// A component with one section of types, which has this many and this content.
+    fn with_types(count: usize, types: &[u8]) -> Vec<u8> {
+        let leb128 = |mut value: usize| {
+            let mut bytes = Vec::new();
+            while value >= 128 {
+                bytes.push(u8::try_from(value % 128).unwrap() | 128);
+                value /= 128;
+            }
+            bytes.push(u8::try_from(value).unwrap());
+            bytes
+        };
+        let content = [leb128(count), types.to_vec()].concat();
+        let header = b"\0asm\x0d\0\x01\0";
+        [header.to_vec(), vec![7], leb128(content.len()), content].concat()
+    }
+
+    #[test]
+    fn a_component_that_declares_too_much_is_refused_before_its_types_are_read() {
+        let bools = |count: usize| with_types(count, &vec![0x7f; count]);
+        assert!(Manifest::read(&bools(COMPONENT_DECLARATIONS)).is_ok());
+        let error = Manifest::read(&bools(COMPONENT_DECLARATIONS + 1)).unwrap_err();
+        assert!(matches!(error, LoadError::Declarations { found: 200_001, unit: "declarations", limit: 200_000 }));
+        assert!(error.to_string().contains("has 200001 declarations of types"), "{error}");
+        let error = Manifest::read(&with_types(1, &vec![0; COMPONENT_DECLARATION_BYTES])).unwrap_err();
+        assert!(matches!(error, LoadError::Declarations { unit: "bytes", .. }), "{error}");
+        // Those of all sections count.
+        let half = with_types(COMPONENT_DECLARATIONS / 2, &vec![0x7f; COMPONENT_DECLARATIONS / 2]);
+        let types = &half[8..];
+        let twice = [&half[..], types].concat();
+        assert!(Manifest::read(&twice).is_ok());
+        assert!(matches!(
+            Manifest::read(&[&twice[..], types].concat()),
+            Err(LoadError::Declarations { unit: "declarations", .. })
+        ));
     }
 
     #[test]

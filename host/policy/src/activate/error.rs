@@ -187,6 +187,7 @@ impl ActivateError {
             Self::Panicked => "internal",
             Self::Load { source, .. } => match source {
                 LoadError::Size { .. }
+                | LoadError::Declarations { .. }
                 | LoadError::NotAComponent(_)
                 | LoadError::Compile(_)
                 | LoadError::CompileTime(_)
