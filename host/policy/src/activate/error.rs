@@ -160,10 +160,12 @@ impl ActivateError {
         matches!(self, Self::Pull { source, .. } if matches!(**source, PullError::NotHere))
     }
 
-    /// Whether the module is in a registry, where it may be as wanted later.
-    pub(crate) fn is_about_registry(&self) -> bool {
-        let is_elsewhere = |source: &PullError| matches!(source, PullError::Registry(_) | PullError::Signature(_));
-        matches!(self, Self::Pull { source, .. } if is_elsewhere(source))
+    /// Whether the module is in a registry, where it may be as wanted later, or for which there may be room later.
+    pub(crate) fn may_be_pulled_later(&self) -> bool {
+        let may_pass = |source: &PullError| {
+            matches!(source, PullError::Registry(_) | PullError::Signature(_) | PullError::Write { .. })
+        };
+        matches!(self, Self::Pull { source, .. } if may_pass(source))
     }
 
     /// Whether nobody waits for the module any more.
@@ -200,5 +202,26 @@ impl ActivateError {
                 LoadError::Step { step, .. } | LoadError::SlowStart { step, .. } => step,
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_tried_again_and_a_folder_that_is_not_there_is_not() {
+        let error = |source: PullError| ActivateError::Pull {
+            name: "p".to_owned(),
+            module: "registry.example/p:1".to_owned(),
+            source: Box::new(source),
+        };
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert!(error(PullError::Write { path: PathBuf::from("m.wasm"), source: full }).may_be_pulled_later());
+        assert!(!error(PullError::NoFolder).may_be_pulled_later());
+        assert!(!error(PullError::NotHere).may_be_pulled_later());
     }
 }

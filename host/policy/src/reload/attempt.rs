@@ -109,11 +109,11 @@ pub(super) struct Active {
 }
 
 impl AttemptError {
-    /// Whether the same document may be taken later, because of what a registry does.
-    pub(super) fn is_about_registry(&self) -> bool {
+    /// Whether the same document may be taken later, because modules could not be pulled.
+    pub(super) fn may_be_pulled_later(&self) -> bool {
         match self {
             Self::Modules(errors) | Self::Document(_, Some(errors)) => {
-                errors.all().any(ActivateError::is_about_registry)
+                errors.all().any(ActivateError::may_be_pulled_later)
             }
             _ => false,
         }

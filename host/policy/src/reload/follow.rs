@@ -239,7 +239,7 @@ impl Follower {
                 let refusal = refusal(before.generation, source, &error);
                 let is_known = std::mem::replace(&mut self.refused, refusal.failures.clone()) == refusal.failures;
                 self.repeats = if is_known { self.repeats.saturating_add(1) } else { 0 };
-                if error.is_about_registry() {
+                if error.may_be_pulled_later() {
                     let pause = RELOAD_RETRY * (1 << self.repeats.min(PULL_RETRY_DOUBLINGS));
                     self.settle.retry(Instant::now() + pause);
                 } else if refusal.failures.iter().any(|failure| failure.step == "read") {
