@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::attempt::Reading;
 use super::notice::Notice;
-use super::settle::{Next, Settle};
+use super::settle::{Next, Settle, pull_pause};
 use super::source::Source;
 use super::stamp::{Files, Stamp};
 use super::watches::Watches;
-use crate::limits::{RELOAD_LOOK, RELOAD_RETRY};
+use crate::limits::RELOAD_LOOK;
 use crate::pulled::PulledFolder;
 
 /// The files of a policy, and what has been seen of them.
@@ -22,6 +22,8 @@ pub struct Changes {
     pulled: PulledFolder,
     /// The policy names modules of registries, which may be there later.
     names_registries: bool,
+    /// How often in a row nothing had changed when [`Self::wait`] returned.
+    repeats: u32,
 }
 
 impl std::fmt::Debug for Changes {
@@ -45,18 +47,21 @@ impl Changes {
             reading.stamp
         }));
         watches.follow(&files);
-        Self { notice, watches, files, settle, builtins, pulled: pulled.clone(), names_registries }
+        Self { notice, watches, files, settle, builtins, pulled: pulled.clone(), names_registries, repeats: 0 }
     }
 
-    /// Waits for a change that is whole; where the policy names modules of registries, no longer than [`RELOAD_RETRY`].
+    /// Waits for a change that is whole; where the policy names modules of registries, for a limited time, which doubles while
+    /// nothing changes.
     pub fn wait(&mut self) {
-        let retry = Instant::now() + RELOAD_RETRY;
+        let retry = Instant::now() + pull_pause(self.repeats);
         loop {
             let now = Instant::now();
             if self.names_registries && now >= retry {
+                self.repeats = self.repeats.saturating_add(1);
                 return;
             }
-            let look = if self.names_registries { retry } else { now + RELOAD_LOOK };
+            let look = now + RELOAD_LOOK;
+            let look = if self.names_registries { look.min(retry) } else { look };
             let wake = match self.settle.look(now, self.files.stamp(), self.notice.is_open()) {
                 Next::Rest => look,
                 Next::Look(at) => at.min(look),
@@ -66,6 +71,7 @@ impl Changes {
                         self.files = reading.files;
                         self.watches.follow(&self.files);
                         self.settle.attempted(reading.stamp);
+                        self.repeats = 0;
                         return;
                     }
                     None => {

@@ -12,14 +12,12 @@ use super::metrics::Metrics;
 use super::notice::Notice;
 use super::object::{AttemptOutcome, ObjectId};
 use super::rollback::Predecessor;
-use super::settle::{Next, Settle};
+use super::settle::{Next, Settle, pull_pause};
 use super::source::Source;
 use super::stamp::{Files, Stamp};
 use super::told::Told;
 use super::watches::Watches;
-use crate::limits::{
-    PULL_RETRY_DOUBLINGS, QUARANTINE_LOOK, RELOAD_DRAIN_LOOK, RELOAD_LOOK, RELOAD_RETRY, ROLLBACK_LOOK,
-};
+use crate::limits::{QUARANTINE_LOOK, RELOAD_DRAIN_LOOK, RELOAD_LOOK, RELOAD_RETRY, ROLLBACK_LOOK};
 use crate::pulled::PulledFolder;
 use crate::remembered::StateFolder;
 use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired, StepFailure};
@@ -240,8 +238,7 @@ impl Follower {
                 let is_known = std::mem::replace(&mut self.refused, refusal.failures.clone()) == refusal.failures;
                 self.repeats = if is_known { self.repeats.saturating_add(1) } else { 0 };
                 if error.may_be_pulled_later() {
-                    let pause = RELOAD_RETRY * (1 << self.repeats.min(PULL_RETRY_DOUBLINGS));
-                    self.settle.retry(Instant::now() + pause);
+                    self.settle.retry(Instant::now() + pull_pause(self.repeats));
                 } else if refusal.failures.iter().any(|failure| failure.step == "read") {
                     self.settle.retry(Instant::now() + RELOAD_RETRY);
                 }

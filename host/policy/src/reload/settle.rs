@@ -5,7 +5,16 @@
 
 use std::time::{Duration, Instant};
 
-use crate::limits::{RELOAD_QUIET, RELOAD_QUIET_LEAST, RELOAD_QUIET_MOST, RELOAD_QUIET_UNENDED, RELOAD_WRITER_MOST};
+use crate::limits::{
+    PULL_RETRY_DOUBLINGS, RELOAD_QUIET, RELOAD_QUIET_LEAST, RELOAD_QUIET_MOST, RELOAD_QUIET_UNENDED, RELOAD_RETRY,
+    RELOAD_WRITER_MOST,
+};
+
+/// The time until modules are pulled again that could not be; `repeats` is how many attempts in a row before the last one failed
+/// as it did.
+pub(super) fn pull_pause(repeats: u32) -> Duration {
+    RELOAD_RETRY * (1 << repeats.min(PULL_RETRY_DOUBLINGS))
+}
 
 /// What to do after a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +129,13 @@ mod tests {
         assert_eq!(settle.look(later + QUIET, 3, false), Next::Read);
         settle.attempted(3);
         assert_eq!(settle.look(later + QUIET * 2, 3, false), Next::Rest);
+    }
+
+    #[test]
+    fn modules_are_pulled_again_after_twice_the_time_up_to_a_limit() {
+        let seconds: Vec<u64> = (0..7).map(|repeats| pull_pause(repeats).as_secs()).collect();
+        assert_eq!(seconds, [10, 20, 40, 80, 160, 160, 160]);
+        assert_eq!(pull_pause(u32::MAX).as_secs(), 160);
     }
 
     #[test]
