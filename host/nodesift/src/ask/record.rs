@@ -270,7 +270,7 @@ impl Objects {
                 other
                     if kinds.contains(&other.kind()) && other.kind() != Kind::DeviceClass && pruning.is_read(other) =>
                 {
-                    read.others.push(pruning.other(other.kind(), value));
+                    read.others.push(Pruning::other(other.kind(), &value));
                 }
                 _ => {}
             }

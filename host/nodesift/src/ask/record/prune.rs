@@ -1,10 +1,15 @@
 //! Objects, cut to what predicates with some imports can read. Start at [`Pruning`].
 //!
 //! A recorded case leaves the cluster that it was taken from, so what no recorded predicate can read must not be in it: environment
-//! variables of containers, annotations, addresses.
+//! variables of containers, annotations, addresses. So of each kind those fields are kept that `nodesift_object` decodes, and no
+//! others.
 
 use std::collections::BTreeSet;
 
+use nodesift_object::storage::{
+    BIND_COMPLETED_ANNOTATION, CLASS_ANNOTATION, DEFAULT_CLASS_ANNOTATION, MIGRATED_PLUGINS_ANNOTATION,
+    SELECTED_NODE_ANNOTATION,
+};
 use nodesift_object::{Kind, Object};
 use nodesift_sandbox::Interface;
 use serde_json::{Map, Value, json};
@@ -23,9 +28,54 @@ const NODE_FACTS: [(&str, &[&str]); 10] = [
     ("cluster-attachments", &["status.allocatable"]),
 ];
 
-/// Fields of a pod's metadata that can be read.
-const POD_METADATA: [&str; 7] =
+/// Fields of the metadata of pods and of storage objects that can be read.
+const METADATA: [&str; 7] =
     ["name", "namespace", "uid", "labels", "annotations", "deletionTimestamp", "ownerReferences"];
+
+/// Annotations of storage objects that can be read.
+const STORAGE_ANNOTATIONS: [&str; 5] = [
+    CLASS_ANNOTATION,
+    BIND_COMPLETED_ANNOTATION,
+    SELECTED_NODE_ANNOTATION,
+    DEFAULT_CLASS_ANNOTATION,
+    MIGRATED_PLUGINS_ANNOTATION,
+];
+
+/// Fields of a pod's spec that can be read.
+const POD_SPEC: [&str; 18] = [
+    "nodeName",
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "topologySpreadConstraints",
+    "volumes",
+    "resourceClaims",
+    "containers",
+    "initContainers",
+    "overhead",
+    "resources",
+    "schedulerName",
+    "priority",
+    "priorityClassName",
+    "serviceAccountName",
+    "runtimeClassName",
+    "hostNetwork",
+    "hostUsers",
+];
+
+/// Fields of a pod's volume that can be read.
+const VOLUME: [&str; 10] = [
+    "name",
+    "persistentVolumeClaim",
+    "ephemeral",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "iscsi",
+    "rbd",
+    "cinder",
+    "azureDisk",
+    "portworxVolume",
+];
 
 /// Fields of a container that can be read.
 const CONTAINER: [&str; 6] = ["name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules"];
@@ -43,6 +93,39 @@ const POD_STATUS: [&str; 7] = [
 
 /// Fields of a container's status that can be read.
 const CONTAINER_STATUS: [&str; 3] = ["name", "resources", "allocatedResources"];
+
+/// Fields of a PersistentVolume's spec that can be read.
+const VOLUME_SPEC: [&str; 13] = [
+    "capacity",
+    "accessModes",
+    "storageClassName",
+    "volumeMode",
+    "volumeAttributesClassName",
+    "claimRef",
+    "nodeAffinity",
+    "csi",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "cinder",
+    "azureDisk",
+    "portworxVolume",
+];
+
+/// Fields of a PersistentVolumeClaim's spec that can be read.
+const CLAIM_SPEC: [&str; 9] = [
+    "volumeName",
+    "storageClassName",
+    "accessModes",
+    "resources",
+    "volumeMode",
+    "volumeAttributesClassName",
+    "selector",
+    "dataSource",
+    "dataSourceRef",
+];
+
+/// Fields of a CSIStorageCapacity that can be read.
+const CAPACITY: [&str; 4] = ["storageClassName", "nodeTopology", "capacity", "maximumVolumeSize"];
 
 /// What is kept of objects.
 pub(super) struct Pruning<'a> {
@@ -93,7 +176,7 @@ impl<'a> Pruning<'a> {
                 }
             }
         }
-        self.cut_annotations(&mut kept);
+        cut_annotations(&mut kept, &|key| self.reads_annotation(key));
         if let Some(conditions) = kept.get_mut("status").and_then(|status| status.get_mut("conditions")) {
             *conditions = each(conditions, &["type", "status"]);
         }
@@ -102,15 +185,11 @@ impl<'a> Pruning<'a> {
 
     /// A pod.
     pub(super) fn pod(&self, pod: &Value) -> Value {
-        let mut spec = pod["spec"].clone();
-        for containers in ["containers", "initContainers"] {
-            if let Some(list) = spec.get_mut(containers) {
-                *list = each(list, &CONTAINER);
+        let mut spec = picked(&pod["spec"], &POD_SPEC);
+        for (list, fields) in [("containers", &CONTAINER[..]), ("initContainers", &CONTAINER), ("volumes", &VOLUME)] {
+            if let Some(found) = spec.get_mut(list) {
+                *found = each(found, fields);
             }
-        }
-        if let Some(spec) = spec.as_object_mut() {
-            spec.remove("ephemeralContainers");
-            spec.remove("imagePullSecrets");
         }
         let mut status = picked(&pod["status"], &POD_STATUS);
         for (list, fields) in [
@@ -122,39 +201,70 @@ impl<'a> Pruning<'a> {
                 *found = each(found, fields);
             }
         }
-        let metadata = picked(&pod["metadata"], &POD_METADATA);
+        let metadata = picked(&pod["metadata"], &METADATA);
         let mut kept = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
         if status.as_object().is_some_and(|status| !status.is_empty()) {
             kept["status"] = status;
         }
-        self.cut_annotations(&mut kept);
+        cut_annotations(&mut kept, &|key| self.reads_annotation(key));
         kept
     }
 
     /// An object of another kind.
-    pub(super) fn other(&self, kind: Kind, object: Value) -> Value {
-        if kind == Kind::Namespace {
-            let metadata = picked(&object["metadata"], &["name", "uid", "labels"]);
-            return json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+    pub(super) fn other(kind: Kind, object: &Value) -> Value {
+        // Of the object itself, of its spec, and of its status.
+        let (metadata, fields, spec, status): (&[&str], &[&str], &[&str], &[&str]) = match kind {
+            Kind::Namespace => (&["name", "uid", "labels"], &[], &[], &[]),
+            Kind::ConfigMap => (&["name", "namespace", "uid"], &["data"], &[], &[]),
+            Kind::Service | Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
+                (&["name", "namespace", "uid"], &[], &["selector"], &[])
+            }
+            Kind::PersistentVolume => (&METADATA, &[], &VOLUME_SPEC, &["phase"]),
+            Kind::PersistentVolumeClaim => (&METADATA, &[], &CLAIM_SPEC, &["phase"]),
+            Kind::StorageClass => (&METADATA, &["provisioner", "volumeBindingMode", "allowedTopologies"], &[], &[]),
+            Kind::CsiNode => (&METADATA, &[], &["drivers"], &[]),
+            Kind::CsiDriver => (&METADATA, &[], &["storageCapacity"], &[]),
+            Kind::CsiStorageCapacity => (&METADATA, &CAPACITY, &[], &[]),
+            Kind::VolumeAttachment => (&METADATA, &[], &["attacher", "nodeName", "source"], &[]),
+            Kind::Node | Kind::Pod | Kind::DeviceClass => (&["name"], &[], &[], &[]),
+        };
+        let mut kept = picked(object, &["apiVersion", "kind"]);
+        kept["metadata"] = picked(&object["metadata"], metadata);
+        cut_annotations(&mut kept, &|key| STORAGE_ANNOTATIONS.contains(&key));
+        for field in fields {
+            if let Some(value) = object.get(*field) {
+                kept[*field] = value.clone();
+            }
         }
-        if kind == Kind::ConfigMap {
-            let metadata = picked(&object["metadata"], &["name", "namespace", "uid"]);
-            return json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": object["data"]});
+        for (part, fields) in [("spec", spec), ("status", status)] {
+            let part_kept = picked(&object[part], fields);
+            if part_kept.as_object().is_some_and(|fields| !fields.is_empty()) {
+                kept[part] = part_kept;
+            }
         }
-        let mut kept = object;
-        if let Some(metadata) = kept.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
+        for (field, fields) in [("csi", &["driver", "volumeHandle"][..]), ("source", &["persistentVolumeName"])] {
+            if let Some(found) = kept.get_mut("spec").and_then(|spec| spec.get_mut(field)).filter(|at| at.is_object()) {
+                *found = picked(found, fields);
+            }
+        }
+        if let Some(drivers) = kept.get_mut("spec").and_then(|spec| spec.get_mut("drivers")) {
+            *drivers = each(drivers, &["name", "allocatable"]);
         }
         kept
     }
 
-    fn cut_annotations(&self, object: &mut Value) {
-        let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
-        let Some(Value::Object(mut annotations)) = metadata.remove("annotations") else { return };
-        annotations.retain(|key, _| self.annotation_keys.contains(key));
-        if !annotations.is_empty() {
-            metadata.insert("annotations".to_owned(), Value::Object(annotations));
-        }
+    fn reads_annotation(&self, key: &str) -> bool {
+        self.annotation_keys.iter().any(|read| read == key)
+    }
+}
+
+/// Cuts the annotations that are not read.
+fn cut_annotations(object: &mut Value, is_read: &dyn Fn(&str) -> bool) {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let Some(Value::Object(mut annotations)) = metadata.remove("annotations") else { return };
+    annotations.retain(|key, _| is_read(key));
+    if !annotations.is_empty() {
+        metadata.insert("annotations".to_owned(), Value::Object(annotations));
     }
 }
 
@@ -200,7 +310,18 @@ mod tests {
     fn a_pod_keeps_neither_its_environment_nor_annotations_that_are_not_listed() {
         let pod = json!({
             "metadata": {"name": "p", "annotations": {"x": "1", "secret": "2"}, "managedFields": []},
-            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i", "env": [{"name": "TOKEN", "value": "t"}]}]},
+            "spec": {
+                "nodeName": "n",
+                "containers": [{"name": "c", "image": "i", "env": [{"name": "TOKEN", "value": "t"}]}],
+                "volumes": [
+                    {"name": "v", "persistentVolumeClaim": {"claimName": "c"}},
+                    {"name": "s", "secret": {"secretName": "s"}},
+                ],
+                "hostAliases": [{"ip": "10.0.0.2", "hostnames": ["h"]}],
+                "ephemeralContainers": [{"name": "e"}],
+                "imagePullSecrets": [{"name": "s"}],
+                "dnsConfig": {"nameservers": ["10.0.0.3"]},
+            },
             "status": {"phase": "Running", "podIP": "10.0.0.1"},
         });
         let keys = ["x".to_owned()];
@@ -211,9 +332,76 @@ mod tests {
                 "apiVersion": "v1",
                 "kind": "Pod",
                 "metadata": {"name": "p", "annotations": {"x": "1"}},
-                "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+                "spec": {
+                    "nodeName": "n",
+                    "containers": [{"name": "c", "image": "i"}],
+                    "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}, {"name": "s"}],
+                },
                 "status": {"phase": "Running"},
             })
+        );
+    }
+
+    #[test]
+    fn other_kinds_keep_what_is_decoded_and_neither_addresses_nor_other_annotations() {
+        let applied = "kubectl.kubernetes.io/last-applied-configuration";
+        let kept = |kind: Kind, object: &Value| {
+            let kept = Pruning::other(kind, object);
+            let mut object = object.clone();
+            cut_annotations(&mut object, &|key| key != applied);
+            let decoded = |json: &Value| nodesift_object::decode::decode(kind, &json.to_string()).unwrap();
+            assert_eq!(format!("{:?}", decoded(&kept)), format!("{:?}", decoded(&object)));
+            kept
+        };
+        let service = json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "s", "namespace": "ns", "annotations": {applied: "{}"}},
+            "spec": {"selector": {"app": "a"}, "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "externalIPs": ["192.0.2.1"]},
+            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.2"}]}},
+        });
+        let expected = json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "s", "namespace": "ns"},
+            "spec": {"selector": {"app": "a"}},
+        });
+        assert_eq!(kept(Kind::Service, &service), expected);
+        let set = json!({
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": "r", "namespace": "ns"},
+            "spec": {"selector": {"matchLabels": {"app": "a"}}, "template": {"spec": {"containers": [{"name": "c", "env": [{"name": "TOKEN"}]}]}}},
+        });
+        assert_eq!(kept(Kind::ReplicaSet, &set)["spec"], json!({"selector": {"matchLabels": {"app": "a"}}}));
+        let volume = json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "v", "uid": "u", "annotations": {applied: "{}", CLASS_ANNOTATION: "fast"}},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "nfs": {"server": "10.0.0.1", "path": "/"},
+                "csi": {"driver": "d", "volumeHandle": "h", "nodeStageSecretRef": {"name": "s"}},
+            },
+            "status": {"phase": "Bound", "message": "m"},
+        });
+        let expected = json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "v", "uid": "u", "annotations": {CLASS_ANNOTATION: "fast"}},
+            "spec": {"capacity": {"storage": "1Gi"}, "csi": {"driver": "d", "volumeHandle": "h"}},
+            "status": {"phase": "Bound"},
+        });
+        assert_eq!(kept(Kind::PersistentVolume, &volume), expected);
+        let node = json!({
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSINode",
+            "metadata": {"name": "n"},
+            "spec": {"drivers": [{"name": "d", "nodeID": "i-1", "allocatable": {"count": 3}}]},
+        });
+        assert_eq!(
+            kept(Kind::CsiNode, &node)["spec"],
+            json!({"drivers": [{"name": "d", "allocatable": {"count": 3}}]})
         );
     }
 }
