@@ -17,6 +17,7 @@ mod remote;
 
 use std::path::Path;
 
+use nodesift_engine::Clock;
 use nodesift_proto::v1;
 
 use crate::args::{AskArgs, ExplainArgs};
@@ -75,10 +76,12 @@ fn run_recording<A: Answer>(args: &AskArgs, file: Option<&Path>) -> anyhow::Resu
             return Err(Failure::Usage(text.to_owned()).into());
         }
         None => {
-            let local = Local::open(args)?;
+            let mut local = Local::open(args)?;
             // First: what is refused has no answer either.
             if let Some(file) = file {
-                record::record(local.engine(), args, file)?;
+                let now = Clock::default().now();
+                local = local.at(now);
+                record::record(local.engine(), now, args, file)?;
             }
             let batches = local.batches(args)?;
             let mut progress = Progress::new(batches.iter().map(Vec::len).sum(), "pods");

@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::report::Answers;
 use crate::terminal;
 use nodesift_api::{Age, response};
-use nodesift_engine::{self as engine, Depth, Engine, Nodes, PodRef, Query};
+use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, PodRef, Query};
 
 /// Pods per call of the engine: few enough to show progress, enough that the number of calls does not matter.
 const BATCH: usize = 64;
@@ -57,6 +57,11 @@ impl Local {
         let opened = cluster::open(&Origin::Files(&args.cluster.cluster), &args.policy)?;
         cluster::note_summary(&opened.summary);
         Ok(Self { engine: opened.engine })
+    }
+
+    /// The same at one moment, in seconds since 1970, however long it takes to answer.
+    pub(super) fn at(self, now: i64) -> Self {
+        Self { engine: self.engine.timed_by(Clock::new(move || now)) }
     }
 
     /// The engine.

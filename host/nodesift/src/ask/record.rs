@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use nodesift_engine::{ActivePredicate, Clock, Depth, Engine, Nodes, PodAnswer, PodRef, Query};
+use nodesift_engine::{ActivePredicate, Depth, Engine, Nodes, PodAnswer, PodRef, Query};
 use nodesift_object::{Kind, Object};
 use nodesift_policy::{ModuleSource, Policy, PredicateSpec};
 use nodesift_sandbox::Interface;
@@ -74,13 +74,14 @@ struct Recorded<'p> {
     module: PathBuf,
 }
 
-/// Asks the engine about the pods and writes its answers as cases into a new file.
+/// Asks the engine about the pods and writes its answers as cases into a new file. `now` is the time that the engine tells to
+/// predicates.
 ///
 /// # Errors
 ///
 /// [`Failure::Usage`] where nothing can be recorded, and [`Failure::Files`] where the file cannot be written. An error of no kind of
 /// its own where the cases are written, and the modules alone answer otherwise.
-pub(super) fn record(engine: &Engine, args: &AskArgs, file: &Path) -> anyhow::Result<()> {
+pub(super) fn record(engine: &Engine, now: i64, args: &AskArgs, file: &Path) -> anyhow::Result<()> {
     let usage = |text: String| Failure::Usage(text).into();
     if file.exists() {
         return Err(usage(format!("{} is there already: name a new file", file.display())));
@@ -145,7 +146,7 @@ pub(super) fn record(engine: &Engine, args: &AskArgs, file: &Path) -> anyhow::Re
         scheduler_names: policy.scheduler_names,
         annotations: policy.annotation_keys,
         config_maps: policy.config_maps,
-        now: imports.contains(&Interface::Time).then(|| Clock::default().now()),
+        now: imports.contains(&Interface::Time).then_some(now),
         nodes: objects.nodes,
         objects: objects.others,
         cases,
