@@ -7,6 +7,8 @@ use std::time::Instant;
 use nodesift_cache::metadata::PodFacts;
 use nodesift_cache::{Column, LabelColumn, MatchedTerm, Row, Snapshot};
 
+use super::convert;
+
 /// The rows that one evaluation asks about.
 #[derive(Debug, Clone)]
 pub enum Batch {
@@ -135,6 +137,12 @@ impl Context {
             Batch::All => column.flat(),
             Batch::Rows(rows) => column.gather(rows),
         }
+    }
+
+    /// The status of a condition by set of conditions, as the contract numbers it. Nodes share few distinct sets, so that the type
+    /// is looked up in each set once.
+    pub(crate) fn condition_by_set(&self, kind: &str) -> Arc<[u8]> {
+        self.snapshot.condition_sets().iter().map(|set| convert::condition_status(set, kind)).collect()
     }
 
     pub(super) fn constant<T: Clone>(&self, value: T) -> Arc<[T]> {

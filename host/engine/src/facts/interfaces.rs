@@ -272,9 +272,7 @@ impl Facts for Context {
     }
 
     fn condition_column(&self, kind: &str) -> Arc<[u8]> {
-        // Nodes share few distinct sets of conditions: look the type up in each set once.
-        let by_set: Vec<u8> =
-            self.snapshot.condition_sets().iter().map(|set| convert::condition_status(set, kind)).collect();
+        let by_set = self.condition_by_set(kind);
         let codes = self.column(self.snapshot.condition_codes());
         codes.iter().map(|code| by_set.get(*code as usize).copied().unwrap_or(0)).collect()
     }

@@ -329,6 +329,38 @@ impl Size for Siblings {
     }
 }
 
+/// The statuses of one condition per row.
+#[derive(Debug)]
+pub(super) struct Statuses {
+    codes: Column<u32>,
+    /// By code.
+    by_set: Arc<[u8]>,
+}
+
+impl Statuses {
+    fn of(context: &Context, kind: &str) -> Self {
+        Self { codes: context.snapshot().condition_codes().clone(), by_set: context.condition_by_set(kind) }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = u8> {
+        self.codes.iter().map(|code| self.by_set.get(*code as usize).copied().unwrap_or(0))
+    }
+}
+
+impl PartialEq for Statuses {
+    fn eq(&self, other: &Self) -> bool {
+        // Codes change with other conditions too.
+        let is_as_coded = self.by_set == other.by_set && self.codes == other.codes;
+        is_as_coded || self.rows().eq(other.rows())
+    }
+}
+
+impl Size for Statuses {
+    fn heap(&self) -> usize {
+        self.codes.heap() + self.by_set.heap()
+    }
+}
+
 /// A column of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResourceColumn {
@@ -414,7 +446,7 @@ fact_table! {
             => |context| (context.snapshot().port_codes().clone(), context.snapshot().port_sets().clone());
         FeatureSets: Column<Arc<Vec<Arc<str>>>>, Cluster(No) => |context| context.snapshot().feature_sets().clone();
         FeatureCodes: Column<u32>, Cluster(No) => |context| context.snapshot().feature_codes().clone();
-        NodeCondition(kind: Arc<str>): Arc<[u8]>, Cluster(No) => |context| context.condition_column(kind);
+        NodeCondition(kind: Arc<str>): Statuses, Cluster(No) => |context| Statuses::of(context, kind);
         NodeInfo(field: wire::InfoField): Option<Arc<LabelColumn>>, Cluster(No)
             => |context| context.snapshot().info_column(field.name());
         InfoDictionary(field: wire::InfoField): Option<Arc<Dictionary>>, Cluster(No)
@@ -458,5 +490,24 @@ fact_table! {
         Capacities(class: Arc<str>): Arc<[wire::StorageCapacity]>, Cluster(No)
             => |context| context.capacities(class, &Meter::unlimited()).unwrap_or_default();
         Migrated(plugin: Arc<str>): Arc<[u8]>, Cluster(No) => |context| context.migrated(plugin);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_compared_whatever_their_codes_are() {
+        let statuses = |len: usize, code: u32, by_set: &[u8]| Statuses {
+            codes: Column::filled(len, &code),
+            by_set: Arc::from(by_set),
+        };
+        let known = statuses(3, 1, &[0, 1]);
+        assert!(known == statuses(3, 1, &[0, 1]));
+        assert!(known == statuses(3, 2, &[0, 3, 1]), "another condition has changed");
+        assert!(known != statuses(3, 1, &[0, 2]), "the set stands for another status");
+        assert!(known != statuses(3, 2, &[0, 1, 2]));
+        assert!(known != statuses(2, 1, &[0, 1]), "a node less");
     }
 }
