@@ -170,8 +170,10 @@ impl Counts {
     /// read longest ago are dropped.
     pub(crate) fn publish(&mut self, population: &mut Population) -> Arc<CountView> {
         population.share(&self.classes, &self.usages);
-        let counts = self.counts.take_wanted(COUNTS_PER_PUBLICATION);
-        let sums = self.sums.take_wanted(COUNTS_PER_PUBLICATION - counts.len());
+        // Half of them for each; what one does not need is for the other.
+        let mut sums = self.sums.take_wanted(COUNTS_PER_PUBLICATION / 2);
+        let counts = self.counts.take_wanted(COUNTS_PER_PUBLICATION - sums.len());
+        sums.extend(self.sums.take_wanted(COUNTS_PER_PUBLICATION - sums.len() - counts.len()));
         if !self.changed && counts.is_empty() && sums.is_empty() {
             return Arc::clone(&self.view);
         }

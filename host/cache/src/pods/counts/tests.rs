@@ -109,6 +109,27 @@ fn a_publication_takes_over_a_few_counts_and_later_ones_the_others() {
 }
 
 #[test]
+fn counts_and_sums_share_what_a_publication_takes_over() {
+    let (mut writer, reader) = cluster();
+    let want = |counts: usize, sums: usize| {
+        (0..counts).for_each(|app| drop(reader.snapshot().count(&key(&format!("v{app}")))));
+        let sum = |app: usize| SumKey { pods: key(&format!("v{app}")), resource: Arc::from("cpu") };
+        (0..sums).for_each(|app| drop(reader.snapshot().sum(&sum(app))));
+    };
+    let (most, half) = (COUNTS_PER_PUBLICATION, COUNTS_PER_PUBLICATION / 2);
+    want(2 * most, half + 1);
+    let mut maintained = || {
+        writer.publish();
+        writer.counts().maintained_count()
+    };
+    assert_eq!(maintained(), (half, half));
+    assert_eq!(maintained(), (half + most - 1, half + 1), "what sums leave is for counts");
+    assert_eq!(maintained(), (2 * most, half + 1));
+    want(0, 3 * half);
+    assert_eq!(maintained(), (2 * most, 3 * half), "and the other way round");
+}
+
+#[test]
 fn a_count_by_a_huge_selector_is_right_and_not_kept() {
     let (writer, reader) = cluster();
     let values = (0..COUNT_KEY_BYTES / 8).map(|value| Arc::from(format!("v{value}")));
