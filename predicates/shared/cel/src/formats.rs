@@ -54,20 +54,21 @@ pub(crate) fn validate(format: &str, text: &str) -> Value {
 }
 
 fn is_label(text: &str) -> bool {
+    text.len() <= LABEL_BYTES && has_characters_of_a_label(text)
+}
+
+fn has_characters_of_a_label(text: &str) -> bool {
     let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    text.len() <= LABEL_BYTES
-        && text.starts_with(alphanumeric)
-        && text.ends_with(alphanumeric)
-        && text.chars().all(|c| alphanumeric(c) || c == '-')
+    text.starts_with(alphanumeric) && text.ends_with(alphanumeric) && text.chars().all(|c| alphanumeric(c) || c == '-')
 }
 
 fn is_strict_label(text: &str) -> bool {
     is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
+/// Its parts may be longer than a label.
 fn is_subdomain(text: &str) -> bool {
-    let label = |part: &str| part.len() > LABEL_BYTES || is_label(part);
-    text.len() <= SUBDOMAIN_BYTES && text.split('.').all(label)
+    text.len() <= SUBDOMAIN_BYTES && text.split('.').all(has_characters_of_a_label)
 }
 
 fn is_name(text: &str) -> bool {
@@ -131,4 +132,26 @@ fn is_datetime(text: &str) -> bool {
             .is_some_and(|(hour, minute)| two(hour, 23) && two(minute, 59));
     let fraction = !fraction.is_empty() && fraction.chars().all(|c| c.is_ascii_digit());
     is_date(date) && clock && zone && fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_subdomain_may_be_long_but_have_the_characters_of_labels() {
+        for (text, good) in [
+            ("a".repeat(64), true),
+            ("A".repeat(64), false),
+            (format!("b.{}", "a".repeat(64)), true),
+            (format!("b.{}", "_".repeat(64)), false),
+            (format!("{}-", "a".repeat(64)), false),
+            ("a".repeat(254), false),
+            ("a..b".to_owned(), false),
+        ] {
+            assert_eq!(is_subdomain(&text), good, "{text}");
+            assert_eq!(is_qualified(&format!("{text}/b")), good, "{text}/b");
+        }
+        assert!(!is_label(&"a".repeat(64)));
+    }
 }

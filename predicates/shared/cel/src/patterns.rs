@@ -10,23 +10,44 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     built.map_err(|error| format!("error parsing regexp: {error}"))
 }
 
-/// The pattern with the classes of ASCII written out, and with classes as RE2 reads them: there an opening bracket, `&&` and
-/// `~~` are plain characters, and so is a closing bracket that comes first.
+/// Where a reader of a class is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before an item that is not the end of a range.
+    Start,
+    /// Behind a character, which may begin a range.
+    Item,
+    /// Behind the dash of a range.
+    Range,
+}
+
+impl Place {
+    /// Behind a character in this place.
+    fn next(self) -> Self {
+        if self == Self::Range { Self::Start } else { Self::Item }
+    }
+}
+
+/// The pattern with the classes of ASCII written out, and with classes as RE2 reads them: there an opening bracket, `&&`, `--` and
+/// `~~` are plain characters, and so is a closing bracket that comes first. A dash between two characters makes a range of them,
+/// even of dashes.
 fn ascii_classes(pattern: &str) -> String {
     let mut written = String::with_capacity(pattern.len());
     let mut rest = pattern;
-    let mut in_class = false;
+    let mut class: Option<Place> = None;
     while let Some(c) = rest.chars().next() {
         let (part, behind) = rest.split_at(c.len_utf8());
         rest = behind;
-        match c {
-            '\\' => {
+        match (c, class) {
+            ('\\', _) => {
                 let escaped = rest.chars().next();
                 rest = rest.get(escaped.map_or(0, char::len_utf8)..).unwrap_or("");
-                written.push_str(&escape(escaped, in_class));
+                written.push_str(&escape(escaped, class));
+                let is_class = matches!(escaped, Some('d' | 'D' | 'w' | 'W' | 's' | 'S'));
+                class = class.map(|place| if is_class { Place::Start } else { place.next() });
             }
-            '[' if !in_class => {
-                in_class = true;
+            ('[', None) => {
+                let mut place = Place::Start;
                 written.push('[');
                 if let Some(behind) = rest.strip_prefix('^') {
                     written.push('^');
@@ -35,39 +56,57 @@ fn ascii_classes(pattern: &str) -> String {
                 if let Some(behind) = rest.strip_prefix(']') {
                     written.push_str("\\]");
                     rest = behind;
+                    place = Place::Item;
                 }
+                class = Some(place);
             }
-            '[' => match rest.strip_prefix(':').and_then(|name| name.split_once(":]")) {
+            ('[', Some(place)) => match rest.strip_prefix(':').and_then(|name| name.split_once(":]")) {
                 Some((name, behind)) => {
                     written.push_str(&format!("[:{name}:]"));
                     rest = behind;
+                    class = Some(Place::Start);
                 }
-                None => written.push_str("\\["),
+                None => {
+                    written.push_str("\\[");
+                    class = Some(place.next());
+                }
             },
-            ']' => {
-                in_class = false;
+            (']', _) => {
+                class = None;
                 written.push(']');
             }
-            '&' | '~' if in_class => written.extend(['\\', c]),
-            _ => written.push_str(part),
+            ('-', Some(Place::Item)) if !rest.starts_with(']') => {
+                class = Some(Place::Range);
+                written.push('-');
+            }
+            ('&' | '~' | '-', Some(place)) => {
+                class = Some(place.next());
+                written.extend(['\\', c]);
+            }
+            _ => {
+                class = class.map(Place::next);
+                written.push_str(part);
+            }
         }
     }
     written
 }
 
 /// What is written for a backslash and the character behind it.
-fn escape(escaped: Option<char>, in_class: bool) -> String {
-    let class = match escaped {
+fn escape(escaped: Option<char>, class: Option<Place>) -> String {
+    let characters = match escaped {
         Some('d' | 'D') => "0-9",
         Some('w' | 'W') => "0-9A-Za-z_",
         Some('s' | 'S') => "\\t\\n\\x0C\\r ",
         _ => "",
     };
     match escaped {
-        Some('d' | 'w' | 's') if in_class => class.to_owned(),
-        Some('d' | 'w' | 's') => format!("[{class}]"),
-        Some('D' | 'W' | 'S') => format!("[^{class}]"),
-        Some(boundary @ ('b' | 'B')) if !in_class => format!("(?-u:\\{boundary})"),
+        // A class ends no range: as it is, it is refused.
+        Some(name @ ('d' | 'w' | 's')) if class == Some(Place::Range) => format!("\\{name}"),
+        Some('d' | 'w' | 's') if class.is_some() => characters.to_owned(),
+        Some('d' | 'w' | 's') => format!("[{characters}]"),
+        Some('D' | 'W' | 'S') => format!("[^{characters}]"),
+        Some(boundary @ ('b' | 'B')) if class.is_none() => format!("(?-u:\\{boundary})"),
         Some(other) => format!("\\{other}"),
         None => "\\".to_owned(),
     }
@@ -93,10 +132,22 @@ mod tests {
             (r"^[a&&b]$", "&", "c"),
             (r"^[\]&]$", "]", "a"),
             (r"^\[\]$", "[]", "a"),
+            (r"^[+--]$", ",", "."),
+            (r"^[+--]$", "-", "*"),
+            (r"^[--a]$", "0", "b"),
+            (r"^[---]$", "-", "a"),
+            (r"^[a-c--]$", "-", "d"),
+            (r"^[a-c--]$", "b", "+"),
+            (r"^[^--a]$", "b", "-"),
+            (r"^[a-]$", "-", "b"),
+            (r"^[\d-a]$", "-", "b"),
+            (r"^[]-a]$", "^", "b"),
+            (r"^a--b$", "a--b", "a-b"),
         ] {
             let compiled = compile(pattern).unwrap();
             assert!(compiled.is_match(matching) && !compiled.is_match(other), "{pattern}");
         }
+        assert!(compile("[a--]").is_err() && compile("[a--c]").is_err() && compile(r"[!-\d]").is_err());
         assert!(compile("(").is_err() && compile("[").is_err() && compile("\\").is_err());
     }
 }
