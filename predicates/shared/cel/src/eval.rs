@@ -4,43 +4,48 @@ use std::rc::Rc;
 
 use crate::ast::{Expr, Macro, MacroKind};
 use crate::functions::{call, type_named};
-use crate::limits::STEPS;
 use crate::lists;
 use crate::outcome::{Outcome, no_overload};
+use crate::steps::{Steps, kept, weight};
 use crate::value::{Map, Value};
 
 /// Evaluates an expression about a device.
 pub(crate) fn evaluate(expr: &Expr, device: Value) -> Outcome {
-    Evaluator { variables: vec![("device", device)], steps: 0 }.eval(expr)
+    Evaluator { variables: vec![("device", device)], steps: Steps::default() }.eval(expr)
 }
 
 struct Evaluator<'a> {
     /// The device, and the variables of macros, innermost last.
     variables: Vec<(&'a str, Value)>,
-    steps: u64,
+    steps: Steps,
 }
 
 impl<'a> Evaluator<'a> {
     fn eval(&mut self, expr: &'a Expr) -> Outcome {
-        self.step(1)?;
+        self.steps.take(1)?;
         match expr {
             Expr::Literal(value) => Ok(value.clone()),
             Expr::Ident(name) => self.ident(name),
             Expr::Select { operand, field, optional, test } => {
                 let operand = self.eval(operand)?;
-                if *test { has(&operand, field) } else { member(&operand, &Value::text(field), *optional) }
+                if *test { self.has(&operand, field) } else { self.member(&operand, &Value::text(field), *optional) }
             }
             Expr::Index { operand, index, optional } => {
                 let (operand, index) = (self.eval(operand)?, self.eval(index)?);
-                member(&operand, &index, *optional)
+                self.member(&operand, &index, *optional)
             }
             Expr::Call { name, target, args } => {
                 let mut values = Vec::with_capacity(args.len() + 1);
                 for arg in target.as_deref().into_iter().chain(args) {
                     values.push(self.eval(arg)?);
                 }
-                self.step(values.iter().map(weight).sum())?;
-                call(name, &values)
+                for value in &values {
+                    self.steps.take(weight(value))?;
+                }
+                let result = call(name, &values, &self.steps)?;
+                kept(&result)?;
+                self.steps.take(weight(&result))?;
+                Ok(result)
             }
             Expr::And(operands) => self.logical(operands.iter(), false),
             Expr::Or(operands) => self.logical(operands.iter(), true),
@@ -68,14 +73,6 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn step(&mut self, steps: u64) -> Result<(), String> {
-        self.steps = self.steps.saturating_add(steps);
-        if self.steps > STEPS {
-            return Err("operation cancelled: actual cost limit exceeded".to_owned());
-        }
-        Ok(())
-    }
-
     fn ident(&self, name: &str) -> Outcome {
         if let Some((_, value)) = self.variables.iter().rev().find(|(known, _)| *known == name) {
             return Ok(value.clone());
@@ -90,7 +87,7 @@ impl<'a> Evaluator<'a> {
         for operand in operands {
             let outcome = self.eval(operand);
             // The limit of steps ends everything.
-            self.step(0)?;
+            self.steps.take(0)?;
             match outcome {
                 Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
                 Ok(Value::Bool(_)) => {}
@@ -111,7 +108,7 @@ impl<'a> Evaluator<'a> {
                 (Value::Optional(None), true) => continue,
                 _ => return no_overload(),
             };
-            if map.entry(&key).is_some() {
+            if map.entry(&key, &self.steps)?.is_some() {
                 return Err("repeated key in a map".to_owned());
             }
             map.entries.push((key, value));
@@ -147,14 +144,14 @@ impl<'a> Evaluator<'a> {
         outcome
     }
 
-    fn comprehension(&mut self, parts: &'a Macro, range: &Value, items: Vec<Vec<Value>>) -> Outcome {
+    fn comprehension(&mut self, parts: &'a Macro, range: &Value, items: Items<'_>) -> Outcome {
         let last = parts.args.len().saturating_sub(1);
         let mut error = None;
         let mut count = 0_usize;
         let mut list = Vec::new();
         let mut entries: Vec<(Value, Value)> = Vec::new();
         for item in items {
-            self.step(1)?;
+            self.steps.take(1)?;
             // A filter comes before the result.
             if last > 0 {
                 match self.bound(parts, &item, 0)? {
@@ -166,7 +163,7 @@ impl<'a> Evaluator<'a> {
             let outcome = self.bound(parts, &item, last);
             if let MacroKind::All | MacroKind::Exists = parts.kind {
                 // As `&&` and `||` over all items: an error counts only where no item decides.
-                self.step(0)?;
+                self.steps.take(0)?;
                 let deciding = parts.kind == MacroKind::Exists;
                 match outcome {
                     Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
@@ -186,7 +183,8 @@ impl<'a> Evaluator<'a> {
                 (MacroKind::TransformMap, value) => entries.push((key, value)),
                 (MacroKind::TransformMapEntry, Value::Map(entry)) => {
                     for (key, value) in &entry.entries {
-                        if entries.iter().any(|(known, _)| known.equals(key)) {
+                        self.steps.take(entries.len())?;
+                        if key.position(entries.iter().map(|(known, _)| known), &self.steps)?.is_some() {
                             return Err("insert failed: key already exists".to_owned());
                         }
                         entries.push((key.clone(), value.clone()));
@@ -199,77 +197,75 @@ impl<'a> Evaluator<'a> {
         match parts.kind {
             MacroKind::All | MacroKind::Exists => error.map_or(Ok(Value::Bool(parts.kind == MacroKind::All)), Err),
             MacroKind::ExistsOne => Ok(Value::Bool(count == 1)),
-            MacroKind::SortBy if matches!(range, Value::List(_)) => lists::sort(entries),
+            MacroKind::SortBy if matches!(range, Value::List(_)) => {
+                for (key, _) in &entries {
+                    self.steps.take(weight(key))?;
+                }
+                lists::sort(entries)
+            }
             MacroKind::SortBy => no_overload(),
             MacroKind::TransformMap | MacroKind::TransformMapEntry => Ok(Value::map(entries)),
             _ => Ok(Value::list(list)),
         }
     }
+
+    /// Whether a field is there.
+    fn has(&self, operand: &Value, field: &str) -> Outcome {
+        match operand {
+            Value::Map(map) => Ok(Value::Bool(map.find(&Value::text(field), &self.steps)?.is_some())),
+            Value::Optional(None) => Ok(Value::Bool(false)),
+            Value::Optional(Some(value)) => self.has(value, field),
+            _ => no_overload(),
+        }
+    }
+
+    /// A field or element; of an optional it is optional, and none where it is missing.
+    fn member(&self, operand: &Value, key: &Value, optional: bool) -> Outcome {
+        let found = match operand {
+            Value::Optional(None) => return Ok(Value::Optional(None)),
+            Value::Optional(Some(value)) => {
+                return match self.member(value, key, true)? {
+                    found @ Value::Optional(_) => Ok(found),
+                    found => Ok(Value::some(found)),
+                };
+            }
+            Value::Map(map) => {
+                map.find(key, &self.steps)?.cloned().ok_or_else(|| format!("no such key: {}", shown(key)))
+            }
+            Value::List(list) => {
+                let at = match key {
+                    Value::Int(at) => *at,
+                    Value::Uint(at) => i64::try_from(*at).unwrap_or(i64::MAX),
+                    Value::Double(_) => match crate::functions::convert("int", key)? {
+                        whole @ Value::Int(at) if whole.equals(key, &self.steps)? => at,
+                        _ => return Err(format!("unsupported index value {} in list", shown(key))),
+                    },
+                    _ => return Err(format!("unsupported index type '{}' in list", key.type_name())),
+                };
+                let element = usize::try_from(at).ok().and_then(|at| list.get(at)).cloned();
+                element.ok_or_else(|| format!("index out of bounds: {at}"))
+            }
+            _ => return no_overload(),
+        };
+        if optional { Ok(Value::Optional(found.ok().map(Rc::new))) } else { found }
+    }
 }
 
+/// Made one at a time: a macro may end with the first.
+type Items<'v> = Box<dyn Iterator<Item = Vec<Value>> + 'v>;
+
 /// The values of a macro's variables, per item: elements or keys, with two variables indices or keys and values.
-fn items(range: &Value, variables: usize) -> Option<Vec<Vec<Value>>> {
+fn items(range: &Value, variables: usize) -> Option<Items<'_>> {
     match range {
-        Value::List(list) if variables == 1 => Some(list.iter().map(|element| vec![element.clone()]).collect()),
+        Value::List(list) if variables == 1 => Some(Box::new(list.iter().map(|element| vec![element.clone()]))),
         Value::List(list) => {
-            Some(list.iter().enumerate().map(|(at, element)| vec![Value::count(at), element.clone()]).collect())
+            Some(Box::new(list.iter().enumerate().map(|(at, element)| vec![Value::count(at), element.clone()])))
         }
-        Value::Map(map) => Some(map.entries.iter().map(|(key, value)| vec![key.clone(), value.clone()]).collect()),
+        Value::Map(map) => Some(Box::new(map.entries.iter().map(|(key, value)| vec![key.clone(), value.clone()]))),
         _ => None,
     }
 }
 
-/// Steps that a function may take because of this argument.
-fn weight(value: &Value) -> u64 {
-    let count = match value {
-        Value::String(text) => text.len() / 10,
-        Value::Bytes(bytes) => bytes.len() / 10,
-        Value::List(list) => list.len(),
-        Value::Map(map) => map.entries.len(),
-        _ => 0,
-    };
-    u64::try_from(count).unwrap_or(u64::MAX)
-}
-
 fn shown(key: &Value) -> String {
     crate::strings::shown(key).unwrap_or_else(|| key.type_name().to_owned())
-}
-
-/// Whether a field is there.
-fn has(operand: &Value, field: &str) -> Outcome {
-    match operand {
-        Value::Map(map) => Ok(Value::Bool(map.find(&Value::text(field)).is_some())),
-        Value::Optional(None) => Ok(Value::Bool(false)),
-        Value::Optional(Some(value)) => has(value, field),
-        _ => no_overload(),
-    }
-}
-
-/// A field or element; of an optional it is optional, and none where it is missing.
-fn member(operand: &Value, key: &Value, optional: bool) -> Outcome {
-    let found = match operand {
-        Value::Optional(None) => return Ok(Value::Optional(None)),
-        Value::Optional(Some(value)) => {
-            return match member(value, key, true)? {
-                found @ Value::Optional(_) => Ok(found),
-                found => Ok(Value::some(found)),
-            };
-        }
-        Value::Map(map) => map.find(key).cloned().ok_or_else(|| format!("no such key: {}", shown(key))),
-        Value::List(list) => {
-            let at = match key {
-                Value::Int(at) => *at,
-                Value::Uint(at) => i64::try_from(*at).unwrap_or(i64::MAX),
-                Value::Double(_) => match crate::functions::convert("int", key)? {
-                    whole @ Value::Int(at) if whole.equals(key) => at,
-                    _ => return Err(format!("unsupported index value {} in list", shown(key))),
-                },
-                _ => return Err(format!("unsupported index type '{}' in list", key.type_name())),
-            };
-            let element = usize::try_from(at).ok().and_then(|at| list.get(at)).cloned();
-            element.ok_or_else(|| format!("index out of bounds: {at}"))
-        }
-        _ => return no_overload(),
-    };
-    if optional { Ok(Value::Optional(found.ok().map(Rc::new))) } else { found }
 }

@@ -2,6 +2,7 @@
 
 use crate::operators::contains;
 use crate::outcome::{NO_OVERLOAD, Outcome, no_overload, overflow};
+use crate::steps::Steps;
 use crate::value::Value;
 use crate::{libraries, lists, operators, strings};
 
@@ -9,9 +10,9 @@ use crate::{libraries, lists, operators, strings};
 pub(crate) const CONVERSIONS: [&str; 7] = ["bool", "int", "uint", "double", "string", "bytes", "duration"];
 
 /// Calls a function; for members the target is the first argument.
-pub(crate) fn call(name: &str, args: &[Value]) -> Outcome {
+pub(crate) fn call(name: &str, args: &[Value], steps: &Steps) -> Outcome {
     if let [a, b] = args
-        && let Some(outcome) = operators::call(name, a, b)
+        && let Some(outcome) = operators::call(name, a, b, steps)
     {
         return outcome;
     }
@@ -29,10 +30,10 @@ pub(crate) fn call(name: &str, args: &[Value]) -> Outcome {
         ("optional.ofNonZeroValue", [value]) => {
             Ok(if is_zero(value) { Value::Optional(None) } else { Value::some(value.clone()) })
         }
-        (_, [Value::String(text), rest @ ..]) if strings::is_known(name) => strings::call(name, text, rest),
-        (_, [Value::List(list), rest @ ..]) if lists::is_known(name) => lists::call(name, list, rest),
+        (_, [Value::String(text), rest @ ..]) if strings::is_known(name) => strings::call(name, text, rest, steps),
+        (_, [Value::List(list), rest @ ..]) if lists::is_known(name) => lists::call(name, list, rest, steps),
         ("lists.range", [Value::Int(count)]) => lists::range(*count),
-        ("includes", [target, value]) => includes(target, value),
+        ("includes", [target, value]) => includes(target, value, steps),
         ("getHours" | "getMinutes" | "getSeconds" | "getMilliseconds", [Value::Duration(nanos)]) => {
             Ok(Value::Int(nanos / unit_of(name)))
         }
@@ -49,10 +50,10 @@ pub(crate) fn type_named(name: &str) -> Option<&'static str> {
     TYPES.into_iter().find(|known| *known == name)
 }
 
-fn includes(target: &Value, value: &Value) -> Outcome {
+fn includes(target: &Value, value: &Value, steps: &Steps) -> Outcome {
     match target {
-        Value::List(_) => contains(value, target),
-        target => Ok(Value::Bool(target.equals(value))),
+        Value::List(_) => contains(value, target, steps),
+        target => target.equals(value, steps).map(Value::Bool),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Kubernetes' own types: semantic versions, IP addresses and networks, URLs.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// A semantic version. Build metadata is checked and forgotten: it takes no part in comparisons.
@@ -210,10 +211,12 @@ impl Url {
     /// The parameters of the query: by name, in order of their appearance.
     pub(crate) fn query(&self) -> Vec<(String, Vec<String>)> {
         let mut parameters: Vec<(String, Vec<String>)> = Vec::new();
+        let mut known: BTreeMap<String, usize> = BTreeMap::new();
         for part in self.query.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let (name, value) = (unescaped(name), unescaped(value));
-            match parameters.iter_mut().find(|(known, _)| *known == name) {
+            let at = *known.entry(name.clone()).or_insert(parameters.len());
+            match parameters.get_mut(at) {
                 Some((_, values)) => values.push(value),
                 None => parameters.push((name, vec![value])),
             }

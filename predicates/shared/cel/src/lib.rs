@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `lexer`, `parser`, `ast` | text to tree, macros included |
 //! | `signatures`, `types`, `checker` | which functions exist, and whether a tree has a type |
-//! | `value`, `eval` | values; a tree to a value |
+//! | `value`, `eval`, `steps` | values; a tree to a value, within a budget |
 //! | `functions`, `operators`, `strings`, `patterns`, `lists`, `outcome` | the standard functions and cel-go's extensions |
 //! | `libraries`, `kubernetes`, `quantity`, `formats` | Kubernetes' own functions |
 //!
@@ -32,6 +32,7 @@ mod parser;
 mod patterns;
 mod quantity;
 mod signatures;
+mod steps;
 mod strings;
 mod types;
 mod value;

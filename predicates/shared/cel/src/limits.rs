@@ -6,9 +6,14 @@ pub const TEXT_BYTES: usize = 10 * 1024;
 /// Levels of an expression's tree. Parser, checker and evaluator descend one call per level, so this bounds the stack.
 pub const TREE_LEVELS: usize = 250;
 
-/// Steps of one evaluation: one per visited node of the tree, and one per element that a function reads. Kubernetes limits the
+/// Steps of one evaluation: one per visited node of the tree, and one per element or ten bytes of text that a function
+/// reads or makes. Kubernetes limits the
 /// cost, a similar count, to the same number.
 pub const STEPS: u64 = 1_000_000;
+
+/// Bytes of a text or of bytes that an evaluation makes. A function can make far more than it reads (`replace`, `join`, `format`),
+/// so this is asked before anything is made; it is a hundred times the longest text that an expression can write.
+pub const VALUE_BYTES: usize = 1 << 20;
 
 /// Bytes of a compiled regular expression, so that a pattern cannot take the memory of its host.
 pub const PATTERN_BYTES: usize = 1 << 20;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::operators::arithmetic;
 use crate::outcome::{Outcome, no_overload};
+use crate::steps::{Steps, fits};
 use crate::types::Type;
 use crate::value::Value;
 
@@ -38,18 +39,19 @@ pub(crate) fn is_sortable(of: &Type) -> bool {
 }
 
 /// Calls a function.
-pub(crate) fn call(name: &str, list: &[Value], args: &[Value]) -> Outcome {
+pub(crate) fn call(name: &str, list: &[Value], args: &[Value], steps: &Steps) -> Outcome {
     match (name, args) {
         ("join", []) => join(list, ""),
         ("join", [Value::String(between)]) => join(list, between),
         ("slice", [Value::Int(from), Value::Int(to)]) => slice(list, *from, *to),
-        ("flatten", []) => Ok(Value::list(list.iter().flat_map(flattened).collect())),
+        ("flatten", []) => flatten(list, steps),
         ("sort", []) => sort(list.iter().map(|element| (element.clone(), element.clone())).collect()),
         ("reverse", []) => Ok(Value::list(list.iter().rev().cloned().collect())),
         ("distinct", []) => {
             let mut distinct: Vec<Value> = Vec::new();
             for element in list {
-                if !distinct.iter().any(|known| known.equals(element)) {
+                steps.take(distinct.len())?;
+                if element.position(distinct.iter(), steps)?.is_none() {
                     distinct.push(element.clone());
                 }
             }
@@ -62,18 +64,29 @@ pub(crate) fn call(name: &str, list: &[Value], args: &[Value]) -> Outcome {
         ("sum", []) => {
             let mut elements = list.iter();
             let first = elements.next().cloned().unwrap_or(Value::Int(0));
+            // Texts and lists can be added, but have no sum.
+            if !(first.is_number() || matches!(first, Value::Duration(_))) {
+                return no_overload();
+            }
             elements.try_fold(first, |sum, element| arithmetic("_+_", &sum, element))
         }
         ("max", []) => extreme(list, name, Ordering::Greater),
         ("min", []) => extreme(list, name, Ordering::Less),
-        ("indexOf", [element]) => Ok(position(list.iter().position(|known| known.equals(element)))),
-        ("lastIndexOf", [element]) => Ok(position(list.iter().rposition(|known| known.equals(element)))),
-        ("sets.contains", [Value::List(other)]) => Ok(Value::Bool(contains_all(list, other))),
+        ("indexOf", [element]) => Ok(position(element.position(list.iter(), steps)?)),
+        ("lastIndexOf", [element]) => {
+            Ok(position(element.position(list.iter().rev(), steps)?.map(|behind| list.len() - 1 - behind)))
+        }
+        ("sets.contains", [Value::List(other)]) => Ok(Value::Bool(contains_all(list, other, steps)?)),
         ("sets.equivalent", [Value::List(other)]) => {
-            Ok(Value::Bool(contains_all(list, other) && contains_all(other, list)))
+            Ok(Value::Bool(contains_all(list, other, steps)? && contains_all(other, list, steps)?))
         }
         ("sets.intersects", [Value::List(other)]) => {
-            Ok(Value::Bool(other.iter().any(|element| list.iter().any(|known| known.equals(element)))))
+            for element in other.iter() {
+                if is_in(list, element, steps)? {
+                    return Ok(Value::Bool(true));
+                }
+            }
+            Ok(Value::Bool(false))
         }
         _ => no_overload(),
     }
@@ -101,11 +114,18 @@ pub(crate) fn sort(mut keyed: Vec<(Value, Value)>) -> Outcome {
     Ok(Value::list(keyed.into_iter().map(|(_, value)| value).collect()))
 }
 
-fn flattened(element: &Value) -> Vec<Value> {
-    match element {
-        Value::List(inner) => inner.to_vec(),
-        other => vec![other.clone()],
+fn flatten(list: &[Value], steps: &Steps) -> Outcome {
+    let mut elements = Vec::new();
+    for element in list {
+        match element {
+            Value::List(inner) => {
+                steps.take(inner.len())?;
+                elements.extend_from_slice(inner);
+            }
+            other => elements.push(other.clone()),
+        }
     }
+    Ok(Value::list(elements))
 }
 
 fn join(list: &[Value], between: &str) -> Outcome {
@@ -116,7 +136,10 @@ fn join(list: &[Value], between: &str) -> Outcome {
             _ => None,
         })
         .collect();
-    parts.map_or_else(no_overload, |parts| Ok(Value::text(&parts.join(between))))
+    let Some(parts) = parts else { return no_overload() };
+    let bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.len()));
+    fits(bytes.saturating_add(between.len().saturating_mul(parts.len().saturating_sub(1))))?;
+    Ok(Value::text(&parts.join(between)))
 }
 
 fn slice(list: &[Value], from: i64, to: i64) -> Outcome {
@@ -150,6 +173,16 @@ fn position(found: Option<usize>) -> Value {
     found.map_or(Value::Int(-1), Value::count)
 }
 
-fn contains_all(list: &[Value], others: &[Value]) -> bool {
-    others.iter().all(|other| list.iter().any(|known| known.equals(other)))
+fn is_in(list: &[Value], element: &Value, steps: &Steps) -> Result<bool, String> {
+    steps.take(list.len())?;
+    Ok(element.position(list.iter(), steps)?.is_some())
+}
+
+fn contains_all(list: &[Value], others: &[Value], steps: &Steps) -> Result<bool, String> {
+    for other in others {
+        if !is_in(list, other, steps)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -3,31 +3,32 @@
 use std::cmp::Ordering;
 
 use crate::outcome::{Outcome, no_overload, overflow};
+use crate::steps::{Steps, fits};
 use crate::value::Value;
 
 /// Applies an operator; none where there is none of this name.
-pub(crate) fn call(name: &str, a: &Value, b: &Value) -> Option<Outcome> {
+pub(crate) fn call(name: &str, a: &Value, b: &Value, steps: &Steps) -> Option<Outcome> {
     Some(match name {
-        "_==_" => equal(a, b),
+        "_==_" => equal(a, b, steps),
         // An equality that fails is none.
-        "_!=_" => Ok(Value::Bool(!a.equals(b))),
+        "_!=_" => a.equals(b, steps).map(|equal| Value::Bool(!equal)),
         "_<_" => ordered(a, b, Ordering::is_lt),
         "_<=_" => ordered(a, b, Ordering::is_le),
         "_>_" => ordered(a, b, Ordering::is_gt),
         "_>=_" => ordered(a, b, Ordering::is_ge),
         "_+_" | "_-_" | "_*_" | "_/_" | "_%_" => arithmetic(name, a, b),
-        "@in" => contains(a, b),
+        "@in" => contains(a, b, steps),
         _ => return None,
     })
 }
 
 /// Equality; a value of Kubernetes' own types has none with a value of another type behind it.
-fn equal(a: &Value, b: &Value) -> Outcome {
+fn equal(a: &Value, b: &Value, steps: &Steps) -> Outcome {
     match (a, b) {
-        (Value::Optional(Some(a)), Value::Optional(Some(b))) => equal(a, b),
-        (Value::Null, _) | (_, Value::Null) => Ok(Value::Bool(a.equals(b))),
+        (Value::Optional(Some(a)), Value::Optional(Some(b))) => equal(a, b, steps),
+        (Value::Null, _) | (_, Value::Null) => a.equals(b, steps).map(Value::Bool),
         _ if a.is_of_kubernetes() && a.type_name() != b.type_name() => no_overload(),
-        _ => Ok(Value::Bool(a.equals(b))),
+        _ => a.equals(b, steps).map(Value::Bool),
     }
 }
 
@@ -73,8 +74,14 @@ pub(crate) fn arithmetic(name: &str, a: &Value, b: &Value) -> Outcome {
             "_/_" => Ok(Value::Double(a / b)),
             _ => no_overload(),
         },
-        (Value::String(a), Value::String(b)) if name == "_+_" => Ok(Value::text(&format!("{a}{b}"))),
-        (Value::Bytes(a), Value::Bytes(b)) if name == "_+_" => Ok(Value::Bytes([&**a, &**b].concat().into())),
+        (Value::String(a), Value::String(b)) if name == "_+_" => {
+            fits(a.len().saturating_add(b.len()))?;
+            Ok(Value::text(&format!("{a}{b}")))
+        }
+        (Value::Bytes(a), Value::Bytes(b)) if name == "_+_" => {
+            fits(a.len().saturating_add(b.len()))?;
+            Ok(Value::Bytes([&**a, &**b].concat().into()))
+        }
         (Value::List(a), Value::List(b)) if name == "_+_" => Ok(Value::list([&***a, &***b].concat())),
         (Value::Duration(a), Value::Duration(b)) if name == "_+_" => {
             a.checked_add(*b).map(Value::Duration).ok_or_else(overflow)
@@ -86,11 +93,11 @@ pub(crate) fn arithmetic(name: &str, a: &Value, b: &Value) -> Outcome {
     }
 }
 
-pub(crate) fn contains(element: &Value, of: &Value) -> Outcome {
+pub(crate) fn contains(element: &Value, of: &Value, steps: &Steps) -> Outcome {
     match of {
-        Value::List(list) => Ok(Value::Bool(list.iter().any(|other| other.equals(element)))),
+        Value::List(list) => Ok(Value::Bool(element.position(list.iter(), steps)?.is_some())),
         // Not `find`: a key with only a default is not in the map.
-        Value::Map(map) => Ok(Value::Bool(map.entry(element).is_some())),
+        Value::Map(map) => Ok(Value::Bool(map.entry(element, steps)?.is_some())),
         _ => no_overload(),
     }
 }

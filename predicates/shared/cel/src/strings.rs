@@ -2,6 +2,7 @@
 
 use crate::outcome::{Outcome, no_overload};
 use crate::patterns;
+use crate::steps::{Steps, fits};
 use crate::value::Value;
 
 /// Whether a function with a text as its first argument is in here.
@@ -29,7 +30,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 }
 
 /// Calls a function.
-pub(crate) fn call(name: &str, text: &str, args: &[Value]) -> Outcome {
+pub(crate) fn call(name: &str, text: &str, args: &[Value], steps: &Steps) -> Outcome {
     let string = |text: &str| Ok(Value::text(text));
     match (name, args) {
         ("startsWith", [Value::String(part)]) => Ok(Value::Bool(text.starts_with(&**part))),
@@ -48,18 +49,15 @@ pub(crate) fn call(name: &str, text: &str, args: &[Value]) -> Outcome {
         ("lastIndexOf", [Value::String(part), Value::Int(from)]) => last_index_of(text, part, Some(*from)),
         ("lowerAscii", []) => string(&text.to_ascii_lowercase()),
         ("upperAscii", []) => string(&text.to_ascii_uppercase()),
-        ("replace", [Value::String(old), Value::String(new)]) => string(&text.replace(&**old, new)),
-        ("replace", [Value::String(old), Value::String(new), Value::Int(most)]) => match usize::try_from(*most) {
-            Ok(most) => string(&text.replacen(&**old, new, most)),
-            Err(_) => string(&text.replace(&**old, new)),
-        },
+        ("replace", [Value::String(old), Value::String(new)]) => replace(text, old, new, -1),
+        ("replace", [Value::String(old), Value::String(new), Value::Int(most)]) => replace(text, old, new, *most),
         ("split", [Value::String(by)]) => Ok(split(text, by, -1)),
         ("split", [Value::String(by), Value::Int(most)]) => Ok(split(text, by, *most)),
         ("substring", [Value::Int(from)]) => substring(text, *from, None),
         ("substring", [Value::Int(from), Value::Int(to)]) => substring(text, *from, Some(*to)),
         ("trim", []) => string(text.trim()),
         ("strings.quote", []) => string(&quoted(text)),
-        ("format", [Value::List(values)]) => formatted(text, values).map(|text| Value::text(&text)),
+        ("format", [Value::List(values)]) => formatted(text, values, steps).map(|text| Value::text(&text)),
         _ => no_overload(),
     }
 }
@@ -89,28 +87,42 @@ fn index_of(text: &str, part: &str, from: i64) -> Outcome {
     if part.is_empty() {
         return Ok(Value::count(start));
     }
-    let chars: Vec<char> = text.chars().collect();
-    if start > chars.len() {
-        return Err(out_of_range(from));
-    }
-    let part: Vec<char> = part.chars().collect();
-    let found = chars.windows(part.len()).enumerate().skip(start).find(|(_, window)| **window == *part);
-    Ok(found.map_or(Value::Int(-1), |(at, _)| Value::count(at)))
+    let (_, rest) = split_at(text, start).ok_or_else(|| out_of_range(from))?;
+    Ok(match rest.split_once(part) {
+        Some((before, _)) => Value::count(start + before.chars().count()),
+        None => Value::Int(-1),
+    })
 }
 
 fn last_index_of(text: &str, part: &str, from: Option<i64>) -> Outcome {
-    let chars: Vec<char> = text.chars().collect();
+    let length = text.chars().count();
     let start = match from {
-        Some(from) => usize::try_from(from).ok().filter(|at| *at < chars.len()).ok_or_else(|| out_of_range(from))?,
-        None => chars.len(),
+        Some(from) => usize::try_from(from).ok().filter(|at| *at < length).ok_or_else(|| out_of_range(from))?,
+        None => length,
     };
     if part.is_empty() {
         return Ok(Value::count(start));
     }
-    let part: Vec<char> = part.chars().collect();
-    let mut windows = chars.windows(part.len()).enumerate().take(start.saturating_add(1));
-    let found = windows.rfind(|(_, window)| **window == *part);
-    Ok(found.map_or(Value::Int(-1), |(at, _)| Value::count(at)))
+    // Nothing behind the end of a part that begins at `start`.
+    let (before, rest) = split_at(text, start).unwrap_or((text, ""));
+    let behind = rest.char_indices().nth(part.chars().count()).map_or(rest.len(), |(at, _)| at);
+    Ok(match text.get(..before.len() + behind).and_then(|text| text.rsplit_once(part)) {
+        Some((before, _)) => Value::count(before.chars().count()),
+        None => Value::Int(-1),
+    })
+}
+
+/// The characters before a position, and those from it on; none beyond the end.
+fn split_at(text: &str, position: usize) -> Option<(&str, &str)> {
+    let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    ends.into_iter().nth(position).map(|at| text.split_at(at))
+}
+
+fn replace(text: &str, old: &str, new: &str, most: i64) -> Outcome {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let count = text.matches(old).take(most).count();
+    fits((text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len())))?;
+    Ok(Value::text(&text.replacen(old, new, most)))
 }
 
 /// Splits as Go's `SplitN`: without a separator between all characters.
@@ -185,14 +197,16 @@ pub(crate) fn shown(value: &Value) -> Option<String> {
     })
 }
 
+/// Doubles with this exponent or a larger one are shown with it, as Go's `%g` does.
+const LEAST_EXPONENT: i32 = 6;
+
 /// As Go's `%g` with the shortest number of digits.
 fn shown_double(value: f64) -> String {
-    let exponent = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
-    if (-4.0..21.0).contains(&exponent) {
-        return value.to_string();
-    }
     let text = format!("{value:e}");
     let Some((digits, exponent)) = text.split_once('e') else { return text };
+    if exponent.parse().is_ok_and(|exponent: i32| (-4..LEAST_EXPONENT).contains(&exponent)) {
+        return value.to_string();
+    }
     let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
     format!("{digits}e{sign}{exponent:0>2}")
 }
@@ -258,7 +272,7 @@ pub(crate) fn check_format(format: &str, count: usize, attributes: &[bool]) -> R
     }
 }
 
-fn formatted(format: &str, values: &[Value]) -> Result<String, String> {
+fn formatted(format: &str, values: &[Value], steps: &Steps) -> Result<String, String> {
     let mut text = String::new();
     let mut values = values.iter();
     for part in clauses(format)? {
@@ -266,9 +280,10 @@ fn formatted(format: &str, values: &[Value]) -> Result<String, String> {
             Err(c) => text.push(c),
             Ok(clause) => {
                 let value = values.next().ok_or_else(|| "index out of range".to_owned())?;
-                let part = clause.fill(value).ok_or_else(|| {
+                let part = clause.fill(value, steps)?.ok_or_else(|| {
                     format!("error during formatting: %{} does not take {}", clause.letter, value.type_name())
                 })?;
+                fits(text.len().saturating_add(part.len()))?;
                 text.push_str(&part);
             }
         }
@@ -277,8 +292,15 @@ fn formatted(format: &str, values: &[Value]) -> Result<String, String> {
 }
 
 impl Clause {
+    fn fill(&self, value: &Value, steps: &Steps) -> Result<Option<String>, String> {
+        if self.letter == 's' {
+            return element(value, steps);
+        }
+        Ok(self.number(value))
+    }
+
     #[allow(clippy::cast_precision_loss, reason = "as Go does")]
-    fn fill(&self, value: &Value) -> Option<String> {
+    fn number(&self, value: &Value) -> Option<String> {
         let places = self.precision.unwrap_or(6);
         let signed = |value: i64, digits: String| if value < 0 { format!("-{digits}") } else { digits };
         let double = |value: &Value| match value {
@@ -288,7 +310,6 @@ impl Clause {
             _ => None,
         };
         match (self.letter, value) {
-            ('s', value) => element(value),
             ('d', Value::Int(_) | Value::Uint(_)) => shown(value),
             ('d' | 'f' | 'e', Value::Double(number)) if number.is_nan() || number.is_infinite() => Some(
                 if number.is_nan() {
@@ -329,19 +350,47 @@ impl Clause {
 }
 
 /// A value as `%s` shows it.
-fn element(value: &Value) -> Option<String> {
+///
+/// # Errors
+/// There are no steps left: one for each value inside, and those of its text. Or the text is too long.
+fn element(value: &Value, steps: &Steps) -> Result<Option<String>, String> {
+    steps.take(1)?;
     match value {
         Value::List(list) => {
-            let parts: Option<Vec<String>> = list.iter().map(element).collect();
-            Some(format!("[{}]", parts?.join(", ")))
+            let mut parts = Vec::new();
+            for value in list.iter() {
+                let Some(part) = element(value, steps)? else { return Ok(None) };
+                parts.push(part);
+            }
+            joined(&parts, steps).map(|text| Some(format!("[{text}]")))
         }
         Value::Map(map) => {
-            let entry = |(key, value): &(Value, Value)| Some(format!("{}: {}", element(key)?, element(value)?));
-            let parts: Option<Vec<String>> = map.entries.iter().map(entry).collect();
-            let mut parts = parts?;
+            let mut parts = Vec::new();
+            for (key, value) in &map.entries {
+                let (Some(key), Some(value)) = (element(key, steps)?, element(value, steps)?) else { return Ok(None) };
+                parts.push(format!("{key}: {value}"));
+            }
             parts.sort();
-            Some(format!("{{{}}}", parts.join(", ")))
+            joined(&parts, steps).map(|text| Some(format!("{{{text}}}")))
         }
+        value => {
+            let text = plain(value);
+            steps.read(text.as_ref().map_or(0, String::len))?;
+            Ok(text)
+        }
+    }
+}
+
+fn joined(parts: &[String], steps: &Steps) -> Result<String, String> {
+    let bytes = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.len()).saturating_add(2));
+    fits(bytes)?;
+    steps.read(bytes)?;
+    Ok(parts.join(", "))
+}
+
+/// A value with none inside, as `%s` shows it.
+fn plain(value: &Value) -> Option<String> {
+    match value {
         Value::Null => Some("null".to_owned()),
         Value::Type(name) => Some((*name).to_owned()),
         Value::Double(number) if number.is_nan() => Some("NaN".to_owned()),

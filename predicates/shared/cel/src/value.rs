@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::kubernetes::{Semver, Url};
 use crate::quantity::Quantity;
+use crate::steps::Steps;
 
 /// A value.
 #[derive(Debug, Clone)]
@@ -34,6 +35,9 @@ pub(crate) enum Value {
     Format(&'static str),
 }
 
+/// Entries of a map that a lookup compares in one step.
+const ENTRIES_OF_A_STEP: usize = 10;
+
 /// A map: its entries in the order of their making.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Map {
@@ -44,13 +48,26 @@ pub(crate) struct Map {
 
 impl Map {
     /// Looks a key up.
-    pub(crate) fn find(&self, key: &Value) -> Option<&Value> {
-        self.entry(key).or(self.default.as_ref())
+    ///
+    /// # Errors
+    /// As [`Value::equals`].
+    pub(crate) fn find(&self, key: &Value, steps: &Steps) -> Result<Option<&Value>, String> {
+        Ok(self.entry(key, steps)?.or(self.default.as_ref()))
     }
 
     /// Looks a key up among the entries.
-    pub(crate) fn entry(&self, key: &Value) -> Option<&Value> {
-        self.entries.iter().find(|(known, _)| known.equals(key)).map(|(_, value)| value)
+    ///
+    /// # Errors
+    /// As [`Value::equals`].
+    pub(crate) fn entry(&self, key: &Value, steps: &Steps) -> Result<Option<&Value>, String> {
+        // Cheap where it is small: Kubernetes counts a lookup as one step.
+        steps.take(self.entries.len() / ENTRIES_OF_A_STEP)?;
+        for (known, value) in &self.entries {
+            if known.equals(key, steps)? {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -100,13 +117,27 @@ impl Value {
         }
     }
 
-    /// Equality: numbers by value whatever their types, all else only within one type.
-    pub(crate) fn equals(&self, other: &Self) -> bool {
-        match (self, other) {
+    /// Equality: numbers by value whatever their types, all else only within one type. It takes steps for long texts and for what
+    /// is inside of a value: lists that share their elements are compared as if each had its own.
+    ///
+    /// # Errors
+    /// There are no steps left.
+    pub(crate) fn equals(&self, other: &Self, steps: &Steps) -> Result<bool, String> {
+        Ok(match (self, other) {
             (Self::Null, Self::Null) => true,
             (Self::Bool(a), Self::Bool(b)) => a == b,
-            (Self::String(a), Self::String(b)) => a == b,
-            (Self::Bytes(a), Self::Bytes(b)) => a == b,
+            (Self::String(a), Self::String(b)) => {
+                a.len() == b.len() && {
+                    steps.read(a.len())?;
+                    a == b
+                }
+            }
+            (Self::Bytes(a), Self::Bytes(b)) => {
+                a.len() == b.len() && {
+                    steps.read(a.len())?;
+                    a == b
+                }
+            }
             (Self::Duration(a), Self::Duration(b)) => a == b,
             (Self::Type(a), Self::Type(b)) | (Self::Format(a), Self::Format(b)) => a == b,
             (Self::Quantity(a), Self::Quantity(b)) => a == b,
@@ -116,16 +147,33 @@ impl Value {
             (Self::Url(a), Self::Url(b)) => a == b,
             (Self::Optional(a), Self::Optional(b)) => match (a, b) {
                 (None, None) => true,
-                (Some(a), Some(b)) => a.equals(b),
+                (Some(a), Some(b)) => {
+                    steps.take(1)?;
+                    a.equals(b, steps)?
+                }
                 _ => false,
             },
-            (Self::List(a), Self::List(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.equals(b)),
-            (Self::Map(a), Self::Map(b)) => {
-                let found = |(key, value): &(Self, Self)| b.entry(key).is_some_and(|other| value.equals(other));
-                a.entries.len() == b.entries.len() && a.entries.iter().all(found)
-            }
+            (Self::List(a), Self::List(b)) => a.len() == b.len() && equal_lists(a, b, steps)?,
+            (Self::Map(a), Self::Map(b)) => a.entries.len() == b.entries.len() && equal_maps(a, b, steps)?,
             _ => compare_numbers(self, other) == Some(Ordering::Equal),
+        })
+    }
+
+    /// The first element that is equal to this value.
+    ///
+    /// # Errors
+    /// As [`Value::equals`].
+    pub(crate) fn position<'v>(
+        &self,
+        elements: impl Iterator<Item = &'v Self>,
+        steps: &Steps,
+    ) -> Result<Option<usize>, String> {
+        for (at, element) in elements.enumerate() {
+            if element.equals(self, steps)? {
+                return Ok(Some(at));
+            }
         }
+        Ok(None)
     }
 
     /// The order of two values, `None` where their types have none.
@@ -150,6 +198,29 @@ impl Value {
     pub(crate) fn is_number(&self) -> bool {
         matches!(self, Self::Int(_) | Self::Uint(_) | Self::Double(_))
     }
+}
+
+/// Compares lists of one length.
+fn equal_lists(a: &[Value], b: &[Value], steps: &Steps) -> Result<bool, String> {
+    steps.take(a.len())?;
+    for (a, b) in a.iter().zip(b) {
+        if !a.equals(b, steps)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Compares maps of one length.
+fn equal_maps(a: &Map, b: &Map, steps: &Steps) -> Result<bool, String> {
+    steps.take(a.entries.len())?;
+    for (key, value) in &a.entries {
+        match b.entry(key, steps)? {
+            Some(other) if value.equals(other, steps)? => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 /// Compares numbers by value; `None` for anything else and for NaN.

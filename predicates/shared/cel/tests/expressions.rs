@@ -61,6 +61,11 @@ fn these_hold() {
         "{'a': {'b': 1}}.?a.b == optional.of(1) && !{'a': {'b': 1}}.?x.b.hasValue()",
         "[1, 2][?5].orValue(9) == 9",
         "int('12') == 12 && double('1.5') == 1.5 && string(1.0) == '1' && string(true) == 'true' && int(2.9) == 2",
+        "string(999999.0) == '999999' && string(1000000.0) == '1e+06' && string(123456789.0) == '1.23456789e+08'",
+        "string(0.0001) == '0.0001' && string(0.00001) == '1e-05' && string(-0.0) == '-0' && string(-1e7) == '-1e+07'",
+        "'abcabc'.lastIndexOf('bc', 4) == 4 && 'abcabc'.lastIndexOf('bc', 3) == 1 && 'abc'.lastIndexOf('c', 1) == -1",
+        "'äbä'.indexOf('ä', 1) == 2 && 'äbä'.lastIndexOf('ä') == 2 && 'äbä'.lastIndexOf('ä', 1) == 0",
+        "'aaa'.replace('a', 'b', 2) == 'bba' && 'ab'.replace('', '-') == '-a-b-' && 'aaa'.replace('a', '', -1) == ''",
         "bool('true') && uint(3) == 3u && bytes('a') == b'a' && string(b'a') == 'a'",
         "duration('1h30m') > duration('89m59.9s') && duration('90s').getMinutes() == 1 && string(duration('1500ms')) == '1.5s'",
         "'abc'.replace('b', 'x') == 'axc' && 'a,b,c'.split(',', 2) == ['a', 'b,c'] && ' a '.trim() == 'a'",
@@ -156,6 +161,42 @@ fn these_fail_for_the_device() {
         let found = result(text);
         assert!(found.starts_with("run: ") && found.contains(part), "{text}: {found}");
     }
+}
+
+/// What takes far more work or memory than it has words.
+#[test]
+fn work_and_values_beyond_the_limits_fail() {
+    let long = "a".repeat(4_000);
+    let lists = |leaf: &str| {
+        let binds: String = (1..30).map(|at| format!("cel.bind(l{at}, [l{0}, l{0}], ", at - 1)).collect();
+        format!("cel.bind(l0, {leaf}, {binds}l29{}", ")".repeat(30))
+    };
+    for (text, part) in [
+        (format!("cel.bind(b, '{long}', b.replace('', b)) == ''"), "more than 1048576 bytes"),
+        (format!("cel.bind(b, '{long}', b.replace('a', b, 300)) == ''"), "more than 1048576 bytes"),
+        (format!("lists.range(300).map(x, '{long}').join() == ''"), "more than 1048576 bytes"),
+        (format!("lists.range(300).map(x, '').join('{long}') == ''"), "more than 1048576 bytes"),
+        (format!("cel.bind(b, lists.range(300).map(x, '{long}'), '%s'.format([b])) == ''"), "more than 1048576 bytes"),
+        (
+            format!("cel.bind(b, lists.range(99).map(x, '{long}').join(), '%s%s%s'.format([b, b, b])) == ''"),
+            "1048576 bytes",
+        ),
+        (format!("cel.bind(b, lists.range(200).map(x, '{long}').join(), b + b) == ''"), "more than 1048576 bytes"),
+        (format!("{} == {}", lists("[1]"), lists("[1]")), "cost limit exceeded"),
+        (format!("{} in [{}]", lists("[1]"), lists("[1]")), "cost limit exceeded"),
+        (format!("'%s'.format([{}]) == ''", lists("[1]")), "cost limit exceeded"),
+        ("cel.bind(r, lists.range(2000), r.map(x, r).flatten().size() == 1)".to_owned(), "cost limit exceeded"),
+        ("lists.range(3000).distinct().size() == 3000".to_owned(), "cost limit exceeded"),
+        ("cel.bind(r, lists.range(3000), sets.contains(r, r))".to_owned(), "cost limit exceeded"),
+    ] {
+        let found = result(&text);
+        let start = text.get(..60).unwrap_or(&text);
+        assert!(found.starts_with("run: ") && found.contains(part), "{start}: {}", found.get(..200).unwrap_or(&found));
+    }
+    // Below the limits.
+    assert_eq!(result(&format!("cel.bind(b, '{long}', b.replace('a', 'aa').size() == 8000)")), "true");
+    assert_eq!(result("cel.bind(r, lists.range(50000), r == lists.range(50000) && 7 in r)"), "true");
+    assert_eq!(result("cel.bind(r, lists.range(50000), lists.range(9999).all(x, r.exists(y, y == 0)))"), "true");
 }
 
 #[test]
