@@ -10,10 +10,6 @@
 
 #include "nodesift_contract.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 // ---- Texts
 
 // A text from a literal, inside of functions.
@@ -210,9 +206,5 @@ void *ns_alloc(size_t bytes);
 const char *ns_configure(const ns_predicate *predicate, ns_text json, const void **args);
 // Evaluates a predicate for the pod of the call.
 ns_predicate_verdict ns_run(const ns_predicate *predicate, const void *args, uint32_t rows);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

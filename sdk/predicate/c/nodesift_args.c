@@ -164,7 +164,10 @@ static bool string(reader *in, ns_text *text) {
             int32_t high = unit(&inside);
             if (high < 0) return false;
             if (high >= 0xD800 && high < 0xE000) {
-                if (high >= 0xDC00 || !word(&inside, NS("\\u"))) return false;
+                // The other half follows at once.
+                bool is_pair = high < 0xDC00 && inside.end - inside.at >= 2 && inside.at[0] == '\\' && inside.at[1] == 'u';
+                if (!is_pair) return false;
+                inside.at += 2;
                 int32_t low = unit(&inside);
                 if (low < 0xDC00 || low > 0xDFFF) return false;
                 high = 0x10000 + (high - 0xD800) * 0x400 + (low - 0xDC00);

@@ -9,10 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 // The version of the contract.
 #define NS_CONTRACT_VERSION "0.2.0"
 
@@ -1245,9 +1241,5 @@ typedef struct ns_predicate_verdict {
         ns_tuple_predicate_outcome_list_u32 named;
     };
 } ns_predicate_verdict;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

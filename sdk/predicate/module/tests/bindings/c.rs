@@ -17,7 +17,6 @@ pub(crate) fn header(model: &Model) -> String {
          // returns are valid until the end of the call of `filter`.\n\
          #ifndef NODESIFT_CONTRACT_H\n#define NODESIFT_CONTRACT_H\n\n\
          #include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n\
-         #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n\
          // The version of the contract.\n#define NS_CONTRACT_VERSION {:?}\n\n\
          // Text in UTF-8: not terminated by a zero.\ntypedef struct ns_text {{\n    const char *data;\n    size_t length;\n}} ns_text;\n",
         nodesift_module::contract::version()
@@ -46,7 +45,7 @@ pub(crate) fn header(model: &Model) -> String {
             let _ = writeln!(text, "{};", prototype(model, *interface, function));
         }
     }
-    text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    text.push_str("\n#endif\n");
     text
 }
 
