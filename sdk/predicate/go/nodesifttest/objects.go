@@ -50,7 +50,7 @@ type Node struct {
 	Pods          int64
 	// PodLimit is 110 where it is 0.
 	PodLimit int64
-	// Conditions have the status by the type: `True`, `False` or `Unknown`.
+	// Conditions have the status by the type: `True`, `False`, or `Unknown` as any other text.
 	Conditions map[string]string
 	Info       map[facts.NodeInfoField]string
 	Images     []string
@@ -254,7 +254,7 @@ func addNodes(host *facts.Host, pod Pod, nodes []Node, sets *rowSets) {
 	}
 
 	host.NodeConditionsColumn = func(kind string) []uint8 {
-		return each(nodes, func(n Node) uint8 { return uint8(max(0, slices.Index(conditions, n.Conditions[kind]))) })
+		return each(nodes, func(n Node) uint8 { return condition(n.Conditions[kind]) })
 	}
 	info := func(field facts.NodeInfoField) dictionary {
 		return encode(nodes, func(n Node) (string, bool) { return n.Info[field], n.Info[field] != "" })
@@ -275,8 +275,18 @@ func addNodes(host *facts.Host, pod Pod, nodes []Node, sets *rowSets) {
 	}
 }
 
-// conditions are the statuses by their numbers in the contract.
-var conditions = []string{"", "True", "False", "Unknown"}
+// condition gives the number that a status has in the contract.
+func condition(status string) uint8 {
+	switch status {
+	case "":
+		return 0
+	case "True":
+		return 1
+	case "False":
+		return 2
+	}
+	return 3
+}
 
 func isIn(texts Texts, key string, values []string) bool {
 	value, isThere := texts[key]

@@ -193,20 +193,20 @@ func TestPodsAndNodesSayWhatTheTestGives(t *testing.T) {
 	predicate := perNode(func(pod *nodesift.Pod, node *nodesift.Node) *nodesift.Failure {
 		text, _ := node.Info(facts.NodeInfoFieldArchitecture)
 		note, _ := node.Annotation("note")
-		nodesift.LogInfo(fmt.Sprint(node.Name(), text, note, node.Condition("Ready"), node.HasImage("a"), node.Created(), node.PodLimit(),
-			node.IsUnschedulable(), len(node.Taints()), pod.Images(), pod.SchedulerName(), pod.Namespace()))
+		nodesift.LogInfo(fmt.Sprint(node.Name(), text, note, node.Condition("Ready"), node.Condition("Odd"), node.Condition("Absent"),
+			node.HasImage("a"), node.Created(), node.PodLimit(), node.IsUnschedulable(), len(node.Taints()), pod.Images(), pod.SchedulerName(), pod.Namespace()))
 		return nil
 	})
 	cluster := nt.Cluster{
 		Pod: nt.Pod{Images: []string{"b", "a", "b"}},
 		Nodes: []nt.Node{{
 			Name: "n", Annotations: nt.Texts{"note": "x"}, Info: map[facts.NodeInfoField]string{facts.NodeInfoFieldArchitecture: "arm64"},
-			Conditions: map[string]string{"Ready": "True"}, Images: []string{"a"}, Created: 7, Unschedulable: true,
+			Conditions: map[string]string{"Ready": "True", "Odd": "odd"}, Images: []string{"a"}, Created: 7, Unschedulable: true,
 			Taints: []facts.NodeTaintsTaint{{Key: "k", Effect: effect}},
 		}},
 	}
 	done, err := cluster.Evaluate(predicate, nil)
-	expected := fmt.Sprint("n", "arm64", "x", "True", true, int64(7), int64(110), true, 1, []string{"a", "b"}, "default-scheduler", "default")
+	expected := fmt.Sprint("n", "arm64", "x", "True", "Unknown", "", true, int64(7), int64(110), true, 1, []string{"a", "b"}, "default-scheduler", "default")
 	if err != nil || len(done.Lines) != 1 || done.Lines[0].Text != expected {
 		t.Fatal(err, done.Lines, expected)
 	}

@@ -8,6 +8,9 @@ use wit_parser::{Function, InterfaceId, Type, TypeDefKind, TypeId};
 
 use crate::model::{Model, camel, doc_lines, lower_camel};
 
+/// Bytes of `area` in `facts/memory.go`, where functions return what is more than a number.
+pub(crate) const AREA_BYTES: usize = 32 * 8;
+
 const MADE: &str = "// Code generated from the contract by the test `bindings` of nodesift-module. DO NOT EDIT.\n";
 
 /// The types of all interfaces, for both builds.
@@ -130,6 +133,8 @@ pub(crate) fn wasm(model: &Model) -> String {
                 let _ = writeln!(text, "\tresult := {call}");
             }
             (Some(kind), true) => {
+                let size = model.size(kind);
+                assert!(size <= AREA_BYTES, "{name} returns {size} bytes: make `area` in facts/memory.go larger");
                 let _ = writeln!(text, "\t{call}");
                 text.push_str(&lifted(model, kind));
             }

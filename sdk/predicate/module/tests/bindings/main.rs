@@ -48,6 +48,8 @@ fn the_bindings_of_go_are_those_of_the_contract() {
     compare(&sdk("go/facts/native.go"), &go::native(&model));
     compare(&sdk("go/facts/wasm.go"), &go::wasm(&model));
     compare(&sdk("go/export_wasip1.go"), &go::export(&model));
+    let memory = std::fs::read_to_string(sdk("go/facts/memory.go")).unwrap();
+    assert!(memory.contains(&format!("var area [{}]uint64\n", go::AREA_BYTES / 8)), "`area` has another size");
 }
 
 #[test]
