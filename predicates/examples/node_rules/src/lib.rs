@@ -3,9 +3,9 @@
 //!
 //! The same rules are there over columns, for comparison: `columns: true` in the arguments. Start at [`NodeRules`].
 
-use nodesift_sdk::columns::{node_annotations, node_labels, node_resources, node_taints, pod_tolerations};
+use nodesift_sdk::columns::{node_annotations, node_labels, node_resources, node_taints};
 use nodesift_sdk::rows::{self, Rows};
-use nodesift_sdk::{Failure, Predicate, Verdict, VerdictBuilder};
+use nodesift_sdk::{Failure, Predicate, Verdict, VerdictBuilder, taints};
 use serde::Deserialize;
 
 /// Reason: the node is cordoned.
@@ -15,7 +15,7 @@ pub const TAINTED: &str = "node(s) had a taint that the pod doesn't tolerate";
 
 /// The arguments that a policy gives. What is left out is no rule.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Args {
     /// Labels that a node has to have.
     pub labels: Vec<Texts>,
@@ -110,7 +110,10 @@ impl NodeRules {
             rules.push((is_broken, Failure::unresolvable(CORDONED)));
         }
         if *taints {
-            rules.push((untolerated(), Failure::unresolvable(TAINTED)));
+            let mut marks = vec![0; rows];
+            taints::mark_untolerated(&mut marks, 1);
+            let is_broken = marks.into_iter().map(|mark| mark != 0).collect();
+            rules.push((is_broken, Failure::unresolvable(TAINTED)));
         }
         for Amount { resource, amount } in free {
             let is_broken = node_resources::free(resource).iter().map(|free| free < amount).collect();
@@ -151,18 +154,6 @@ fn annotated(annotation: &Texts) -> Rows {
         true => rows::annotation_exists(&annotation.key),
         false => rows::annotation_in(&annotation.key, &annotation.values()),
     }
-}
-
-/// The rows with a taint that the pod does not tolerate, as flags.
-fn untolerated() -> Vec<bool> {
-    use node_taints::{Effect, Taint};
-    let tolerations = pod_tolerations::tolerations();
-    let is_wrong = |taint: &Taint| {
-        matches!(taint.effect, Effect::NoSchedule | Effect::NoExecute)
-            && !tolerations.iter().any(|toleration| toleration.tolerates(taint))
-    };
-    let wrong: Vec<bool> = node_taints::sets().iter().map(|set| set.iter().any(is_wrong)).collect();
-    node_taints::column().iter().map(|set| wrong.get(*set as usize) == Some(&true)).collect()
 }
 
 fn missing(label: &Texts) -> Failure {

@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use crate::columns::node_taints::{Effect, Taint};
-use crate::columns::{node_annotations, node_labels, node_resources, node_taints, pod_tolerations};
+use crate::columns::{node_annotations, node_labels, node_resources, node_taints};
+use crate::taints;
 use crate::verdict::{Failure, MalformedVerdict, Verdict};
 
 /// The sets of a call.
@@ -131,13 +131,9 @@ pub(super) fn unschedulable() -> u32 {
 }
 
 pub(super) fn untolerated() -> u32 {
-    let tolerations = pod_tolerations::tolerations();
-    let is_wrong = |taint: &Taint| {
-        matches!(taint.effect, Effect::NoSchedule | Effect::NoExecute)
-            && !tolerations.iter().any(|toleration| toleration.tolerates(taint))
-    };
-    let wrong: Vec<bool> = node_taints::sets().iter().map(|set| set.iter().any(is_wrong)).collect();
-    add(node_taints::column().iter().map(|set| wrong.get(*set as usize).copied().unwrap_or(false)).collect())
+    let mut marks = vec![0; with(|sets| sets.rows)];
+    taints::mark_untolerated(&mut marks, 1);
+    add(marks.into_iter().map(|mark| mark != 0).collect())
 }
 
 pub(super) fn with_free(resource: &str, amount: i64) -> u32 {
