@@ -22,7 +22,7 @@ fn a_module_is_told_by_what_it_can_read_and_what_it_needs() {
     assert_eq!(document["clusterWide"], json!(false));
     let interfaces: Vec<&str> =
         document["imports"].as_array().unwrap().iter().map(|import| import["interface"].as_str().unwrap()).collect();
-    assert_eq!(interfaces, ["pod-labels", "node-labels"]);
+    assert_eq!(interfaces, ["pod-labels", "node-labels", "log"]);
     let producers: Vec<&str> =
         document["producers"].as_array().unwrap().iter().map(|producer| producer.as_str().unwrap()).collect();
     assert!(producers.iter().any(|producer| producer.starts_with("wit-component")), "{producers:?}");
