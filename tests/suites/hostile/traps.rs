@@ -74,7 +74,8 @@ fn a_fault_has_the_last_error_that_the_guest_wrote_and_where_it_was() {
     let spinning = Guest::healthy().definitions("(func $search_forever (loop $f (br $f)))");
     let fault = faults_with(FaultKind::Deadline, &spinning.filter("(call $search_forever) (call $fits_all)"));
     assert!(fault.detail.contains("in search_forever") && fault.detail.contains("limits.timePerCall"), "{fault}");
-    let growing = Guest::healthy().filter("(if (i32.eq (memory.grow (i32.const 60000)) (i32.const -1)) (then (unreachable))) (call $fits_all)");
+    let growing = Guest::healthy()
+        .filter("(if (i32.eq (memory.grow (i32.const 60000)) (i32.const -1)) (then (unreachable))) (call $fits_all)");
     let fault = faults_with(FaultKind::Memory, &growing);
     assert!(fault.detail.contains("limits.memory") && fault.detail.contains("unreachable"), "{fault}");
     let refusing = Guest::healthy().imports(WRITE).definitions(definitions);
