@@ -8,7 +8,9 @@ use nodesift_sandbox::{Grants, Lifetime, Module, Runtime, Verdict};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::timeout;
 
-use crate::arena::{ROWS, call, default_grants, facts, grants, healthy_answers_are_right, odd_rows_rejected};
+use crate::arena::{
+    ROWS, call, default_grants, facts, grants, healthy_answers_are_right, load_slow, odd_rows_rejected,
+};
 
 /// How long spares may take to be made on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -62,7 +64,7 @@ fn a_call_with_a_spare_has_its_whole_budget_for_filter() {
         .configure(format!("(call $work (i64.const {half})) (i32.const 48)"))
         .filter(format!("(call $work (i64.const {half})) (call $fits_all)"));
     let runtime = Runtime::start(None).unwrap();
-    let module = runtime.load(&guest.component(), default_grants()).unwrap();
+    let module = load_slow(&runtime, &guest.component(), &default_grants());
     // A call that had to make its instance would never have the time. One that does not may not have it either where the machine
     // became slower, nor may a spare: then a call asks for the next one.
     let until = Instant::now() + timeout::scaled(PATIENCE);

@@ -16,7 +16,7 @@ use nodesift_tests::guest::Guest;
 use nodesift_tests::timeout;
 
 use crate::arena::{
-    OVERRUN, ROWS, WORK, call, default_grants, facts, grants, healthy_answers_are_right, load, median,
+    OVERRUN, ROWS, WORK, call, default_grants, facts, grants, healthy_answers_are_right, load, load_slow, median,
     odd_rows_rejected, refused, rounds, timed,
 };
 use crate::compile::{leb, section};
@@ -56,7 +56,7 @@ fn a_module_whose_configure_takes_longer_than_a_call_is_refused_with_advice() {
 fn without_a_spare_the_budget_of_a_call_covers_configure_and_filter_together() {
     const RUNS: usize = 15;
     let runtime = Runtime::start(None).unwrap().without_spares();
-    let load = |component: &[u8], grants| runtime.load(component, grants).unwrap();
+    let load = |component: &[u8], grants| load_slow(&runtime, component, &grants);
     // Each within the budget, both together not.
     let part = FILTER_TIME_MIN * 6 / 10;
     let module = load(&slow(part, FILTER_TIME_MIN * 19 / 20).component(), default_grants());

@@ -16,13 +16,14 @@ export default predicate({
     value: args.string({ default: 'at-once' }),
   },
 
-  // Over columns: one column per image, and not one call per image and node.
+  // Over columns: one column per image and one rejection, and not one call per image and node.
   filter(pod, nodes, { label, value }) {
     if (pod.label(label) !== value) return;
     for (const image of pod.images) {
-      nodes.imageFlags(image).forEach((present, row) => {
-        if (present === 0) nodes.reject(row, MISSING);
-      });
+      const present = nodes.imageFlags(image);
+      const missing: number[] = [];
+      for (let row = present.indexOf(0); row !== -1; row = present.indexOf(0, row + 1)) missing.push(row);
+      nodes.reject(missing, MISSING);
     }
   },
 });

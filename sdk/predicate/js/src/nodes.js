@@ -171,12 +171,7 @@ export class Nodes {
       return;
     }
     this._codes ??= new Codes(this.count);
-    for (const row of typeof rows === 'number' ? [rows] : rows) {
-      if (!(Number.isInteger(row) && row >= 0 && row < this.count)) {
-        throw new RangeError(`there is no row ${row}: the call has ${this.count} rows`);
-      }
-      this._codes.reject(row, failure);
-    }
+    this._codes.rejectAll(typeof rows === 'number' ? [rows] : rows, failure);
   }
 
   /** The verdict of the rejections so far. */

@@ -38,13 +38,31 @@ export class Codes {
 
   /** Rejects a row that has not been rejected. */
   reject(row, failure) {
-    if (this.codes[row] !== 0) return;
+    if (this.codes[row] === 0) this.codes[row] = this._codeOf(failure);
+  }
+
+  /** Rejects those of the rows that have not been rejected. */
+  rejectAll(rows, failure) {
+    const { codes } = this;
+    let code = 0;
+    for (const row of rows) {
+      const known = codes[row];
+      if (known === 0) {
+        if (code === 0) code = this._codeOf(failure);
+        codes[row] = code;
+      } else if (known === undefined) {
+        throw new RangeError(`there is no row ${row}: the call has ${codes.length} rows`);
+      }
+    }
+  }
+
+  _codeOf(failure) {
     let code = this._byObject.get(failure);
     if (code === undefined) {
       code = this._intern(failure);
       this._byObject.set(failure, code);
     }
-    this.codes[row] = code;
+    return code;
   }
 
   _intern(failure) {
