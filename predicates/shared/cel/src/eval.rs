@@ -6,7 +6,7 @@ use crate::ast::{Expr, Macro, MacroKind};
 use crate::functions::{call, type_named};
 use crate::lists;
 use crate::outcome::{Outcome, no_overload};
-use crate::steps::{Steps, kept, weight};
+use crate::steps::Steps;
 use crate::value::{Map, Value};
 
 /// Evaluates an expression about a device.
@@ -40,11 +40,11 @@ impl<'a> Evaluator<'a> {
                     values.push(self.eval(arg)?);
                 }
                 for value in &values {
-                    self.steps.take(weight(value))?;
+                    self.steps.take(value.weight())?;
                 }
                 let result = call(name, &values, &self.steps)?;
-                kept(&result)?;
-                self.steps.take(weight(&result))?;
+                result.check_size()?;
+                self.steps.take(result.weight())?;
                 Ok(result)
             }
             Expr::And(operands) => self.logical(operands.iter(), false),
@@ -199,7 +199,7 @@ impl<'a> Evaluator<'a> {
             MacroKind::ExistsOne => Ok(Value::Bool(count == 1)),
             MacroKind::SortBy if matches!(range, Value::List(_)) => {
                 for (key, _) in &entries {
-                    self.steps.take(weight(key))?;
+                    self.steps.take(key.weight())?;
                 }
                 lists::sort(entries)
             }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::kubernetes::{Semver, Url};
 use crate::quantity::Quantity;
-use crate::steps::Steps;
+use crate::steps::{BYTES_OF_A_STEP, Steps, fits};
 
 /// A value.
 #[derive(Debug, Clone)]
@@ -114,6 +114,33 @@ impl Value {
             Self::Cidr(..) => "net.CIDR",
             Self::Url(_) => "kubernetes.URL",
             Self::Format(_) => "kubernetes.NamedFormat",
+        }
+    }
+
+    /// The steps of reading it. What is inside of an element is not read by most functions; those that do count it.
+    pub(crate) fn weight(&self) -> usize {
+        let of_text = |value: &Self| value.text_bytes() / BYTES_OF_A_STEP;
+        match self {
+            Self::List(list) => list.iter().fold(list.len(), |sum, element| sum.saturating_add(of_text(element))),
+            Self::Map(map) => map.entries.len(),
+            value => of_text(value),
+        }
+    }
+
+    /// Whether a value that has been made may be kept.
+    ///
+    /// # Errors
+    /// As [`fits`].
+    pub(crate) fn check_size(&self) -> Result<(), String> {
+        fits(self.text_bytes())
+    }
+
+    /// The bytes of a text or of bytes; 0 for all else.
+    fn text_bytes(&self) -> usize {
+        match self {
+            Self::String(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            _ => 0,
         }
     }
 
