@@ -4,11 +4,13 @@
 // code calls and nothing else; so a policy can allow no more than that. `nodesift_test.h` runs it on plain pods and nodes.
 //
 // There is no C library in a component. Memory comes from `ns_alloc`, and is gone with the call; texts have a length and no zero at
-// their end. Functions that are not here are in `nodesift_contract.h`, as the contract has them. Start at `ns_predicate`.
+// their end. Functions that are not here are in `nodesift_contract.h`, as the contract has them; `ns_alloc` and `ns_panic` are in
+// `nodesift_memory.h`. Start at `ns_predicate`.
 #ifndef NODESIFT_H
 #define NODESIFT_H
 
 #include "nodesift_contract.h"
+#include "nodesift_memory.h"
 
 // ---- Texts
 
@@ -146,8 +148,6 @@ struct ns_nodes {
 
 // Of this SDK: makes `failure` the one that `ns_reject_row` gives next.
 void ns_take(ns_nodes *nodes, const ns_failure *failure);
-// Ends the call: the text is written in the log of the sidecar, and the policy's `onError` decides.
-_Noreturn void ns_panic(ns_text text);
 #define NS_STRINGIFY_(line) #line
 #define NS_STRINGIFY(line) NS_STRINGIFY_(line)
 // Ends the call where a condition does not hold.
@@ -194,11 +194,6 @@ void ns_log_debug(ns_text text);
 void ns_log_info(ns_text text);
 void ns_log_warn(ns_text text);
 void ns_log_error(ns_text text);
-
-// ---- Memory
-
-// Memory until the end of the call, aligned for every type and not cleared.
-void *ns_alloc(size_t bytes);
 
 // ---- For the component and for tests, which run a predicate in the same way
 

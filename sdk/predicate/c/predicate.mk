@@ -8,7 +8,7 @@ CLANG ?= clang
 CFLAGS ?= -O2 -g
 MODULE ?= build/module.wasm
 WARNINGS = -std=gnu11 -Wall -Wextra
-SDK_SOURCES = $(addprefix $(SDK)/,nodesift.c nodesift_args.c nodesift_contract.c nodesift_guest.c)
+SDK_SOURCES = $(addprefix $(SDK)/,nodesift.c nodesift_args.c nodesift_contract.c nodesift_guest.c nodesift_memory.c)
 
 # Without a C library. What nothing calls is dropped; a stack that overflows traps, because it is below everything else.
 WASM = --target=wasm32 -mbulk-memory -nostdlib -ffreestanding -fvisibility=hidden -ffunction-sections -fdata-sections -Os \
