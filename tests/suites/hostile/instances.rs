@@ -15,6 +15,9 @@ use crate::arena::{
 /// How long spares may take to be made on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long the next spare may take before it counts as not made.
+const SPARE_PATIENCE: Duration = Duration::from_millis(500);
+
 /// A guest that counts its calls, and fits every node in the first `good` of an instance.
 fn counting(good: u32) -> Guest {
     Guest::healthy().definitions("(global $calls (mut i32) (i32.const 0))").filter(format!(
@@ -65,13 +68,32 @@ fn a_call_with_a_spare_has_its_whole_budget_for_filter() {
         .filter(format!("(call $work (i64.const {half})) (call $fits_all)"));
     let runtime = Runtime::start(None).unwrap();
     let module = load_slow(&runtime, &guest.component(), &default_grants());
-    // A call that had to make its instance would never have the time. One that does not may not have it either where the machine
-    // became slower, nor may a spare: then a call asks for the next one.
+    // A call that had to make its instance would not have the time. On a machine that became slower, one that does not may not have
+    // it either: then five more are tried.
     let until = Instant::now() + timeout::scaled(PATIENCE);
-    while module.waiting() == 0 || call(&module) != Ok(Verdict::FitsAll) {
-        assert!(Instant::now() < until, "no call with a spare has the time of `filter`");
-        if module.waiting() == 0 {
-            let _ = call(&module);
+    loop {
+        let mut right = 0;
+        for _ in 0..5 {
+            fill(&module, until);
+            right += usize::from(call(&module) == Ok(Verdict::FitsAll));
+        }
+        if right >= 3 {
+            break;
+        }
+        assert!(Instant::now() < until, "{right} of 5");
+    }
+}
+
+/// Waits until a module has all of its spares. One that is not ready in time is made again only when a call asks, so this calls.
+fn fill(module: &Module, until: Instant) {
+    let mut last = (module.waiting(), Instant::now());
+    while module.waiting() != MODULE_SPARES {
+        assert!(Instant::now() < until, "{} instances wait, not {MODULE_SPARES}", module.waiting());
+        if module.waiting() != last.0 {
+            last = (module.waiting(), Instant::now());
+        } else if last.1.elapsed() > SPARE_PATIENCE {
+            let _ = call(module);
+            last = (module.waiting(), Instant::now());
         }
         std::thread::yield_now();
     }

@@ -276,6 +276,6 @@ fn h02_beside_an_endless_loop_healthy_answers_are_right_and_hardly_later() {
         "p99 of 8 clients: {alone:?} alone, {beside:?} beside an endless loop: {:.2} times",
         beside.as_secs_f64() / alone.as_secs_f64()
     );
-    assert!(beside <= 3 * alone + timeout::scaled(Duration::from_millis(1)), "{beside:?}, alone {alone:?}");
+    assert!(beside <= 3 * alone + Duration::from_millis(1), "{beside:?}, alone {alone:?}");
     healthy_answers_are_right();
 }
