@@ -7,6 +7,7 @@
 //! - [`process`]: memory, files, threads and processor time of a process.
 //! - [`apiserver`]: an API server with scripted faults.
 //! - [`timeout`]: timeouts and polling.
+//! - [`machine`]: which tests may run beside which.
 //! - [`data`]: clusters with the real kube-scheduler's verdicts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
 
@@ -14,6 +15,7 @@ pub mod apiserver;
 pub mod data;
 pub mod guest;
 pub mod http;
+pub mod machine;
 pub mod process;
 pub mod sidecar;
 pub mod timeout;

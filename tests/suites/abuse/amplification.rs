@@ -7,11 +7,12 @@
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
+use nodesift_tests::machine::alone;
 use nodesift_tests::process;
 use nodesift_tests::wire::Wire;
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, alone, mib, node_names, pending_objects, random};
+use crate::arena::{Arena, mib, node_names, pending_objects, random};
 
 const REQUESTS: usize = 1_000;
 /// Size of a request in bytes, at most.

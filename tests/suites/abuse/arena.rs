@@ -2,7 +2,6 @@
 //! use of the machine, and random numbers from a printed seed.
 
 use std::path::Path;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use nodesift_tests::http::{self, Endpoint};
@@ -11,19 +10,6 @@ use nodesift_tests::wire::Wire;
 use nodesift_tests::{data, timeout};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-/// Tests that measure the machine lock it exclusively.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-/// Exclusive lock, for a test that measures time, memory or files.
-pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Shared lock, for a test that may run beside others.
-pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A sidecar under attack.
 pub(crate) struct Arena {

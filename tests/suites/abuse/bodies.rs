@@ -12,11 +12,12 @@ use futures_util::stream;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Body, Frame};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::process;
 use nodesift_tests::wire::Wire;
 use tokio::net::TcpStream;
 
-use crate::arena::{Arena, alone, beside_others, mib};
+use crate::arena::{Arena, mib};
 use crate::grpc::block_on;
 
 /// The sidecar's default limit in bytes.

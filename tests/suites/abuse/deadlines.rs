@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::CONSISTENCY_WAIT;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, about, beside_others, node_names, pending_objects, pending_pods};
+use crate::arena::{Arena, about, node_names, pending_objects, pending_pods};
 use crate::silent::{announcement, is_timeout};
 
 #[test]

@@ -6,7 +6,9 @@ use prost::Message as _;
 use serde_json::json;
 use tonic::Code;
 
-use crate::arena::{Arena, beside_others, node_names};
+use nodesift_tests::machine::beside_others;
+
+use crate::arena::{Arena, node_names};
 use crate::grpc::wire::bytes;
 use crate::grpc::{Client, block_on};
 

@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::wire::{Answer, Wire};
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, beside_others};
+use crate::arena::Arena;
 
 /// kube-scheduler's interpretation of a reply.
 #[derive(Debug, PartialEq, Eq)]

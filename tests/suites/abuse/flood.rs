@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::CONNECTIONS;
+use nodesift_tests::machine::alone;
 use nodesift_tests::{process, timeout};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::arena::{Arena, alone, mib, percentile};
+use crate::arena::{Arena, mib, percentile};
 
 /// Connections of the flood.
 const FLOOD: usize = 4 * CONNECTIONS;

@@ -5,11 +5,12 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::{FRAME_TIME, H2_STREAMS};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::wire::Wire;
 use nodesift_tests::{process, timeout};
 use serde_json::json;
 
-use crate::arena::{Arena, about, alone, beside_others, mib, pending_pods};
+use crate::arena::{Arena, about, mib, pending_pods};
 use crate::frames::{
     CONTINUATION, DATA, END_HEADERS, HEADERS, OPENING, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame, get, goodbye,
     header, post, receive, request,

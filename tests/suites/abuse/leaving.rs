@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use nodesift_tests::machine::alone;
 use nodesift_tests::{process, timeout};
 
-use crate::arena::{Arena, about, alone, mib, pending_pods};
+use crate::arena::{Arena, about, mib, pending_pods};
 
 /// Clients over all rounds.
 const CLIENTS: usize = 20_000;

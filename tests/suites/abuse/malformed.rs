@@ -1,9 +1,10 @@
 //! Malformed JSON: every truncation, random mutations, and texts that are almost JSON. Always refused with a reason and a 4xx.
 
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::wire::{Answer, Wire};
 use serde_json::json;
 
-use crate::arena::{Arena, beside_others, node_names, pending_objects, pending_pods, random};
+use crate::arena::{Arena, node_names, pending_objects, pending_pods, random};
 
 /// Randomly mutated bodies, over all calls.
 const MUTATIONS: usize = 10_000;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::QUEUE_TIME;
+use nodesift_tests::machine::alone;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -12,7 +13,7 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::arena::{Arena, about, alone, percentile, random};
+use crate::arena::{Arena, about, percentile, random};
 use crate::grpc::block_on;
 
 /// The duration of each load, and the percentile of refusal times. Three seconds have too few refusals for the 99th percentile

@@ -4,7 +4,9 @@ use nodesift_proto::v1;
 use prost::Message as _;
 use tonic::Code;
 
-use crate::arena::{Arena, beside_others, node_names, pending_objects, pending_pods, random};
+use nodesift_tests::machine::beside_others;
+
+use crate::arena::{Arena, node_names, pending_objects, pending_pods, random};
 use crate::grpc::wire::{bytes, tag, varint};
 use crate::grpc::{Client, block_on};
 

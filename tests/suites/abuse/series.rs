@@ -1,9 +1,10 @@
 //! Metrics: nothing in a request becomes a label value.
 
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::{http, timeout};
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, about, beside_others, in_time, pending_objects};
+use crate::arena::{Arena, about, in_time, pending_objects};
 
 /// Distinct names in requests.
 const NAMES: usize = 100_000;

@@ -14,12 +14,13 @@ use hyper::body::Frame;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use nodesift_api::limits::{CONNECTIONS, REQUEST_STREAMS, REQUEST_TIME};
 use nodesift_tests::http::Endpoint;
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::wire::{Answer, Wire};
 use nodesift_tests::{process, timeout};
 use serde_json::json;
 use tokio::net::TcpStream;
 
-use crate::arena::{Arena, about, alone, beside_others, mib, node_names, pending_objects, pending_pods, percentile};
+use crate::arena::{Arena, about, mib, node_names, pending_objects, pending_pods, percentile};
 use crate::frames::{
     DATA, END_HEADERS, HEADERS, OPENING, PING, RST_STREAM, WINDOW_UPDATE, frame, header, receive, request,
 };

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::wire::Wire;
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, about, beside_others, node_names, pending_objects, pending_pods, random};
+use crate::arena::{Arena, about, node_names, pending_objects, pending_pods, random};
 
 /// Random subsets of the nodes, over both protocols.
 const REQUESTS: usize = 10_000;

@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::{HEAD_TIME, REQUEST_TIME, WRITE_STALL};
+use nodesift_tests::machine::alone;
 use nodesift_tests::wire::Wire;
 use nodesift_tests::{process, timeout};
 use serde_json::json;
 
-use crate::arena::{Arena, about, alone, pending_pods, percentile};
+use crate::arena::{Arena, about, pending_pods, percentile};
 
 /// Concurrent slow clients.
 const CLIENTS: usize = 500;

@@ -1,9 +1,10 @@
 //! Requests with an ambiguous end: refused, or read as RFC 9112 defines. Never more answers than requests.
 
 use nodesift_tests::http::Endpoint;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::wire::Wire;
 
-use crate::arena::{Arena, beside_others};
+use crate::arena::Arena;
 
 /// Pipelined requests over one connection.
 const PIPELINED: usize = 1_000;

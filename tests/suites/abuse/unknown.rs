@@ -1,9 +1,10 @@
 //! Unknown paths, methods, types and versions, and heads that are too large: always a 4xx, never a 5xx.
 
 use nodesift_api::limits::{HEAD_BYTES, HEADERS};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::wire::Wire;
 
-use crate::arena::{Arena, beside_others};
+use crate::arena::Arena;
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS as HEADERS_FRAME, OPENING, frame, header, receive, request};
 
 /// The status of the answer on a new connection; 0 where it is closed without an answer.

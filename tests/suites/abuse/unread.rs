@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use nodesift_api::limits::{MESSAGE_BYTES, STREAMS};
 use nodesift_proto::v1;
+use nodesift_tests::machine::alone;
 use nodesift_tests::process;
 use nodesift_tests::wire::Wire;
 use prost::Message as _;
@@ -15,7 +16,7 @@ use tonic::Code;
 use tonic::codegen::Service as _;
 use tonic::codegen::http::Request;
 
-use crate::arena::{Arena, alone, mib, node_names};
+use crate::arena::{Arena, mib, node_names};
 use crate::grpc;
 
 const NODES: usize = 5_000;

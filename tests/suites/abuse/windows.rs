@@ -8,11 +8,12 @@ use nodesift_api::limits::{
 };
 use nodesift_proto::v1;
 use nodesift_tests::http::{self, Endpoint};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
 use prost::Message as _;
 
-use crate::arena::{Arena, alone, beside_others};
+use crate::arena::Arena;
 use crate::frames::{
     DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, OPENING, PING, SETTINGS, frame, get, header, receive, request,
 };

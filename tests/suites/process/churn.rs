@@ -1,11 +1,12 @@
 //! M-05: many connections opened and closed, many requests cut off. Nothing of them stays.
 
 use nodesift_tests::http::{Endpoint, post};
+use nodesift_tests::machine::alone;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::wire::Wire;
 use nodesift_tests::{process, timeout};
 
-use crate::running::{alone, command, metric, question};
+use crate::running::{command, metric, question};
 
 /// Connections that are opened and closed.
 const CONNECTIONS: usize = 50_000;

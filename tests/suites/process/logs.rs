@@ -3,12 +3,13 @@
 use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::{FilterRequest, Pod, pod};
 use nodesift_tests::http::{get, post};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
 use serde_json::Value;
 
-use crate::running::{Breakable, beside_others, command, question};
+use crate::running::{Breakable, command, question};
 
 #[test]
 fn the_start_names_version_policy_source_and_who_may_call() {

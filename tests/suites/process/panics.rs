@@ -5,9 +5,10 @@ use nodesift_proto::v1::filter_stream_response::Outcome;
 use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::{FilterRequest, FilterStreamRequest, Pod, pod};
 use nodesift_tests::http::Client;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 
-use crate::running::{Breakable, beside_others, metric, question};
+use crate::running::{Breakable, metric, question};
 
 /// Requests of which some panic.
 const REQUESTS: usize = 40;

@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::{Endpoint, get, post};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::{self, Output, Sidecar};
 use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
 use serde_json::Value;
 
-use crate::running::{Breakable, beside_others, command, question, says};
+use crate::running::{Breakable, command, question, says};
 
 const USAGE: i32 = 64;
 const UNAVAILABLE: i32 = 69;

@@ -2,26 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nodesift_tests::http::{Endpoint, get};
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-/// Tests that measure the machine lock it exclusively.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-/// Exclusive lock, for a test that measures time, memory or files.
-pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Shared lock, for a test that may run beside others.
-pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
-}
 
 const BINARY: &str = env!("CARGO_BIN_EXE_nodesift");
 

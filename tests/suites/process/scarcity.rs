@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use nodesift_tests::http::post;
+use nodesift_tests::machine::alone;
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::wire::Wire;
 use nodesift_tests::{process, timeout};
 
-use crate::running::{alone, command, limited, question};
+use crate::running::{command, limited, question};
 
 /// File descriptors of the process, and connections that want one each.
 const FILES: usize = 64;

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{Endpoint, get, post};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
 
 use crate::frames::{self, END_HEADERS, END_STREAM, OPENING, frame, header};
-use crate::running::{Breakable, alone, beside_others, command, metric, question};
+use crate::running::{Breakable, command, metric, question};
 
 /// Requests in flight when the signal comes, and the bytes of each body.
 const IN_FLIGHT: usize = 50;

@@ -7,11 +7,12 @@ use std::os::unix::net::UnixListener;
 use std::process::{Child, Command, Stdio};
 
 use nodesift_tests::http::{Endpoint, get};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::{sidecar, timeout};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 
-use crate::running::{beside_others, command};
+use crate::running::command;
 
 const USAGE: i32 = 64;
 

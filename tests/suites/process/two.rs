@@ -2,11 +2,12 @@
 
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::{ask, get};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
-use crate::running::{beside_others, command};
+use crate::running::command;
 
 /// Changes of the cluster, and how many of them lie between two comparisons.
 const CHANGES: usize = 300;

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nodesift_tests::http::post;
+use nodesift_tests::machine::alone;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::{process, timeout};
 
-use crate::running::{Breakable, alone, command, probe, question, says};
+use crate::running::{Breakable, command, probe, question, says};
 
 /// Limit on the time until guests are no longer called.
 const GUESTS: Duration = Duration::from_millis(100);

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{ask, get};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
-use crate::running::{Folder, Reloading, alone, beside_others, generation, policy};
+use crate::running::{Folder, Reloading, generation, policy};
 
 const GOOD: &[&str] = &["name: NodeName", "name: TaintToleration"];
 

@@ -1,10 +1,11 @@
 //! `nodesift policy check` and `nodesift policy status`.
 
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::{data, sidecar};
 use serde_json::Value;
 
-use crate::running::{Folder, Reloading, beside_others, command, policy};
+use crate::running::{Folder, Reloading, command, policy};
 
 const USAGE: i32 = 64;
 const DATA: i32 = 65;

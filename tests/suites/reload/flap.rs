@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use nodesift_policy::limits::RELOAD_QUIET;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{Client, Endpoint, ask};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::load::{Ending, Sample, ask_until, length, noise, p99, ratio};
-use crate::running::{Folder, Reloading, alone, beside_others, generation, policy};
+use crate::running::{Folder, Reloading, generation, policy};
 
 /// Between two changes.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::get;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
-use crate::running::{Folder, Reloading, beside_others, generation, policy};
+use crate::running::{Folder, Reloading, generation, policy};
 use crate::torn::stall;
 
 fn names(status: &Value) -> Vec<&str> {

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{ask, get};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::quarantine::{TRAP, about, failing};
-use crate::running::{Folder, Reloading, beside_others, command, policy};
+use crate::running::{Folder, Reloading, command, policy};
 
 /// The kinds that only VolumeBinding reads here, by their plural.
 const STORAGE: [(&str, &str); 6] = [

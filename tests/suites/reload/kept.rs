@@ -3,9 +3,10 @@
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::ask;
+use nodesift_tests::machine::beside_others;
 use serde_json::{Value, json};
 
-use crate::running::{Folder, Reloading, beside_others, policy};
+use crate::running::{Folder, Reloading, policy};
 
 fn made(reloading: &Reloading) -> [f64; 3] {
     ["kept", "relinked", "compiled"]

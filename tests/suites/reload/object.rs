@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{ask, get};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::followed::team;
-use crate::running::{Folder, alone, beside_others, command, generation};
+use crate::running::{Folder, command, generation};
 
 pub(crate) const KIND: &str = "PredicatePolicy";
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
 use nodesift_tests::http::ask;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use crate::object::{
     Cluster, KIND, condition, good, is_active, is_refused, is_told, launch, object, policy, put, server, status, when,
 };
 use crate::quarantine::{TRAP, about, failing};
-use crate::running::{Folder, beside_others, command, generation};
+use crate::running::{Folder, command, generation};
 
 fn applies(server: &ApiServer) -> usize {
     server.count(Request::is_apply)

@@ -3,10 +3,11 @@
 use std::thread;
 
 use nodesift_tests::http::{Client, ask};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::json;
 
-use crate::running::{Reloading, beside_others, generation, policy};
+use crate::running::{Reloading, generation, policy};
 
 fn document(number: usize) -> String {
     let toleration = if number.is_multiple_of(2) { "name: TaintToleration" } else { "name: NodePorts" };

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use nodesift_engine::limits::{QUARANTINE_FAULTS, QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{Client, ask};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::{sidecar, timeout};
 use serde_json::{Value, json};
 
 use crate::load::{Ending, Sample, ask_until, length, noise, p99, ratio};
-use crate::running::{Folder, Reloading, alone, beside_others, command, generation, policy};
+use crate::running::{Folder, Reloading, command, generation, policy};
 
 pub(crate) const TRAP: &str = "(unreachable)";
 const LOOP: &str = "(loop $forever (br $forever)) (unreachable)";

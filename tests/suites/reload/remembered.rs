@@ -8,12 +8,13 @@ use nodesift_policy::limits::RELOAD_RETRY;
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{ask, get, post};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::running::{Folder, Reloading, beside_others, command, generation, policy};
+use crate::running::{Folder, Reloading, command, generation, policy};
 
 const BROKEN: &str = "kind: Nothing\n";
 

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
 use nodesift_tests::http::get;
@@ -11,19 +10,6 @@ use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::timeout;
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// Tests that measure the machine lock it exclusively.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-/// Exclusive lock, for a test that measures time or loads the machine.
-pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Shared lock, for a test that may run beside others.
-pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
-}
 
 pub(crate) fn command() -> Command {
     sidecar::command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")))

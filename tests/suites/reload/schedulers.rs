@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use nodesift_tests::http::get;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
-use crate::running::{Folder, Reloading, beside_others, command, policy};
+use crate::running::{Folder, Reloading, command, policy};
 
 const NODES: usize = 20;
 const PODS: usize = 400;

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{Client, ask, get};
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::process::processor_time_of;
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::{data, timeout};
 use serde_json::{Value, json};
 
-use crate::running::{Folder, Reloading, alone, beside_others, command, policy};
+use crate::running::{Folder, Reloading, command, policy};
 
 const SHADOWED: &str = "{name: Own, module: {path: own.wasm}, mode: Shadow}";
 const ENFORCED: &str = "{name: Own, module: {path: own.wasm}}";

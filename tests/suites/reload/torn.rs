@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 use serde_json::Value;
 
-use crate::running::{Folder, Reloading, beside_others, generation, policy};
+use crate::running::{Folder, Reloading, generation, policy};
 
 /// Longer than the time without a change after which files are read.
 const PAUSE: Duration = Duration::from_millis(260);

@@ -1,6 +1,7 @@
 //! Bookmarks: the version from which a watch resumes.
 
 use nodesift_tests::apiserver::Verb;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 
 use crate::oracle::AnswerPoller;
@@ -12,6 +13,7 @@ const BOOKMARKS: usize = 10_000;
 /// W-07.
 #[test]
 fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
+    let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -35,6 +37,7 @@ fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
 /// W-07: a kind without events follows the server's version by bookmarks alone.
 #[test]
 fn a_quiet_kind_goes_on_from_its_bookmark_when_all_before_is_compacted() {
+    let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Node");
     for round in 1..=4 {
@@ -63,6 +66,7 @@ fn a_quiet_kind_goes_on_from_its_bookmark_when_all_before_is_compacted() {
 /// W-07: a bookmark alone advances the version that answers name.
 #[test]
 fn a_bookmark_is_named_by_answers_as_what_has_been_seen() {
+    let _beside = beside_others();
     let world = World::with(3, 2);
     world.is_followed("Pod");
     let version = world.server.change(|store| store.bookmark("Pod"));

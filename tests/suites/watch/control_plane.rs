@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::{ApiServer, Fault};
 use nodesift_tests::http::{Response, get, post};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::json;
 
@@ -72,6 +73,7 @@ const TROUBLES: [Trouble; 3] = [
 
 #[test]
 fn whatever_the_control_plane_does_is_noticed_within_45_s_and_told_alike_everywhere() {
+    let _beside = beside_others();
     std::thread::scope(|scope| {
         for trouble in &TROUBLES {
             for refuses in [false, true] {
@@ -120,6 +122,7 @@ fn is_noticed(Trouble { begin, said, end }: &Trouble, refuses: bool) {
 
 #[test]
 fn answers_from_a_quiet_cluster_are_seconds_old_at_most() {
+    let _beside = beside_others();
     let world = World::with(3, 2);
     let (began, mut oldest) = (Instant::now(), 0);
     // Two watches of every kind end meanwhile.
@@ -134,6 +137,7 @@ fn answers_from_a_quiet_cluster_are_seconds_old_at_most() {
 
 #[test]
 fn an_outage_is_two_lines_in_the_log_however_many_kinds_and_retries_there_are() {
+    let _beside = beside_others();
     let world = World::with(3, 2);
     world.is_followed("Pod");
     world.server.go_down();
@@ -152,6 +156,7 @@ fn an_outage_is_two_lines_in_the_log_however_many_kinds_and_retries_there_are() 
 
 #[test]
 fn a_self_check_without_lists_says_that_nothing_was_compared() {
+    let _beside = beside_others();
     let world = World::with(3, 2);
     world.server.go_down();
     world.sidecar.signal("USR1");
@@ -170,6 +175,7 @@ fn a_self_check_without_lists_says_that_nothing_was_compared() {
 
 #[test]
 fn an_assumed_pod_keeps_its_room_while_the_api_server_is_silent() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     fill(&server, 3, 2);
     server.apply(pod("waiting", "", 100));
@@ -189,6 +195,7 @@ fn an_assumed_pod_keeps_its_room_while_the_api_server_is_silent() {
 
 #[test]
 fn a_pod_that_was_bound_in_an_outage_never_loses_its_room() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     fill(&server, 3, 2);
     server.apply(pod("waiting", "", 100));
@@ -206,6 +213,7 @@ fn a_pod_that_was_bound_in_an_outage_never_loses_its_room() {
 
 #[test]
 fn a_late_placement_of_a_pod_that_the_watch_has_shown_deleted_is_refused() {
+    let _beside = beside_others();
     let world = World::with(3, 2);
     let mut whole = pod("short", "", 100);
     world.server.apply(whole.clone());

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::get;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
@@ -63,6 +64,7 @@ fn filled() -> ApiServer {
 
 #[test]
 fn a_token_file_with_a_newline_at_its_end_works_and_a_replaced_token_is_used_at_once() {
+    let _beside = beside_others();
     let server = filled();
     server.require_token("first");
     let user = json!({"tokenFile": "token"});
@@ -88,6 +90,7 @@ fn a_token_file_with_a_newline_at_its_end_works_and_a_replaced_token_is_used_at_
 
 #[test]
 fn a_token_that_is_replaced_before_the_old_one_ends_is_in_use_within_seconds() {
+    let _beside = beside_others();
     let server = filled();
     let configured = Configured::new(&server, &json!({"tokenFile": "token"}));
     fs::write(configured.path("token"), "first").unwrap();
@@ -103,6 +106,7 @@ fn a_token_that_is_replaced_before_the_old_one_ends_is_in_use_within_seconds() {
 
 #[test]
 fn a_kubeconfig_that_is_rewritten_is_followed_to_the_new_server() {
+    let _beside = beside_others();
     let (old, new) = (filled(), filled());
     let user = json!({"token": "any"});
     let configured = Configured::new(&old, &user);
@@ -133,6 +137,7 @@ fn a_kubeconfig_that_is_rewritten_is_followed_to_the_new_server() {
 /// A plugin is a process that may take long. Requests go on with the credentials from before, and it runs once at a time.
 #[test]
 fn a_credential_plugin_that_hangs_stops_nothing() {
+    let _beside = beside_others();
     let server = filled();
     server.require_token("first");
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use nodesift_tests::apiserver::{Fault, Verb};
 use nodesift_tests::http::post;
+use nodesift_tests::machine::beside_others;
 use serde_json::{Value, json};
 
 use crate::oracle::{self, AnswerPoller};
@@ -10,6 +11,7 @@ use crate::world::{World, node, pod};
 /// W-06.
 #[test]
 fn a_delete_that_nobody_told_is_found_by_the_next_list() {
+    let _beside = beside_others();
     let world = World::with(5, 4);
     world.is_followed("Pod");
     world.is_followed("Node");
@@ -27,6 +29,7 @@ fn a_delete_that_nobody_told_is_found_by_the_next_list() {
 /// W-06.
 #[test]
 fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
+    let _beside = beside_others();
     let world = World::with(5, 4);
     world.is_followed("Pod");
     let uid = |name: &str| {
@@ -65,6 +68,7 @@ fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
 /// W-06: a late event of the old object does not change the new one.
 #[test]
 fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
+    let _beside = beside_others();
     let world = World::with(5, 4);
     world.is_followed("Pod");
     world.is_followed("Node");
@@ -90,6 +94,7 @@ fn the_end_of_an_old_object_told_late_leaves_the_new_one_of_its_name() {
 /// W-18: after every event, the requested resources of the node equal the sum that the reference computes.
 #[test]
 fn a_pod_counts_where_it_is_through_all_its_states() {
+    let _beside = beside_others();
     let world = World::with(4, 2);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::json;
 
@@ -16,6 +17,7 @@ const RECOVERY: Duration = Duration::from_secs(2);
 /// W-01.
 #[test]
 fn an_error_event_410_leads_to_one_new_list() {
+    let _beside = beside_others();
     let world = World::with(6, 4);
     let poller = AnswerPoller::of(&world.sidecar);
     for (kind, object) in [("Node", node(7)), ("Pod", pod("late", "n1", 700))] {
@@ -33,6 +35,7 @@ fn an_error_event_410_leads_to_one_new_list() {
 /// W-01.
 #[test]
 fn a_status_410_leads_to_one_new_list() {
+    let _beside = beside_others();
     let world = World::with(6, 4);
     let poller = AnswerPoller::of(&world.sidecar);
     for (kind, object) in [("Node", node(8)), ("Pod", pod("late", "n2", 700))] {
@@ -50,6 +53,7 @@ fn a_status_410_leads_to_one_new_list() {
 /// W-01: the old rows are served during the relist, and no partial list is ever visible.
 #[test]
 fn a_list_that_expires_on_page_2_of_5_begins_anew_and_shows_nothing_partial() {
+    let _beside = beside_others();
     let world = World::of(five_pages());
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -70,6 +74,7 @@ fn a_list_that_expires_on_page_2_of_5_begins_anew_and_shows_nothing_partial() {
 /// W-01: the versions since the disconnect have been compacted by etcd.
 #[test]
 fn a_compacted_history_leads_to_a_new_list_that_drops_what_is_gone() {
+    let _beside = beside_others();
     let world = World::with(6, 4);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -89,6 +94,7 @@ fn a_compacted_history_leads_to_a_new_list_that_drops_what_is_gone() {
 /// W-08.
 #[test]
 fn a_new_list_from_a_server_that_lags_is_refused_and_retried() {
+    let _beside = beside_others();
     let world = World::with(6, 4);
     world.is_followed("Node");
     world.is_followed("Pod");
@@ -116,6 +122,7 @@ fn a_new_list_from_a_server_that_lags_is_refused_and_retried() {
 /// W-08: a list at the known version is not older.
 #[test]
 fn a_new_list_of_the_same_version_is_taken() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     crate::world::fill(&server, 6, 4);
     server.script(|script| script.at("Pod", Verb::Watch, 0..2, Fault::ExpiredAfter(0)));

@@ -2,6 +2,7 @@
 //! specified unless `NODESIFT_MEMORY=full`, because a debug build decodes slowly.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::json;
 
@@ -34,6 +35,7 @@ fn mib(bytes: u64) -> f64 {
 /// M-01 at full size: a debug build is fast enough for it.
 #[test]
 fn a_cluster_is_held_in_so_much_memory() {
+    let _beside = beside_others();
     let nodes = 5_000;
     let empty = World::of(ApiServer::start()).sidecar.resident_bytes();
     let server = ApiServer::start();
@@ -48,6 +50,7 @@ fn a_cluster_is_held_in_so_much_memory() {
 /// M-02: up to 1,000,000 pod events, each with a new name, labels and image.
 #[test]
 fn churn_with_ever_new_names_leaves_memory_as_it_was() {
+    let _beside = beside_others();
     let events = size(200_000, 1_000_000);
     let world = World::with(50, 10);
     world.is_followed("Pod");
@@ -89,6 +92,7 @@ fn churn_with_ever_new_names_leaves_memory_as_it_was() {
 /// M-03.
 #[test]
 fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     fill_as_real(&server, size(200, 5_000));
     let world = World::of(server);

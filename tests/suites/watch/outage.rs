@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
 use nodesift_tests::http::{get, post};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 
 use crate::oracle::{AnswerPoller, probes, question};
@@ -37,6 +38,7 @@ fn pass(time: Duration) {
 /// W-03, in real time.
 #[test]
 fn a_watch_that_falls_silent_without_an_end_is_found_within_20_s() {
+    let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -56,6 +58,7 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_20_s() {
 /// W-09.
 #[test]
 fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
+    let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -70,6 +73,7 @@ fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
 /// W-09.
 #[test]
 fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
+    let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
     let first = world.watches("Pod");
@@ -86,6 +90,7 @@ fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
 /// W-09, for a few seconds. The rate at the plateau is tested with a simulated clock.
 #[test]
 fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
+    let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -109,6 +114,7 @@ fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
 /// W-09: a role is removed, and a token expires, while the sidecar runs.
 #[test]
 fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
+    let _beside = beside_others();
     for (fault, word) in [(Fault::forbidden(), "forbidden"), (Fault::unauthorized(), "unauthorized")] {
         let world = World::with(4, 3);
         world.is_followed("Pod");
@@ -133,6 +139,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
 /// W-10.
 #[test]
 fn a_server_that_is_gone_leaves_every_question_answered() {
+    let _beside = beside_others();
     let world = World::with(6, 4);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -170,6 +177,7 @@ const BOOKMARKED_EVERY: Duration = Duration::from_millis(200);
 /// W-12, W-10.
 #[test]
 fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     crate::world::fill(&server, 3, 2);
     server.bookmark_every(BOOKMARKED_EVERY);
@@ -196,6 +204,7 @@ fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
 /// W-12: the operator may prefer no answer to a stale one.
 #[test]
 fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     crate::world::fill(&server, 3, 2);
     server.bookmark_every(BOOKMARKED_EVERY);
@@ -211,6 +220,7 @@ fn answers_that_are_too_old_are_refused_where_that_is_asked_for() {
 /// W-13: a process that was stopped resumes its watches, or relists.
 #[test]
 fn a_sidecar_that_was_stopped_catches_up() {
+    let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
     world.sidecar.signal("STOP");

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
+use nodesift_tests::machine::beside_others;
 use serde_json::json;
 
 use crate::oracle::{StatePoller, state_converges};
@@ -205,6 +206,7 @@ fn play(seed: u64, events: u64) -> usize {
 /// W-17.
 #[test]
 fn random_histories_with_random_faults_end_in_the_truth() {
+    let _beside = beside_others();
     let first = seed();
     let count = from_environment("NODESIFT_WATCH_SEEDS").unwrap_or(SEEDS);
     let events = from_environment("NODESIFT_WATCH_EVENTS").unwrap_or(EVENTS);

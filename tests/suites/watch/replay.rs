@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nodesift_tests::apiserver::ApiServer;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::{data, sidecar, timeout};
 use serde_json::Value;
 
@@ -34,6 +35,7 @@ fn explained(arguments: &[&str]) -> Vec<Value> {
 
 #[test]
 fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it() {
+    let _beside = beside_others();
     let cluster = data::sample_cluster();
     let listed: Value = serde_json::from_str(&data::read_gzip(&cluster)).unwrap();
     let server = ApiServer::start();

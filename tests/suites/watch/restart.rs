@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::{get, post};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::Value;
@@ -22,6 +23,7 @@ const LISTS: usize = 15;
 /// P-03.
 #[test]
 fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
+    let _beside = beside_others();
     let seed = seed();
     println!("NODESIFT_SEED={seed}");
     let mut random = fastrand::Rng::with_seed(seed);

@@ -2,6 +2,7 @@
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::{get, post};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
 use serde_json::json;
@@ -35,6 +36,7 @@ fn is_not_ready(sidecar: &Sidecar, waits_for: &str) {
 /// W-11.
 #[test]
 fn a_server_that_is_down_at_the_start_is_waited_for() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     world::fill(&server, 3, 2);
     server.go_down();
@@ -49,6 +51,7 @@ fn a_server_that_is_down_at_the_start_is_waited_for() {
 /// W-11.
 #[test]
 fn a_list_that_hangs_after_four_of_five_pages_is_no_list() {
+    let _beside = beside_others();
     let server = five_pages();
     server.script(|script| script.always(Some("Pod"), Some(Verb::List(5)), Fault::Hang));
     let sidecar = launch(&server, &[]);
@@ -69,6 +72,7 @@ fn a_list_that_hangs_after_four_of_five_pages_is_no_list() {
 /// W-11: the same for a page that is refused, whose list starts again.
 #[test]
 fn a_first_list_that_expires_on_its_second_page_begins_anew() {
+    let _beside = beside_others();
     let server = five_pages();
     server.next("Pod", Verb::List(2), Fault::expired());
     let world = World::of(server);
@@ -78,6 +82,7 @@ fn a_first_list_that_expires_on_its_second_page_begins_anew() {
 
 #[test]
 fn every_kind_is_listed_once_and_watched_from_where_its_list_ends() {
+    let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Node");
     world.is_followed("Pod");
@@ -100,6 +105,7 @@ fn every_kind_is_listed_once_and_watched_from_where_its_list_ends() {
 
 #[test]
 fn a_policy_without_volumes_asks_for_no_storage() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     world::fill(&server, 3, 2);
     let sidecar = launch(&server, &["--predicates", "NodeUnschedulable,TaintToleration,NodeResourcesFit"]);
@@ -115,6 +121,7 @@ fn a_policy_without_volumes_asks_for_no_storage() {
 /// A pod that requests a device which only a DeviceClass serves must not simply fit, whichever predicates run.
 #[test]
 fn a_device_class_is_seen_where_no_predicate_reads_resources() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     world::fill(&server, 2, 1);
     let device = "example.com/gpu";
@@ -132,6 +139,7 @@ fn a_device_class_is_seen_where_no_predicate_reads_resources() {
 
 #[test]
 fn an_empty_cluster_is_ready_and_says_that_there_are_no_nodes() {
+    let _beside = beside_others();
     let world = World::of(ApiServer::start());
     let question = oracle::question(&[oracle::probe("lonely", 1)]);
     let answer = post(&world.sidecar.unix(), "/v1/filter", question).unwrap();
@@ -145,6 +153,7 @@ fn an_empty_cluster_is_ready_and_says_that_there_are_no_nodes() {
 /// W-09 at the start: a forbidden list is reported.
 #[test]
 fn a_list_that_is_forbidden_is_named_with_what_to_grant() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     world::fill(&server, 2, 1);
     server.script(|script| script.always(Some("Pod"), None, Fault::forbidden()));
@@ -159,6 +168,7 @@ fn a_list_that_is_forbidden_is_named_with_what_to_grant() {
 /// A cluster that does not serve DeviceClass, like most clusters.
 #[test]
 fn a_kind_that_the_server_does_not_know_is_empty() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     world::fill(&server, 3, 2);
     let unknown = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::Client;
+use nodesift_tests::machine::alone;
 use nodesift_tests::timeout;
 use serde_json::json;
 
@@ -43,6 +44,7 @@ const BATCHES_PER_SECOND: usize = 50;
 /// W-14.
 #[test]
 fn a_storm_of_pod_events_is_kept_up_with() {
+    let _alone = alone();
     let size = if std::env::var("NODESIFT_STORM").is_ok_and(|value| value == "full") { FULL } else { SMALL };
     let server = ApiServer::start();
     gathers(&server);

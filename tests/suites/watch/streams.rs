@@ -1,6 +1,7 @@
 //! The stream of a watch: cut at any byte, in chunks of any size, with duplicates, out of order, with unusual objects.
 
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
@@ -16,6 +17,7 @@ const CUT_STEP: usize = 131;
 /// W-02.
 #[test]
 fn a_stream_cut_again_and_again_loses_and_doubles_nothing() {
+    let _beside = beside_others();
     let world = World::with(5, 3);
     world.is_followed("Pod");
     let poller = AnswerPoller::of(&world.sidecar);
@@ -51,6 +53,7 @@ fn a_stream_cut_again_and_again_loses_and_doubles_nothing() {
 /// W-02: cut before the first whole frame; the sidecar waits before it retries.
 #[test]
 fn a_stream_cut_within_its_first_frame_is_asked_for_again() {
+    let _beside = beside_others();
     let world = World::with(5, 3);
     world.is_followed("Pod");
     let first = world.watches("Pod");
@@ -69,6 +72,7 @@ fn a_stream_cut_within_its_first_frame_is_asked_for_again() {
 /// W-02.
 #[test]
 fn chunks_of_any_size_hold_the_same_events() {
+    let _beside = beside_others();
     for fault in [Fault::Chunks(1), Fault::Chunks(7), Fault::Together] {
         let server = ApiServer::start();
         crate::world::fill(&server, 3, 2);
@@ -92,6 +96,7 @@ fn chunks_of_any_size_hold_the_same_events() {
 /// W-02: an object of the largest size that etcd accepts.
 #[test]
 fn an_object_of_1_5_mb_is_one_event() {
+    let _beside = beside_others();
     let world = World::with(3, 2);
     world.is_followed("Pod");
     let mut large = pod("large", "n1", 5_000);
@@ -107,6 +112,7 @@ fn an_object_of_1_5_mb_is_one_event() {
 /// W-04.
 #[test]
 fn an_event_told_twice_changes_nothing() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     crate::world::fill(&server, 5, 3);
     server.script(|script| script.always(None, Some(Verb::Watch), Fault::Twice));
@@ -132,6 +138,7 @@ fn an_event_told_twice_changes_nothing() {
 /// W-05.
 #[test]
 fn an_older_version_after_a_newer_one_is_ignored() {
+    let _beside = beside_others();
     let world = World::with(5, 3);
     world.is_followed("Pod");
     world.is_followed("Node");
@@ -175,6 +182,7 @@ fn an_older_version_after_a_newer_one_is_ignored() {
 /// W-05: a version that is not a number is treated as opaque.
 #[test]
 fn versions_that_are_no_numbers_are_taken_as_they_come() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     server.change(|store| store.make_versions_opaque());
     crate::world::fill(&server, 4, 3);
@@ -192,6 +200,7 @@ fn versions_that_are_no_numbers_are_taken_as_they_come() {
 /// W-15.
 #[test]
 fn odd_objects_are_read_as_kubernetes_reads_them() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     crate::world::fill(&server, 3, 2);
     server.change(|store| {
@@ -239,6 +248,7 @@ fn odd_objects() -> Vec<Value> {
 /// W-15: in a list, and in a stream.
 #[test]
 fn one_object_among_1000_that_cannot_be_read_is_kept_out_and_named() {
+    let _beside = beside_others();
     let server = ApiServer::start();
     crate::world::fill(&server, 10, 100);
     let unreadable = |name: &str| {
