@@ -122,13 +122,16 @@ func (s *sidecar) ready(t testing.TB) {
 func (s *sidecar) pause(t testing.TB)  { check(t, s.command.Process.Signal(syscall.SIGSTOP)) }
 func (s *sidecar) resume(t testing.TB) { check(t, s.command.Process.Signal(syscall.SIGCONT)) }
 
+// longestPatience is the longest that a request may wait for a version, whatever the machine.
+const longestPatience = 30 * time.Second
+
 // settle waits until it has nodes and pods at a version of the API server.
 func (s *sidecar) settle(t testing.TB, version string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), scaled(time.Minute))
 	defer cancel()
 	pod := sdk.PodJSON([]byte(`{"metadata":{"name":"settled","namespace":"default","uid":"settled"},"spec":{"containers":[{"name":"c"}]}}`))
-	if _, err := s.client.Feasible(ctx, pod, sdk.AtLeast(version, version), sdk.Patience(scaled(30*time.Second)), sdk.WithoutReasons()); err != nil {
+	if _, err := s.client.Feasible(ctx, pod, sdk.AtLeast(version, version), sdk.Patience(longestPatience), sdk.WithoutReasons()); err != nil {
 		t.Fatalf("the sidecar is not at version %s: %v", version, err)
 	}
 }
