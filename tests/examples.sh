@@ -3,8 +3,8 @@
 # prints size and imports, and holds sizes against the bounds below. Needs a build first: `make examples`. Names of examples as arguments
 # select them.
 #
-# A toolchain that is missing is said. Unit tests of those in Rust are part of `make test`. Packages for scripts come from npm and PyPI into
-# the folder of products, as for tests/scripts.
+# A toolchain that is missing is said. Unit tests of those in Rust are part of `make test`. Packages for scripts come from npm and PyPI
+# into the folder of products, as for tests/scripts; NODESIFT_BINARY is as there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ least_node=20
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 products=$(realpath "${CARGO_TARGET_DIR:-target}")
-nodesift=$products/debug/nodesift
+nodesift=${NODESIFT_BINARY:-$products/debug/nodesift}
 [ -x "$nodesift" ] || fail "$nodesift is not built: run make examples"
 mkdir -p "$products/scripts"
 venv=$products/scripts/venv

@@ -5,6 +5,8 @@
 #
 # Packages come from npm and PyPI in the versions that the templates name, into the folder of products; so does Node.js where the
 # machine has none. Without Python scripts are not run: it says so, and with CI set that is a failure.
+#
+# NODESIFT_BINARY names another host than that of the dev profile, which compiles a module of Python for some 30 s.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -16,7 +18,7 @@ least_node=20
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 say() { printf '%6s s  %s\n' "$SECONDS" "$*"; }
 
-nodesift=$products/debug/nodesift
+nodesift=${NODESIFT_BINARY:-$products/debug/nodesift}
 guest=$products/debug/nodesift-guest
 [ -x "$nodesift" ] && [ -x "$guest" ] || fail "$nodesift is not built: run make scripts"
 mkdir -p "$products/scripts"
