@@ -25,13 +25,10 @@ impl Quantity {
         if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
             return None;
         }
-        let digits = format!("{whole}{fraction}");
-        let digits = digits.trim_start_matches('0');
-        let digits: i128 = match digits.len() {
-            0 => 0,
-            1..=DIGITS => digits.parse().ok()?,
-            _ => i128::MAX,
-        };
+        let digits = whole.bytes().chain(fraction.bytes()).skip_while(|digit| *digit == b'0');
+        let digits = digits
+            .enumerate()
+            .fold(0_i128, |sum, (at, digit)| if at < DIGITS { sum * 10 + i128::from(digit - b'0') } else { i128::MAX });
         let places = i64::try_from(fraction.len()).ok()?;
         let (factor, exponent) = suffix_of(suffix)?;
         let scaled = digits.saturating_mul(factor);
