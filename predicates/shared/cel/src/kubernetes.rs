@@ -14,6 +14,17 @@ pub(crate) struct Semver {
 impl Semver {
     /// Reads a version in its full, minimal form.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (numbers, prerelease) = Self::parts(text)?;
+        let prerelease = prerelease.map(|text| text.split('.').map(str::to_owned).collect()).unwrap_or_default();
+        Some(Self { numbers, prerelease })
+    }
+
+    /// Whether [`Semver::parse`] can read a text.
+    pub(crate) fn is_valid(text: &str) -> bool {
+        Self::parts(text).is_some()
+    }
+
+    fn parts(text: &str) -> Option<([u64; 3], Option<&str>)> {
         let (text, build) = match text.split_once('+') {
             Some((text, build)) => (text, Some(build)),
             None => (text, None),
@@ -22,18 +33,15 @@ impl Semver {
             Some((core, prerelease)) => (core, Some(prerelease)),
             None => (text, None),
         };
-        let identifiers = |text: Option<&str>| -> Option<Vec<String>> {
-            let parts: Vec<String> = text.map(|text| text.split('.').map(str::to_owned).collect()).unwrap_or_default();
-            let good = |part: &String| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-            parts.iter().all(good).then_some(parts)
-        };
-        identifiers(build)?;
-        let prerelease = identifiers(prerelease)?;
-        if prerelease.iter().any(|part| is_numeric(part) && part.len() > 1 && part.starts_with('0')) {
+        let is_good = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let mut identifiers = build.into_iter().chain(prerelease).flat_map(|text| text.split('.'));
+        let has_zeros = |part: &str| is_numeric(part) && part.len() > 1 && part.starts_with('0');
+        if !identifiers.all(is_good) || prerelease.is_some_and(|text| text.split('.').any(has_zeros)) {
             return None;
         }
-        let numbers: Option<Vec<u64>> = core.split('.').map(number).collect();
-        Some(Self { numbers: numbers?.try_into().ok()?, prerelease })
+        let mut numbers = core.split('.').map(number);
+        let found = [numbers.next()??, numbers.next()??, numbers.next()??];
+        numbers.next().is_none().then_some((found, prerelease))
     }
 
     /// Reads a version that may begin with `v`, be short, or have leading zeros.

@@ -4,11 +4,45 @@
 //! [`Program::matches`] evaluates it. There is no I/O, no clock and no unlimited work: see [`limits`]. What is not supported is
 //! refused by name when an expression is compiled; nothing is guessed.
 //!
+//! # Many devices
+//!
+//! A cluster has far more devices than kinds of them. [`Program::paths`] names what of a device an outcome can depend on, and
+//! [`key_of`] gives those values of a device: a host keeps the outcome of each key and evaluates once per key that is new to it.
+//! What is not read, such as UUIDs, makes no new keys. Where `paths` is `None` each device is evaluated. [`Device::fault`] reads
+//! all values of a device, but for no program in particular: once per device is enough.
+//!
+//! ```
+//! # use std::collections::HashMap;
+//! # use nodesift_cel::{Device, Program, key_of};
+//! /// The outcomes of devices that are given with their faults.
+//! fn outcomes(program: &Program, devices: &[(Device, Option<String>)]) -> Vec<Result<bool, String>> {
+//!     let Some(paths) = program.paths() else {
+//!         return devices.iter().map(|(device, _)| program.matches(device)).collect();
+//!     };
+//!     let mut known = HashMap::new();
+//!     let mut outcomes = Vec::new();
+//!     for (device, fault) in devices {
+//!         let key = key_of(&paths, device, fault.as_deref());
+//!         outcomes.push(known.entry(key).or_insert_with(|| program.matches(device)).clone());
+//!     }
+//!     outcomes
+//! }
+//! # let gpus = ["a", "a", "b"].map(|driver| (Device { driver: driver.to_owned(), ..Device::default() }, None));
+//! # assert_eq!(outcomes(&Program::compile("device.driver == 'a'").unwrap(), &gpus), [Ok(true), Ok(true), Ok(false)]);
+//! ```
+//!
+//! A host that makes keys by itself follows [`Path`], and [`Device::fault`]: a device with a value that expressions cannot see has
+//! that text as its key, whatever is read. An outcome, its text included, tells nothing else of a device. After a change of a
+//! device its new key decides.
+//!
+//! # Where to start
+//!
 //! | module | what |
 //! |---|---|
 //! | `lexer`, `parser`, `ast` | text to tree, macros included |
 //! | `signatures`, `types`, `checker` | which functions exist, and whether a tree has a type |
 //! | `value`, `eval`, `steps` | values; a tree to a value, within a budget |
+//! | `paths`, `key` | what a tree reads of a device; those values of one device |
 //! | `functions`, `operators`, `strings`, `patterns`, `lists`, `outcome` | the standard functions and cel-go's extensions |
 //! | `libraries`, `kubernetes`, `quantity`, `formats` | Kubernetes' own functions |
 //!
@@ -22,6 +56,7 @@ mod checker;
 mod eval;
 mod formats;
 mod functions;
+mod key;
 mod kubernetes;
 mod lexer;
 mod libraries;
@@ -29,6 +64,7 @@ mod lists;
 mod operators;
 mod outcome;
 mod parser;
+mod paths;
 mod patterns;
 mod quantity;
 mod signatures;
@@ -38,6 +74,9 @@ mod types;
 mod value;
 
 use std::rc::Rc;
+
+pub use crate::key::{Key, key_of};
+pub use crate::paths::Path;
 
 use crate::ast::Expr;
 use crate::kubernetes::Semver;
@@ -59,7 +98,7 @@ pub struct Device {
 }
 
 /// The value of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Attribute {
     /// A number.
     Int(i64),
@@ -111,18 +150,43 @@ impl Program {
             other => Err(format!("CEL result of type {} could not be converted to bool", other.type_name())),
         }
     }
+
+    /// What of a device the outcome can depend on beside [`Device::fault`], sorted; `None` where it may be anything.
+    pub fn paths(&self) -> Option<Vec<Path>> {
+        paths::paths(&self.expr)
+    }
 }
 
 impl Device {
+    /// Why every expression fails for this device, if so: it has a value that expressions cannot see, or too many values.
+    pub fn fault(&self) -> Option<String> {
+        let attribute = |(name, attribute): &(String, Attribute)| match attribute {
+            // No value has to be made to see that these have one.
+            Attribute::Int(_) | Attribute::Bool(_) | Attribute::String(_) => None,
+            Attribute::Version(text) if Semver::is_valid(text) => None,
+            other => other.value(name).err(),
+        };
+        let capacity = |(name, text): &(String, String)| quantity(name, text).err();
+        let values = || self.attributes.iter().find_map(attribute).or_else(|| self.capacity.iter().find_map(capacity));
+        self.limited().err().or_else(values)
+    }
+
+    fn limited(&self) -> Result<(), String> {
+        if self.attributes.len().saturating_add(self.capacity.len()) > limits::DEVICE_VALUES {
+            return Err(format!("more than {} attributes and capacities", limits::DEVICE_VALUES));
+        }
+        Ok(())
+    }
+
     fn value(&self) -> Result<Value, String> {
+        self.limited()?;
         let mut attributes = Vec::with_capacity(self.attributes.len());
         for (name, attribute) in &self.attributes {
-            attributes.push((name, attribute.value().map_err(|fault| format!("attribute {name}: {fault}"))?));
+            attributes.push((name, attribute.value(name)?));
         }
         let mut capacity = Vec::with_capacity(self.capacity.len());
         for (name, text) in &self.capacity {
-            let quantity = Quantity::parse(text).ok_or_else(|| format!("capacity {name}: no quantity"))?;
-            capacity.push((name, Value::Quantity(quantity)));
+            capacity.push((name, Value::Quantity(quantity(name, text)?)));
         }
         Ok(Value::map(vec![
             (Value::text("driver"), Value::text(&self.driver)),
@@ -136,28 +200,34 @@ impl Device {
     fn by_domain(&self, values: Vec<(&String, Value)>) -> Value {
         let mut domains: Vec<(&str, Vec<(Value, Value)>)> = Vec::new();
         for (name, value) in values {
-            let (domain, name) = name.split_once('/').unwrap_or((&self.driver, name));
+            let (domain, name) = key::split(name, &self.driver);
             let entry = (Value::text(name), value);
             match domains.iter_mut().find(|(known, _)| *known == domain) {
                 Some((_, entries)) => entries.push(entry),
                 None => domains.push((domain, vec![entry])),
             }
         }
-        let entries = domains.into_iter().map(|(domain, entries)| (Value::text(domain), Value::map(entries))).collect();
-        Value::Map(Rc::new(Map { entries, default: Some(Value::map(Vec::new())) }))
+        let names = |entries| Value::Map(Rc::new(Map { entries, default: None, is_of_device: true }));
+        let entries = domains.into_iter().map(|(domain, entries)| (Value::text(domain), names(entries))).collect();
+        Value::Map(Rc::new(Map { entries, default: Some(names(Vec::new())), is_of_device: true }))
     }
 }
 
+fn quantity(name: &str, text: &str) -> Result<Quantity, String> {
+    Quantity::parse(text).ok_or_else(|| format!("capacity {name}: no quantity"))
+}
+
 impl Attribute {
-    fn value(&self) -> Result<Value, String> {
+    fn value(&self, name: &str) -> Result<Value, String> {
+        let unseen = |fault: &str| format!("attribute {name}: {fault}");
         Ok(match self {
             Self::Int(value) => Value::Int(*value),
             Self::Bool(value) => Value::Bool(*value),
             Self::String(text) => Value::text(text),
             Self::Version(text) => {
-                Value::Semver(Semver::parse(text).ok_or_else(|| "parse semantic version".to_owned())?.into())
+                Value::Semver(Semver::parse(text).ok_or_else(|| unseen("parse semantic version"))?.into())
             }
-            Self::Unsupported => return Err("unsupported attribute value".to_owned()),
+            Self::Unsupported => return Err(unseen("unsupported attribute value")),
         })
     }
 }

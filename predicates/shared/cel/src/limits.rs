@@ -6,6 +6,10 @@ pub const TEXT_BYTES: usize = 10 * 1024;
 /// Levels of an expression's tree. Parser, checker and evaluator descend one call per level, so this bounds the stack.
 pub const TREE_LEVELS: usize = 250;
 
+/// Attributes and capacities of a device, together. Looking one up takes the same steps however many there are, so this bounds
+/// the work of a step; it is four times what the API server accepts.
+pub const DEVICE_VALUES: usize = 128;
+
 /// Steps of one evaluation: one per visited node of the tree, and one per element or ten bytes of text that a function
 /// reads or makes. Kubernetes limits the
 /// cost, a similar count, to the same number.

@@ -44,6 +44,9 @@ pub(crate) struct Map {
     pub(crate) entries: Vec<(Value, Value)>,
     /// What a lookup of an unknown key finds; such keys are still not *in* the map.
     pub(crate) default: Option<Value>,
+    /// Whether it holds values of the device: their number, which is limited, takes no steps. Otherwise the steps, and with them the
+    /// outcome, would depend on values that an expression does not read.
+    pub(crate) is_of_device: bool,
 }
 
 impl Map {
@@ -60,6 +63,13 @@ impl Map {
     /// # Errors
     /// As [`Value::equals`].
     pub(crate) fn entry(&self, key: &Value, steps: &Steps) -> Result<Option<&Value>, String> {
+        if self.is_of_device {
+            // All keys are texts.
+            let Value::String(key) = key else { return Ok(None) };
+            steps.read(key.len())?;
+            let is_it = |(known, _): &&(Value, Value)| matches!(known, Value::String(known) if known == key);
+            return Ok(self.entries.iter().find(is_it).map(|(_, value)| value));
+        }
         // Cheap where it is small: Kubernetes counts a lookup as one step.
         steps.take(self.entries.len() / ENTRIES_OF_A_STEP)?;
         for (known, value) in &self.entries {
@@ -81,7 +91,7 @@ impl Value {
     }
 
     pub(crate) fn map(entries: Vec<(Self, Self)>) -> Self {
-        Self::Map(Rc::new(Map { entries, default: None }))
+        Self::Map(Rc::new(Map { entries, default: None, is_of_device: false }))
     }
 
     pub(crate) fn some(value: Self) -> Self {
@@ -122,6 +132,8 @@ impl Value {
         let of_text = |value: &Self| value.text_bytes() / BYTES_OF_A_STEP;
         match self {
             Self::List(list) => list.iter().fold(list.len(), |sum, element| sum.saturating_add(of_text(element))),
+            // See `Map::is_of_device`.
+            Self::Map(map) if map.is_of_device => 0,
             Self::Map(map) => map.entries.len(),
             value => of_text(value),
         }
