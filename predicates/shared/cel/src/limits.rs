@@ -21,6 +21,9 @@ pub const VALUE_BYTES: usize = 1 << 20;
 
 /// Bytes of a compiled regular expression, so that a pattern cannot take the memory of its host.
 pub const PATTERN_BYTES: usize = 1 << 20;
+/// Patterns that a thread keeps compiled; with their bytes this bounds the memory. An expression has seldom more than one.
+pub const KEPT_PATTERNS: usize = 8;
+
 
 /// Brackets inside brackets. The parser descends some ten calls per bracket.
 pub const NESTED_BRACKETS: usize = 60;

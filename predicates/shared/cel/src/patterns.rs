@@ -1,13 +1,32 @@
 //! Regular expressions with RE2's meaning of classes: `\d`, `\w`, `\s` and `\b` know ASCII only.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use regex::{Regex, RegexBuilder};
 
-use crate::limits::PATTERN_BYTES;
+use crate::limits::{KEPT_PATTERNS, PATTERN_BYTES};
 
-/// Compiles a pattern.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
-    let built = RegexBuilder::new(&ascii_classes(pattern)).size_limit(PATTERN_BYTES).build();
-    built.map_err(|error| format!("error parsing regexp: {error}"))
+thread_local! {
+    /// The last patterns, compiled. A pattern is most often a constant, in an expression that is evaluated for many devices, and takes
+    /// longer to compile than all else in it.
+    static KEPT: RefCell<Vec<(String, Rc<Regex>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Compiles a pattern, if it is not one of the last.
+pub(crate) fn compile(pattern: &str) -> Result<Rc<Regex>, String> {
+    KEPT.with_borrow_mut(|kept| {
+        if let Some((_, regex)) = kept.iter().find(|(known, _)| known == pattern) {
+            return Ok(Rc::clone(regex));
+        }
+        let built = RegexBuilder::new(&ascii_classes(pattern)).size_limit(PATTERN_BYTES).build();
+        let regex = Rc::new(built.map_err(|error| format!("error parsing regexp: {error}"))?);
+        if kept.len() >= KEPT_PATTERNS {
+            kept.remove(0);
+        }
+        kept.push((pattern.to_owned(), Rc::clone(&regex)));
+        Ok(regex)
+    })
 }
 
 /// Where a reader of a class is.
@@ -149,5 +168,19 @@ mod tests {
         }
         assert!(compile("[a--]").is_err() && compile("[a--c]").is_err() && compile(r"[!-\d]").is_err());
         assert!(compile("(").is_err() && compile("[").is_err() && compile("\\").is_err());
+    }
+
+    #[test]
+    fn the_last_patterns_are_kept() {
+        let first = compile("^0$").unwrap();
+        assert!(Rc::ptr_eq(&first, &compile("^0$").unwrap()));
+        for number in 1..KEPT_PATTERNS {
+            assert!(compile(&format!("^{number}$")).unwrap().is_match(&number.to_string()));
+        }
+        assert!(Rc::ptr_eq(&first, &compile("^0$").unwrap()));
+        compile("^one too many$").unwrap();
+        let again = compile("^0$").unwrap();
+        assert!(!Rc::ptr_eq(&first, &again) && again.is_match("0") && !again.is_match("1"));
+        assert_eq!(KEPT.with_borrow(Vec::len), KEPT_PATTERNS);
     }
 }
