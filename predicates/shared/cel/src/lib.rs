@@ -122,8 +122,13 @@ impl Program {
     /// Compiles an expression.
     ///
     /// # Errors
-    /// The text is no expression, has no type, or has a type other than that of flags and attributes: the fault as a text.
+    /// The text is no expression, has no type, or has a type other than that of flags and attributes: the fault as a text of at most
+    /// [`limits::ERROR_BYTES`].
     pub fn compile(text: &str) -> Result<Self, String> {
+        Self::checked(text).map_err(cut)
+    }
+
+    fn checked(text: &str) -> Result<Self, String> {
         if text.len() > limits::TEXT_BYTES {
             return Err(format!("an expression of more than {} bytes", limits::TEXT_BYTES));
         }
@@ -143,9 +148,10 @@ impl Program {
     /// Whether a device matches.
     ///
     /// # Errors
-    /// The device has a value that selectors cannot see, or the expression fails for it: the fault as a text.
+    /// The device has a value that selectors cannot see, or the expression fails for it: the fault as a text of at most
+    /// [`limits::ERROR_BYTES`].
     pub fn matches(&self, device: &Device) -> Result<bool, String> {
-        match eval::evaluate(&self.expr, device.value()?)? {
+        match device.value().and_then(|value| eval::evaluate(&self.expr, value)).map_err(cut)? {
             Value::Bool(matches) => Ok(matches),
             other => Err(format!("CEL result of type {} could not be converted to bool", other.type_name())),
         }
@@ -168,7 +174,7 @@ impl Device {
         };
         let capacity = |(name, text): &(String, String)| quantity(name, text).err();
         let values = || self.attributes.iter().find_map(attribute).or_else(|| self.capacity.iter().find_map(capacity));
-        self.limited().err().or_else(values)
+        self.limited().err().or_else(values).map(cut)
     }
 
     fn limited(&self) -> Result<(), String> {
@@ -211,6 +217,12 @@ impl Device {
         let entries = domains.into_iter().map(|(domain, entries)| (Value::text(domain), names(entries))).collect();
         Value::Map(Rc::new(Map { entries, default: Some(names(Vec::new())), is_of_device: true }))
     }
+}
+
+/// The text of an error, cut.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(limits::ERROR_BYTES));
+    text
 }
 
 fn quantity(name: &str, text: &str) -> Result<Quantity, String> {

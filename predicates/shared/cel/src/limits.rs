@@ -10,9 +10,8 @@ pub const TREE_LEVELS: usize = 250;
 /// the work of a step; it is four times what the API server accepts.
 pub const DEVICE_VALUES: usize = 128;
 
-/// Steps of one evaluation: one per visited node of the tree, and one per element or ten bytes of text that a function
-/// reads or makes. Kubernetes limits the
-/// cost, a similar count, to the same number.
+/// Steps of one evaluation: one per visited node of the tree, and one per element or ten bytes of text that a function reads or
+/// makes. Kubernetes limits the cost, a similar count, to the same number.
 pub const STEPS: u64 = 1_000_000;
 
 /// Bytes of a text or of bytes that an evaluation makes. A function can make far more than it reads (`replace`, `join`, `format`),
@@ -21,9 +20,13 @@ pub const VALUE_BYTES: usize = 1 << 20;
 
 /// Bytes of a compiled regular expression, so that a pattern cannot take the memory of its host.
 pub const PATTERN_BYTES: usize = 1 << 20;
+
 /// Patterns that a thread keeps compiled; with their bytes this bounds the memory. An expression has seldom more than one.
 pub const KEPT_PATTERNS: usize = 8;
 
-
 /// Brackets inside brackets. The parser descends some ten calls per bracket.
 pub const NESTED_BRACKETS: usize = 60;
+
+/// Bytes of the text of an error. It may tell a value, which may be long, and there may be one for each of many devices; nobody reads
+/// more of a reason.
+pub const ERROR_BYTES: usize = 1024;

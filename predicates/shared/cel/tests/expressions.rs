@@ -200,6 +200,29 @@ fn work_and_values_beyond_the_limits_fail() {
 }
 
 #[test]
+fn texts_of_errors_are_cut() {
+    let long = "ä".repeat(4_000);
+    for (text, start) in [
+        (format!("{{'a': 1}}['{long}'] == 1"), "run: no such key: ää"),
+        (format!("'{long}' == 1"), "compile: compilation failed: "),
+        (format!("device.attributes['{long}'].x"), "run: no such key: x"),
+        (format!("x{}", "a".repeat(4_000)), "compile: compilation failed: undeclared reference to 'xaa"),
+    ] {
+        let found = result(&text);
+        assert!(found.starts_with(start), "{found}");
+        assert!(found.len() <= "compile: ".len() + limits::ERROR_BYTES, "{}", found.len());
+    }
+    let device = Device { attributes: vec![(long, Attribute::Unsupported)], ..Device::default() };
+    let fault = device.fault().unwrap();
+    assert!(
+        fault.len() <= limits::ERROR_BYTES && fault.len() > limits::ERROR_BYTES - 'ä'.len_utf8(),
+        "{}",
+        fault.len()
+    );
+    assert_eq!(Program::compile("true").unwrap().matches(&device), Err(fault));
+}
+
+#[test]
 fn a_value_that_selectors_cannot_see_fails_every_expression() {
     let program = Program::compile("true").unwrap();
     let with = |attribute| Device { attributes: vec![("a".to_owned(), attribute)], ..Device::default() };
