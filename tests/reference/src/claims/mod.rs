@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use nodesift_fixtures::{Cluster, json};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::outcome::{Code, Failure, Outcome};
 use crate::selector::node_selector_matches;
@@ -99,6 +99,40 @@ pub fn judge(world: &World<'_>, selectors: &Selectors, pod: &Value) -> Decision 
     }
     let outcome = Outcome::each_node(nodes(), |node| failures.get(json::name(node)).cloned());
     Decision { outcome, allocations }
+}
+
+/// The pools that a node sees, in order, or why they cannot be gathered. A pool has `driver`, `name`, `state` (`ok`, `incomplete`
+/// or `invalid`), `counters` (sorted: name, total, held) and `devices`, each with its `slice` and the `device` as it is written,
+/// whether it is for the node (`reaches`: a flag or a text), and what is held of it: `exclusive`, and `shared` by capacity.
+pub fn seen_by(world: &World<'_>, node: &Value) -> Result<Vec<Value>, String> {
+    let held = state::Held::gather(world);
+    let pools = pools::gather(world.cluster, &held, node)?;
+    Ok(pools.iter().map(|pool| pool.seen(&held, node)).collect())
+}
+
+/// The claims of a pod, or why they cannot be used on any node; `Null` where it has none. `named` are those that it names, in its
+/// order, `extended` is the one for its extended resources (`Null` where none is needed, `to be made` where there is none),
+/// `serving` has the class of each resource that a class serves, and `usable` per node which of all these claims can be used.
+///
+/// # Errors
+///
+/// The failure of all nodes.
+pub fn claims_of(world: &World<'_>, pod: &Value) -> Result<Value, Failure> {
+    let Some(resolved) = resolve::resolve(world, pod)? else { return Ok(Value::Null) };
+    let (named, extended) = resolved.claims.split_at(resolved.user_claims);
+    let extended = extended.last();
+    let extended = extended.map(|claim| if resolve::is_in_memory(claim) { "to be made".into() } else { claim.clone() });
+    let class_of =
+        |resource: &String| extended::class_of(world.cluster, resource).map(|class| json!(json::name(class)));
+    let served = extended::served(world.cluster, pod).into_iter();
+    let usable =
+        |node: &Value| resolved.claims.iter().map(|claim| is_available(world, claim, node)).collect::<Vec<_>>();
+    Ok(json!({
+        "named": named,
+        "extended": extended,
+        "serving": served.map(|resource| (resource.clone(), class_of(&resource))).collect::<BTreeMap<_, _>>(),
+        "usable": world.cluster.nodes().map(|node| (json::name(node), usable(node))).collect::<BTreeMap<_, _>>(),
+    }))
 }
 
 fn judge_node(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{at, entries, flag, is_set, labels, list, name, text};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::DeviceId;
 use super::state::Held;
@@ -36,6 +36,42 @@ pub(super) struct Left {
 impl Pool<'_> {
     pub(super) fn device_id(&self, device: &Value) -> DeviceId {
         DeviceId(self.driver.to_owned(), self.name.to_owned(), text(device, "name").to_owned())
+    }
+
+    /// The pool as a value, for those who keep pools in another way.
+    pub(super) fn seen(&self, held: &Held, node: &Value) -> Value {
+        let state = match (self.is_incomplete, self.is_invalid) {
+            (true, _) => "incomplete",
+            (_, true) => "invalid",
+            _ => "ok",
+        };
+        let counters = self.counters.iter().map(|((set, name), left)| {
+            json!({"set": set, "name": name, "total": left.total.decimal(), "held": left.held.decimal()})
+        });
+        let devices = self.devices.iter().map(|(slice, device)| {
+            let id = self.device_id(device);
+            let shared = held.shared.get(&id).map(|amounts| {
+                amounts.iter().map(|(name, amount)| (name.clone(), json!(amount.decimal()))).collect::<Map<_, _>>()
+            });
+            let reaches = match flag(slice, "spec.perDeviceNodeSelection") {
+                true => is_for_node(device, node),
+                false => Ok(true),
+            };
+            json!({
+                "slice": name(slice),
+                "device": device,
+                "reaches": reaches.map_or_else(Value::from, Value::from),
+                "exclusive": held.exclusive.contains(&id),
+                "shared": shared,
+            })
+        });
+        json!({
+            "driver": self.driver,
+            "name": self.name,
+            "state": state,
+            "counters": counters.collect::<Vec<_>>(),
+            "devices": devices.collect::<Vec<_>>(),
+        })
     }
 
     fn binds(&self) -> bool {

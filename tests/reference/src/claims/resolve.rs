@@ -115,6 +115,11 @@ fn is_controlled_by(claim: &Value, pod: &Value) -> bool {
     controller.is_some_and(|owner| text(owner, "uid") == text(pod, "metadata.uid"))
 }
 
+/// Whether a claim is one for extended resources that is still to be made.
+pub(super) fn is_in_memory(claim: &Value) -> bool {
+    name(claim) == IN_MEMORY
+}
+
 /// The claim for the pod's extended resources: one from an earlier cycle, else a new one without requests.
 fn special_claim(world: &World<'_>, pod: &Value) -> Option<Value> {
     if extended::served(world.cluster, pod).is_empty() {
