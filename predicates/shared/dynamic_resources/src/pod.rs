@@ -1,0 +1,122 @@
+//! What a pod asks for, resolved: its claims, that for extended resources, and how rows differ in the latter.
+//!
+//! Start at [`Pod::resolve`].
+
+use crate::extended::{Division, OnRow, Special, divide};
+use crate::facts::{Broken, Claim, Extended, ExtendedClaim, Facts, Obstacle, Query};
+use crate::plan::Plan;
+
+/// A pod's claims.
+#[derive(Debug)]
+pub(crate) struct Pod {
+    claims: Vec<Claim>,
+    extended: Option<Extended>,
+    division: Division,
+    /// The claim for extended resources, by set of resources.
+    specials: Vec<Special>,
+}
+
+/// What has to be done for a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Nothing; it fits.
+    Nothing,
+    /// It does not fit.
+    Reject(&'static str),
+    /// Claims have to be allocated, with the plan of this number.
+    Allocate(usize),
+    /// Claims are allocated.
+    Use,
+}
+
+impl Pod {
+    /// Reads the claims of the pod; `Err` inside where none can be allocated anywhere.
+    ///
+    /// # Errors
+    /// Columns have not one entry per row.
+    pub(crate) fn resolve(facts: &impl Facts, rows: usize) -> Result<Result<Self, Obstacle>, Broken> {
+        let claims = match facts.claims() {
+            Ok(claims) => claims,
+            Err(obstacle) => return Ok(Err(obstacle)),
+        };
+        let extended = facts.extended();
+        let usable = claims.iter().map(|claim| if let Claim::Allocated(usable) = claim { usable.len() } else { rows });
+        let special = match &extended {
+            Some(Extended { claim: ExtendedClaim::Allocated(usable), .. }) => usable.len(),
+            _ => rows,
+        };
+        if usable.chain([special]).any(|length| length != rows) {
+            return Err(Broken::Rows);
+        }
+        let division = divide(extended.as_ref(), rows)?;
+        let special = |set: &Vec<u32>| match &extended {
+            Some(Extended { claim: ExtendedClaim::ToBeMade(containers), resources }) => {
+                Special::new(containers, resources, set)
+            }
+            _ => Ok(Special::default()),
+        };
+        let specials = division.sets.iter().map(special).collect::<Result<_, _>>()?;
+        Ok(Ok(Self { claims, extended, division, specials }))
+    }
+
+    /// Whether the pod has no claims at all.
+    pub(crate) fn is_without_claims(&self) -> bool {
+        self.claims.is_empty() && self.extended.is_none()
+    }
+
+    /// What has to be done for a row.
+    pub(crate) fn task(&self, row: usize) -> Task {
+        let set = match self.division.rows.get(row) {
+            Some(OnRow::Set(set)) => *set,
+            Some(OnRow::CannotFit) => return Task::Reject("cannot fit resource"),
+            Some(OnRow::HasRequests) | None => return Task::Reject("cannot schedule extended resource claim"),
+        };
+        let is_to_be_made = matches!(&self.extended, Some(Extended { claim: ExtendedClaim::ToBeMade(_), .. }));
+        let serves_none = self.division.sets.get(set).is_none_or(Vec::is_empty);
+        if self.claims.is_empty() && (serves_none || !is_to_be_made) {
+            return Task::Nothing;
+        }
+        let is_open = |claim: &Claim| matches!(claim, Claim::Unallocated { .. });
+        if is_to_be_made || self.claims.iter().any(is_open) { Task::Allocate(set) } else { Task::Use }
+    }
+
+    /// Whether all claims that are allocated can be used on a row.
+    pub(crate) fn is_available(&self, row: usize) -> bool {
+        let special = self.extended.iter().map(|extended| match &extended.claim {
+            ExtendedClaim::Allocated(usable) => Some(usable),
+            ExtendedClaim::HasRequests | ExtendedClaim::ToBeMade(_) => None,
+        });
+        let named =
+            self.claims.iter().map(|claim| if let Claim::Allocated(usable) = claim { Some(usable) } else { None });
+        named.chain(special).flatten().all(|usable| usable.get(row).is_some_and(|usable| *usable != 0))
+    }
+
+    /// The claim for extended resources of a plan.
+    pub(crate) fn special(&self, plan: usize) -> Option<&Special> {
+        let is_to_be_made = |extended: &&Extended| matches!(extended.claim, ExtendedClaim::ToBeMade(_));
+        self.extended.as_ref().filter(is_to_be_made).and(self.specials.get(plan))
+    }
+
+    /// One plan per set of extended resources, and what has to be known about devices for all of them.
+    ///
+    /// # Errors
+    /// A request asks for nothing.
+    pub(crate) fn plans(&self) -> Result<(Vec<Plan<'_>>, Query), Broken> {
+        let mut query = Query::default();
+        let mut plans = Vec::new();
+        for set in 0..self.specials.len() {
+            let mut plan = Plan::default();
+            for (number, claim) in (0..).zip(&self.claims) {
+                if let Claim::Unallocated { requests, constraints } = claim {
+                    plan.add_claim(number, requests, constraints, &mut query)?;
+                }
+            }
+            if let Some(special) = self.special(set) {
+                let number = u32::try_from(self.claims.len()).unwrap_or(u32::MAX);
+                plan.add_claim(number, &special.requests, &[], &mut query)?;
+            }
+            plans.push(plan);
+        }
+        Ok((plans, query))
+    }
+}

@@ -1,0 +1,67 @@
+//! Exact amounts in whole nano-units. Nothing overflows: sums are clamped.
+
+use crate::facts::{Amount, NanoUnits};
+
+/// Nano-units per unit.
+const NANO: i128 = 1_000_000_000;
+
+/// An amount.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantity(i128);
+
+impl Quantity {
+    /// This many units.
+    pub fn of_units(units: i64) -> Self {
+        Self(i128::from(units) * NANO)
+    }
+
+    /// The sum, clamped to 128 bits.
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// In nano-units.
+    pub fn nano_units(self) -> i128 {
+        self.0
+    }
+}
+
+impl From<NanoUnits> for Quantity {
+    fn from(parts: NanoUnits) -> Self {
+        Self(i128::from(parts.high) << 64 | i128::from(parts.low))
+    }
+}
+
+impl From<i128> for NanoUnits {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the two halves")]
+    fn from(nano_units: i128) -> Self {
+        Self { high: (nano_units >> 64) as i64, low: nano_units as u64 }
+    }
+}
+
+impl From<Amount> for Quantity {
+    fn from(amount: Amount) -> Self {
+        amount.nano_units.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_keep_all_of_their_128_bits() {
+        let edges = [0, 1, -1, i128::MAX, i128::MIN, 1 << 63, -(1 << 63), 1 << 64, -(1 << 64), u64::MAX.into()];
+        for nano_units in edges {
+            assert_eq!(Quantity::from(NanoUnits::from(nano_units)).nano_units(), nano_units);
+        }
+        assert_eq!(Quantity::of_units(-2).nano_units(), -2_000_000_000);
+    }
+
+    #[test]
+    fn sums_of_any_size_are_clamped() {
+        let (most, least) = (Quantity(i128::MAX), Quantity(i128::MIN));
+        assert_eq!((most.plus(most), least.plus(least)), (most, least));
+        assert!(most > least);
+    }
+}

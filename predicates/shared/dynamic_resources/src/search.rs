@@ -1,0 +1,377 @@
+//! The search: depth first, one device after the other, in the order of claims, requests, pools and devices. The first complete
+//! solution is the answer.
+//!
+//! Start at [`Search::run`]. What would be recursion elsewhere is a list of frames here, so that no claim can exhaust a guest's
+//! stack. Source: allocator_incubating.go of kube-scheduler.
+
+use std::ops::Range;
+
+use crate::facts::{Broken, EXCLUSIVE, PoolState};
+use crate::limits;
+use crate::picks::{Given, Pick, Picks, Refusal};
+use crate::plan::Mode;
+use crate::problem::Problem;
+use crate::prune::Pruning;
+
+/// How a search ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// There is a solution: [`Search::picks`].
+    Found,
+    /// There is none.
+    NotFound,
+    /// There is none, and a pool contradicts itself.
+    InvalidPools,
+    /// The cycle ends.
+    Problem(Problem),
+}
+
+/// Why a search stops before its end.
+enum Stop {
+    Problem(Problem),
+    Broken(Broken),
+}
+
+/// Searches, one situation after the other.
+#[derive(Debug)]
+pub(crate) struct Search<'a> {
+    given: Given<'a>,
+    picks: Picks<'a>,
+    pruning: Pruning<'a>,
+    frames: Vec<Frame>,
+    /// By what is asked: how many devices.
+    counts: Vec<usize>,
+    /// Devices of what asks for all of them, and by what is asked where its own begin.
+    all: Vec<usize>,
+    all_from: Vec<usize>,
+    /// The situation's devices.
+    devices: Range<usize>,
+    /// Steps in this situation, and devices passed over.
+    steps: u32,
+    passed: usize,
+}
+
+/// A place in the search.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Places in the plan.
+    claim: usize,
+    request: usize,
+    asked: usize,
+    /// The number of the device within what is asked.
+    number: usize,
+    /// Whether one of alternatives has been taken.
+    is_chosen: bool,
+    /// Devices before this one are not tried: within what is asked, their combinations have been.
+    from: usize,
+}
+
+/// What was entered, for the way back.
+#[derive(Debug, Clone, Copy)]
+enum Frame {
+    /// The next claim.
+    Claim,
+    /// An alternative; all earlier ones of its request were too many devices, or not.
+    Alternative { place: Place, all_too_many: bool },
+    /// One of several devices that would do.
+    Any { place: Place, device: usize },
+    /// The only device that would do.
+    Only,
+}
+
+/// Why there is no way on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dead {
+    /// No device is left to try.
+    End,
+    /// The claim would have too many devices: alternatives with fewer may do.
+    TooMany,
+}
+
+/// The next turn.
+enum Turn {
+    Enter(Place),
+    Back(Dead),
+    Found,
+}
+
+impl From<Broken> for Stop {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl<'a> Search<'a> {
+    /// A search through these situations.
+    pub(crate) fn new(given: Given<'a>) -> Self {
+        Self {
+            given,
+            picks: Picks::new(given),
+            pruning: Pruning::new(given),
+            frames: Vec::new(),
+            counts: Vec::new(),
+            all: Vec::new(),
+            all_from: Vec::new(),
+            devices: 0..0,
+            steps: 0,
+            passed: 0,
+        }
+    }
+
+    /// What was picked, where a solution was found.
+    pub(crate) fn picks(&self) -> &[Pick] {
+        self.picks.all()
+    }
+
+    /// The steps of the last run.
+    pub(crate) fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// Searches in a situation.
+    ///
+    /// # Errors
+    /// Facts contradict themselves.
+    pub(crate) fn run(&mut self, situation: usize) -> Result<Ending, Broken> {
+        let pools = self.given.layout.pools_of(situation);
+        self.devices = self.given.layout.span(pools.clone()).devices;
+        self.picks.start(pools.clone());
+        self.pruning.start(self.devices.clone());
+        self.frames.clear();
+        (self.steps, self.passed) = (0, 0);
+        let found = match self.prepare(pools.clone()).and_then(|()| self.walk()) {
+            Ok(found) => found,
+            Err(Stop::Problem(problem)) => return Ok(Ending::Problem(problem)),
+            Err(Stop::Broken(broken)) => return Err(broken),
+        };
+        if found {
+            return Ok(Ending::Found);
+        }
+        let pools = self.given.devices.pools.get(pools).ok_or(Broken::Pools)?;
+        let has_invalid = pools.iter().any(|pool| pool.state == PoolState::Invalid);
+        Ok(if has_invalid { Ending::InvalidPools } else { Ending::NotFound })
+    }
+
+    /// Checks claims, and counts the devices of what is asked.
+    fn prepare(&mut self, pools: Range<usize>) -> Result<(), Stop> {
+        let plan = self.given.plan;
+        self.counts.clear();
+        self.all.clear();
+        self.all_from.clear();
+        for (claim, planned) in plan.claims.iter().enumerate() {
+            let mut least = 0_usize;
+            for request in plan.requests.get(planned.requests.clone()).unwrap_or_default() {
+                let mut fewest = usize::MAX;
+                for asked in request.asked.clone() {
+                    let count = self.count(asked, pools.clone())?;
+                    self.counts.push(count);
+                    fewest = fewest.min(count);
+                }
+                least = least.saturating_add(fewest);
+            }
+            if least > limits::CLAIM_DEVICES {
+                return Err(Stop::Problem(Problem::TooManyDevices { claim, least }));
+            }
+            if planned.unknown_constraint.is_some() {
+                return Err(Stop::Problem(Problem::Constraint { claim }));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many devices are asked for. All of them are listed.
+    fn count(&mut self, place: usize, pools: Range<usize>) -> Result<usize, Stop> {
+        let asked = self.given.plan.asked.get(place).ok_or(Broken::Alternatives)?;
+        self.all_from.push(self.all.len());
+        if asked.fault.is_some() || matches!(asked.mode, Mode::Unknown(_)) {
+            return Err(Stop::Problem(Problem::Asked { asked: place }));
+        }
+        if let Mode::Count(count) = asked.mode {
+            return Ok(count);
+        }
+        let before = self.all.len();
+        for pool in pools {
+            if self.given.devices.pools.get(pool).ok_or(Broken::Pools)?.state != PoolState::Ok {
+                return Err(Stop::Problem(Problem::Pool { asked: place, pool }));
+            }
+            let span = self.given.layout.pools(pool..pool.saturating_add(1)).first().ok_or(Broken::Pools)?;
+            for device in span.devices.clone() {
+                if self.is_selected(place, device)? && self.picks.has_room(place, device)? {
+                    self.all.push(device);
+                }
+            }
+        }
+        Ok(self.all.len() - before)
+    }
+
+    /// Whether selectors match a device and it is for the node.
+    fn is_selected(&self, place: usize, device: usize) -> Result<bool, Stop> {
+        let (kind, _) = self.given.kind(device)?;
+        let fit = self.given.fits.of(place).get(kind).ok_or(Broken::Kinds)?;
+        match fit.has_failed() {
+            true => Err(Stop::Problem(Problem::Selector { asked: place, kind })),
+            false => Ok(fit.is_selected()),
+        }
+    }
+
+    /// Whether there is a solution, which is then in the picks.
+    fn walk(&mut self) -> Result<bool, Stop> {
+        let mut turn = self.first_of_claim(0);
+        loop {
+            if self.pruning.pays_after(self.steps) && !self.pruning.look()? {
+                return Ok(false);
+            }
+            turn = match turn {
+                Turn::Found => return Ok(true),
+                Turn::Enter(place) => self.enter(place)?,
+                Turn::Back(dead) => match self.frames.pop() {
+                    None => return Ok(false),
+                    Some(frame) => self.back(frame, dead)?,
+                },
+            }
+        }
+    }
+
+    /// Begins a claim; behind the last one everything is found.
+    fn first_of_claim(&self, claim: usize) -> Turn {
+        match self.given.plan.claims.get(claim) {
+            None => Turn::Found,
+            Some(planned) => {
+                let request = planned.requests.start;
+                Turn::Enter(Place { claim, request, asked: 0, number: 0, is_chosen: false, from: self.devices.start })
+            }
+        }
+    }
+
+    /// Goes one step on from a place.
+    fn enter(&mut self, place: Place) -> Result<Turn, Stop> {
+        self.step()?;
+        let plan = self.given.plan;
+        let claim = plan.claims.get(place.claim).ok_or(Broken::Alternatives)?;
+        if place.request >= claim.requests.end {
+            self.frames.push(Frame::Claim);
+            return Ok(self.first_of_claim(place.claim + 1));
+        }
+        let request = plan.requests.get(place.request).ok_or(Broken::Alternatives)?;
+        let place = if place.is_chosen { place } else { Place { asked: request.asked.start, ..place } };
+        if request.has_alternatives && !place.is_chosen {
+            let place = Place { is_chosen: true, ..place };
+            self.frames.push(Frame::Alternative { place, all_too_many: true });
+            return Ok(Turn::Enter(place));
+        }
+        let count = self.counts.get(place.asked).copied().ok_or(Broken::Alternatives)?;
+        let is_all = plan.asked.get(place.asked).ok_or(Broken::Alternatives)?.mode == Mode::All;
+        if is_all && count == 0 {
+            return Ok(Turn::Back(Dead::End));
+        }
+        if place.number >= count {
+            return Ok(Turn::Enter(Place {
+                request: place.request + 1,
+                number: 0,
+                is_chosen: false,
+                from: self.devices.start,
+                ..place
+            }));
+        }
+        let wanted = self.picks.of_claim(place.claim).saturating_add(count - place.number);
+        if wanted > limits::CLAIM_DEVICES {
+            return Ok(Turn::Back(Dead::TooMany));
+        }
+        if is_all { self.pick_only(place) } else { self.pick_any(place) }
+    }
+
+    /// Goes back over what was entered, or on from there.
+    fn back(&mut self, frame: Frame, dead: Dead) -> Result<Turn, Stop> {
+        match frame {
+            // A claim with too many devices may do with another choice in an earlier claim.
+            Frame::Claim => Ok(Turn::Back(Dead::End)),
+            Frame::Alternative { place, all_too_many } => {
+                let all_too_many = all_too_many && dead == Dead::TooMany;
+                let place = Place { asked: place.asked + 1, number: 0, from: self.devices.start, ..place };
+                let request = self.given.plan.requests.get(place.request).ok_or(Broken::Alternatives)?;
+                if place.asked < request.asked.end {
+                    self.frames.push(Frame::Alternative { place, all_too_many });
+                    return Ok(Turn::Enter(place));
+                }
+                Ok(Turn::Back(if all_too_many { Dead::TooMany } else { Dead::End }))
+            }
+            Frame::Any { place, device } => {
+                self.picks.undo();
+                if dead == Dead::TooMany {
+                    return Ok(Turn::Back(dead));
+                }
+                self.pick_any(Place { from: device + 1, ..place })
+            }
+            Frame::Only => {
+                self.picks.undo();
+                Ok(Turn::Back(dead))
+            }
+        }
+    }
+
+    /// Of all devices: exactly this one, or none.
+    fn pick_only(&mut self, place: Place) -> Result<Turn, Stop> {
+        let from = self.all_from.get(place.asked).copied().ok_or(Broken::Devices)?;
+        let device = self.all.get(from.saturating_add(place.number)).copied().ok_or(Broken::Devices)?;
+        match self.picks.pick(place.asked, device)? {
+            Ok(()) => {
+                self.frames.push(Frame::Only);
+                Ok(Turn::Enter(Place { number: place.number + 1, ..place }))
+            }
+            Err(Refusal::Unavailable) => Ok(Turn::Back(Dead::End)),
+            Err(Refusal::Constraint) => Err(Stop::Problem(Problem::Unsatisfied { asked: place.asked, device })),
+        }
+    }
+
+    /// Of some devices: the first with which everything after it may work.
+    fn pick_any(&mut self, place: Place) -> Result<Turn, Stop> {
+        let from = place.from;
+        let given = self.given;
+        let asked = given.plan.asked.get(place.asked).ok_or(Broken::Alternatives)?;
+        let fits = given.fits.of(place.asked);
+        let kinds = given.devices.device_kinds.get(from..self.devices.end).ok_or(Broken::Devices)?;
+        let in_use = given.devices.in_use.get(from..self.devices.end).ok_or(Broken::Devices)?;
+        let excluding = if asked.admin_access { 0 } else { EXCLUSIVE };
+        let mut seen = 0;
+        for (number, (kind, in_use)) in kinds.iter().zip(in_use).enumerate() {
+            let fit = fits.get(*kind as usize).ok_or(Broken::Kinds)?;
+            if in_use & excluding != 0 || !fit.is_candidate() {
+                continue;
+            }
+            let device = from + number;
+            if self.pruning.is_blocked(place.asked, device) {
+                continue;
+            }
+            self.pass(number - seen)?;
+            seen = number;
+            self.step()?;
+            if fit.has_failed() {
+                if self.picks.is_in_use(asked, device)? {
+                    continue;
+                }
+                return Err(Stop::Problem(Problem::Selector { asked: place.asked, kind: *kind as usize }));
+            }
+            if self.picks.pick(place.asked, device)?.is_ok() {
+                self.frames.push(Frame::Any { place, device });
+                return Ok(Turn::Enter(Place { number: place.number + 1, from: device + 1, ..place }));
+            }
+        }
+        self.pass(kinds.len() - seen)?;
+        Ok(Turn::Back(Dead::End))
+    }
+
+    fn step(&mut self) -> Result<(), Stop> {
+        self.steps += 1;
+        if self.steps > limits::SEARCH_STEPS { Err(Stop::Problem(Problem::Steps)) } else { Ok(()) }
+    }
+
+    /// Counts devices that were passed over.
+    fn pass(&mut self, devices: usize) -> Result<(), Stop> {
+        self.passed += devices;
+        while self.passed >= limits::PASSED_PER_STEP {
+            self.passed -= limits::PASSED_PER_STEP;
+            self.step()?;
+        }
+        Ok(())
+    }
+}
