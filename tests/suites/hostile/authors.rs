@@ -8,6 +8,8 @@ use nodesift_module::{BuildError, Language, Sdk};
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::{Facts, Grants, Lifetime, Module, Verdict};
 
+use nodesift_tests::machine::beside_others;
+
 use crate::arena::{facts, grants, load};
 
 /// Rows of a call, more than any cluster that Kubernetes supports has.
@@ -103,6 +105,7 @@ fn logs_its_panic(module: &Module, facts: &Arc<dyn Facts>, expected: &[&str]) {
 
 #[test]
 fn a_go_module_reads_a_hundred_thousand_rows_again_and_again_in_its_memory() {
+    let _beside = beside_others();
     let Some(component) = build(Language::Go, "predicate.go", GO) else { return };
     memory_does_not_grow(&component);
     logs_its_panic(&load(&component, grants()), &facts(1), &["index out of range", "predicate.go:10 in filter"]);
@@ -110,6 +113,7 @@ fn a_go_module_reads_a_hundred_thousand_rows_again_and_again_in_its_memory() {
 
 #[test]
 fn a_c_module_reads_a_hundred_thousand_rows_again_and_again_in_its_memory() {
+    let _beside = beside_others();
     let Some(component) = build(Language::C, "predicate.c", C) else { return };
     assert!(component.len() < 20_000, "{} bytes", component.len());
     memory_does_not_grow(&component);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use nodesift_sandbox::limits::{COMPILE_BYTES, COMPILE_TIME};
 use nodesift_sandbox::{CompilerProgram, Grants, Interface, LoadError, Runtime};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 
 use crate::arena::{ROWS, call, default_grants, grants, healthy_answers_are_right, load, odd_rows_rejected, timed};
@@ -120,6 +121,7 @@ fn p99_until(over: &AtomicBool) -> Duration {
 
 #[test]
 fn h17_compile_bombs_are_refused_in_time_and_in_memory_while_calls_go_on() {
+    let _beside = beside_others();
     let _alone = CHILDREN.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = Runtime::start(None).unwrap().compiling_apart(compiler(BOMB_TIME));
     let bombs = [
@@ -181,6 +183,7 @@ fn compiled_in(folder: &Path) -> usize {
 
 #[test]
 fn a_module_that_compiles_in_another_process_runs_as_if_it_had_been_compiled_here() {
+    let _beside = beside_others();
     let _alone = CHILDREN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("modules");
@@ -206,6 +209,7 @@ fn without_compiler() -> Runtime {
 
 #[test]
 fn imports_are_refused_before_anything_is_compiled() {
+    let _beside = beside_others();
     let runtime = without_compiler();
     let labels = r#"(import "nodesift:predicate/pod-labels@0.2.0" "namespace" (func $namespace (param i32)))"#;
     let guest = Guest::healthy().imports(labels).filter("(call $namespace (i32.const 4096)) (call $fits_all)");

@@ -13,6 +13,7 @@ use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::FILTER_TIME_MIN;
 use nodesift_sandbox::{Module, Runtime};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::json;
 
@@ -92,6 +93,7 @@ fn ends_at_its_deadline(ask: impl Fn(Option<Instant>) -> Result<(), Error>) {
 
 #[test]
 fn h28_the_deadline_of_a_request_ends_predicates_that_are_each_within_their_budget() {
+    let _beside = beside_others();
     let engine = engine_without_reuse(&slow_but_within_its_budget(), OnError::Reject);
     // Without a deadline all of them run, which takes far longer.
     let start = Instant::now();
@@ -114,6 +116,7 @@ fn engine_without_reuse(guest: &Guest, on_error: OnError) -> Engine {
 
 #[test]
 fn h28_a_deadline_is_no_fault_that_a_failure_policy_could_turn_into_a_yes() {
+    let _beside = beside_others();
     let engine =
         engine_without_reuse(&Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)"), OnError::Ignore);
     ends_at_its_deadline(|deadline| engine.answer(&query(deadline, Depth::FirstFailure)).map(drop));
@@ -125,6 +128,7 @@ fn h28_a_deadline_is_no_fault_that_a_failure_policy_could_turn_into_a_yes() {
 
 #[test]
 fn a_request_that_is_over_calls_no_predicate_and_one_with_time_left_is_answered() {
+    let _beside = beside_others();
     let engine = engine(&Guest::healthy(), OnError::Reject);
     let over = engine.answer(&query(Some(Instant::now()), Depth::FirstFailure));
     assert!(matches!(over, Err(Error::DeadlineExceeded)), "{over:?}");
@@ -135,6 +139,7 @@ fn a_request_that_is_over_calls_no_predicate_and_one_with_time_left_is_answered(
 
 #[test]
 fn a_call_ends_at_the_deadline_of_its_request_if_that_comes_before_its_own() {
+    let _beside = beside_others();
     let module: Module =
         load(&Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)").component(), grants());
     let facts = facts(1);

@@ -16,6 +16,7 @@ use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{FILTER_TIME_MIN, HOST_TIME_FACTOR};
 use nodesift_sandbox::{Facts, Grants, Interface, Lifetime, Module, Runtime};
 use nodesift_tests::guest::{Guest, HostFunction, host_functions};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::json;
 
@@ -223,6 +224,7 @@ struct Tally {
 
 #[test]
 fn h27_every_host_function_with_random_arguments_gives_a_value_or_an_error_in_time() {
+    let _beside = beside_others();
     let seed = seed();
     let functions = served_functions();
     println!("{} host functions", functions.len());
@@ -278,6 +280,7 @@ fn h27_every_host_function_with_random_arguments_gives_a_value_or_an_error_in_ti
 
 #[test]
 fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
+    let _beside = beside_others();
     const ROUNDS: u32 = 100;
     let seed = seed();
     let functions = served_functions();
@@ -391,6 +394,7 @@ fn counter(selectors: u32, requirements: u32, values: u32, operator: u32) -> Mod
 
 #[test]
 fn counting_pods_by_huge_selectors_ends_by_the_deadline() {
+    let _beside = beside_others();
     const CLASSES: u32 = 20_000;
     /// Places in the contract's enumeration of operators.
     const NOT_IN: u32 = 1;
@@ -424,6 +428,7 @@ fn counting_pods_by_huge_selectors_ends_by_the_deadline() {
 
 #[test]
 fn a_host_function_stops_at_the_deadline_of_the_request() {
+    let _beside = beside_others();
     let (_writer, reader) = cluster(100, 20_000);
     let facts = facts_of(&reader.snapshot());
     let module = counter(50, 100, 0, 3);
@@ -437,6 +442,7 @@ fn a_host_function_stops_at_the_deadline_of_the_request() {
 
 #[test]
 fn h20_handles_that_are_random_stale_or_foreign_give_nothing() {
+    let _beside = beside_others();
     const HANDLES: u32 = 10_000;
     let seed = seed();
     let mut random = fastrand::Rng::with_seed(seed);
@@ -464,6 +470,7 @@ fn h20_handles_that_are_random_stale_or_foreign_give_nothing() {
 
 #[test]
 fn h20_what_the_policy_does_not_list_gives_nothing() {
+    let _beside = beside_others();
     let listed = || vec!["listed".to_owned()];
     nothing_but_what_is_listed_has_a_value(&listed(), None);
     // The cache may still hold what a policy before has listed.
@@ -531,6 +538,7 @@ fn nothing_but_what_is_listed_has_a_value(held: &[String], shown: Option<Arc<[St
 
 #[test]
 fn h30_resources_that_are_leaked_are_bounded() {
+    let _beside = beside_others();
     let leak = |handles: u32| {
         let filter = format!(
             "(loop $leak
@@ -568,6 +576,7 @@ fn h30_resources_that_are_leaked_are_bounded() {
 
 #[test]
 fn h30_destructors_that_trap_or_loop_are_faults() {
+    let _beside = beside_others();
     let filter = "(call $drop (call $new (i32.const 1))) (call $fits_all)";
     for (destructor, kind) in [
         ("(unreachable)", FaultKind::Trap),

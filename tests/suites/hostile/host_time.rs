@@ -11,6 +11,7 @@ use nodesift_sandbox::Facts;
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{FILTER_TIME_MIN, HOST_TIME_FACTOR};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
@@ -56,6 +57,7 @@ fn many_terms() -> Arc<dyn Facts> {
 
 #[test]
 fn what_is_made_of_kept_facts_is_the_guests_time_at_each_call() {
+    let _beside = beside_others();
     let facts = many_terms();
     // The terms are looked up, and kept.
     assert_eq!(facts.anti_affinity_keys(), ["zone".into()]);
@@ -99,6 +101,7 @@ fn many_volumes() -> Arc<dyn Facts> {
 
 #[test]
 fn copying_every_volume_of_a_class_ends_by_the_deadline() {
+    let _beside = beside_others();
     let facts = many_volumes();
     for function in ["volumes-for", "exact-sizes-for"] {
         let import = format!(

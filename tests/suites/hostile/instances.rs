@@ -6,6 +6,7 @@ use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{MODULE_SPARES, REUSED_CALLS, REUSED_GROWTH_BYTES, SPARE_SLOTS};
 use nodesift_sandbox::{Grants, Lifetime, Module, Runtime, Verdict};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::timeout;
 
 use crate::arena::{
@@ -43,6 +44,7 @@ fn wait_for(module: &Module, waiting: usize) {
 
 #[test]
 fn spares_are_made_beside_the_calls_and_none_is_called_twice() {
+    let _beside = beside_others();
     let runtime = Runtime::start(None).unwrap();
     let module = runtime.load(&counting(1).component(), grants()).unwrap();
     assert_eq!(module.waiting(), 1, "the one that loading has made");
@@ -59,6 +61,7 @@ fn spares_are_made_beside_the_calls_and_none_is_called_twice() {
 
 #[test]
 fn a_call_with_a_spare_has_its_whole_budget_for_filter() {
+    let _alone = alone();
     // Its `configure` alone takes half the budget of a call, and so does `filter`.
     let half = crate::arena::rounds(nodesift_sandbox::limits::FILTER_TIME_MIN * 6 / 10);
     let work = crate::arena::WORK;
@@ -101,6 +104,7 @@ fn fill(module: &Module, until: Instant) {
 
 #[test]
 fn modules_share_room_for_spares_and_give_it_back() {
+    let _beside = beside_others();
     let runtime = Runtime::start(None).unwrap();
     let component = Guest::healthy().component();
     let modules: Vec<Module> = (0..SPARE_SLOTS + 4).map(|_| runtime.load(&component, grants()).unwrap()).collect();
@@ -123,6 +127,7 @@ fn modules_share_room_for_spares_and_give_it_back() {
 
 #[test]
 fn an_instance_that_may_be_reused_is_until_it_has_served_its_calls() {
+    let _beside = beside_others();
     let runtime = Runtime::start(None).unwrap();
     let module = runtime.load(&counting(REUSED_CALLS).component(), recycled()).unwrap();
     for number in 0..3 * REUSED_CALLS {
@@ -136,6 +141,7 @@ fn an_instance_that_may_be_reused_is_until_it_has_served_its_calls() {
 
 #[test]
 fn an_instance_that_has_grown_or_faulted_is_not_reused() {
+    let _beside = beside_others();
     let runtime = Runtime::start(None).unwrap();
     let growing = |pages: usize| {
         let grown = counting(1).filter(format!(

@@ -3,6 +3,7 @@
 use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Grants, Lifetime, Verdict};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 
 use crate::arena::{ROWS, call, default_grants, grants, healthy_answers_are_right, load, odd_rows_rejected, timed};
 
@@ -33,6 +34,7 @@ fn spy() -> Guest {
 
 #[test]
 fn h19_what_one_call_leaves_behind_the_next_does_not_find() {
+    let _beside = beside_others();
     let component = spy().component();
     let spies = [load(&component, grants()), load(&component, grants())];
     for number in 0..CALLS {
@@ -45,6 +47,7 @@ fn h19_what_one_call_leaves_behind_the_next_does_not_find() {
 
 #[test]
 fn the_spy_finds_what_is_there_to_find() {
+    let _beside = beside_others();
     // With reused instances the secret is found, which shows that the test above can fail.
     let spy = load(&spy().component(), Grants { lifetime: Lifetime::Reused, ..grants() });
     assert_eq!(call(&spy), Ok(Verdict::FitsAll));
@@ -53,6 +56,7 @@ fn the_spy_finds_what_is_there_to_find() {
 
 #[test]
 fn h19_a_slot_of_the_pool_keeps_nothing_for_its_next_tenant() {
+    let _beside = beside_others();
     // The first two pages hold the guest's own data and its `configure` arguments.
     let fill = format!(
         "(drop (memory.grow (i32.const {})))
@@ -82,6 +86,7 @@ fn h19_a_slot_of_the_pool_keeps_nothing_for_its_next_tenant() {
 
 #[test]
 fn h21_fresh_and_used_instances_agree() {
+    let _beside = beside_others();
     let component = Guest::healthy().component();
     for lifetime in [Lifetime::PerCall, Lifetime::Reused] {
         let module = load(&component, Grants { lifetime, ..grants() });
@@ -93,6 +98,7 @@ fn h21_fresh_and_used_instances_agree() {
 
 #[test]
 fn h21_not_a_number_has_one_face() {
+    let _beside = beside_others();
     // The bits of a NaN from a division depend on the processor; the verdict must not.
     let filter = "(if (i64.ne
           (i64.reinterpret_f64 (f64.div (f64.const 0) (f64.convert_i32_u (i32.shr_u (local.get $rows) (i32.const 31)))))
@@ -105,6 +111,7 @@ fn h21_not_a_number_has_one_face() {
 
 #[test]
 fn many_threads_at_once_get_right_answers_beside_guests_that_trap_and_spin() {
+    let _beside = beside_others();
     let trapping = load(&Guest::healthy().filter("(unreachable)").component(), grants());
     let spinning = load(&Guest::healthy().filter("(loop $f (br $f)) (unreachable)").component(), default_grants());
     let (_, time) = timed(|| {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use nodesift_sandbox::{Grants, Interface, LoadError, Minor};
 use nodesift_tests::guest::{Guest, HostFunction};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 
 use crate::arena::{
@@ -42,6 +43,7 @@ fn exporting(version: &str, functions: &str) -> Vec<u8> {
 
 #[test]
 fn h14_imports_that_are_not_of_the_contract_are_refused_and_all_named() {
+    let _beside = beside_others();
     let nothing = r#"(instance (export "f" (func)))"#;
     let names = [
         "wasi:filesystem/types@0.2.0",
@@ -67,6 +69,7 @@ fn h14_imports_that_are_not_of_the_contract_are_refused_and_all_named() {
 
 #[test]
 fn h14_a_function_that_a_known_interface_does_not_have_is_refused() {
+    let _beside = beside_others();
     let import = r#"(import "nodesift:predicate/pod-labels@0.2.0" (instance (export "all" (func (result string)))))"#;
     let error = refused(&importing(import), grants());
     assert!(matches!(error, LoadError::Contract(_)), "{error}");
@@ -75,6 +78,7 @@ fn h14_a_function_that_a_known_interface_does_not_have_is_refused() {
 
 #[test]
 fn h14_a_known_function_of_another_type_is_refused() {
+    let _beside = beside_others();
     let import =
         r#"(import "nodesift:predicate/pod-labels@0.2.0" (instance (export "namespace" (func (result u32)))))"#;
     let error = refused(&importing(import), grants());
@@ -83,12 +87,14 @@ fn h14_a_known_function_of_another_type_is_refused() {
 
 #[test]
 fn h14_a_function_imported_by_itself_is_refused() {
+    let _beside = beside_others();
     let error = refused(&importing(r#"(import "namespace" (func (result string)))"#), grants());
     assert!(matches!(error, LoadError::UnknownImports(_)), "{error}");
 }
 
 #[test]
 fn h15_other_versions_of_the_contract_are_refused_with_both_named() {
+    let _beside = beside_others();
     for version in ["0.3.0", "1.0.0", "0.0.1"] {
         let error = refused(&exporting(version, r#"(export "filter" (func $f))"#), grants());
         assert!(matches!(error, LoadError::ContractVersion { .. }), "{error}");
@@ -106,6 +112,7 @@ fn h15_other_versions_of_the_contract_are_refused_with_both_named() {
 /// Functions that 0.2 has added do not matter to a component of 0.1, and all others have the types that they had.
 #[test]
 fn a_component_that_imports_every_function_of_the_contract_0_1_loads() {
+    let _beside = beside_others();
     let guest = Guest::healthy().built_for_0_1();
     let functions = guest.host_functions();
     let imports: String = functions
@@ -126,6 +133,7 @@ fn a_component_that_imports_every_function_of_the_contract_0_1_loads() {
 
 #[test]
 fn an_interface_that_a_version_does_not_have_is_refused_under_that_version() {
+    let _beside = beside_others();
     let added = Interface::ALL.into_iter().filter(|interface| interface.since() > Minor::V0_1);
     for interface in added {
         let import =
@@ -137,6 +145,7 @@ fn an_interface_that_a_version_does_not_have_is_refused_under_that_version() {
 
 #[test]
 fn h15_exports_that_are_missing_or_of_another_type_are_refused() {
+    let _beside = beside_others();
     let functions = ["describe", "configure", "filter"];
     for missing in functions {
         let exports: String = functions
@@ -157,6 +166,7 @@ fn h15_exports_that_are_missing_or_of_another_type_are_refused() {
 
 #[test]
 fn what_the_policy_does_not_allow_is_refused_by_name() {
+    let _beside = beside_others();
     let component = Guest::healthy().imports(LABELS).filter("(call $namespace (i32.const 4096)) (call $fits_all)");
     let component = component.component();
     let allowing = |allow: &[Interface]| Grants { allow: Some(allow.to_vec()), ..grants() };
@@ -175,6 +185,7 @@ fn what_the_policy_does_not_allow_is_refused_by_name() {
 
 #[test]
 fn h16_what_is_no_component_is_refused_in_words() {
+    let _beside = beside_others();
     let core = wat::parse_str("(module)").unwrap();
     for (bytes, named) in [
         (b"".as_slice(), "empty"),
@@ -192,6 +203,7 @@ fn h16_what_is_no_component_is_refused_in_words() {
 
 #[test]
 fn h18_precompiled_code_is_refused_by_its_magic() {
+    let _beside = beside_others();
     // Machine code compiled by wasmtime is an ELF file, like the executable of this test.
     let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     let error = refused(own.get(..65_536).unwrap(), grants());
@@ -200,6 +212,7 @@ fn h18_precompiled_code_is_refused_by_its_magic() {
 
 #[test]
 fn h16_a_component_that_is_cut_anywhere_is_refused() {
+    let _beside = beside_others();
     let component = Guest::healthy().imports(LABELS).filter("(call $namespace (i32.const 4096)) (call $fits_all)");
     let component = component.component();
     let step = component.len().div_ceil(CUTS);
@@ -213,6 +226,7 @@ fn h16_a_component_that_is_cut_anywhere_is_refused() {
 
 #[test]
 fn h16_a_component_with_a_flipped_bit_is_refused_or_contained() {
+    let _beside = beside_others();
     let seed =
         std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
     println!("NODESIFT_SEED={seed}");
@@ -239,6 +253,7 @@ fn h16_a_component_with_a_flipped_bit_is_refused_or_contained() {
 
 #[test]
 fn h26_proposals_that_are_not_needed_are_off() {
+    let _beside = beside_others();
     for module in [
         "(module (memory 1 1 shared))",
         "(module (memory 1) (func (drop (i32.atomic.load (i32.const 0)))))",
@@ -256,6 +271,7 @@ fn h26_proposals_that_are_not_needed_are_off() {
 
 #[test]
 fn an_oversized_module_is_refused_unread() {
+    let _beside = beside_others();
     let bytes = vec![0; nodesift_sandbox::limits::COMPONENT_BYTES + 1];
     assert!(matches!(refused(&bytes, grants()), LoadError::Size { .. }));
 }

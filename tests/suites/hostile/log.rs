@@ -7,6 +7,7 @@ use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::{LOG_LINE_BYTES, LOG_LINES, LOG_PERIOD};
 use nodesift_sandbox::{Grants, Interface, Level, Lifetime, Line, Module, Verdict};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 
 use crate::arena::{ROWS, default_grants, facts, grants, healthy_answers_are_right, load, odd_rows_rejected};
 
@@ -51,6 +52,7 @@ fn texts(lines: Vec<Line>) -> Vec<String> {
 
 #[test]
 fn h22_lines_are_escaped_and_have_their_level() {
+    let _beside = beside_others();
     for (level, expected) in [Level::Debug, Level::Info, Level::Warn, Level::Error].into_iter().enumerate() {
         let guest = writing("hello", &format!("(call $write (i32.const {level}) (i32.const 2048) (i32.const 5))"));
         assert_eq!(written(&guest), [Line { level: expected, text: "hello".to_owned() }]);
@@ -62,6 +64,7 @@ fn h22_lines_are_escaped_and_have_their_level() {
 
 #[test]
 fn h22_a_line_of_a_mebibyte_is_cut_and_says_how_long_it_was() {
+    let _beside = beside_others();
     let fill =
         "(drop (memory.grow (i32.const 20))) (memory.fill (i32.const 131072) (i32.const 120) (i32.const 1048576))";
     for (bytes, is_cut) in [(LOG_LINE_BYTES, false), (LOG_LINE_BYTES + 1, true), (1 << 20, true)] {
@@ -73,6 +76,7 @@ fn h22_a_line_of_a_mebibyte_is_cut_and_says_how_long_it_was() {
 
 #[test]
 fn h22_of_ten_thousand_lines_ten_in_a_second_are_written_and_the_others_counted() {
+    let _beside = beside_others();
     const LINES: usize = 10_000;
     for lifetime in [Lifetime::PerCall, Lifetime::Reused] {
         let module = load(&writing("a", &lines(LINES, 2048, 1)).component(), Grants { lifetime, ..grants() });
@@ -93,6 +97,7 @@ fn h22_of_ten_thousand_lines_ten_in_a_second_are_written_and_the_others_counted(
 
 #[test]
 fn h22_what_is_no_text_is_no_fault_whether_or_not_there_is_room_for_a_line() {
+    let _beside = beside_others();
     let guest = writing(r"\ff\fe\c0", &lines(3 * LOG_LINES as usize, 2048, 3));
     let lines_written = texts(written(&guest));
     assert!(!lines_written.is_empty() && lines_written.iter().all(|line| line == "a line that is not text"));
@@ -111,6 +116,7 @@ fn h22_what_is_no_text_is_no_fault_whether_or_not_there_is_room_for_a_line() {
 
 #[test]
 fn lines_before_a_fault_are_there_and_a_guest_that_only_writes_ends_at_its_deadline() {
+    let _beside = beside_others();
     let trapping = writing("last words", &format!("{} (unreachable)", lines(1, 2048, 10)));
     let (outcome, lines_written) = called(&load(&trapping.component(), grants()));
     assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::Trap));
@@ -124,6 +130,7 @@ fn lines_before_a_fault_are_there_and_a_guest_that_only_writes_ends_at_its_deadl
 
 #[test]
 fn lines_can_be_written_at_any_time_and_those_of_one_call_are_not_in_the_next() {
+    let _beside = beside_others();
     // In `describe` and `configure` too, where facts trap.
     let write = |level: u8| format!("(call $write (i32.const {level}) (i32.const 2048) (i32.const 1))");
     let guest = writing("a", &write(3))
@@ -143,6 +150,7 @@ fn lines_can_be_written_at_any_time_and_those_of_one_call_are_not_in_the_next() 
 
 #[test]
 fn lines_that_nobody_wants_are_neither_counted_nor_taken_from_those_of_others() {
+    let _beside = beside_others();
     let configure = "(call $write (i32.const 2) (i32.const 2048) (i32.const 1)) (i32.const 48)";
     let guest = writing("a", &lines(LOG_LINES as usize, 2048, 1)).configure(configure);
     for lifetime in [Lifetime::PerCall, Lifetime::Reused] {
@@ -165,6 +173,7 @@ fn lines_that_nobody_wants_are_neither_counted_nor_taken_from_those_of_others() 
 
 #[test]
 fn writing_is_no_fact_and_needs_no_permission_of_the_policy() {
+    let _beside = beside_others();
     let component = writing("a", &lines(1, 2048, 1)).component();
     for allow in [vec![], vec![Interface::PodLabels], vec![Interface::Log]] {
         let module = load(&component, Grants { allow: Some(allow), ..grants() });

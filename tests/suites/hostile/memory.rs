@@ -4,6 +4,7 @@ use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{GUEST_MEMORIES, GUEST_MEMORY_BYTES};
 use nodesift_sandbox::{Grants, LoadError};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 
 use crate::arena::{call, faults_with, grants, healthy_answers_are_right, load, odd_rows_rejected, refused};
 
@@ -23,12 +24,14 @@ fn memories(count: usize, pages: usize) -> String {
 
 #[test]
 fn h05_a_guest_that_grows_until_it_is_refused_is_a_memory_fault() {
+    let _beside = beside_others();
     let filter = "(loop $grow (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1)))) (unreachable)";
     faults_with(FaultKind::Memory, &Guest::healthy().filter(filter));
 }
 
 #[test]
 fn h05_growth_stops_at_the_limit_and_a_guest_that_copes_is_right() {
+    let _beside = beside_others();
     // Counts the pages that it can allocate, and traps unless they are the limit.
     let filter = format!(
         "(loop $grow (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
@@ -42,6 +45,7 @@ fn h05_growth_stops_at_the_limit_and_a_guest_that_copes_is_right() {
 
 #[test]
 fn h05_a_policy_can_grant_less_and_more() {
+    let _beside = beside_others();
     for granted in [4 * PAGE, 3 * GUEST_MEMORY_BYTES] {
         let filter = format!(
             "(loop $grow (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
@@ -56,6 +60,7 @@ fn h05_a_policy_can_grant_less_and_more() {
 
 #[test]
 fn h05_a_memory_that_is_declared_larger_than_the_limit_is_refused_at_load() {
+    let _beside = beside_others();
     for pages in [GUEST_MEMORY_BYTES / PAGE + 1, 65_536] {
         let guest = Guest::healthy().memory(format!(r#"(memory (export "memory") {pages})"#));
         let error = refused(&guest.component(), grants());
@@ -65,6 +70,7 @@ fn h05_a_memory_that_is_declared_larger_than_the_limit_is_refused_at_load() {
 
 #[test]
 fn h05_a_declared_memory_over_a_small_grant_is_a_memory_fault_at_load() {
+    let _beside = beside_others();
     let guest = Guest::healthy().memory(r#"(memory (export "memory") 100)"#);
     match refused(&guest.component(), Grants { memory_bytes: 50 * PAGE, ..grants() }) {
         LoadError::Step { step: "instantiate", fault } => assert_eq!(fault.kind, FaultKind::Memory, "{fault}"),
@@ -74,6 +80,7 @@ fn h05_a_declared_memory_over_a_small_grant_is_a_memory_fault_at_load() {
 
 #[test]
 fn h05_memory64_is_refused() {
+    let _beside = beside_others();
     let text = "(component (core module (memory i64 1)))";
     let error = refused(&wat::parse_str(text).unwrap(), grants());
     assert!(matches!(error, LoadError::Compile(_)), "{error}");
@@ -81,6 +88,7 @@ fn h05_memory64_is_refused() {
 
 #[test]
 fn h06_memories_are_summed() {
+    let _beside = beside_others();
     let half = GRANTED / PAGE / 2;
     let granting = || Grants { memory_bytes: GRANTED, ..grants() };
     load(&Guest::healthy().memory(memories(2, half)).component(), granting());
@@ -92,6 +100,7 @@ fn h06_memories_are_summed() {
 
 #[test]
 fn h06_growth_is_summed_over_memories() {
+    let _beside = beside_others();
     // Fits only if both memories together reach the grant and no more.
     let filter = format!(
         "(loop $grow
@@ -109,6 +118,7 @@ fn h06_growth_is_summed_over_memories() {
 
 #[test]
 fn h06_more_memories_than_allowed_are_refused() {
+    let _beside = beside_others();
     for count in [GUEST_MEMORIES + 1, 32, 10_000] {
         let memories = "(memory 0) ".repeat(count);
         let text = format!("(component (core module $m {memories}) (core instance (instantiate $m)))");
@@ -119,6 +129,7 @@ fn h06_more_memories_than_allowed_are_refused() {
 
 #[test]
 fn h06_more_instances_than_allowed_are_refused() {
+    let _beside = beside_others();
     let instances = "(core instance (instantiate $empty)) ".repeat(1_000);
     let text = format!("(component (core module $empty) {instances})");
     let error = refused(&wat::parse_str(&text).unwrap(), grants());
@@ -127,6 +138,7 @@ fn h06_more_instances_than_allowed_are_refused() {
 
 #[test]
 fn h06_more_tables_than_allowed_are_refused() {
+    let _beside = beside_others();
     let tables = "(table 1 funcref) ".repeat(100);
     let error = refused(&Guest::healthy().definitions(tables).component(), grants());
     assert!(matches!(error, LoadError::Compile(_) | LoadError::Step { step: "instantiate", .. }), "{error}");
@@ -134,6 +146,7 @@ fn h06_more_tables_than_allowed_are_refused() {
 
 #[test]
 fn h07_a_table_that_grows_without_bound_is_a_memory_fault() {
+    let _beside = beside_others();
     let filter = "(loop $grow
         (br_if $grow (i32.ne (table.grow $table (ref.null func) (i32.const 100)) (i32.const -1))))
       (if (i32.gt_u (table.size $table) (i32.const 10000)) (then (call $fits_all) (return)))
@@ -143,12 +156,14 @@ fn h07_a_table_that_grows_without_bound_is_a_memory_fault() {
 
 #[test]
 fn h07_a_table_that_is_declared_too_large_is_refused() {
+    let _beside = beside_others();
     let error = refused(&Guest::healthy().definitions("(table 1000000 funcref)").component(), grants());
     assert!(error.to_string().contains("table"), "{error}");
 }
 
 #[test]
 fn h08_every_stack_overflow_is_one() {
+    let _beside = beside_others();
     let mutual = "(func $ping (param i64) (result i64) (i64.add (call $pong (local.get 0)) (i64.const 1)))
       (func $pong (param i64) (result i64) (i64.mul (call $ping (local.get 0)) (i64.const 3)))";
     let big_frames = format!(
@@ -171,6 +186,7 @@ fn h08_every_stack_overflow_is_one() {
 
 #[test]
 fn a_guest_that_was_refused_memory_and_went_on_is_no_fault_later() {
+    let _beside = beside_others();
     // The first call has its growth refused and continues; the second traps for another reason.
     let guest = Guest::healthy().definitions("(global $calls (mut i32) (i32.const 0))").filter(
         "(global.set $calls (i32.add (global.get $calls) (i32.const 1)))

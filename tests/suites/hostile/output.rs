@@ -6,6 +6,7 @@ use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{FAILURE_REASONS, FAULT_DETAIL_BYTES, OUTPUT_BYTES, REASON_BYTES, VERDICT_FAILURES};
 use nodesift_sandbox::{Grants, Verdict};
 use nodesift_tests::guest::{Guest, SCRATCH};
+use nodesift_tests::machine::beside_others;
 
 use crate::arena::{call, facts, faults_with, grants, healthy_answers_are_right, load, odd_rows_rejected, refused_in};
 
@@ -58,6 +59,7 @@ fn is_accepted(guest: &Guest) -> Verdict {
 
 #[test]
 fn h12_every_wrong_length_is_malformed() {
+    let _beside = beside_others();
     let lengths = [
         ("rows - 1", "(i32.sub (local.get $rows) (i32.const 1))"),
         ("rows + 1", "(i32.add (local.get $rows) (i32.const 1))"),
@@ -92,6 +94,7 @@ fn h12_every_wrong_length_is_malformed() {
 
 #[test]
 fn the_right_length_is_right_for_every_number_of_rows() {
+    let _beside = beside_others();
     let module = load(&Guest::healthy().component(), grants());
     for rows in 0..=130 {
         assert_eq!(module.filter(facts(rows), rows, None), Ok(odd_rows_rejected(rows)));
@@ -100,6 +103,7 @@ fn the_right_length_is_right_for_every_number_of_rows() {
 
 #[test]
 fn a_code_without_a_failure_is_malformed() {
+    let _beside = beside_others();
     for (code, failures) in [(1, 0), (2, 1), (65_535, 1)] {
         let filter = format!(
             "(drop (call $reject_odd (local.get $rows) (i32.const {SCRATCH})))
@@ -113,11 +117,13 @@ fn a_code_without_a_failure_is_malformed() {
 
 #[test]
 fn a_failure_without_a_reason_is_malformed() {
+    let _beside = beside_others();
     faults_with(FaultKind::MalformedVerdict, &reasons(0, 1));
 }
 
 #[test]
 fn h11_failures_are_limited() {
+    let _beside = beside_others();
     for (count, kept) in [(VERDICT_FAILURES, VERDICT_FAILURES), (VERDICT_FAILURES + 100, VERDICT_FAILURES + 1)] {
         let Verdict::ByRow(by_row) = is_accepted(&failures(count)) else { panic!("another verdict") };
         assert_eq!(by_row.failures().len(), kept, "{count} failures");
@@ -127,6 +133,7 @@ fn h11_failures_are_limited() {
 
 #[test]
 fn h11_reasons_are_limited() {
+    let _beside = beside_others();
     let Verdict::FitsNone(failure) = is_accepted(&reasons(FAILURE_REASONS, REASON_BYTES)) else {
         panic!("another verdict")
     };
@@ -145,6 +152,7 @@ fn h11_reasons_are_limited() {
 /// A policy lowers what one call may hand over. The codes of the rows do not count.
 #[test]
 fn h11_the_output_that_a_policy_grants_binds_and_the_codes_of_rows_are_free() {
+    let _beside = beside_others();
     const GRANTED: usize = 4 << 10;
     let module = |guest: &Guest, output_bytes| load(&guest.component(), Grants { output_bytes, ..grants() });
     let fault = call(&module(&reasons(8, REASON_BYTES), GRANTED)).expect_err("8 KiB of reasons");
@@ -164,6 +172,7 @@ fn h11_the_output_that_a_policy_grants_binds_and_the_codes_of_rows_are_free() {
 
 #[test]
 fn h22_reasons_that_are_too_long_or_too_many_are_cut_and_counted() {
+    let _beside = beside_others();
     for (count, bytes) in [(FAILURE_REASONS + 1, 1), (1, REASON_BYTES + 1), (1, 500_000), (10_000, 10)] {
         let Verdict::FitsNone(failure) = is_accepted(&reasons(count, bytes)) else { panic!("another verdict") };
         assert!(failure.reasons.len() <= FAILURE_REASONS, "{count} reasons of {bytes} bytes");
@@ -175,6 +184,7 @@ fn h22_reasons_that_are_too_long_or_too_many_are_cut_and_counted() {
 
 #[test]
 fn h11_more_codes_than_a_call_may_hand_over_are_refused_unread() {
+    let _beside = beside_others();
     let filter = format!(
         "(drop (memory.grow (i32.const 250)))
          (call $by_row (i32.const {SCRATCH}) (i32.const 4000000) (i32.const 96) (i32.const 1))"
@@ -184,6 +194,7 @@ fn h11_more_codes_than_a_call_may_hand_over_are_refused_unread() {
 
 #[test]
 fn h11_lists_beyond_the_end_of_memory_are_malformed() {
+    let _beside = beside_others();
     for (codes, count) in [(SCRATCH, u32::MAX), (0, 1 << 31), (131_072, 100), (131_071, 1), (u32::MAX, 2), (3, 100)] {
         // The last one is within memory but misaligned for 16-bit numbers.
         let filter = format!("(call $by_row (i32.const {codes}) (i32.const {count}) (i32.const 96) (i32.const 1))");
@@ -193,6 +204,7 @@ fn h11_lists_beyond_the_end_of_memory_are_malformed() {
 
 #[test]
 fn h13_texts_beyond_the_end_of_memory_are_malformed() {
+    let _beside = beside_others();
     for (at, bytes) in [(131_072_u32, 1_u32), (131_000, 73), (u32::MAX, 1), (0, u32::MAX), (u32::MAX, u32::MAX)] {
         let filter = format!(
             "(call $text (i32.const 112) (i32.const {at}) (i32.const {bytes}))
@@ -204,6 +216,7 @@ fn h13_texts_beyond_the_end_of_memory_are_malformed() {
 
 #[test]
 fn h13_a_reason_that_is_not_utf_8_is_malformed() {
+    let _beside = beside_others();
     for (escaped, bytes) in [
         ("\\ff", 1),
         ("ok\\80", 3),
@@ -233,6 +246,7 @@ fn naming(rows: u32, count: u32) -> Guest {
 
 #[test]
 fn rows_that_are_named_must_be_in_the_batch() {
+    let _beside = beside_others();
     let Verdict::ByRow(by_row) = is_accepted(&naming(2048, 2)) else { panic!("another verdict") };
     assert_eq!(by_row.named().map(|named| named.to_vec()), Some(vec![0, 99]));
     for (rows, count) in [(2048, 3), (0, u32::MAX), (16_777_216, 1), (2049, 1)] {
@@ -243,6 +257,7 @@ fn rows_that_are_named_must_be_in_the_batch() {
 
 #[test]
 fn verdicts_of_no_kind_are_malformed() {
+    let _beside = beside_others();
     // Invalid cases of a variant and of an enum, and invalid addresses.
     for filter in [
         "(i32.store8 (i32.const 64) (i32.const 4)) (i32.const 64)",
@@ -258,6 +273,7 @@ fn verdicts_of_no_kind_are_malformed() {
 
 #[test]
 fn h22_control_characters_in_reasons_are_escaped() {
+    let _beside = beside_others();
     let Verdict::FitsNone(failure) = is_accepted(&reason("\\1b[31mred\\0a\\00", 10)) else { panic!("another verdict") };
     let [reason] = &*failure.reasons else { panic!("one reason") };
     assert_eq!(reason, r"\u{1b}[31mred\n\u{0}");
@@ -265,6 +281,7 @@ fn h22_control_characters_in_reasons_are_escaped() {
 
 #[test]
 fn h22_a_refusal_is_shown_escaped_and_cut() {
+    let _beside = beside_others();
     let fault = refused_in("configure", FaultKind::Configure, &Guest::healthy().refusal("args.depth: not a number"));
     assert_eq!(fault.detail, "args.depth: not a number");
 
@@ -275,6 +292,7 @@ fn h22_a_refusal_is_shown_escaped_and_cut() {
 
 #[test]
 fn a_description_that_is_none_is_refused() {
+    let _beside = beside_others();
     for describe in ["(i32.const -4)", "(i32.store (i32.const 16) (i32.const 131072)) (i32.const 16)"] {
         refused_in("describe", FaultKind::Configure, &Guest::healthy().describe(describe));
     }

@@ -10,12 +10,14 @@ use std::sync::Arc;
 use nodesift_cache::metadata;
 use nodesift_engine::{Candidate, Cycle, Nodes, PodRef, Preemption, Query};
 use nodesift_tests::guest::{Guest, SCRATCH};
+use nodesift_tests::machine::beside_others;
 use serde_json::{Value, json};
 
 use self::world::{NODES, World, gold, gold_after, gold_of, object, pending};
 
 #[test]
 fn a_label_text_that_some_node_comes_to_carry_changes_the_verdict_of_the_others() {
+    let _beside = beside_others();
     let mut world = World::of_silver(&gold());
     assert_eq!(world.fits().len(), NODES);
     world.node(3, "gold");
@@ -35,6 +37,7 @@ fn a_label_text_that_some_node_comes_to_carry_changes_the_verdict_of_the_others(
 
 #[test]
 fn an_annotation_that_some_node_comes_to_have_changes_the_verdict_of_the_others() {
+    let _beside = beside_others();
     let mut world = World::new(&gold_of("node-annotations", "", ""));
     (0..NODES).for_each(|number| world.annotated_node(number, "tier", "silver"));
     world.writer.publish();
@@ -62,6 +65,7 @@ fn an_annotation_that_some_node_comes_to_have_changes_the_verdict_of_the_others(
 
 #[test]
 fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
+    let _beside = beside_others();
     // Rejects a pod without the annotation `tier`.
     let guest = |key: &str| {
         Guest::healthy()
@@ -94,6 +98,7 @@ fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
 
 #[test]
 fn a_label_text_that_goes_with_its_last_node_changes_the_verdict_of_the_others() {
+    let _beside = beside_others();
     let mut world = World::of_silver(&gold());
     world.node(NODES, "gold");
     world.writer.publish();
@@ -105,6 +110,7 @@ fn a_label_text_that_goes_with_its_last_node_changes_the_verdict_of_the_others()
 
 #[test]
 fn labels_that_come_and_go_at_random_leave_no_verdict_behind_that_a_fresh_one_contradicts() {
+    let _beside = beside_others();
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -136,6 +142,7 @@ fn labels_that_come_and_go_at_random_leave_no_verdict_behind_that_a_fresh_one_co
 
 #[test]
 fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidate_alone() {
+    let _beside = beside_others();
     // Importing what a pod takes of its node, it is asked about the node with one pod fewer after the other.
     let pods = r#"(import "nodesift:predicate/node-resources@0.2.0" "pods" (func $pods (param i32)))"#;
     let mut world = World::of_silver(&gold_after(pods, "(call $pods (i32.const 2080))"));
@@ -159,6 +166,7 @@ fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidat
 
 #[test]
 fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
+    let _beside = beside_others();
     // Rejects the pod as a whole while no device class serves the resource.
     let guest = Guest::healthy()
         .imports(
@@ -186,6 +194,7 @@ fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
 
 #[test]
 fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
+    let _beside = beside_others();
     // Looks up one node by name, and traps if it is not in the batch.
     let guest = Guest::healthy()
         .imports(r#"(import "nodesift:predicate/node-identity@0.2.0" "row" (func $row (param i32 i32 i32)))"#)
@@ -206,6 +215,7 @@ fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
 
 #[test]
 fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
+    let _beside = beside_others();
     let mut world = World::of_silver(&Guest::asking(1 << 20, 20));
     for query in 1..=3 {
         assert_eq!(world.fits().len(), NODES);
@@ -225,6 +235,7 @@ fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
 
 #[test]
 fn a_node_that_is_looked_up_by_name_and_goes_or_comes_changes_the_verdict_of_the_others() {
+    let _beside = beside_others();
     // Rejects the pod as a whole while there is no node n9.
     let guest = Guest::healthy()
         .imports(r#"(import "nodesift:predicate/node-identity@0.2.0" "row" (func $row (param i32 i32 i32)))"#)
@@ -255,6 +266,7 @@ fn a_node_that_is_looked_up_by_name_and_goes_or_comes_changes_the_verdict_of_the
 
 #[test]
 fn a_row_that_went_is_no_reason_any_more() {
+    let _beside = beside_others();
     // Rejects the pod as a whole while some node is cordoned.
     let guest = Guest::healthy()
         .imports(r#"(import "nodesift:predicate/node-taints@0.2.0" "unschedulable" (func $cordons (param i32)))"#)
@@ -279,6 +291,7 @@ fn a_row_that_went_is_no_reason_any_more() {
 
 #[test]
 fn what_only_a_changed_row_made_a_predicate_read_is_watched_from_then_on() {
+    let _beside = beside_others();
     // Rejects cordoned nodes that have a tier; without any tier it does not look at cordons.
     let guest = Guest::healthy()
         .imports(
@@ -327,6 +340,7 @@ fn what_only_a_changed_row_made_a_predicate_read_is_watched_from_then_on() {
 
 #[test]
 fn odd_label_keys_spoil_no_cached_verdict() {
+    let _beside = beside_others();
     const KEYS: usize = 600;
     let labels = |tier: &str| {
         let odd = (0..KEYS).map(|key| (format!("odd-{key}"), json!("x")));

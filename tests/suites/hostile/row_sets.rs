@@ -5,6 +5,7 @@ use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::ROW_SETS;
 use nodesift_sandbox::{Code, Codes, Failure, Grants, Interface, RowVerdict, Verdict};
 use nodesift_tests::guest::{Guest, ODD_ROW};
+use nodesift_tests::machine::beside_others;
 
 use crate::arena::{ROWS, call, faults_with, grants, healthy_answers_are_right, load, odd_rows_rejected};
 
@@ -33,6 +34,7 @@ fn rejected(test: impl Fn(u32) -> bool) -> Verdict {
 
 #[test]
 fn rejected_sets_are_the_verdict() {
+    let _beside = beside_others();
     let reject = |set: &str| format!("(call $reject {set} (i32.const 0) (i32.const 112) (i32.const 1))");
     let label = "(call $rows_with (i32.const 2048) (i32.const 4))";
     for (filter, expected) in [
@@ -64,6 +66,7 @@ fn rejected_sets_are_the_verdict() {
 
 #[test]
 fn handles_that_no_function_has_returned_trap() {
+    let _beside = beside_others();
     for made_up in ["(i32.const 0)", "(i32.const 1)", "(i32.const -1)", "(i32.const 2147483647)"] {
         for use_of in [
             format!("(drop (call $and {made_up} {made_up}))"),
@@ -91,6 +94,7 @@ fn handles_that_no_function_has_returned_trap() {
 
 #[test]
 fn sets_are_limited_in_number() {
+    let _beside = beside_others();
     let making = |sets: usize| {
         guest(&format!(
             "(loop $next
@@ -107,6 +111,7 @@ fn sets_are_limited_in_number() {
 
 #[test]
 fn failures_are_those_of_a_verdict() {
+    let _beside = beside_others();
     let reasonless = "(call $reject (call $all) (i32.const 0) (i32.const 112) (i32.const 0)) (call $fits_all)";
     faults_with(FaultKind::MalformedVerdict, &guest(reasonless));
     let unknown_status = "(call $reject (call $all) (i32.const 3) (i32.const 112) (i32.const 1)) (call $fits_all)";
@@ -125,6 +130,7 @@ fn failures_are_those_of_a_verdict() {
 
 #[test]
 fn outside_of_filter_sets_trap() {
+    let _beside = beside_others();
     let used = Guest::healthy().imports(IMPORTS).configure("(drop (call $all)) (i32.const 48)");
     let fault = crate::arena::refused_in("configure", FaultKind::Trap, &used);
     assert!(fault.detail.contains("filter"), "{fault}");
@@ -132,6 +138,7 @@ fn outside_of_filter_sets_trap() {
 
 #[test]
 fn row_sets_are_no_fact_and_functions_that_make_them_are() {
+    let _beside = beside_others();
     let only = |import: &str| Guest::healthy().imports(import).filter("(drop (call $f)) (call $fits_all)").component();
     let sets = only(r#"(import "nodesift:predicate/row-sets@0.2.0" "all" (func $f (result i32)))"#);
     let module = load(&sets, Grants { allow: Some(vec![]), ..grants() });

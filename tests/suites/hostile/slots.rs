@@ -13,6 +13,7 @@ use nodesift_sandbox::limits::{
 };
 use nodesift_sandbox::{Grants, Lifetime, LoadError, Module, Runtime, Verdict};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::timeout;
 
 use crate::arena::{
@@ -31,6 +32,7 @@ fn slow(configure: Duration, filter: Duration) -> Guest {
 
 #[test]
 fn a_module_whose_configure_takes_longer_than_a_call_is_refused_with_advice() {
+    let _beside = beside_others();
     // Less than what loading allows, and more than a call has.
     let guest = slow(INSTANTIATE_TIME / 4, Duration::ZERO);
     match refused(&guest.component(), default_grants()) {
@@ -54,6 +56,7 @@ fn a_module_whose_configure_takes_longer_than_a_call_is_refused_with_advice() {
 
 #[test]
 fn without_a_spare_the_budget_of_a_call_covers_configure_and_filter_together() {
+    let _alone = alone();
     const RUNS: usize = 15;
     let runtime = Runtime::start(None).unwrap().without_spares();
     let load = |component: &[u8], grants| load_slow(&runtime, component, &grants);
@@ -123,6 +126,7 @@ fn core_modules(component: &[u8]) -> usize {
 
 #[test]
 fn a_module_of_many_instances_and_tables_cannot_take_those_of_others() {
+    let _beside = beside_others();
     const HOGS: u32 = MODULE_SLOTS + 8;
     let hog = with_many_instances(Duration::from_millis(2));
     let other = load(&Guest::healthy().component(), grants());
@@ -160,6 +164,7 @@ fn a_module_of_many_instances_and_tables_cannot_take_those_of_others() {
 
 #[test]
 fn h24_more_calls_than_slots_wait_and_are_answered_or_overloaded() {
+    let _beside = beside_others();
     const CALLS: u32 = 10 * GUEST_SLOTS;
     let filter = format!(
         "(call $work (i64.const {})) (call $reject_odd (local.get $rows) (i32.const 4096))",
@@ -200,6 +205,7 @@ fn h24_more_calls_than_slots_wait_and_are_answered_or_overloaded() {
 
 #[test]
 fn h24_a_call_waits_no_longer_for_an_instance_than_its_request_lasts() {
+    let _beside = beside_others();
     const DEADLINE: Duration = Duration::from_millis(50);
     let filter = "(loop $forever (br $forever)) (unreachable)";
     let hog = load(
@@ -251,6 +257,7 @@ fn healthy_p99() -> Duration {
 
 #[test]
 fn h02_beside_an_endless_loop_healthy_answers_are_right_and_hardly_later() {
+    let _alone = alone();
     const ROUNDS: usize = 5;
     let spinning = load(&Guest::healthy().filter("(loop $f (br $f)) (unreachable)").component(), default_grants());
     let over = AtomicBool::new(false);

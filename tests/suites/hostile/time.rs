@@ -9,6 +9,7 @@ use nodesift_sandbox::limits::{
 };
 use nodesift_sandbox::{Grants, Module};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 
 use crate::arena::{
@@ -47,11 +48,13 @@ fn median_of_faults(module: &Module) -> Duration {
 
 #[test]
 fn h01_an_endless_loop_ends_by_its_deadline() {
+    let _beside = beside_others();
     is_interrupted(&Guest::healthy().filter(format!("{SPIN} (unreachable)")));
 }
 
 #[test]
 fn h04_recursion_that_doubles_ends_by_its_deadline() {
+    let _beside = beside_others();
     let double = "(func $double (param $depth i32)
       (if (local.get $depth) (then
         (call $double (i32.sub (local.get $depth) (i32.const 1)))
@@ -62,6 +65,7 @@ fn h04_recursion_that_doubles_ends_by_its_deadline() {
 
 #[test]
 fn h25_bulk_copies_end_by_their_deadline() {
+    let _beside = beside_others();
     // The epoch is only checked between copies: copies of 16 MiB in a loop.
     let filter = "(drop (memory.grow (i32.const 254)))
       (loop $forever
@@ -74,17 +78,20 @@ fn h25_bulk_copies_end_by_their_deadline() {
 
 #[test]
 fn h03_a_spinning_start_is_refused_in_time() {
+    let _beside = beside_others();
     let guest = Guest::healthy().definitions(format!("(func $start {SPIN}) (start $start)"));
     refused_in_time("instantiate", &guest);
 }
 
 #[test]
 fn h03_a_spinning_describe_is_refused_in_time() {
+    let _beside = beside_others();
     refused_in_time("describe", &Guest::healthy().describe(format!("{SPIN} (unreachable)")));
 }
 
 #[test]
 fn h03_a_spinning_configure_is_refused_in_time() {
+    let _beside = beside_others();
     refused_in_time("configure", &Guest::healthy().configure(format!("{SPIN} (unreachable)")));
 }
 
@@ -96,6 +103,7 @@ fn refused_in_time(step: &str, guest: &Guest) {
 
 #[test]
 fn a_loop_in_realloc_while_facts_are_handed_over_ends_by_the_deadline() {
+    let _beside = beside_others();
     let import = r#"(import "nodesift:predicate/pod-labels@0.2.0" "namespace" (func $namespace (param i32)))"#;
     let guest = Guest::healthy()
         .imports(import)
@@ -111,6 +119,7 @@ fn a_loop_in_realloc_while_facts_are_handed_over_ends_by_the_deadline() {
 
 #[test]
 fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
+    let _beside = beside_others();
     // More label keys than the host caches columns for, over many rows: each call costs the host much and the guest little. Host
     // time is added to the deadline, but only up to a small allowance.
     const ROWS: u32 = 100_000;
@@ -146,12 +155,14 @@ fn asking_the_host_for_costly_facts_without_end_ends_by_the_deadline() {
 
 #[test]
 fn a_loop_after_the_verdict_ends_by_the_deadline() {
+    let _beside = beside_others();
     let after = format!(r#"(func (export "cabi_post_nodesift:predicate/predicate@0.2.0#filter") (param i32) {SPIN})"#);
     faults_with(FaultKind::Deadline, &Guest::healthy().definitions(after));
 }
 
 #[test]
 fn the_time_that_a_policy_grants_is_what_a_guest_gets() {
+    let _beside = beside_others();
     let guest = Guest::healthy().filter(format!("{SPIN} (unreachable)"));
     for granted in [2, 40].map(Duration::from_millis) {
         let module = load(&guest.component(), Grants { time_per_call: Some(granted), ..default_grants() });
@@ -163,6 +174,7 @@ fn the_time_that_a_policy_grants_is_what_a_guest_gets() {
 
 #[test]
 fn h29_a_guest_that_uses_most_of_its_time_and_memory_is_no_fault() {
+    let _beside = beside_others();
     let filter = format!(
         "(drop (memory.grow (i32.const 250)))
          (local.set $j (i32.const 100000))

@@ -4,6 +4,7 @@ use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::FAULT_DETAIL_BYTES;
 use nodesift_sandbox::{Grants, Lifetime, Verdict};
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 
 use crate::arena::{call, default_grants, faults_with, grants, healthy_answers_are_right, load, refused_in};
 
@@ -14,6 +15,7 @@ const NAMESPACE: &str = r#"(import "nodesift:predicate/pod-labels@0.2.0" "namesp
 
 #[test]
 fn h09_every_kind_of_trap_is_named() {
+    let _beside = beside_others();
     let definitions = "(type $none (func)) (type $one (func (param i32)))
       (func $takes_one (type $one))
       (table $table 4 funcref) (elem (table $table) (i32.const 1) func $takes_one)";
@@ -42,6 +44,7 @@ const WRITE: &str = r#"(import "nodesift:predicate/log@0.2.0" "write" (func $wri
 
 #[test]
 fn a_fault_has_the_last_error_that_the_guest_wrote_and_where_it_was() {
+    let _beside = beside_others();
     let definitions = r#"(data (i32.const 2048) "the rack is unknown")
       (func $look_up_rack (unreachable))
       (func $check_node (call $look_up_rack))"#;
@@ -85,6 +88,7 @@ fn a_fault_has_the_last_error_that_the_guest_wrote_and_where_it_was() {
 
 #[test]
 fn what_a_guest_says_of_its_fault_is_bounded_and_escaped() {
+    let _beside = beside_others();
     let name = "x".repeat(50_000);
     let definitions = format!(r#"(data (i32.const 2048) "\1b[2J\0aforged") (func ${name} (unreachable))"#);
     let guest = Guest::healthy().imports(WRITE).definitions(definitions).filter(format!(
@@ -104,6 +108,7 @@ fn what_a_guest_says_of_its_fault_is_bounded_and_escaped() {
 
 #[test]
 fn h09_a_trap_in_any_step_of_loading_is_named() {
+    let _beside = beside_others();
     let start = Guest::healthy().definitions("(func $start (unreachable)) (start $start)");
     refused_in("instantiate", FaultKind::Trap, &start);
     refused_in("describe", FaultKind::Trap, &Guest::healthy().describe("(unreachable)"));
@@ -112,6 +117,7 @@ fn h09_a_trap_in_any_step_of_loading_is_named() {
 
 #[test]
 fn h10_a_trapped_instance_is_never_called_again() {
+    let _beside = beside_others();
     // Traps in the second call of an instance: since faulted instances are dropped, every other call succeeds.
     let guest = Guest::healthy().definitions("(global $calls (mut i32) (i32.const 0))").filter(
         "(global.set $calls (i32.add (global.get $calls) (i32.const 1)))
@@ -129,6 +135,7 @@ fn h10_a_trapped_instance_is_never_called_again() {
 
 #[test]
 fn h10_an_instance_whose_time_ran_out_is_never_called_again() {
+    let _beside = beside_others();
     let guest = Guest::healthy().definitions("(global $calls (mut i32) (i32.const 0))").filter(
         "(global.set $calls (i32.add (global.get $calls) (i32.const 1)))
          (if (i32.eq (global.get $calls) (i32.const 1)) (then (loop $forever (br $forever))))
@@ -143,12 +150,14 @@ fn h10_an_instance_whose_time_ran_out_is_never_called_again() {
 
 #[test]
 fn h10_a_trap_after_the_verdict_is_a_trap() {
+    let _beside = beside_others();
     let after = r#"(func (export "cabi_post_nodesift:predicate/predicate@0.2.0#filter") (param i32) (unreachable))"#;
     faults_with(FaultKind::Trap, &Guest::healthy().definitions(after));
 }
 
 #[test]
 fn h10_a_trap_in_realloc_is_a_trap() {
+    let _beside = beside_others();
     let guest = Guest::healthy()
         .imports(NAMESPACE)
         .definitions("(global $armed (mut i32) (i32.const 0))")
@@ -163,6 +172,7 @@ fn h10_a_trap_in_realloc_is_a_trap() {
 
 #[test]
 fn facts_outside_of_filter_trap() {
+    let _beside = beside_others();
     for (step, guest) in [
         ("describe", Guest::healthy().describe("(call $namespace (i32.const 4096)) (i32.const 16)")),
         ("configure", Guest::healthy().configure("(call $namespace (i32.const 4096)) (i32.const 48)")),
@@ -180,6 +190,7 @@ fn facts_outside_of_filter_trap() {
 
 #[test]
 fn facts_inside_of_filter_are_handed_over() {
+    let _beside = beside_others();
     // Rejects everything unless the namespace is `default`: seven letters, the first one d.
     let filter = "(call $namespace (i32.const 4096))
       (if (i32.eqz (i32.and

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use nodesift_cache::metadata;
 use nodesift_engine::{Clock, Nodes, PodAnswer, PodRef, Query, Reuse, RowsByName};
 use nodesift_tests::guest::{Guest, SCRATCH};
+use nodesift_tests::machine::beside_others;
 use serde_json::{Value, json};
 
 use super::world::{CONFIG_MAP, NODES, World, object};
@@ -337,6 +338,7 @@ fn names(world: &World, answer: &PodAnswer) -> Vec<String> {
 
 #[test]
 fn verdicts_that_have_read_time_config_maps_and_the_pod_are_kept_exactly_as_long_as_they_are_right() {
+    let _beside = beside_others();
     let seed =
         std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
     println!("NODESIFT_SEED={seed}");
@@ -385,6 +387,7 @@ fn verdicts_that_have_read_time_config_maps_and_the_pod_are_kept_exactly_as_long
 /// A verdict that was told that a moment has not passed is asked for again once it has, and not before.
 #[test]
 fn a_cached_verdict_expires_at_the_first_moment_that_it_was_told_has_not_passed() {
+    let _beside = beside_others();
     let questions = MOMENTS.map(Question::Passed);
     let time = Arc::new(AtomicI64::new(0));
     let clock = Arc::clone(&time);

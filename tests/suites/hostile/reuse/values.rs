@@ -2,6 +2,7 @@
 
 use nodesift_cache::metadata;
 use nodesift_tests::guest::Guest;
+use nodesift_tests::machine::beside_others;
 use serde_json::json;
 
 use super::world::{NODES, World, gold_rows};
@@ -94,6 +95,7 @@ impl Listed {
 
 #[test]
 fn a_value_that_comes_into_a_list_of_all_values_or_leaves_it_changes_the_verdict_of_other_nodes() {
+    let _beside = beside_others();
     for listed in Listed::ALL {
         println!("{listed:?}");
         let mut world = World::new(&listed.guest());
