@@ -101,9 +101,13 @@ pub fn judge(world: &World<'_>, selectors: &Selectors, pod: &Value) -> Decision 
     Decision { outcome, allocations }
 }
 
-/// The pools that a node sees, in order, or why they cannot be gathered. A pool has `driver`, `name`, `state` (`ok`, `incomplete`
+/// The pools that a node sees, in order. A pool has `driver`, `name`, `state` (`ok`, `incomplete`
 /// or `invalid`), `counters` (sorted: name, total, held) and `devices`, each with its `slice` and the `device` as it is written,
 /// whether it is for the node (`reaches`: a flag or a text), and what is held of it: `exclusive`, and `shared` by capacity.
+///
+/// # Errors
+///
+/// Why they cannot be gathered.
 pub fn seen_by(world: &World<'_>, node: &Value) -> Result<Vec<Value>, String> {
     let held = state::Held::gather(world);
     let pools = pools::gather(world.cluster, &held, node)?;
