@@ -7,6 +7,7 @@
 //! | `compile` | from a node or a pod to that |
 //! | `label_test` | requirements on labels, prepared for many sets of labels |
 //! | `labels` | labels and amounts as sorted lists |
+//! | `node_selector` | node selectors over labels and names of nodes |
 //! | `selection` | what is compiled for some policies alone |
 //! | `selector` | label selectors over pods, anti-affinity terms |
 //! | [`requests`] | what a pod requests and a node offers, in whole numbers |
@@ -19,6 +20,7 @@ mod compile;
 mod facts;
 mod label_test;
 mod labels;
+mod node_selector;
 mod pool;
 pub mod requests;
 mod selection;
@@ -34,6 +36,7 @@ pub use facts::{Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership,
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};
+pub use node_selector::NodeSelectorTest;
 pub use pool::Pool;
 pub use selection::Selection;
 pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};
