@@ -2,6 +2,7 @@
 //!
 //! Start with [`ResourceSlice`]. The claims on devices are in [`crate::claim`].
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::Map;
@@ -108,7 +109,7 @@ pub struct Device {
 }
 
 /// The value of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Attribute {
     /// A number.
     Int(i64),
@@ -151,10 +152,45 @@ impl<'de> Deserialize<'de> for Attribute {
 pub struct Capacity {
     /// How much there is.
     #[serde(default, deserialize_with = "null_is_default")]
-    pub value: Quantity,
+    pub value: WrittenQuantity,
     /// How requests are rounded; none leaves them as they are.
     #[serde(default)]
     pub request_policy: Option<RequestPolicy>,
+}
+
+/// A quantity with its text, which selectors parse by themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenQuantity {
+    /// As it is written.
+    pub text: String,
+    /// The amount.
+    pub quantity: Quantity,
+}
+
+impl Default for WrittenQuantity {
+    fn default() -> Self {
+        Self { text: "0".to_owned(), quantity: Quantity::default() }
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenQuantity {
+    /// From a string or a number, as a [`Quantity`].
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Text(String),
+            Int(i64),
+            Float(f64),
+        }
+        let text = match Written::deserialize(deserializer)? {
+            Written::Text(text) => text,
+            Written::Int(number) => number.to_string(),
+            Written::Float(number) => number.to_string(),
+        };
+        let text = text.trim();
+        Ok(Self { text: text.to_owned(), quantity: text.parse().map_err(D::Error::custom)? })
+    }
 }
 
 /// How requests for a capacity are rounded.
@@ -230,7 +266,7 @@ text_enum! {
 }
 
 /// A taint of a device.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct DeviceTaint {
     /// Never empty.
     #[serde(default, deserialize_with = "null_is_default")]

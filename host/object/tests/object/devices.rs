@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use nodesift_object::DeviceClass;
 use nodesift_object::claim::ResourceClaim;
-use nodesift_object::device::{Attribute, DeviceTaintEffect, ResourceSlice};
+use nodesift_object::device::{Attribute, DeviceTaintEffect, ResourceSlice, WrittenQuantity};
 
 fn read<T: DeserializeOwned>(value: &Value) -> T {
     serde_json::from_str(&value.to_string()).unwrap()
@@ -57,7 +57,9 @@ fn a_slice_keeps_what_decides_about_its_devices() {
     );
     let memory = device.capacity.get("m").unwrap();
     let policy = memory.request_policy.as_ref().unwrap();
-    assert_eq!((memory.value, policy.default), ("8Gi".parse().unwrap(), Some("1Gi".parse().unwrap())));
+    let value = WrittenQuantity { text: "8Gi".to_owned(), quantity: "8Gi".parse().unwrap() };
+    assert_eq!((&memory.value, policy.default), (&value, Some("1Gi".parse().unwrap())));
+    assert_eq!(device.capacity.get("n").unwrap().value.text, "2");
     let range = policy.valid_range.as_ref().unwrap();
     assert_eq!(
         (range.min, range.max, range.step),
