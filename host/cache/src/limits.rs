@@ -116,3 +116,7 @@ pub const COUNT_STRIDE_PODS: usize = 65_536;
 /// Bytes of an entry of a ConfigMap; a longer one reads as absent. A cached verdict keeps the entries that it has read, and lists of
 /// some thousand names fit.
 pub const CONFIG_ENTRY_BYTES: usize = 64 * 1024;
+
+/// Bytes of the errors of one node selector that are kept. Kubernetes refuses such selectors, so that one comes from elsewhere; a
+/// megabyte of them would become hundreds of megabytes of text.
+pub const SELECTOR_ERROR_BYTES: usize = 16 << 10;

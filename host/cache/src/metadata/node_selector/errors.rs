@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use crate::limits::SELECTOR_ERROR_BYTES;
 use nodesift_object::selector::{NodeSelector, Operator, Requirement};
 
 /// The greatest length of a label value, and of a label key without its prefix, in bytes.
@@ -28,24 +29,31 @@ pub(super) const PREFIX_RULE: &str = "a lowercase RFC 1123 subdomain must consis
      characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for \
      validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// All errors of a selector with their places, as one text; `None` where it is good.
+/// All errors of a selector with their places, as one text; `None` where it is good. A text that is too long ends early.
 pub(super) fn of_selector(selector: &NodeSelector) -> Option<String> {
     let mut errors: Vec<String> = Vec::new();
+    let mut bytes = 0_usize;
     for (term_number, term) in selector.node_selector_terms.iter().enumerate() {
         for (number, requirement) in term.match_expressions.iter().enumerate() {
+            if bytes > SELECTOR_ERROR_BYTES {
+                break;
+            }
             for error in of_requirement(requirement) {
                 let error = format!("nodeSelectorTerms[{term_number}].matchExpressions[{number}].{error}");
-                if !errors.contains(&error) {
+                if bytes <= SELECTOR_ERROR_BYTES && !errors.contains(&error) {
+                    bytes = bytes.saturating_add(error.len());
                     errors.push(error);
                 }
             }
         }
     }
-    match errors.len() {
-        0 => None,
-        1 => errors.pop(),
-        _ => Some(format!("[{}]", errors.join(", "))),
-    }
+    let mut text = match errors.len() {
+        0 => return None,
+        1 => errors.pop()?,
+        _ => format!("[{}]", errors.join(", ")),
+    };
+    text.truncate(text.floor_char_boundary(SELECTOR_ERROR_BYTES));
+    Some(text)
 }
 
 /// All errors of a requirement about a label.
