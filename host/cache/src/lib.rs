@@ -9,6 +9,7 @@
 //! | `columns` | columns, label columns, dictionaries, the change log | `column` |
 //! | `pods` | the pod index, counts of pods, anti-affinity | `index` |
 //! | `objects` | storage objects, workloads, volumes in use | `storage` |
+//! | `devices` | pools of devices, and what each row sees of them | `model` |
 //! | `nodes` | the node table: all columns about nodes | `table` |
 //! | `read` | snapshots, overlays, strips, the reader | `snapshot` |
 //! | `write` | the writer, placement, assumed pods, repair | `writer` |
@@ -17,6 +18,7 @@
 //! A folder uses only those above it; [`limits`] serves all.
 
 mod columns;
+mod devices;
 mod health;
 pub mod limits;
 pub mod metadata;
@@ -36,6 +38,7 @@ pub use columns::drift::Drift;
 pub use columns::labels::LabelColumn;
 pub use columns::row::{Generation, Row};
 pub use columns::{Dictionary, NOT_AN_INTEGER};
+pub use devices::{Device, Devices, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits};
 pub use health::MemoryStats;
 pub use nodes::{EncodedNames, Epoch, NodeNames, PortUse, Resource};
 pub use objects::{

@@ -30,11 +30,13 @@ pub enum NodeInterface {
     Images,
     /// `node-age`.
     Age,
+    /// `node-devices`.
+    NodeDevices,
 }
 
 impl NodeInterface {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Identity,
         Self::Labels,
         Self::Annotations,
@@ -46,6 +48,7 @@ impl NodeInterface {
         Self::Info,
         Self::Images,
         Self::Age,
+        Self::NodeDevices,
     ];
 }
 

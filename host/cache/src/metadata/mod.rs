@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `facts` | what is kept of a node and of a pod: start here |
 //! | `compile` | from a node or a pod to that |
+//! | `devices` | ResourceSlices, and what allocated claims hold |
 //! | `label_test` | requirements on labels, prepared for many sets of labels |
 //! | `labels` | labels and amounts as sorted lists |
 //! | `node_selector` | node selectors over labels and names of nodes |
@@ -17,6 +18,7 @@
 //! | `template` | what decides the facts of a pod, as bytes |
 
 mod compile;
+pub(crate) mod devices;
 mod facts;
 mod label_test;
 mod labels;
@@ -32,12 +34,17 @@ pub mod volumes;
 pub use compile::{
     is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting, served_resources,
 };
+pub use devices::{
+    Amount, AmountRange, BindingConditions, DeviceCapacity, DeviceId, DeviceTraits, Hold, NanoAmounts, PoolName,
+    SetConsumption, SliceRecord,
+};
 pub use facts::{Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};
 pub use node_selector::NodeSelectorTest;
 pub use pool::Pool;
+pub(crate) use pool::Shared;
 pub use selection::Selection;
 pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};
 pub use storage::{

@@ -122,7 +122,7 @@ impl Kept {
 
 /// Values in use, each kept once.
 #[derive(Debug)]
-struct Shared<T: ?Sized> {
+pub(crate) struct Shared<T: ?Sized> {
     values: FxHashSet<Arc<T>>,
     sweep_at: usize,
 }
@@ -134,12 +134,13 @@ impl<T: ?Sized> Default for Shared<T> {
 }
 
 impl<T: ?Sized + Eq + Hash> Shared<T> {
-    fn get(&self, value: &T) -> Option<Arc<T>> {
+    /// The kept one of equal values, if there is one.
+    pub(crate) fn get(&self, value: &T) -> Option<Arc<T>> {
         self.values.get(value).map(Arc::clone)
     }
 
     /// The kept one of equal values.
-    fn keep(&mut self, value: Arc<T>) -> Arc<T> {
+    pub(crate) fn keep(&mut self, value: Arc<T>) -> Arc<T> {
         if let Some(known) = self.get(&value) {
             return known;
         }
@@ -147,11 +148,13 @@ impl<T: ?Sized + Eq + Hash> Shared<T> {
         value
     }
 
-    fn is_sweep_due(&self) -> bool {
+    /// Whether it has grown since the last sweep.
+    pub(crate) fn is_sweep_due(&self) -> bool {
         self.values.len() >= self.sweep_at
     }
 
-    fn sweep(&mut self) {
+    /// Drops values that nobody else has.
+    pub(crate) fn sweep(&mut self) {
         self.values.retain(|value| Arc::strong_count(value) > 1);
         self.sweep_at = (self.values.len() + self.values.len() / 4).max(POOL_SWEEP_MIN);
     }

@@ -18,6 +18,7 @@ use crate::columns::change_log::NodeInterface;
 use crate::columns::labels::NodeLabels;
 use crate::columns::sets::{CodedColumn, Sets};
 use crate::columns::{Column, Delta, DriftReport, Generation, Row};
+use crate::devices::{DeviceTable, Devices, NodeRows};
 use crate::metadata::{Amounts, Conditions, Labels, NO_TIME, NodeFacts, PodRecord};
 use crate::objects::volumes::PodVolumes;
 use crate::pods::anti_affinity::AntiAffinity;
@@ -53,6 +54,7 @@ pub(crate) struct NodeTable {
     anti_affinity: AntiAffinity,
     controllers: Controllers,
     volumes: PodVolumes,
+    devices: Devices,
     /// When each interface about nodes last changed.
     changed: [Generation; NodeInterface::ALL.len()],
     /// When the anti-affinity terms, or what they match, last changed.
@@ -194,6 +196,11 @@ impl NodeTable {
         &self.volumes
     }
 
+    /// What nodes see of devices.
+    pub(crate) fn devices(&self) -> &Devices {
+        &self.devices
+    }
+
     /// Which pods are on which rows, by class.
     pub(crate) fn population(&self) -> &Population {
         &self.population
@@ -257,6 +264,7 @@ impl NodeTable {
         self.ports.push();
         self.volumes.push();
         self.controllers.push();
+        self.devices.push();
         row
     }
 
@@ -280,6 +288,7 @@ impl NodeTable {
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
         self.controllers.pop();
+        self.devices.swap_remove(row);
     }
 
     /// The codes of a row.
@@ -365,6 +374,14 @@ impl NodeTable {
         let dropped = self.resources.set_allocatable(row, new, old);
         let index = &self.index;
         self.resources.drop_columns(&dropped, |row| index.name(row).map_or(&[], |name| pods_on(name)));
+    }
+
+    /// Brings up to date what nodes see of devices, and gives the rows that see something else than before.
+    pub(crate) fn settle_devices(&mut self, table: &mut DeviceTable) -> Vec<Row> {
+        let index = &self.index;
+        let row = |name: &str| index.row(name);
+        let nodes = NodeRows { names: index.names(), labels: self.labels.rows(), row: &row };
+        table.settle(nodes, &mut self.devices)
     }
 
     /// Storage objects changed.
@@ -503,8 +520,9 @@ impl NodeTable {
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let rows = self.len();
         let resources = self.resources.names().len() * 3 * size_of::<i64>();
-        // Names, labels, annotations, info and images refer to texts; classes and volumes to lists; the rest are five codes, a flag and five numbers.
-        let references = size_of::<Arc<str>>() + 4 * size_of::<Labels>() + 2 * size_of::<Arc<()>>();
+        // Names, labels, annotations, info and images refer to texts; classes, volumes and devices to lists; the rest are five codes, a flag and five numbers.
+        let references =
+            size_of::<Arc<str>>() + 4 * size_of::<Labels>() + 2 * size_of::<Arc<()>>() + Devices::ROW_BYTES;
         let row = references + resources + 5 * size_of::<u32>() + size_of::<u8>() + 5 * size_of::<i64>();
         let texts = [&self.labels, &self.annotations, &self.info, &self.images];
         let built = texts.into_iter().map(NodeLabels::built_count).sum::<usize>();

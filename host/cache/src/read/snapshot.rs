@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::labels::LabelColumn;
 use crate::columns::{Column, Generation, Row};
+use crate::devices::Devices;
 use crate::metadata::{Amounts, Conditions, Labels, PodFacts, PodRecord, value_of};
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
@@ -309,6 +310,11 @@ impl Snapshot {
     /// The same, for keys of any size: `None` once `go_on` says no, which is asked every so many steps.
     pub fn sum_while(&self, key: &SumKey, go_on: &dyn Fn() -> bool) -> Option<Column<i64>> {
         self.published.nodes.sum(key, go_on)
+    }
+
+    /// What the node of each row sees of devices.
+    pub fn devices(&self) -> &Devices {
+        self.published.nodes.devices()
     }
 
     /// Labels by namespace.

@@ -6,6 +6,7 @@
 //! | `nodes` | nodes that come, change and go |
 //! | `placement` | which pods are on which node, and how a pod gets there |
 //! | `objects` | namespaces, DeviceClasses, storage objects, workloads |
+//! | `devices` | ResourceSlices, and devices that claims hold |
 //! | `assumed` | pods that a core has placed before a watch event shows them bound |
 //! | `gone` | UIDs of pods that were deleted or have ended |
 //! | `allocations` | changes of pods on nodes as a stream |
@@ -19,6 +20,7 @@ mod allocations;
 mod assumed;
 #[cfg(debug_assertions)]
 mod defect;
+mod devices;
 pub(crate) mod failpoint;
 mod gone;
 mod held;

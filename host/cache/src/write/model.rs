@@ -395,7 +395,7 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             created: 0,
             ..all
         },
-        NodeInterface::Features => NodeView::default(),
+        NodeInterface::Features | NodeInterface::NodeDevices => NodeView::default(),
         NodeInterface::Age => NodeView { created: all.created, ..NodeView::default() },
         NodeInterface::Images => NodeView { images: all.images, ..NodeView::default() },
         NodeInterface::Info => NodeView { info: all.info, ..NodeView::default() },

@@ -13,6 +13,9 @@ impl Writer {
     pub fn apply_node(&mut self, node: &NodeFacts) {
         let name = &node.name;
         let begun = self.placement.begin([name]);
+        if self.nodes.row(name).is_none_or(|row| self.nodes.labels().rows().get(row) != Some(&node.labels)) {
+            self.devices.node_changed(name);
+        }
         let (row, is_new) = match self.nodes.row(name) {
             Some(row) => (row, false),
             None => {
@@ -42,7 +45,9 @@ impl Writer {
         self.repair_nodes(self.placement.unfinished());
         self.placement.take_unfinished();
         let Some(row) = self.nodes.row(name) else { return };
-        let begun = self.placement.begin([&Arc::from(name)]);
+        let name: &Arc<str> = &Arc::from(name);
+        let begun = self.placement.begin([name]);
+        self.devices.node_changed(name);
         self.revert_assumed_on(name);
         for pod in self.placement.on(name).to_vec() {
             self.apply(Delta::Remove, row, &pod);

@@ -19,6 +19,7 @@ use super::placement::Placement;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::sets::Sets;
 use crate::columns::{Delta, Generation, Row};
+use crate::devices::DeviceTable;
 use crate::metadata::{Amounts, PodRecord};
 use crate::nodes::Epoch;
 use crate::nodes::table::{Dictionaries, NodeTable};
@@ -56,6 +57,7 @@ pub struct Writer {
     pub(super) workloads: Workloads,
     pub(super) config_maps: ConfigMaps,
     pub(super) device_classes: DeviceClasses,
+    pub(super) devices: DeviceTable,
     pub(super) pods: Arc<PodIndex>,
     pub(super) placement: Placement,
     pub(super) assumed: Assumed,
@@ -133,6 +135,7 @@ impl Writer {
             workloads: Workloads::default(),
             config_maps: ConfigMaps::default(),
             device_classes: DeviceClasses::default(),
+            devices: DeviceTable::default(),
             pods: Arc::default(),
             placement: Placement::default(),
             assumed: Assumed::default(),
@@ -159,6 +162,7 @@ impl Writer {
         // Taken out first: where the repair itself fails, the audit is left to find the drift, and publishing goes on.
         let interrupted = self.placement.take_unfinished();
         self.repair_nodes(interrupted);
+        self.settle_devices();
         self.nodes.share(&self.dictionaries, &mut self.counts);
         self.latest.store(Arc::new(Snapshot::new(Publication {
             epoch: self.epoch,

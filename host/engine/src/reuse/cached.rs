@@ -152,7 +152,8 @@ impl CachedVerdict {
             | NodeInterface::Conditions
             | NodeInterface::Info
             | NodeInterface::Images
-            | NodeInterface::Age => None,
+            | NodeInterface::Age
+            | NodeInterface::NodeDevices => None,
         })
     }
 

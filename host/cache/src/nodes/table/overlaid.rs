@@ -39,6 +39,7 @@ impl NodeTable {
         let old = self.resources.allocatable_of(row);
         self.resources.set_allocatable(row, &node.allocatable, &old);
         self.slots.set_limit(row, node.pod_limit);
+        self.devices.set_overlaid(row, &node.name, &node.labels);
     }
 
     /// The counts of the nodes of `base`, changed by an overlay.
@@ -91,6 +92,7 @@ impl NodeTable {
             ports,
             population: Population::empty(len),
             volumes: PodVolumes::empty(len),
+            devices: self.devices.repeated(row, len),
             ..Self::default()
         }
     }

@@ -1,0 +1,25 @@
+//! Devices: ResourceSlices as pools, which devices of them are in use, and what each row sees. Knows nothing of the writer, of
+//! snapshots, and of claims beyond what they hold.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `model` | devices and pools as readers see them: start here |
+//! | `seen` | per row what its node sees, as a column |
+//! | `offer` | slices of one pool, and what a node sees of them |
+//! | `uses` | devices that allocated claims hold |
+//! | `known` | equal devices kept once, and numbered |
+//! | `table` | all pools, as the writer keeps them; brings rows up to date |
+
+mod known;
+mod model;
+mod offer;
+mod seen;
+mod table;
+mod uses;
+
+#[cfg(test)]
+mod tests;
+
+pub use model::{Device, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits};
+pub use seen::Devices;
+pub(crate) use table::{DeviceTable, NodeRows};

@@ -1,0 +1,245 @@
+//! The slices of one pool, and what a node sees of them.
+//!
+//! A node's [`Sight`] is which slices and devices are for it; [`Offer::view`] makes a [`SeenPool`] of that, equal for nodes of
+//! equal sight. Source: `GatherPools` in k8s.io/dynamic-resource-allocation/structured/internal/incubating.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::model::{Device, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool};
+use super::uses::PoolUses;
+use crate::metadata::devices::{CounterSet, DeviceRecord, Reach};
+use crate::metadata::{Labels, PoolName, SetConsumption, SliceRecord};
+
+/// A slice whose devices are known.
+#[derive(Debug)]
+pub(super) struct Slice {
+    /// Without its devices.
+    pub(super) record: SliceRecord,
+    pub(super) devices: Vec<Arc<Device>>,
+    /// Whether one of the devices draws from counters.
+    consumes: bool,
+}
+
+/// A pool: its slices, and which of its devices are in use. A copy costs reference counts.
+#[derive(Debug, Clone)]
+pub(super) struct Offer {
+    pub(super) name: Arc<PoolName>,
+    /// Of all generations, sorted by name.
+    pub(super) slices: Arc<Vec<Arc<Slice>>>,
+    pub(super) uses: Arc<PoolUses>,
+}
+
+/// Which slices of a pool are for a node: their places, and where slices leave it to devices, per device whether it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Sight {
+    slices: Vec<(usize, Vec<Reaches>)>,
+}
+
+/// Why it cannot be told which slices are for a node: the first slice of which it cannot, and the error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Blind {
+    pub(super) slice: Arc<str>,
+    pub(super) error: Arc<str>,
+}
+
+/// Devices draw on a counter that does not exist, or two sets or devices have one name.
+struct Invalid;
+
+impl Slice {
+    /// A slice; `device` finds the known one of each device.
+    pub(super) fn new(mut record: SliceRecord, mut device: impl FnMut(&PoolName, DeviceRecord) -> Arc<Device>) -> Self {
+        let records = std::mem::take(&mut record.devices);
+        let devices: Vec<_> = records.into_iter().map(|one| device(&record.pool, one)).collect();
+        let consumes = devices.iter().any(|device| !device.traits.content.consumes.is_empty());
+        Self { record, devices, consumes }
+    }
+
+    /// Whether it was made of such a record.
+    pub(super) fn is_of(&self, record: &SliceRecord) -> bool {
+        let Self { record: held, devices, consumes: _ } = self;
+        let SliceRecord { name, pool, generation, slice_count, reach, counter_sets, devices: _, device_reaches } = held;
+        *name == record.name
+            && *pool == record.pool
+            && *generation == record.generation
+            && *slice_count == record.slice_count
+            && *reach == record.reach
+            && *counter_sets == record.counter_sets
+            && *device_reaches == record.device_reaches
+            && devices.len() == record.devices.len()
+            && devices.iter().zip(&record.devices).all(|(device, record)| device.is_of(record))
+    }
+
+    /// The one node that sees it, whatever its labels; `None` where several may, or labels decide about devices.
+    pub(super) fn only_node(&self) -> Option<&Arc<str>> {
+        match &self.record.reach {
+            Some(Reach::Node(node)) => Some(node).filter(|_| self.record.device_reaches.is_none()),
+            _ => None,
+        }
+    }
+
+    /// Devices that can be allocated: a slice with counters has none.
+    fn offered(&self) -> &[Arc<Device>] {
+        if self.record.counter_sets.is_empty() { &self.devices } else { &[] }
+    }
+
+    /// Whether it is for a node.
+    fn is_for(&self, node: &str, labels: &Labels) -> Result<bool, Blind> {
+        let has = |reach: &Reach| reach.has(node, labels).map_err(|(_, of_slice)| self.blind(of_slice));
+        if let Some(reach) = &self.record.reach {
+            return has(reach);
+        }
+        for reach in self.record.device_reaches.iter().flatten() {
+            if has(reach)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn blind(&self, error: &Arc<str>) -> Blind {
+        Blind { slice: Arc::clone(&self.record.name), error: Arc::clone(error) }
+    }
+}
+
+impl Offer {
+    /// What of these slices is for a node; places ascend.
+    pub(super) fn sight(
+        &self,
+        places: impl Iterator<Item = usize>,
+        node: &str,
+        labels: &Labels,
+    ) -> Result<Sight, Blind> {
+        let mut sight = Sight::default();
+        for (place, slice) in places.filter_map(|place| Some((place, self.slices.get(place)?))) {
+            if slice.is_for(node, labels)? {
+                let answer = |reach: &Reach| reach.has(node, labels).map_err(|(error, _)| Arc::clone(error));
+                let reaches = slice.record.device_reaches.iter().flatten().map(answer);
+                sight.slices.push((place, reaches.collect()));
+            }
+        }
+        Ok(sight)
+    }
+
+    /// The pool as nodes of this sight see it; `None` where they see nothing of it, or a newer generation is elsewhere.
+    pub(super) fn view(&self, sight: &Sight) -> Option<SeenPool> {
+        let seen = sight.slices.iter().filter_map(|(place, reaches)| Some((&**self.slices.get(*place)?, reaches)));
+        let newest = seen.clone().map(|(slice, _)| slice.record.generation).max()?;
+        let here: Vec<(&Slice, &[Reaches])> = seen
+            .filter(|(slice, _)| slice.record.generation == newest)
+            .map(|(slice, reaches)| (slice, reaches.as_slice()))
+            .collect();
+        let wanted = here.first().map_or(0, |(slice, _)| slice.record.slice_count);
+        let mut all: Vec<&Slice> = here.iter().map(|(slice, _)| *slice).collect();
+        if count(all.len()) != wanted {
+            if self.slices.iter().any(|slice| slice.record.generation > newest) {
+                return None;
+            }
+            let is_newest = |slice: &&Arc<Slice>| slice.record.generation == newest;
+            all = self.slices.iter().filter(is_newest).map(|slice| &**slice).collect();
+            if count(all.len()) != wanted {
+                return Some(self.without_devices(PoolState::Incomplete));
+            }
+        }
+        let complete = self.complete(&here, &all);
+        Some(complete.unwrap_or_else(|Invalid| self.without_devices(PoolState::Invalid)))
+    }
+
+    fn without_devices(&self, state: PoolState) -> SeenPool {
+        SeenPool { name: Arc::clone(&self.name), state, counters: Vec::new(), devices: Vec::new() }
+    }
+
+    /// A pool of which no slice is missing: devices of the slices that are here, counters of all.
+    fn complete(&self, here: &[(&Slice, &[Reaches])], all: &[&Slice]) -> Result<SeenPool, Invalid> {
+        let mut counters = Counters::of(all.iter().flat_map(|slice| &slice.record.counter_sets))?;
+        for device in all.iter().filter(|slice| slice.consumes).flat_map(|slice| slice.offered()) {
+            let draws = counters.drawn(device)?;
+            if self.uses.contains_key(&device.name) {
+                counters.hold(&draws);
+            }
+        }
+        let mut names = FxHashSet::default();
+        let mut devices = Vec::with_capacity(here.iter().map(|(slice, _)| slice.offered().len()).sum());
+        for (slice, reaches) in here {
+            for (number, device) in slice.offered().iter().enumerate() {
+                if !names.insert(&*device.name) {
+                    return Err(Invalid);
+                }
+                let in_use = self.uses.get(&device.name);
+                devices.push(SeenDevice {
+                    device: Arc::clone(device),
+                    reaches: reaches.get(number).cloned().unwrap_or(Ok(true)),
+                    exclusive: in_use.is_some_and(|in_use| in_use.is_exclusive()),
+                    shared: in_use.and_then(|in_use| in_use.shared()).cloned(),
+                    consumes: counters.drawn(device)?,
+                });
+            }
+        }
+        Ok(SeenPool { name: Arc::clone(&self.name), state: PoolState::Ok, counters: counters.seen, devices })
+    }
+}
+
+fn count(slices: usize) -> i64 {
+    i64::try_from(slices).unwrap_or(i64::MAX)
+}
+
+/// The counters of a pool, and what devices draw of them.
+struct Counters<'a> {
+    sets: FxHashSet<&'a str>,
+    /// Set and name of each, sorted.
+    names: Vec<(&'a str, &'a str)>,
+    seen: Vec<SeenCounter>,
+    /// What is drawn, by the address of what says so in the traits of devices.
+    drawn: FxHashMap<*const [SetConsumption], Draws>,
+    nothing: Draws,
+}
+
+impl<'a> Counters<'a> {
+    fn of(sets: impl Iterator<Item = &'a CounterSet>) -> Result<Self, Invalid> {
+        let mut names = FxHashSet::default();
+        let mut all: Vec<((&str, &str), i128)> = Vec::new();
+        for set in sets {
+            if !names.insert(&*set.name) {
+                return Err(Invalid);
+            }
+            all.extend(set.counters.iter().map(|(name, total)| ((&*set.name, &**name), *total)));
+        }
+        all.sort_unstable();
+        let seen = all.iter().map(|(_, total)| SeenCounter { total: *total, held: 0 }).collect();
+        let counters = all.into_iter().map(|(name, _)| name).collect();
+        Ok(Self { sets: names, names: counters, seen, drawn: FxHashMap::default(), nothing: Arc::default() })
+    }
+
+    /// What a device draws, found once for all devices of its traits.
+    fn drawn(&mut self, device: &Device) -> Result<Draws, Invalid> {
+        let consumes = device.traits.content.consumes.as_slice();
+        if consumes.is_empty() {
+            return Ok(Arc::clone(&self.nothing));
+        }
+        if let Some(draws) = self.drawn.get(&std::ptr::from_ref(consumes)) {
+            return Ok(Arc::clone(draws));
+        }
+        let mut draws = Vec::new();
+        for consumption in consumes {
+            if !self.sets.contains(&*consumption.set) {
+                return Err(Invalid);
+            }
+            for (name, amount) in consumption.counters.iter() {
+                let place = self.names.binary_search(&(&*consumption.set, &**name)).map_err(|_| Invalid)?;
+                draws.push((u32::try_from(place).map_err(|_| Invalid)?, *amount));
+            }
+        }
+        let draws: Draws = draws.into();
+        self.drawn.insert(std::ptr::from_ref(consumes), Arc::clone(&draws));
+        Ok(draws)
+    }
+
+    fn hold(&mut self, draws: &[(u32, i128)]) {
+        for (place, amount) in draws {
+            if let Some(counter) = self.seen.get_mut(*place as usize) {
+                counter.held = counter.held.saturating_add(*amount);
+            }
+        }
+    }
+}

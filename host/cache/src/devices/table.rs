@@ -1,0 +1,376 @@
+//! All pools, as the writer keeps them, and what nodes see of them by name.
+//!
+//! A change of slices, uses or nodes only notes what is stale: start at [`DeviceTable::apply_slice`]. Before a publication
+//! [`DeviceTable::settle`] brings the rows up to date, once for however many changes. A pool of slices with node names costs as
+//! much as it has devices; one that selects nodes is looked at for every row, and shares its views among rows of equal sight.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::known::KnownDevices;
+use super::model::{SeenPool, SeenPools};
+use super::offer::{Blind, Offer, Sight, Slice};
+use super::seen::{Devices, Seen, first, in_order};
+use super::uses::Uses;
+use crate::columns::{Column, Delta, Row};
+use crate::metadata::{Hold, Labels, PoolName, SliceRecord};
+
+/// ResourceSlices and uses of devices.
+#[derive(Debug, Default)]
+pub(crate) struct DeviceTable {
+    /// The pool of each slice, by the name of the slice.
+    slices: FxHashMap<Arc<str>, Arc<PoolName>>,
+    pools: BTreeMap<Arc<PoolName>, Pool>,
+    /// Pools with slices that several nodes may see.
+    wide: BTreeSet<Arc<PoolName>>,
+    uses: Uses,
+    known: KnownDevices,
+    /// By node what it sees of each pool, sorted by pool; also nodes that have no row.
+    nodes: FxHashMap<Arc<str>, Vec<Sighting>>,
+    /// Whether rows show wide pools.
+    shows_wide: bool,
+    stale_pools: BTreeMap<Arc<PoolName>, Stale>,
+    /// Nodes that came, went, or changed their labels.
+    stale_nodes: FxHashSet<Arc<str>>,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    /// Sorted by name.
+    slices: Arc<Vec<Arc<Slice>>>,
+    /// Where several nodes see it: what nodes of each sight see.
+    views: FxHashMap<Sight, Arc<SeenPool>>,
+    /// Nodes that see something of it.
+    seers: FxHashSet<Arc<str>>,
+}
+
+/// What a node sees of a pool.
+#[derive(Debug, Clone)]
+struct Sighting {
+    pool: Arc<PoolName>,
+    seen: Result<Arc<SeenPool>, Blind>,
+}
+
+/// What has changed of a pool.
+#[derive(Debug)]
+enum Stale {
+    /// Slices, and maybe uses.
+    Slices,
+    /// The use of these devices.
+    Uses(Vec<Arc<str>>),
+}
+
+/// The nodes that have rows.
+#[derive(Clone, Copy)]
+pub(crate) struct NodeRows<'a> {
+    /// By row.
+    pub(crate) names: &'a Column<Arc<str>>,
+    /// By row.
+    pub(crate) labels: &'a Column<Labels>,
+    /// By name.
+    pub(crate) row: &'a dyn Fn(&str) -> Option<Row>,
+}
+
+impl NodeRows<'_> {
+    fn labels_of(&self, node: &str) -> Option<&Labels> {
+        self.labels.get((self.row)(node)?)
+    }
+}
+
+impl Sighting {
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.seen, &other.seen) {
+            (Ok(a), Ok(b)) => Arc::ptr_eq(a, b),
+            (Err(a), Err(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// Changes.
+impl DeviceTable {
+    /// Adds a slice, or replaces the one of its name.
+    pub(crate) fn apply_slice(&mut self, mut record: SliceRecord) {
+        if self.holds_slice(&record) {
+            return;
+        }
+        self.remove_slice(&record.name);
+        self.known.sweep_if_due();
+        let known = &mut self.known;
+        let pool = self.pools.get_key_value(&record.pool).map(|(name, _)| Arc::clone(name));
+        let pool = pool.unwrap_or_else(|| {
+            Arc::new(PoolName { driver: known.text(&record.pool.driver), name: Arc::clone(&record.pool.name) })
+        });
+        record.pool = (*pool).clone();
+        self.slices.insert(Arc::clone(&record.name), Arc::clone(&pool));
+        let slice = Slice::new(record, |pool, device| known.device(pool, device));
+        let slices = Arc::make_mut(&mut self.pools.entry(Arc::clone(&pool)).or_default().slices);
+        let place = slices.partition_point(|other| other.record.name < slice.record.name);
+        slices.insert(place, Arc::new(slice));
+        self.stale_pools.insert(pool, Stale::Slices);
+    }
+
+    /// Removes a slice by its name.
+    pub(crate) fn remove_slice(&mut self, name: &str) {
+        let Some(pool) = self.slices.remove(name) else { return };
+        if let Some(held) = self.pools.get_mut(&pool) {
+            Arc::make_mut(&mut held.slices).retain(|slice| *slice.record.name != *name);
+        }
+        self.stale_pools.insert(pool, Stale::Slices);
+    }
+
+    /// Whether this is what is held of a slice.
+    pub(crate) fn holds_slice(&self, record: &SliceRecord) -> bool {
+        let pool = self.slices.get(&record.name).and_then(|pool| self.pools.get(pool));
+        let slice = pool.and_then(|pool| {
+            let place = pool.slices.binary_search_by(|slice| slice.record.name.cmp(&record.name)).ok()?;
+            pool.slices.get(place)
+        });
+        slice.is_some_and(|slice| slice.is_of(record))
+    }
+
+    /// A claim comes to hold a device, or releases it.
+    pub(crate) fn apply_hold(&mut self, delta: Delta, hold: &Hold) {
+        let pool = PoolName { driver: Arc::clone(&hold.device.driver), name: Arc::clone(&hold.device.pool) };
+        if !self.uses.apply(delta, &pool, hold) {
+            return;
+        }
+        if let Some((pool, _)) = self.pools.get_key_value(&pool) {
+            let stale = self.stale_pools.entry(Arc::clone(pool)).or_insert_with(|| Stale::Uses(Vec::new()));
+            if let Stale::Uses(devices) = stale {
+                devices.push(Arc::clone(&hold.device.device));
+            }
+        }
+    }
+
+    /// A node came, went, or changed its labels.
+    pub(crate) fn node_changed(&mut self, node: &Arc<str>) {
+        if !self.pools.is_empty() {
+            self.stale_nodes.insert(Arc::clone(node));
+        }
+    }
+}
+
+/// Bringing rows up to date.
+impl DeviceTable {
+    /// Brings `devices` up to date with all changes, and gives the rows that see something else than before.
+    pub(crate) fn settle(&mut self, nodes: NodeRows<'_>, devices: &mut Devices) -> Vec<Row> {
+        if self.stale_pools.is_empty() && self.stale_nodes.is_empty() {
+            return Vec::new();
+        }
+        let stale_pools = std::mem::take(&mut self.stale_pools);
+        let stale_nodes = std::mem::take(&mut self.stale_nodes);
+        let mut changed: FxHashSet<Arc<str>> = FxHashSet::default();
+        for (pool, stale) in &stale_pools {
+            match stale {
+                Stale::Uses(used) if self.has_views(pool) => self.use_changed(pool, used, &mut changed),
+                Stale::Uses(_) | Stale::Slices => self.slices_changed(pool, nodes, &mut changed),
+            }
+        }
+        let is_settled = |pool: &&Arc<PoolName>| matches!(stale_pools.get(*pool), Some(Stale::Slices));
+        let unsettled: Vec<Arc<PoolName>> = self.wide.iter().filter(|pool| !is_settled(pool)).cloned().collect();
+        for pool in &unsettled {
+            self.nodes_changed(pool, &stale_nodes, nodes);
+        }
+        if self.shows_wide || !self.wide.is_empty() {
+            self.shows_wide = !self.wide.is_empty();
+            let wide = self.wide.iter().filter_map(|name| Some(self.offer(name, self.pools.get(name)?)));
+            devices.set_wide(wide.collect());
+        }
+        changed.extend(stale_nodes);
+        let mut lists = FxHashMap::default();
+        let mut rows = Vec::new();
+        for node in &changed {
+            if let Some(row) = (nodes.row)(node)
+                && devices.set(row, self.seen_by(node, &mut lists))
+            {
+                rows.push(row);
+            }
+        }
+        rows.sort_unstable();
+        rows
+    }
+
+    fn offer(&self, name: &Arc<PoolName>, pool: &Pool) -> Offer {
+        Offer { name: Arc::clone(name), slices: Arc::clone(&pool.slices), uses: self.uses.of(name) }
+    }
+
+    fn has_views(&self, pool: &Arc<PoolName>) -> bool {
+        self.pools.get(pool).is_some_and(|pool| !pool.views.is_empty())
+    }
+
+    /// Looks at a pool anew, for all nodes that may see something of it.
+    fn slices_changed(&mut self, name: &Arc<PoolName>, nodes: NodeRows<'_>, changed: &mut FxHashSet<Arc<str>>) {
+        let Some(mut pool) = self.pools.remove(name) else { return };
+        let mut before: FxHashMap<Arc<str>, Sighting> = FxHashMap::default();
+        for node in std::mem::take(&mut pool.seers) {
+            if let Some(sighting) = self.forget(&node, name) {
+                before.insert(node, sighting);
+            }
+        }
+        let offer = self.offer(name, &pool);
+        let (mut by_node, mut of_many): (FxHashMap<&Arc<str>, Vec<usize>>, Vec<usize>) = Default::default();
+        for (place, slice) in offer.slices.iter().enumerate() {
+            slice.only_node().map_or(&mut of_many, |node| by_node.entry(node).or_default()).push(place);
+        }
+        let is_wide = !of_many.is_empty();
+        self.wide.remove(name);
+        if is_wide {
+            self.wide.insert(Arc::clone(name));
+        }
+        let mut views: FxHashMap<Sight, Option<Arc<SeenPool>>> = FxHashMap::default();
+        let mut look = |node: &Arc<str>, labels: &Labels, places: &[usize]| {
+            let seen = match offer.sight(places.iter().copied(), node, labels) {
+                Ok(sight) => {
+                    let held = before.get(node).and_then(|held| held.seen.as_ref().ok());
+                    let view = views.entry(sight).or_insert_with_key(|sight| view(&offer, sight, held));
+                    view.clone().map(Ok)
+                }
+                Err(blind) => Some(Err(blind)),
+            };
+            let sighting = seen.map(|seen| Sighting { pool: Arc::clone(name), seen });
+            if sighting.is_some() {
+                pool.seers.insert(Arc::clone(node));
+            }
+            let held = before.get(node);
+            let is_same = match (&sighting, held) {
+                (Some(new), Some(held)) => new.is_same(held),
+                (None, None) => true,
+                _ => false,
+            };
+            if !is_same {
+                changed.insert(Arc::clone(node));
+            }
+            if let Some(sighting) = sighting {
+                remember(&mut self.nodes, node, sighting);
+            }
+        };
+        if is_wide {
+            let mut merged = Vec::new();
+            for (node, labels) in nodes.names.iter().zip(nodes.labels.iter()) {
+                let Some(own) = by_node.get(node) else {
+                    look(node, labels, &of_many);
+                    continue;
+                };
+                merged.clear();
+                merged.extend(own.iter().chain(&of_many));
+                merged.sort_unstable();
+                look(node, labels, &merged);
+            }
+        } else {
+            by_node.iter().for_each(|(node, places)| look(node, &Labels::default(), places));
+        }
+        let gone = before.into_keys().filter(|node| !pool.seers.contains(node));
+        changed.extend(gone);
+        pool.views.clear();
+        if is_wide || pool.seers.len() > 1 {
+            pool.views = views.into_iter().filter_map(|(sight, view)| Some((sight, view?))).collect();
+        }
+        if !pool.slices.is_empty() {
+            self.pools.insert(Arc::clone(name), pool);
+        }
+    }
+
+    /// Makes the views of a pool anew in which the use of devices shows.
+    fn use_changed(&mut self, name: &Arc<PoolName>, used: &[Arc<str>], changed: &mut FxHashSet<Arc<str>>) {
+        let Some(mut pool) = self.pools.remove(name) else { return };
+        let offer = self.offer(name, &pool);
+        let used: FxHashSet<&Arc<str>> = used.iter().collect();
+        let mut replaced: FxHashMap<*const SeenPool, Arc<SeenPool>> = FxHashMap::default();
+        for (sight, held) in &mut pool.views {
+            let shows = !held.counters.is_empty() || held.devices.iter().any(|seen| used.contains(&seen.device.name));
+            if let Some(view) = view(&offer, sight, Some(held)).filter(|view| shows && !Arc::ptr_eq(view, held)) {
+                replaced.insert(Arc::as_ptr(held), Arc::clone(&view));
+                *held = view;
+            }
+        }
+        for node in &pool.seers {
+            let sighting = self.nodes.get_mut(node).and_then(|all| all.iter_mut().find(|one| one.pool == *name));
+            if let Some(Ok(seen)) = sighting.map(|sighting| &mut sighting.seen)
+                && let Some(view) = replaced.get(&Arc::as_ptr(seen))
+            {
+                *seen = Arc::clone(view);
+                changed.insert(Arc::clone(node));
+            }
+        }
+        self.pools.insert(Arc::clone(name), pool);
+    }
+
+    /// Looks at a pool anew for some nodes.
+    fn nodes_changed(&mut self, name: &Arc<PoolName>, stale: &FxHashSet<Arc<str>>, nodes: NodeRows<'_>) {
+        let Some(mut pool) = self.pools.remove(name) else { return };
+        let offer = self.offer(name, &pool);
+        for node in stale {
+            let held = self.forget(node, name);
+            pool.seers.remove(node);
+            let Some(labels) = nodes.labels_of(node) else { continue };
+            let seen = match offer.sight(0..offer.slices.len(), node, labels) {
+                Ok(sight) => match pool.views.get(&sight) {
+                    Some(view) => Some(Ok(Arc::clone(view))),
+                    None => {
+                        let held = held.as_ref().and_then(|held| held.seen.as_ref().ok());
+                        let view = view(&offer, &sight, held);
+                        view.map(|view| Ok(Arc::clone(pool.views.entry(sight).or_insert(view))))
+                    }
+                },
+                Err(blind) => Some(Err(blind)),
+            };
+            if let Some(seen) = seen {
+                pool.seers.insert(Arc::clone(node));
+                remember(&mut self.nodes, node, Sighting { pool: Arc::clone(name), seen });
+            }
+        }
+        if pool.views.len() > pool.seers.len() {
+            pool.views.retain(|_, view| Arc::strong_count(view) > 1);
+        }
+        self.pools.insert(Arc::clone(name), pool);
+    }
+
+    /// Takes out what a node sees of a pool.
+    fn forget(&mut self, node: &Arc<str>, pool: &Arc<PoolName>) -> Option<Sighting> {
+        let all = self.nodes.get_mut(node)?;
+        let place = all.binary_search_by(|one| one.pool.cmp(pool)).ok()?;
+        let sighting = all.remove(place);
+        if all.is_empty() {
+            self.nodes.remove(node);
+        }
+        Some(sighting)
+    }
+
+    /// What a node sees. `lists` has the lists made so far, by the addresses of their pools.
+    fn seen_by(&self, node: &str, lists: &mut FxHashMap<Vec<*const SeenPool>, SeenPools>) -> Seen {
+        let sightings = self.nodes.get(node).map_or(&[][..], Vec::as_slice);
+        let (mut pools, mut blind) = (Vec::with_capacity(sightings.len()), None);
+        for sighting in sightings {
+            match &sighting.seen {
+                Ok(pool) => pools.push(Arc::clone(pool)),
+                Err(new) => blind = first(blind, new.clone()),
+            }
+        }
+        if let Some(Blind { error, .. }) = blind {
+            return Err(error);
+        }
+        let key = pools.iter().map(Arc::as_ptr).collect();
+        Ok(Arc::clone(lists.entry(key).or_insert_with(|| in_order(pools))))
+    }
+}
+
+/// The view of a sight: the one that is held, if it is the same.
+fn view(offer: &Offer, sight: &Sight, held: Option<&Arc<SeenPool>>) -> Option<Arc<SeenPool>> {
+    let view = offer.view(sight)?;
+    Some(match held {
+        Some(held) if **held == view => Arc::clone(held),
+        _ => Arc::new(view),
+    })
+}
+
+fn remember(nodes: &mut FxHashMap<Arc<str>, Vec<Sighting>>, node: &Arc<str>, sighting: Sighting) {
+    let all = match nodes.get_mut(node) {
+        Some(all) => all,
+        None => nodes.entry(Arc::clone(node)).or_insert_with(|| Vec::with_capacity(1)),
+    };
+    let place = all.partition_point(|one| one.pool < sighting.pool);
+    all.insert(place, sighting);
+}

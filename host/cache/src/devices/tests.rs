@@ -1,0 +1,285 @@
+//! Rows compared with what an obvious function gathers from all slices for one node, after random changes. A test prints its seed.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "tests")]
+
+mod gather;
+mod random;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use self::gather::{Held, View, gather, view_of};
+use self::random::{random_node, random_result, random_slice, slice};
+use super::SeenCounter;
+use crate::metadata::{Hold, NodeFacts, SliceRecord};
+use crate::{NodeInterface, Overlay, Row, Snapshot, Writer, new};
+use nodesift_object::claim::AllocatedDevice;
+use nodesift_object::device::ResourceSlice;
+
+type Views = BTreeMap<String, View>;
+
+fn views_of(snapshot: &Snapshot) -> Views {
+    let rows = (0..snapshot.node_count()).map(|row| Row(row as u32));
+    rows.map(|row| (snapshot.node_name(row).to_owned(), view_of(&snapshot.devices().seen_by(row)))).collect()
+}
+
+#[derive(Default)]
+struct Model {
+    nodes: BTreeMap<String, NodeFacts>,
+    slices: BTreeMap<String, ResourceSlice>,
+    results: Vec<AllocatedDevice>,
+}
+
+impl Model {
+    fn views(&self) -> Views {
+        let held = Held::of(&self.results);
+        self.nodes.iter().map(|(name, node)| (name.clone(), gather(&self.slices, &held, node))).collect()
+    }
+
+    fn change(&mut self, random: &mut fastrand::Rng, writer: &mut Writer) {
+        match random.u8(0..16) {
+            0..3 => {
+                let node = random_node(random);
+                writer.apply_node(&node);
+                self.nodes.insert(node.name.to_string(), node);
+            }
+            3 => {
+                let name = format!("n{}", random.u8(0..6));
+                writer.remove_node(&name);
+                self.nodes.remove(&name);
+            }
+            4..10 => {
+                let slice = random_slice(random);
+                let record = SliceRecord::compile(&slice);
+                writer.apply_resource_slice(record.clone());
+                assert!(writer.holds_resource_slice(&record));
+                self.slices.insert(slice.metadata.name.clone(), slice);
+            }
+            10 => {
+                let name = format!("s{}", random.u8(0..12));
+                writer.remove_resource_slice(&name);
+                self.slices.remove(&name);
+            }
+            11..14 => {
+                let result = random_result(random);
+                writer.hold_devices(&Hold::compile(&result));
+                self.results.push(result);
+            }
+            _ if !self.results.is_empty() => {
+                let result = self.results.swap_remove(random.usize(0..self.results.len()));
+                writer.release_devices(&Hold::compile(&result));
+            }
+            _ => {}
+        }
+    }
+
+    /// An overlay that changes the labels of a node shows what the node would see.
+    fn check_overlay(&self, random: &mut fastrand::Rng, writer: &Writer, snapshot: &Snapshot) {
+        let node = random_node(random);
+        let (name, has_error) = (&*node.name, |view: &View| view.is_err());
+        // What is offered to a node by name is known of nodes alone that can be told what they see.
+        if !self.nodes.contains_key(name) || views_of(snapshot).get(name).is_none_or(has_error) {
+            return;
+        }
+        let overlay = Overlay { nodes: vec![node.clone()], ..Overlay::default() };
+        let overlaid = snapshot.with(writer.pods(), &overlay).unwrap();
+        let mut expected = self.views();
+        expected.insert(name.to_owned(), gather(&self.slices, &Held::of(&self.results), &node));
+        assert_eq!(views_of(&overlaid), expected);
+    }
+}
+
+#[test]
+fn random_changes_leave_rows_equal_to_what_is_gathered() {
+    let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("NODESIFT_SEED={seed}");
+    let mut met: BTreeMap<String, u32> = BTreeMap::new();
+    for round in 0..150 {
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
+        let (mut writer, reader) = new();
+        let mut model = Model::default();
+        let mut kept: Vec<(Arc<Snapshot>, Views)> = Vec::new();
+        for _ in 0..150 {
+            model.change(&mut random, &mut writer);
+            if random.u8(0..3) == 0 {
+                continue;
+            }
+            writer.publish();
+            let (snapshot, expected) = (reader.snapshot(), model.views());
+            assert_eq!(views_of(&snapshot), expected);
+            expected.values().for_each(|view| note(view, &mut met));
+            model.check_overlay(&mut random, &writer, &snapshot);
+            if random.u8(0..8) == 0 {
+                kept.push((snapshot, expected));
+            }
+        }
+        writer.publish();
+        let last = reader.snapshot();
+        for (snapshot, views) in &kept {
+            assert_eq!(views_of(snapshot), *views, "an old snapshot never changes");
+            let changed = last.rows_changed(NodeInterface::NodeDevices, snapshot.generation()).unwrap();
+            for row in (0..last.node_count().min(snapshot.node_count())).map(|row| Row(row as u32)) {
+                let [before, after] =
+                    [snapshot, &last].map(|it| (it.node_name(row), view_of(&it.devices().seen_by(row))));
+                assert!(before == after || changed.contains(&row), "{row:?} changed unseen");
+            }
+        }
+    }
+    println!("{met:?}");
+    let all = ["error", "incomplete", "invalid", "ok", "two pools", "drawn", "exclusive", "shared", "not reached"];
+    for what in all.into_iter().chain(["unknown whether reached", "binding behind others", "held counter"]) {
+        assert!(met.get(what).is_some_and(|times| *times > 20), "{what} was hardly met: {met:?}");
+    }
+}
+
+/// Counts what a view shows.
+fn note(view: &View, met: &mut BTreeMap<String, u32>) {
+    let mut note = |what: &str| *met.entry(what.to_owned()).or_default() += 1;
+    let Ok(pools) = view else { return note("error") };
+    if pools.len() > 1 {
+        note("two pools");
+    }
+    if !pools.is_sorted_by_key(|pool| (&pool.driver, &pool.name)) {
+        note("binding behind others");
+    }
+    for pool in pools {
+        note(&pool.state);
+        if pool.counters.iter().any(|(_, held)| *held > 0) {
+            note("held counter");
+        }
+        for device in &pool.devices {
+            let facts = [
+                (!device.consumes.is_empty(), "drawn"),
+                (device.exclusive, "exclusive"),
+                (device.shared.is_some(), "shared"),
+                (device.reaches == Ok(false), "not reached"),
+                (device.reaches.is_err(), "unknown whether reached"),
+            ];
+            facts.iter().filter(|(is_met, _)| *is_met).for_each(|(_, what)| note(what));
+        }
+    }
+}
+
+fn node(name: &str) -> NodeFacts {
+    NodeFacts { name: Arc::from(name), ..random_node(&mut fastrand::Rng::with_seed(0)) }
+}
+
+fn local(node: &str, model: &str) -> SliceRecord {
+    SliceRecord::compile(&slice(&format!(
+        r#"{{"metadata":{{"name":"of-{node}"}},"spec":{{"driver":"d","nodeName":"{node}",
+            "pool":{{"name":"{node}","generation":1,"resourceSliceCount":1}},
+            "devices":[{{"name":"g0","attributes":{{"model":{{"string":"{model}"}}}}}}, {{"name":"g1"}}]}}}}"#
+    )))
+}
+
+#[test]
+fn rows_share_what_did_not_change_and_only_changed_rows_are_logged() {
+    let (mut writer, reader) = new();
+    for name in ["a", "b"] {
+        writer.apply_node(&node(name));
+        writer.apply_resource_slice(local(name, "x"));
+    }
+    writer.publish();
+    let before = reader.snapshot();
+    let held: AllocatedDevice = serde_json::from_str(r#"{"driver":"d","pool":"b","device":"g1"}"#).unwrap();
+    let hold = Hold::compile(&held).unwrap();
+    writer.hold_devices([&hold]);
+    writer.apply_resource_slice(local("a", "x"));
+    writer.publish();
+    let after = reader.snapshot();
+    let pools = |snapshot: &Snapshot, row| snapshot.devices().seen_by(Row(row)).unwrap();
+    assert!(Arc::ptr_eq(&pools(&before, 0), &pools(&after, 0)));
+    assert!(pools(&after, 1)[0].devices[1].exclusive && !pools(&before, 1)[0].devices[1].exclusive);
+    assert_eq!(after.rows_changed(NodeInterface::NodeDevices, before.generation()), Some(vec![Row(1)]));
+
+    // What is held twice is in use until it has been released twice, and what is not held is not released.
+    writer.hold_devices([&hold]);
+    writer.release_devices([&hold]);
+    writer.publish();
+    assert_eq!(reader.snapshot().generation(), after.generation());
+    writer.release_devices([&hold, &hold]);
+    writer.publish();
+    assert_eq!(views_of(&reader.snapshot()), views_of(&before));
+}
+
+#[test]
+fn equal_devices_have_one_number_which_no_other_device_gets() {
+    let (mut writer, reader) = new();
+    for name in ["a", "b"] {
+        writer.apply_node(&node(name));
+        writer.apply_resource_slice(local(name, "x"));
+    }
+    let mut numbers = BTreeSet::new();
+    for step in 0..5 {
+        writer.publish();
+        let snapshot = reader.snapshot();
+        let devices = |row| snapshot.devices().seen_by(Row(row)).unwrap()[0].devices.clone();
+        let ([a, b], same) = ([devices(0), devices(1)], step == 0);
+        assert_eq!((Arc::ptr_eq(&a[0].device, &b[0].device), a[1].device.id), (same, b[1].device.id));
+        assert!(numbers.insert(a[0].device.id), "given twice");
+        assert_eq!(a[0].device.traits.number, b[1].device.traits.number);
+        writer.apply_resource_slice(local("a", &format!("y{step}")));
+    }
+}
+
+#[test]
+fn attributes_are_found_by_full_name() {
+    let (mut writer, reader) = new();
+    writer.apply_node(&node("a"));
+    writer.apply_resource_slice(local("a", "x"));
+    writer.publish();
+    let device = Arc::clone(&reader.snapshot().devices().seen_by(Row(0)).unwrap()[0].devices[0].device);
+    for (name, is_found) in [("d/model", true), ("model", true), ("e/model", false), ("d/", false), ("d/x", false)] {
+        assert_eq!(device.attribute(name).is_some(), is_found, "{name}");
+    }
+}
+
+#[test]
+fn a_new_node_of_an_overlay_sees_what_is_for_all_nodes() {
+    let (mut writer, reader) = new();
+    let wide = r#"{"metadata":{"name":"wide"},"spec":{"driver":"d","allNodes":true,"devices":[{"name":"g"}],
+        "pool":{"name":"wide","generation":1,"resourceSliceCount":1}}}"#;
+    writer.apply_resource_slice(SliceRecord::compile(&slice(wide)));
+    writer.publish();
+    let overlay = Overlay { nodes: vec![node("new")], ..Overlay::default() };
+    let overlaid = reader.snapshot().with(writer.pods(), &overlay).unwrap();
+    assert_eq!(overlaid.devices().seen_by(Row(0)).unwrap()[0].devices.len(), 1);
+    assert_eq!(overlaid.devices().seen_by(Row(1)), Ok(super::SeenPools::default()));
+}
+
+#[test]
+fn hostile_slices_cost_at_most_their_pool() {
+    let (mut writer, reader) = new();
+    writer.apply_node(&node("a"));
+    writer.apply_resource_slice(local("a", "x"));
+    let devices: Vec<String> = (0..10_000)
+        .map(|number| {
+            format!(
+                r#"{{"name":"g{number}","capacity":{{"m":{{"value":"9e30"}}}},"consumesCounters":[{{"counterSet":"c",
+                    "counters":{{"x":{{"value":"9e30"}}}}}}],"nodeSelector":{{"nodeSelectorTerms":[{{"matchExpressions":
+                    [{{"key":"","operator":"odd"}}]}}]}}}}"#
+            )
+        })
+        .collect();
+    let devices = devices.join(",");
+    let big = format!(
+        r#"{{"metadata":{{"name":"big"}},"spec":{{"driver":"d","allNodes":true,"perDeviceNodeSelection":true,
+            "devices":[{devices}],
+            "pool":{{"name":"big","generation":9223372036854775807,"resourceSliceCount":2}}}}}}"#
+    );
+    writer.apply_resource_slice(SliceRecord::compile(&slice(&big)));
+    let counters = r#"{"metadata":{"name":"counters"},"spec":{"driver":"d","allNodes":true,"sharedCounters":[{"name":"c",
+        "counters":{"x":{"value":"9e30"}}}],"pool":{"name":"big","generation":9223372036854775807,
+        "resourceSliceCount":2}}}"#;
+    writer.apply_resource_slice(SliceRecord::compile(&slice(counters)));
+    for number in 0..3 {
+        let held = format!(r#"{{"driver":"d","pool":"big","device":"g{number}"}}"#);
+        writer.hold_devices(&Hold::compile(&serde_json::from_str(&held).unwrap()));
+    }
+    writer.publish();
+    let seen = reader.snapshot().devices().seen_by(Row(0)).unwrap();
+    let devices: Vec<usize> = seen.iter().map(|pool| pool.devices.len()).collect();
+    assert_eq!(devices, [2, 10_000]);
+    assert_eq!(seen[1].counters, [SeenCounter { total: i128::MAX, held: i128::MAX }]);
+    assert!(seen[1].devices.iter().all(|seen| seen.reaches.is_err()));
+}

@@ -1,0 +1,100 @@
+//! Devices that allocated claims hold. Start at [`Uses`].
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::columns::Delta;
+use crate::metadata::{Hold, NanoAmounts, PoolName};
+
+/// Devices in use, by pool.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    by_pool: FxHashMap<PoolName, Arc<PoolUses>>,
+}
+
+/// Devices of one pool that are in use, by name.
+pub(super) type PoolUses = FxHashMap<Arc<str>, DeviceUse>;
+
+/// How a device is in use.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DeviceUse {
+    /// Claims that have it for themselves: more than one where they contradict each other.
+    exclusive: u32,
+    /// What each claim with a share takes.
+    shares: Vec<NanoAmounts>,
+    /// The sums of all shares; `None` where there is none.
+    shared: Option<NanoAmounts>,
+}
+
+impl Uses {
+    /// The devices of a pool that are in use.
+    pub(super) fn of(&self, pool: &PoolName) -> Arc<PoolUses> {
+        self.by_pool.get(pool).map(Arc::clone).unwrap_or_default()
+    }
+
+    /// A claim comes to hold a device, or releases it; true where that changes what readers see. What is not held is not released.
+    pub(super) fn apply(&mut self, delta: Delta, pool: &PoolName, hold: &Hold) -> bool {
+        if delta == Delta::Remove && !self.by_pool.get(pool).is_some_and(|uses| uses.contains_key(&hold.device.device))
+        {
+            return false;
+        }
+        let uses = Arc::make_mut(self.by_pool.entry(pool.clone()).or_default());
+        let device = uses.entry(Arc::clone(&hold.device.device)).or_default();
+        let changes = device.apply(delta, hold.share.as_ref());
+        if device.exclusive == 0 && device.shares.is_empty() {
+            uses.remove(&hold.device.device);
+        }
+        if uses.is_empty() {
+            self.by_pool.remove(pool);
+        }
+        changes
+    }
+}
+
+impl DeviceUse {
+    /// Whether a claim has the device for itself.
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.exclusive > 0
+    }
+
+    /// What claims with shares hold.
+    pub(super) fn shared(&self) -> Option<&NanoAmounts> {
+        self.shared.as_ref()
+    }
+
+    fn apply(&mut self, delta: Delta, share: Option<&NanoAmounts>) -> bool {
+        let Some(share) = share else {
+            let was_exclusive = self.is_exclusive();
+            delta.apply_to(&mut self.exclusive);
+            return was_exclusive != self.is_exclusive();
+        };
+        match delta {
+            Delta::Add => self.shares.push(Arc::clone(share)),
+            Delta::Remove => match self.shares.iter().position(|known| known == share) {
+                Some(place) => drop(self.shares.swap_remove(place)),
+                None => return false,
+            },
+        }
+        let shared = sum(&self.shares);
+        let changes = self.shared != shared;
+        self.shared = shared;
+        changes
+    }
+}
+
+/// The sum of all shares. Summed anew at each change, since sums stop at a bound from which nothing can be taken back.
+fn sum(shares: &[NanoAmounts]) -> Option<NanoAmounts> {
+    let (first, others) = shares.split_first()?;
+    if others.is_empty() {
+        return Some(Arc::clone(first));
+    }
+    let mut sums: FxHashMap<&Arc<str>, i128> = FxHashMap::default();
+    for (name, amount) in shares.iter().flat_map(|share| share.iter()) {
+        let sum = sums.entry(name).or_default();
+        *sum = sum.saturating_add(*amount);
+    }
+    let mut sums: Vec<(Arc<str>, i128)> = sums.into_iter().map(|(name, sum)| (Arc::clone(name), sum)).collect();
+    sums.sort_unstable();
+    Some(sums.into())
+}

@@ -1,0 +1,293 @@
+//! ResourceSlices as compiled facts: what the cache keeps of a slice and of its devices, and what an allocated claim holds.
+//!
+//! Start with [`SliceRecord`]. Pure functions; which devices are in use and who sees them is in `devices`.
+
+use std::sync::Arc;
+
+use super::labels::Labels;
+use super::node_selector::NodeSelectorTest;
+use nodesift_object::Quantity;
+use nodesift_object::claim::AllocatedDevice;
+use nodesift_object::device::{self, Attribute, DeviceTaint, ResourceSlice};
+use nodesift_object::selector::NodeSelector;
+
+/// A quantity in the two ways in which kube-scheduler compares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Amount {
+    /// Exactly, in billionths of a unit.
+    pub nano_units: i128,
+    /// In whole units, as Go's `Quantity.Value()` rounds and overflows.
+    pub units: i64,
+}
+
+impl Amount {
+    /// The amount of a quantity.
+    pub fn of(quantity: &Quantity) -> Self {
+        Self { nano_units: quantity.nano(), units: quantity.value_rounded_up() }
+    }
+}
+
+/// Amounts by name, in billionths of a unit, sorted by name.
+pub type NanoAmounts = Arc<[(Arc<str>, i128)]>;
+
+/// A pool of devices.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PoolName {
+    /// Who offers it.
+    pub driver: Arc<str>,
+    /// Unique within the driver.
+    pub name: Arc<str>,
+}
+
+/// A device by its names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceId {
+    /// Who offers it.
+    pub driver: Arc<str>,
+    /// The pool, unique within the driver.
+    pub pool: Arc<str>,
+    /// Unique within the pool.
+    pub device: Arc<str>,
+}
+
+/// What an allocated claim holds of one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// The device.
+    pub device: DeviceId,
+    /// What a share of it takes; `None` where the claim has the device for itself.
+    pub share: Option<NanoAmounts>,
+}
+
+impl Hold {
+    /// What a result of an allocation holds; `None` with admin access, which holds nothing.
+    pub fn compile(result: &AllocatedDevice) -> Option<Self> {
+        let device = DeviceId {
+            driver: Arc::from(result.driver.as_str()),
+            pool: Arc::from(result.pool.as_str()),
+            device: Arc::from(result.device.as_str()),
+        };
+        let amounts = || result.consumed_capacity.iter().map(|(name, amount)| (Arc::from(name), amount.nano()));
+        let share = result.share_id.as_ref().map(|_| amounts().collect());
+        (!result.admin_access).then_some(Self { device, share })
+    }
+}
+
+/// A capacity of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DeviceCapacity {
+    /// Its name as the device writes it.
+    pub name: Arc<str>,
+    /// All of it.
+    pub value: Amount,
+    /// The same as it is written.
+    pub text: Arc<str>,
+    /// What is taken where nothing is asked for; `None`: all of it.
+    pub default: Option<Amount>,
+    /// Amounts that can be taken; empty: any.
+    pub valid_values: Vec<Amount>,
+    /// The range of amounts that can be taken.
+    pub valid_range: Option<AmountRange>,
+}
+
+/// A range of amounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AmountRange {
+    /// The least amount.
+    pub min: Option<Amount>,
+    /// The greatest.
+    pub max: Option<Amount>,
+    /// The distance between amounts, from the least on.
+    pub step: Option<Amount>,
+}
+
+/// What a device draws from a set of counters of its pool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SetConsumption {
+    /// The set.
+    pub set: Arc<str>,
+    /// By the counter's name, sorted.
+    pub counters: NanoAmounts,
+}
+
+/// Conditions to wait for before a pod is bound.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BindingConditions {
+    /// Those that must hold; may be empty, which still puts the pool behind others.
+    pub conditions: Vec<Arc<str>>,
+    /// Those that make binding fail.
+    pub failure_conditions: Vec<Arc<str>>,
+}
+
+/// Everything about a device but its names and attributes: what many devices have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct DeviceTraits {
+    /// Sorted by name.
+    pub capacities: Vec<DeviceCapacity>,
+    /// Whether several claims can have shares.
+    pub multiple_allocations: bool,
+    /// In the device's order.
+    pub taints: Vec<DeviceTaint>,
+    /// In the device's order.
+    pub consumes: Vec<SetConsumption>,
+    /// `None` where there is nothing to wait for.
+    pub binding: Option<BindingConditions>,
+    /// Whether a claim with the device is for the chosen node only.
+    pub binds_to_node: bool,
+}
+
+/// A device of a slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeviceRecord {
+    pub(crate) name: Arc<str>,
+    /// By name as it is written, sorted.
+    pub(crate) attributes: Vec<(Arc<str>, Attribute)>,
+    pub(crate) traits: DeviceTraits,
+}
+
+/// A set of counters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CounterSet {
+    pub(crate) name: Arc<str>,
+    /// Totals by name, sorted.
+    pub(crate) counters: NanoAmounts,
+}
+
+/// The nodes that a slice or a device is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// None.
+    Nowhere,
+    /// All.
+    Everywhere,
+    /// The one of this name.
+    Node(Arc<str>),
+    /// Those that match.
+    Selected(NodeSelectorTest),
+    /// That cannot be told: the error about it alone, and as one about its slice.
+    Broken { error: Arc<str>, of_slice: Arc<str> },
+}
+
+/// What the cache keeps of a ResourceSlice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SliceRecord {
+    pub(crate) name: Arc<str>,
+    pub(crate) pool: PoolName,
+    pub(crate) generation: i64,
+    /// How many slices the generation has.
+    pub(crate) slice_count: i64,
+    /// The nodes that the slice says by itself; `None` where it says none.
+    pub(crate) reach: Option<Reach>,
+    pub(crate) counter_sets: Vec<CounterSet>,
+    pub(crate) devices: Vec<DeviceRecord>,
+    /// Per device the nodes that it is for, where the slice leaves that to devices.
+    pub(crate) device_reaches: Option<Vec<Reach>>,
+}
+
+impl Reach {
+    /// Source: `nodeMatches` in k8s.io/dynamic-resource-allocation/structured/internal/pools.go.
+    fn compile(slice: &str, node: Option<&str>, everywhere: bool, selector: Option<&NodeSelector>) -> Self {
+        match (node.filter(|node| !node.is_empty()), selector) {
+            (Some(node), _) => Self::Node(Arc::from(node)),
+            (None, _) if everywhere => Self::Everywhere,
+            (None, None) => Self::Nowhere,
+            (None, Some(selector)) => {
+                let test = NodeSelectorTest::compile(selector);
+                let Some(error) = test.error() else { return Self::Selected(test) };
+                let error = format!("failed to parse node selector: {error}");
+                let of_slice = Arc::from(format!("failed to perform node selection for slice {slice}: {error}"));
+                Self::Broken { error: Arc::from(error), of_slice }
+            }
+        }
+    }
+
+    /// Whether a node is among them.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Reach::Broken`]: about it alone, and about its slice.
+    pub(crate) fn has(&self, name: &str, labels: &Labels) -> Result<bool, (&Arc<str>, &Arc<str>)> {
+        match self {
+            Self::Nowhere => Ok(false),
+            Self::Everywhere => Ok(true),
+            Self::Node(node) => Ok(**node == *name),
+            Self::Selected(test) => Ok(test.matches(labels, name)),
+            Self::Broken { error, of_slice } => Err((error, of_slice)),
+        }
+    }
+}
+
+impl SliceRecord {
+    /// What the cache keeps of a slice.
+    pub fn compile(slice: &ResourceSlice) -> Self {
+        let (name, spec) = (slice.metadata.name.as_str(), &slice.spec);
+        let reach = Reach::compile(name, spec.node_name.as_deref(), spec.all_nodes, spec.node_selector.as_ref());
+        let device_reach = |device: &device::Device| {
+            Reach::compile(name, device.node_name.as_deref(), device.all_nodes, device.node_selector.as_ref())
+        };
+        let set = |set: &device::CounterSet| CounterSet {
+            name: Arc::from(set.name.as_str()),
+            counters: counters(&set.counters),
+        };
+        Self {
+            name: Arc::from(name),
+            pool: PoolName { driver: Arc::from(spec.driver.as_str()), name: Arc::from(spec.pool.name.as_str()) },
+            generation: spec.pool.generation,
+            slice_count: spec.pool.resource_slice_count,
+            reach: (reach != Reach::Nowhere).then_some(reach),
+            counter_sets: spec.shared_counters.iter().map(set).collect(),
+            devices: spec.devices.iter().map(device_record).collect(),
+            device_reaches: spec.per_device_node_selection.then(|| spec.devices.iter().map(device_reach).collect()),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+}
+
+fn device_record(device: &device::Device) -> DeviceRecord {
+    let attribute = |(name, value): (&str, &Attribute)| (Arc::from(name), value.clone());
+    let texts = |texts: &[String]| texts.iter().map(|text| Arc::from(text.as_str())).collect();
+    let consumption = |consumption: &device::Consumption| SetConsumption {
+        set: Arc::from(consumption.counter_set.as_str()),
+        counters: counters(&consumption.counters),
+    };
+    DeviceRecord {
+        name: Arc::from(device.name.as_str()),
+        attributes: device.attributes.iter().map(attribute).collect(),
+        traits: DeviceTraits {
+            capacities: device.capacity.iter().map(|(name, capacity)| device_capacity(name, capacity)).collect(),
+            multiple_allocations: device.allow_multiple_allocations,
+            taints: device.taints.clone(),
+            consumes: device.consumes_counters.iter().map(consumption).collect(),
+            binding: device.binding_conditions.as_ref().map(|conditions| BindingConditions {
+                conditions: texts(conditions),
+                failure_conditions: texts(&device.binding_failure_conditions),
+            }),
+            binds_to_node: device.binds_to_node,
+        },
+    }
+}
+
+fn counters(counters: &nodesift_object::Map<device::Counter>) -> NanoAmounts {
+    counters.iter().map(|(name, counter)| (Arc::from(name), counter.value.nano())).collect()
+}
+
+fn device_capacity(name: &str, capacity: &device::Capacity) -> DeviceCapacity {
+    let amount = |quantity: &Option<Quantity>| quantity.as_ref().map(Amount::of);
+    let policy = capacity.request_policy.as_ref();
+    DeviceCapacity {
+        name: Arc::from(name),
+        value: Amount::of(&capacity.value.quantity),
+        text: Arc::from(capacity.value.text.as_str()),
+        default: policy.and_then(|policy| amount(&policy.default)),
+        valid_values: policy.map(|policy| policy.valid_values.iter().map(Amount::of).collect()).unwrap_or_default(),
+        valid_range: policy.and_then(|policy| policy.valid_range.as_ref()).map(|range| AmountRange {
+            min: amount(&range.min),
+            max: amount(&range.max),
+            step: amount(&range.step),
+        }),
+    }
+}
