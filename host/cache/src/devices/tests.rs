@@ -234,12 +234,36 @@ fn attributes_are_found_by_full_name() {
     }
 }
 
+/// A slice for all nodes.
+fn wide() -> SliceRecord {
+    let wide = r#"{"metadata":{"name":"wide"},"spec":{"driver":"d","allNodes":true,"devices":[{"name":"g"}],
+        "pool":{"name":"wide","generation":1,"resourceSliceCount":1}}}"#;
+    SliceRecord::compile(&slice(wide))
+}
+
+#[test]
+fn rows_that_see_the_same_share_one_list_before_and_after_a_claim_holds_a_device() {
+    let (mut writer, reader) = new();
+    ["a", "b"].iter().for_each(|name| writer.apply_node(&node(name)));
+    writer.apply_resource_slice(wide());
+    writer.publish();
+    let lists = |snapshot: &Snapshot| [0, 1].map(|row| snapshot.devices().seen_by(Row(row)).unwrap());
+    let [a, b] = lists(&reader.snapshot());
+    assert!(Arc::ptr_eq(&a, &b) && !a[0].devices[0].exclusive);
+    let held: AllocatedDevice = serde_json::from_str(r#"{"driver":"d","pool":"wide","device":"g"}"#).unwrap();
+    writer.hold_devices(&Hold::compile(&held));
+    writer.apply_node(&node("c"));
+    writer.publish();
+    let [a, b] = lists(&reader.snapshot());
+    assert!(Arc::ptr_eq(&a, &b) && a[0].devices[0].exclusive);
+    let c = reader.snapshot().devices().seen_by(Row(2)).unwrap();
+    assert!(Arc::ptr_eq(&a[0], &c[0]));
+}
+
 #[test]
 fn a_new_node_of_an_overlay_sees_what_is_for_all_nodes() {
     let (mut writer, reader) = new();
-    let wide = r#"{"metadata":{"name":"wide"},"spec":{"driver":"d","allNodes":true,"devices":[{"name":"g"}],
-        "pool":{"name":"wide","generation":1,"resourceSliceCount":1}}}"#;
-    writer.apply_resource_slice(SliceRecord::compile(&slice(wide)));
+    writer.apply_resource_slice(wide());
     writer.publish();
     let overlay = Overlay { nodes: vec![node("new")], ..Overlay::default() };
     let overlaid = reader.snapshot().with(writer.pods(), &overlay).unwrap();

@@ -291,3 +291,45 @@ fn device_capacity(name: &str, capacity: &device::Capacity) -> DeviceCapacity {
         }),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn amount(text: &str) -> Amount {
+        Amount::of(&text.parse().unwrap())
+    }
+
+    #[test]
+    fn capacities_keep_their_text_and_their_policy() {
+        let slice = serde_json::from_str(
+            r#"{"metadata":{"name":"s"},"spec":{"devices":[{"name":"g","bindsToNode":true,
+                "bindingConditions":["a"],"bindingFailureConditions":["b"],"capacity":{
+                "a":{"value":"1500m","requestPolicy":{"default":"1","validRange":{"min":"1","step":"500m"}}},
+                "b":{"value":3,"requestPolicy":{"validValues":["1","2"]}}, "c":null}}]}}"#,
+        );
+        let record = SliceRecord::compile(&slice.unwrap());
+        let traits = &record.devices[0].traits;
+        let [a, b, c] = [0, 1, 2].map(|place| &traits.capacities[place]);
+        assert_eq!((&*a.name, &*a.text, a.value), ("a", "1500m", Amount { nano_units: 1_500_000_000, units: 2 }));
+        let range = AmountRange { min: Some(amount("1")), max: None, step: Some(amount("500m")) };
+        assert_eq!((a.default, a.valid_range, a.valid_values.len()), (Some(amount("1")), Some(range), 0));
+        assert_eq!((&*b.text, b.default, b.valid_range), ("3", None, None));
+        assert_eq!(b.valid_values, [amount("1"), amount("2")]);
+        assert_eq!((&*c.text, c.value), ("0", Amount::default()));
+        let binding = traits.binding.as_ref().unwrap();
+        assert_eq!((&*binding.conditions[0], &*binding.failure_conditions[0], traits.binds_to_node), ("a", "b", true));
+    }
+
+    #[test]
+    fn admin_access_holds_nothing_and_a_share_holds_amounts() {
+        let hold = |json: &str| Hold::compile(&serde_json::from_str(json).unwrap());
+        assert_eq!(hold(r#"{"driver":"d","pool":"p","device":"g","adminAccess":true}"#), None);
+        assert_eq!(hold(r#"{"device":"g","consumedCapacity":{"a":"1"}}"#).unwrap().share, None);
+        let share =
+            hold(r#"{"device":"g","shareID":"x","consumedCapacity":{"b":"2","a":"1"}}"#).unwrap().share.unwrap();
+        assert_eq!(*share, [(Arc::from("a"), 1_000_000_000), (Arc::from("b"), 2_000_000_000)]);
+        assert_eq!(hold(r#"{"device":"g","shareID":""}"#).unwrap().share, Some(NanoAmounts::default()));
+    }
+}
