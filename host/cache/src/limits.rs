@@ -69,6 +69,13 @@ pub const POD_PART_BYTES: usize = 56;
 /// entries, some microseconds. Empty tables take 2 kB.
 pub const CONTROLLER_SHARDS: usize = 256;
 
+/// Tables by which claims on devices are found, each copied on the first write after a snapshot: with 50,000 claims one has 200
+/// entries, some microseconds. Empty tables take 2 kB.
+pub const CLAIM_SHARDS: usize = 256;
+
+/// Seconds that the devices of a claim have for their binding conditions: the default of kube-scheduler's plugin.
+pub const BINDING_TIMEOUT_S: i64 = 600;
+
 /// Counts that pod events keep up to date. A pod event costs some nanoseconds for each; the pending pods of a busy cluster
 /// use a few hundred selectors.
 pub const COUNTS: usize = 1024;

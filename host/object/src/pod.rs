@@ -152,12 +152,19 @@ pub struct PodSpec {
     pub host_users: Option<bool>,
 }
 
-/// One entry of `spec.resourceClaims`. Which claim or template it refers to is not kept: no predicate evaluates claims yet.
+/// One entry of `spec.resourceClaims`. Of the two names of objects one is there; with both the claim's counts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PodResourceClaim {
     /// By which containers refer to it.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
+    /// The ResourceClaim; none where it is not said by name.
+    #[serde(default)]
+    pub resource_claim_name: Option<String>,
+    /// The ResourceClaimTemplate of which a ResourceClaim is made for the pod; the pod's status names that.
+    #[serde(default)]
+    pub resource_claim_template_name: Option<String>,
 }
 
 text_enum! {

@@ -46,6 +46,21 @@ pub struct PodStatus {
     /// Requests of the pod as a whole that the kubelet has admitted.
     #[serde(default, deserialize_with = "null_is_default")]
     pub allocated_resources: ResourceList,
+    /// The ResourceClaims that were made of templates.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub resource_claim_statuses: Vec<ResourceClaimStatus>,
+}
+
+/// One entry of `status.resourceClaimStatuses`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceClaimStatus {
+    /// The name of the entry of `spec.resourceClaims`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// The ResourceClaim that was made for it; none where none is needed.
+    #[serde(default)]
+    pub resource_claim_name: Option<String>,
 }
 
 /// One entry of `status.conditions`.

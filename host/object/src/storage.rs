@@ -135,6 +135,9 @@ impl Metadata {
 /// One entry of `metadata.ownerReferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Owner {
+    /// The owner's name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
     /// The owner's UID.
     #[serde(default, deserialize_with = "null_is_default")]
     pub uid: String,

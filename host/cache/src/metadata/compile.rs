@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::device_claims;
 use super::facts::{
     Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
 };
 use super::labels::{Amounts, Labels, labels, selected};
+use super::pod_claims;
 use super::requests::{self, Requests};
 use super::selection::Selection;
 use super::selector;
@@ -80,6 +82,7 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         resource_claims: spec.resource_claims.iter().map(|claim| Arc::from(claim.name.as_str())).collect(),
         spec: selection.pod_spec.then(|| Arc::new(spec_facts(pod))),
         owner: controlling(pod).filter(|_| selection.pod_owner).map(|owner| Arc::new(owner_facts(owner))),
+        claims: if selection.pod_claims { pod_claims::of_pod(pod).map(Arc::new) } else { None },
     }
 }
 
@@ -195,8 +198,7 @@ pub fn is_terminated(pod: &Pod) -> bool {
 /// The extended resources that a DeviceClass serves: the one in `spec.extendedResourceName`, and the implicit one of the
 /// class's own name.
 pub fn served_resources(class: &DeviceClass) -> impl Iterator<Item = Arc<str>> {
-    let named = class.spec.extended_resource_name.as_deref().filter(|name| !name.is_empty()).map(Arc::from);
-    named.into_iter().chain([Arc::from(format!("deviceclass.resource.kubernetes.io/{}", class.metadata.name))])
+    device_claims::device_class(class).served_resources()
 }
 
 /// A pod of a scheduler that is not in the policy is foreign; one that its Node owns is a static pod of the kubelet.

@@ -6,6 +6,7 @@ use std::hash::{Hash as _, Hasher};
 use std::sync::Arc;
 
 use super::labels::{Amounts, Labels, value_of};
+use super::pod_claims::PodClaims;
 use super::selector::AntiAffinityTerm;
 use super::volumes::PodVolume;
 use crate::limits::{POD_BYTES, POD_PART_BYTES};
@@ -224,6 +225,8 @@ pub struct PodFacts {
     pub spec: Option<Arc<SpecFacts>>,
     /// The controller as `pod-owner` shows it; none where there is none, or it is not selected.
     pub owner: Option<Arc<OwnerFacts>>,
+    /// Claims and extended resources as `pod-claims` shows them; none where the pod asks for neither, or they are not selected.
+    pub claims: Option<Arc<PodClaims>>,
 }
 
 /// Fields of a pod's spec that only predicates with the interface `pod-spec` read.

@@ -6,6 +6,7 @@
 //! | `facts` | what is kept of a node and of a pod: start here |
 //! | `compile` | from a node or a pod to that |
 //! | `devices` | ResourceSlices, and what allocated claims hold |
+//! | `device_claims` | ResourceClaims and DeviceClasses |
 //! | `label_test` | requirements on labels, prepared for many sets of labels |
 //! | `labels` | labels and amounts as sorted lists |
 //! | `node_selector` | node selectors over labels and names of nodes |
@@ -14,15 +15,18 @@
 //! | [`requests`] | what a pod requests and a node offers, in whole numbers |
 //! | `storage` | storage objects |
 //! | [`volumes`] | volumes of pods |
+//! | `pod_claims` | claims on devices that a pod names, and extended resources that it asks for |
 //! | `pool` | equal texts, labels and facts kept once |
 //! | `template` | what decides the facts of a pod, as bytes |
 
 mod compile;
 pub(crate) mod devices;
+mod device_claims;
 mod facts;
 mod label_test;
 mod labels;
 mod node_selector;
+mod pod_claims;
 mod pool;
 pub mod requests;
 mod selection;
@@ -38,11 +42,14 @@ pub use devices::{
     Amount, AmountRange, BindingConditions, DeviceCapacity, DeviceId, DeviceTraits, Hold, NanoAmounts, PoolName,
     SetConsumption, SliceRecord,
 };
+pub use device_claims::{AllocationRecord, ClaimRecord, ClassRecord, DeviceBinding, device_class, resource_claim};
 pub use facts::{Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};
 pub use node_selector::NodeSelectorTest;
+pub(crate) use node_selector::quoted;
+pub use pod_claims::{ClaimReference, ContainerResource, ContainerResources, PodClaim, PodClaims};
 pub use pool::Pool;
 pub(crate) use pool::Shared;
 pub use selection::Selection;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::labels::{Labels, value_of};
 use super::selector::LabelRequirement;
+pub(crate) use errors::quoted;
 use nodesift_object::selector::{NodeSelector, NodeSelectorTerm, Operator, Requirement};
 
 /// The only field of a node that a selector can name.

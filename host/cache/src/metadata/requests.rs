@@ -22,6 +22,8 @@ pub const MEMORY: &str = "memory";
 pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
 /// The name under which a node says how many pods fit.
 pub const PODS: &str = "pods";
+/// Before the name of a DeviceClass: the extended resource that the class serves whatever it says.
+pub const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
 /// Amounts by resource name, in the order of names: `cpu` in millicores, everything else in whole units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -83,6 +85,13 @@ pub fn existing(pod: &Pod) -> Requests {
     Requests::round(&effective::from_spec_and_status(pod), |name, amount| {
         (name != PODS && amount != 0).then_some(amount)
     })
+}
+
+/// The resources that a DeviceClass may serve, of those that an unplaced pod asks for; not those of which it asks for nothing.
+/// Source: extendeddynamicresources.go of kube-scheduler's plugin dynamicresources.
+pub fn served_by_devices(pod: &Pod) -> Requests {
+    let is_served = |name: &str| names::is_extended(name) || name.starts_with(DEVICE_CLASS_PREFIX);
+    Requests::round(&effective::from_spec(pod), |name, amount| (amount != 0 && is_served(name)).then_some(amount))
 }
 
 /// What a node offers, `pods` included: `status.allocatable`, the only amounts that predicates read.

@@ -12,6 +12,8 @@ pub struct Selection {
     pub pod_spec: bool,
     /// Whether what `pod-owner` and `cluster-controllers` show is compiled. With it, pods of different controllers have no facts in common.
     pub pod_owner: bool,
+    /// Whether what `pod-claims` shows is compiled. With it, pods with claims that were made of templates have no facts in common.
+    pub pod_claims: bool,
     /// ConfigMaps that are followed, as `namespace/name`, sorted, each once.
     pub config_maps: Arc<[String]>,
     /// Whether what `node-info` shows is compiled.
@@ -32,6 +34,7 @@ impl Selection {
             && has_all(&self.config_maps, &other.config_maps)
             && (self.pod_spec || !other.pod_spec)
             && (self.pod_owner || !other.pod_owner)
+            && (self.pod_claims || !other.pod_claims)
             && (self.node_info || !other.node_info)
             && (self.node_images || !other.node_images)
     }
@@ -43,6 +46,7 @@ impl Selection {
             annotation_keys: merged(&self.annotation_keys, &other.annotation_keys),
             pod_spec: self.pod_spec || other.pod_spec,
             pod_owner: self.pod_owner || other.pod_owner,
+            pod_claims: self.pod_claims || other.pod_claims,
             config_maps: merged(&self.config_maps, &other.config_maps),
             node_info: self.node_info || other.node_info,
             node_images: self.node_images || other.node_images,
@@ -52,7 +56,7 @@ impl Selection {
     /// The part that is compiled of nodes.
     #[must_use]
     pub fn of_nodes(&self) -> Self {
-        Self { pod_spec: false, pod_owner: false, config_maps: Arc::default(), ..self.clone() }
+        Self { pod_spec: false, pod_owner: false, pod_claims: false, config_maps: Arc::default(), ..self.clone() }
     }
 
     /// The part that is compiled of pods.
@@ -66,6 +70,7 @@ impl Selection {
         let all = [
             (self.pod_spec, "pod-spec"),
             (self.pod_owner, "pod-owner or cluster-controllers"),
+            (self.pod_claims, "pod-claims"),
             (self.node_info, "node-info"),
             (self.node_images, "node-images"),
         ];
@@ -98,7 +103,7 @@ mod tests {
     #[test]
     fn together_they_cover_each_of_them_and_a_kind_has_its_own_part() {
         let first = Selection { pod_spec: true, node_info: true, ..Selection::annotations(&["a".to_owned()]) };
-        let second = Selection { pod_owner: true, ..Selection::annotations(&["b".to_owned()]) };
+        let second = Selection { pod_owner: true, pod_claims: true, ..Selection::annotations(&["b".to_owned()]) };
         let both = first.with(&second);
         assert!(both.covers(&first) && both.covers(&second) && !first.covers(&second) && !second.covers(&first));
         assert_eq!(both.of_nodes().with(&both.of_pods()), both);
@@ -108,7 +113,7 @@ mod tests {
         }
         assert_eq!(
             both.interfaces().collect::<Vec<_>>(),
-            ["pod-spec", "pod-owner or cluster-controllers", "node-info"]
+            ["pod-spec", "pod-owner or cluster-controllers", "pod-claims", "node-info"]
         );
         assert_eq!(both.of_nodes().interfaces().collect::<Vec<_>>(), ["node-info"]);
     }

@@ -61,10 +61,15 @@ fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
         owner_references: _,
     } = metadata;
     // A pool compiles for more than one selection: what was written for one must not look like what is for another.
-    content.write_u8(u8::from(selection.pod_spec) | u8::from(selection.pod_owner) << 1);
+    content.write_u8(
+        u8::from(selection.pod_spec) | u8::from(selection.pod_owner) << 1 | u8::from(selection.pod_claims) << 2,
+    );
     (namespace, labels, compile::controller(pod)).hash(&mut content);
     if selection.pod_owner {
         compile::controlling(pod).hash(&mut content);
+    }
+    if selection.pod_claims {
+        (&spec.resource_claims, &status.resource_claim_statuses).hash(&mut content);
     }
     // Only those that the policy lists are compiled.
     selected(annotations, &selection.annotation_keys).hash(&mut content);
@@ -85,6 +90,8 @@ fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
         init_container_statuses,
         resources,
         allocated_resources,
+        // Only where it is selected.
+        resource_claim_statuses: _,
     } = status;
     write_all(container_statuses, write_status, &mut content);
     write_all(init_container_statuses, write_status, &mut content);
@@ -120,7 +127,9 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
     let node_affinity = node_affinity.as_ref().filter(|_| !is_pinned);
     (node_affinity, pod_affinity, pod_anti_affinity).hash(content);
     (scheduler_name, node_selector, tolerations, topology_spread_constraints).hash(content);
-    (volumes, resource_claims, host_network, host_users).hash(content);
+    (volumes, host_network, host_users).hash(content);
+    // Of claims only the names, but for `content`, where they are selected.
+    write_all(resource_claims, |claim, content| claim.name.hash(content), content);
     write_all(containers, write_container, content);
     write_all(init_containers, write_container, content);
     write_amounts(overhead, content);

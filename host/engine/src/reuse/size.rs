@@ -9,7 +9,8 @@ use std::sync::Arc;
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{
-    AntiAffinityTerm, HostPort, LabelRequirement, OwnerFacts, PodFacts, PodSelector, SpecFacts,
+    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, LabelRequirement, OwnerFacts, PodClaim,
+    PodClaims, PodFacts, PodSelector, SpecFacts,
 };
 use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row, SumKey};
 use nodesift_object as object;
@@ -154,6 +155,15 @@ impl Size for LabelRequirement {
     }
 }
 
+impl Size for ClaimReference {
+    fn heap(&self) -> usize {
+        match self {
+            Self::Named(name) | Self::Made(name) => name.heap(),
+            Self::NotMade | Self::NotNeeded | Self::Unknown => 0,
+        }
+    }
+}
+
 impl Size for ClaimSource {
     fn heap(&self) -> usize {
         match self {
@@ -194,7 +204,7 @@ macro_rules! flat {
 }
 
 flat! {
-    bool, i32, i64, u8, u32, Row, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
+    bool, i32, i64, u8, u32, ContainerResource, Row, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
     object::node::TaintEffect, object::pod::TolerationOperator, nodesift_cache::metadata::volumes::DiskKind,
     nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::ExactSize, wire::InfoField, wire::LabelOperator, wire::Operator,
 }
@@ -215,9 +225,12 @@ records! {
     PodFacts {
         namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
         affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
-        volumes, spec, owner,
+        volumes, spec, owner, claims,
     }
     SpecFacts { priority, priority_class, service_account, runtime_class, host_network, images }
+    PodClaims { named, resources, containers }
+    PodClaim { name, claim }
+    ContainerResources { is_short, resources }
     OwnerFacts { api_version, kind, name, uid }
     NodeSelector { node_selector_terms }
     NodeSelectorTerm { match_expressions, match_fields }

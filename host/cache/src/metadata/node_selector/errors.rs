@@ -153,7 +153,7 @@ fn is_framed(text: &str, is_outer: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
 }
 
 /// A text as Go's `%q` writes it.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
         let number = u32::from(letter);

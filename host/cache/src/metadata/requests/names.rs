@@ -27,7 +27,7 @@ pub fn is_scalar(name: &str) -> bool {
 }
 
 /// An extended resource: a name in some domain, not Kubernetes' own, that is still valid behind `requests.`.
-fn is_extended(name: &str) -> bool {
+pub(super) fn is_extended(name: &str) -> bool {
     let Some((domain, rest)) = name.split_once('/') else { return false };
     !name.contains(NATIVE_DOMAIN)
         && !name.starts_with(REQUESTS_PREFIX)
