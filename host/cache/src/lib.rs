@@ -40,7 +40,7 @@ pub use columns::row::{Generation, Row};
 pub use columns::{Dictionary, NOT_AN_INTEGER};
 pub use devices::{Device, Devices, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits};
 pub use health::MemoryStats;
-pub use nodes::{EncodedNames, Epoch, NodeNames, PortUse, Resource};
+pub use nodes::{EncodedNames, Epoch, NodeNames, Own, PortUse, Resource};
 pub use objects::{
     Attachments, Binding, CsiVolume, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse, Workloads,
     resolve,

@@ -23,4 +23,4 @@ mod unadvertised;
 pub use encoded_names::EncodedNames;
 pub use node_index::{Epoch, NodeNames};
 pub use ports::PortUse;
-pub use resources::Resource;
+pub use resources::{Own, Resource};

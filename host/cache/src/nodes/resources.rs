@@ -26,12 +26,44 @@ pub struct Resource {
     pub foreign: Column<i64>,
     /// How many nodes advertise it.
     advertisers: usize,
+    /// Rows whose nodes advertise it, but nothing of it: few, and for most resources none.
+    zeros: Arc<BTreeSet<Row>>,
+}
+
+/// Whether a node lists a resource in `status.allocatable`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Own {
+    /// No.
+    None = 0,
+    /// With an amount of zero.
+    Zero = 1,
+    /// With any other amount.
+    More = 2,
 }
 
 impl Resource {
     fn zeros(rows: usize) -> Self {
         let zeros = Column::filled(rows, &0);
-        Self { allocatable: zeros.clone(), free: zeros.clone(), foreign: zeros, advertisers: 0 }
+        Self { allocatable: zeros.clone(), free: zeros.clone(), foreign: zeros, advertisers: 0, zeros: Arc::default() }
+    }
+
+    /// Whether the node of a row lists it.
+    fn own(&self, row: Row) -> Own {
+        match self.allocatable.get(row) {
+            None | Some(0) if self.zeros.contains(&row) => Own::Zero,
+            None | Some(0) => Own::None,
+            Some(_) => Own::More,
+        }
+    }
+
+    /// Notes whether the node of a row lists nothing of it.
+    fn set_zero(&mut self, row: Row, is_zero: bool) {
+        match (self.zeros.contains(&row), is_zero) {
+            (false, true) => drop(Arc::make_mut(&mut self.zeros).insert(row)),
+            (true, false) => drop(Arc::make_mut(&mut self.zeros).remove(&row)),
+            _ => {}
+        }
     }
 
     /// A pod on a row uses `amount` more.
@@ -69,6 +101,12 @@ impl Resources {
         }
     }
 
+    /// Per row, whether its node lists a resource.
+    pub(crate) fn own(&self, name: &str, rows: impl IntoIterator<Item = Row>) -> Vec<Own> {
+        let resource = self.columns.get(name);
+        rows.into_iter().map(|row| resource.map_or(Own::None, |resource| resource.own(row))).collect()
+    }
+
     /// What a node advertises, without what it advertises at zero.
     pub(crate) fn allocatable_of(&self, row: Row) -> Amounts {
         let amount = |resource: &Resource| resource.allocatable.get(row).copied().unwrap_or(0);
@@ -88,7 +126,13 @@ impl Resources {
 
     /// Takes a row out; the last row moves into its place.
     pub(crate) fn swap_remove(&mut self, row: Row) {
+        let last = self.unadvertised.row_count().checked_sub(1).and_then(|last| u32::try_from(last).ok()).map(Row);
         for resource in Arc::make_mut(&mut self.columns).values_mut() {
+            if let Some(last) = last {
+                let is_zero = last != row && resource.zeros.contains(&last);
+                resource.set_zero(last, false);
+                resource.set_zero(row, is_zero);
+            }
             resource.allocatable.swap_remove(row);
             resource.free.swap_remove(row);
             resource.foreign.swap_remove(row);
@@ -119,6 +163,12 @@ impl Resources {
             new.iter().map(|(name, _)| name).filter(|name| !self.is_advertised(name)).cloned().collect();
         self.make_columns(&missing);
         let columns = Arc::make_mut(&mut self.columns);
+        for resource in columns.values_mut() {
+            resource.set_zero(row, false);
+        }
+        for (name, _) in new.iter().filter(|(_, amount)| *amount == 0) {
+            columns.get_mut(name).into_iter().for_each(|resource| resource.set_zero(row, true));
+        }
         let mut dropped = Vec::new();
         // New amounts first, so that a resource in both stays advertised.
         for (amounts, delta) in [(new, Delta::Add), (old, Delta::Remove)] {
@@ -224,6 +274,7 @@ impl Resources {
             }
         }
         self.repair_columns(row, &counted, report);
+        self.repair_zeros(row, allocatable, report);
         self.repair_unadvertised(row, pods, report);
     }
 
@@ -242,6 +293,19 @@ impl Resources {
                 report.repair_cell(&format!("allocatable {name}"), &mut resource.allocatable, row, allocatable);
                 report.repair_cell(&format!("free {name}"), &mut resource.free, row, free);
                 report.repair_cell(&format!("foreign {name}"), &mut resource.foreign, row, foreign);
+            }
+        }
+    }
+
+    fn repair_zeros(&mut self, row: Row, allocatable: &[(Arc<str>, i64)], report: &mut DriftReport) {
+        let known = Arc::clone(&self.columns);
+        for (name, resource) in known.iter() {
+            let is_zero = allocatable.iter().any(|(listed, amount)| listed == name && *amount == 0);
+            let what = || format!("advertised at zero {name}");
+            if report.differs(what, &resource.zeros.contains(&row), &is_zero)
+                && let Some(resource) = Arc::make_mut(&mut self.columns).get_mut(name)
+            {
+                resource.set_zero(row, is_zero);
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::devices::Devices;
 use crate::metadata::{Amounts, Conditions, Labels, PodFacts, PodRecord, value_of};
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
-use crate::nodes::{Epoch, NodeNames, PortUse, Resource};
+use crate::nodes::{Epoch, NodeNames, Own, PortUse, Resource};
 use crate::objects::config_maps::ConfigMaps;
 use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
 use crate::pods::classes::PodClass;
@@ -200,6 +200,11 @@ impl Snapshot {
     /// Where only pods use it, their usage is summed up for this call.
     pub fn resource(&self, name: &str) -> Option<Cow<'_, Resource>> {
         self.published.nodes.resource(name)
+    }
+
+    /// Per row, whether its node lists a resource in `status.allocatable`, and more than nothing of it.
+    pub fn own(&self, resource: &str, rows: impl IntoIterator<Item = Row>) -> Vec<Own> {
+        self.published.nodes.resources().own(resource, rows)
     }
 
     /// Whether some node advertises a resource, so that it has columns.

@@ -19,6 +19,7 @@ pub(crate) struct ResourcesStrip<'a> {
 struct StripColumn<'a> {
     name: &'a Arc<str>,
     allocatable: i64,
+    is_zero: bool,
     free: i64,
     foreign: i64,
     /// `free` of every row so far.
@@ -34,6 +35,7 @@ impl<'a> ResourcesStrip<'a> {
         let column = |(name, resource): (&'a Arc<str>, &Resource)| StripColumn {
             name,
             allocatable: at(&resource.allocatable),
+            is_zero: resource.zeros.contains(&row),
             free: at(&resource.free),
             foreign: at(&resource.foreign),
             free_rows: Vec::with_capacity(len),
@@ -78,6 +80,9 @@ impl<'a> ResourcesStrip<'a> {
                 free: Column::of(column.free_rows),
                 foreign: Column::of(column.foreign_rows),
                 advertisers: 1,
+                zeros: Arc::new(
+                    (0..len).filter(|_| column.is_zero).filter_map(|at| u32::try_from(at).ok().map(Row)).collect(),
+                ),
             };
             (Arc::clone(column.name), resource)
         };

@@ -23,8 +23,8 @@ impl NodeTable {
         self.ports.set_overlaid(row, in_use);
     }
 
-    /// Replaces what is known of a node. A resource that it advertises at zero cannot be told from one that it does not
-    /// advertise, and what no node advertises any more keeps its columns: they read the same as without them.
+    /// Replaces what is known of a node. How many nodes advertise a resource is not counted, and what none advertises any more keeps
+    /// its columns: they read the same as without them.
     pub(crate) fn set_node_overlaid(&mut self, row: Row, node: &NodeFacts) {
         self.labels.set(row, &node.labels);
         self.annotations.set(row, &node.annotations);

@@ -8,7 +8,30 @@ impl Model {
         let listed: BTreeSet<&Arc<str>> =
             self.nodes.values().flat_map(|node| &node.allocatable).map(|(name, _)| name).collect();
         assert!(snapshot.resource_names().eq(listed), "{:?}", snapshot.resource_names().collect::<Vec<_>>());
+        for name in listed_and_one_more(&self.nodes) {
+            for (node, own) in own_of(snapshot, &name) {
+                let listed = self.nodes[&node].allocatable.iter().find(|(known, _)| **known == *name);
+                let expected = match listed {
+                    None => Own::None,
+                    Some((_, 0)) => Own::Zero,
+                    Some(_) => Own::More,
+                };
+                assert_eq!(own, expected, "{name} of {node}");
+            }
+        }
     }
+}
+
+fn listed_and_one_more(nodes: &BTreeMap<String, NodeFacts>) -> BTreeSet<Arc<str>> {
+    let listed = nodes.values().flat_map(|node| &node.allocatable).map(|(name, _)| Arc::clone(name));
+    listed.chain([text("example.com/none")]).collect()
+}
+
+/// Per node what a snapshot says of a resource.
+fn own_of(snapshot: &Snapshot, resource: &str) -> BTreeMap<String, Own> {
+    let rows = || (0..u32::try_from(snapshot.node_count()).unwrap()).map(Row);
+    let names = rows().map(|row| snapshot.node_name(row).to_owned());
+    names.zip(snapshot.own(resource, rows())).collect()
 }
 
 fn node(name: &str, allocatable: &[(&str, i64)]) -> NodeFacts {
@@ -80,5 +103,34 @@ fn usage_becomes_a_column_when_a_node_advertises_the_resource_until_the_last_one
     writer.remove_node("a");
     writer.publish();
     assert_eq!(free(&reader, "gpu"), None);
+    assert_eq!(writer.audit(0..u32::MAX), []);
+}
+
+#[test]
+fn a_node_lists_nothing_of_a_resource_or_does_not_list_it() {
+    let (mut writer, reader) = new();
+    let own = |writer: &mut Writer| {
+        writer.publish();
+        own_of(&reader.snapshot(), "gpu").into_values().collect::<Vec<_>>()
+    };
+    for (name, allocatable) in [("a", &[("gpu", 0)][..]), ("b", &[]), ("c", &[("gpu", 2)]), ("d", &[("gpu", 0)])] {
+        writer.apply_node(&node(name, allocatable));
+    }
+    assert_eq!(own(&mut writer), [Own::Zero, Own::None, Own::More, Own::Zero]);
+    // The last row takes the place of the first.
+    writer.remove_node("a");
+    assert_eq!(own(&mut writer), [Own::None, Own::More, Own::Zero]);
+    writer.apply_node(&node("c", &[("gpu", 0)]));
+    writer.apply_node(&node("d", &[]));
+    assert_eq!(own(&mut writer), [Own::None, Own::Zero, Own::None]);
+    let overlaid = |listed: &[(&str, i64)]| {
+        let overlay = Overlay { nodes: vec![node("c", listed)], ..Overlay::default() };
+        let snapshot = reader.snapshot().with(reader.pods(), &overlay).unwrap();
+        own_of(&snapshot, "gpu").into_values().collect::<Vec<_>>()
+    };
+    assert_eq!(overlaid(&[("gpu", 1)]), [Own::None, Own::More, Own::None]);
+    assert_eq!(overlaid(&[]), [Own::None, Own::None, Own::None]);
+    writer.remove_node("c");
+    assert_eq!(own(&mut writer), [Own::None, Own::None]);
     assert_eq!(writer.audit(0..u32::MAX), []);
 }
