@@ -10,6 +10,7 @@
 //! | `pods` | the pod index, counts of pods, anti-affinity | `index` |
 //! | `objects` | storage objects, workloads, volumes in use | `storage` |
 //! | `devices` | pools of devices, and what each row sees of them | `model` |
+//! | `claims` | ResourceClaims, DeviceClasses, devices that claims hold | `table` |
 //! | `nodes` | the node table: all columns about nodes | `table` |
 //! | `read` | snapshots, overlays, strips, the reader | `snapshot` |
 //! | `write` | the writer, placement, assumed pods, repair | `writer` |
@@ -17,6 +18,7 @@
 //!
 //! A folder uses only those above it; [`limits`] serves all.
 
+mod claims;
 mod columns;
 mod devices;
 mod health;
@@ -32,6 +34,7 @@ mod write;
 #[doc(hidden)]
 pub use write::failpoint::panic_after;
 
+pub use claims::{ClaimObstacle, Claims, ExtendedClaim, InFlightError, Resolved};
 pub use columns::change_log::NodeInterface;
 pub use columns::column::Column;
 pub use columns::drift::Drift;

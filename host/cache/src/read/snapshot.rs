@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rustc_hash::FxHashSet;
 
+use crate::claims::Claims;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::labels::LabelColumn;
 use crate::columns::{Column, Generation, Row};
@@ -33,6 +34,7 @@ pub(crate) struct Publication {
     pub(crate) config_maps: ConfigMaps,
     pub(crate) nominated: Nominated,
     pub(crate) served_by_device_class: Arc<FxHashSet<Arc<str>>>,
+    pub(crate) claims: Arc<Claims>,
     pub(crate) nodes_resource_version: Arc<str>,
     pub(crate) pods_resource_version: Arc<str>,
     pub(crate) changes: Arc<RwLock<ChangeLog>>,
@@ -51,6 +53,7 @@ impl Publication {
             config_maps: ConfigMaps::default(),
             nominated: Nominated::default(),
             served_by_device_class: Arc::default(),
+            claims: Arc::default(),
             nodes_resource_version: Arc::default(),
             pods_resource_version: Arc::default(),
             changes: Arc::default(),
@@ -368,6 +371,11 @@ impl Snapshot {
     /// Whether a DeviceClass serves this extended resource.
     pub fn device_class_serves(&self, resource: &str) -> bool {
         self.published.served_by_device_class.contains(resource)
+    }
+
+    /// ResourceClaims and DeviceClasses.
+    pub fn claims(&self) -> &Arc<Claims> {
+        &self.published.claims
     }
 
     /// The value of an entry of a ConfigMap, which is named `namespace/name`.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Writer;
-use crate::metadata::{Labels, NodeFacts, PodRecord, StorageRecord};
+use crate::metadata::{ClaimRecord, ClassRecord, Labels, NodeFacts, PodRecord, StorageRecord};
 use nodesift_object::Workload;
 
 impl Writer {
@@ -40,9 +40,19 @@ impl Writer {
         self.config_maps.holds(name, entries)
     }
 
-    /// Whether this is what is held of a DeviceClass.
+    /// Whether these are the resources that a DeviceClass is known to serve.
     pub fn holds_device_class(&self, name: &str, serves: &[Arc<str>]) -> bool {
         self.device_classes.holds(name, serves)
+    }
+
+    /// Whether this is what is held of a DeviceClass.
+    pub fn holds_device_class_record(&self, record: &ClassRecord) -> bool {
+        self.claims.holds_class(record)
+    }
+
+    /// Whether this is what is held of a ResourceClaim.
+    pub fn holds_resource_claim(&self, record: &ClaimRecord) -> bool {
+        self.claims.holds(record)
     }
 
     /// Whether this is what is held of a service or controller.

@@ -7,6 +7,7 @@
 //! | `placement` | which pods are on which node, and how a pod gets there |
 //! | `objects` | namespaces, DeviceClasses, storage objects, workloads |
 //! | `devices` | ResourceSlices, and devices that claims hold |
+//! | `claims` | ResourceClaims, DeviceClasses, allocations in flight |
 //! | `assumed` | pods that a core has placed before a watch event shows them bound |
 //! | `gone` | UIDs of pods that were deleted or have ended |
 //! | `allocations` | changes of pods on nodes as a stream |
@@ -18,6 +19,7 @@
 
 mod allocations;
 mod assumed;
+mod claims;
 #[cfg(debug_assertions)]
 mod defect;
 mod devices;

@@ -8,16 +8,9 @@ use crate::metadata::{Labels, StorageRecord};
 use nodesift_object::{Kind, Workload};
 
 impl Writer {
-    /// Adds a DeviceClass, or replaces the extended resources that it serves.
+    /// Adds a DeviceClass of which only the extended resources that it serves are known, or replaces these.
     pub fn apply_device_class(&mut self, name: &str, serves: &[Arc<str>]) {
         if self.device_classes.insert(name, serves) {
-            self.advance_generation();
-        }
-    }
-
-    /// Removes a DeviceClass.
-    pub fn remove_device_class(&mut self, name: &str) {
-        if self.device_classes.remove(name) {
             self.advance_generation();
         }
     }

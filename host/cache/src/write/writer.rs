@@ -16,6 +16,7 @@ use super::failpoint::step;
 use super::gone::Gone;
 use super::ownership::OwnSchedulers;
 use super::placement::Placement;
+use crate::claims::ClaimTable;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::sets::Sets;
 use crate::columns::{Delta, Generation, Row};
@@ -58,6 +59,7 @@ pub struct Writer {
     pub(super) config_maps: ConfigMaps,
     pub(super) device_classes: DeviceClasses,
     pub(super) devices: DeviceTable,
+    pub(super) claims: ClaimTable,
     pub(super) pods: Arc<PodIndex>,
     pub(super) placement: Placement,
     pub(super) assumed: Assumed,
@@ -136,6 +138,7 @@ impl Writer {
             config_maps: ConfigMaps::default(),
             device_classes: DeviceClasses::default(),
             devices: DeviceTable::default(),
+            claims: ClaimTable::default(),
             pods: Arc::default(),
             placement: Placement::default(),
             assumed: Assumed::default(),
@@ -174,6 +177,7 @@ impl Writer {
             config_maps: self.config_maps.clone(),
             nominated: self.placement.nominated().clone(),
             served_by_device_class: Arc::clone(self.device_classes.served()),
+            claims: Arc::clone(self.claims.shown()),
             nodes_resource_version: Arc::clone(&self.nodes_resource_version),
             pods_resource_version: Arc::clone(&self.pods_resource_version),
             changes: Arc::clone(&self.changes),

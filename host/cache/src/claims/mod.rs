@@ -1,0 +1,21 @@
+//! Claims on devices: ResourceClaims and DeviceClasses as snapshots show them, and which devices the claims hold. Knows nothing of the
+//! writer and of devices themselves.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `table` | claims by name and by pod, allocations in flight, what changes of the devices held: start here |
+//! | `classes` | classes by name and by the extended resource that they serve |
+//! | `resolve` | the claims of a pod, or why they cannot be allocated at all |
+//! | `shards` | maps that a change copies in part |
+
+mod classes;
+mod resolve;
+mod shards;
+mod table;
+
+#[cfg(test)]
+mod model;
+
+pub use resolve::{ClaimObstacle, ExtendedClaim, Resolved};
+pub(crate) use table::{ClaimTable, HoldChange};
+pub use table::{Claims, InFlightError};

@@ -1,0 +1,366 @@
+//! The model of claims: lists of plain objects, which are gone through anew for every answer. Random histories compare the cache with
+//! it after every event. A test prints its seed.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::needless_pass_by_value, reason = "tests")]
+
+mod random;
+mod texts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use random::{random_claim, random_pod, random_results, random_uid};
+use serde_json::{Value, json};
+
+use super::{ClaimObstacle, ClaimTable, HoldChange, InFlightError};
+use crate::metadata::{self, PodFacts, Selection};
+use crate::{Claims, ExtendedClaim, Generation, new};
+use nodesift_object::claim::AllocatedDevice;
+
+/// The objects: claims by `namespace/name`, classes by name, devices in flight by UID.
+#[derive(Default)]
+struct Model {
+    claims: BTreeMap<String, Value>,
+    classes: BTreeMap<String, Value>,
+    in_flight: BTreeMap<String, Vec<Value>>,
+}
+
+/// What a pod has: keys of its claims, and the one for extended resources, `to be made` or a key.
+type Found = Result<Option<(Vec<String>, Option<String>)>, (String, bool)>;
+
+fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
+    object.pointer(pointer).and_then(Value::as_array).map_or(&[], |list| list)
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or("")
+}
+
+fn is_set(object: &Value, pointer: &str) -> bool {
+    object.pointer(pointer).is_some_and(|value| !value.is_null())
+}
+
+fn uid(claim: &Value) -> String {
+    match text(claim, "/metadata/uid") {
+        "" => format!("{}/{}", text(claim, "/metadata/namespace"), text(claim, "/metadata/name")),
+        uid => uid.to_owned(),
+    }
+}
+
+/// UIDs of the pods for which a claim serves extended resources.
+fn pods_of(claim: &Value) -> Vec<(String, String)> {
+    let is_extended = claim["metadata"]["annotations"]["resource.kubernetes.io/extended-resource-claim"] == "true";
+    let owners = list(claim, "/metadata/ownerReferences").iter();
+    let owners = owners.filter(|owner| is_extended && owner["controller"] == true);
+    owners.map(|owner| (text(owner, "/name").to_owned(), text(owner, "/uid").to_owned())).collect()
+}
+
+impl Model {
+    /// Puts a claim in the place of another.
+    fn set(&mut self, key: &str, claim: Option<Value>) {
+        let old = self.claims.remove(key);
+        let gone = old.filter(|old| claim.as_ref().is_none_or(|claim| uid(claim) != uid(old)));
+        let written = claim.clone().filter(|claim| is_set(claim, "/status/allocation"));
+        for ended in gone.iter().chain(&written) {
+            self.in_flight.remove(&uid(ended));
+            pods_of(ended).iter().for_each(|(_, pod)| drop(self.in_flight.remove(pod)));
+        }
+        self.claims.extend(claim.map(|claim| (key.to_owned(), claim)));
+    }
+
+    fn hold(&mut self, uid_held: &str, devices: &[Value]) -> Result<(), InFlightError> {
+        let is_meant = |claim: &&Value| uid(claim) == uid_held || pods_of(claim).iter().any(|(_, pod)| pod == uid_held);
+        if self.claims.values().filter(is_meant).any(|claim| is_set(claim, "/status/allocation")) {
+            return Err(InFlightError::Allocated);
+        }
+        if self.in_flight.contains_key(uid_held) {
+            return Err(InFlightError::InFlight);
+        }
+        self.in_flight.insert(uid_held.to_owned(), devices.to_vec());
+        Ok(())
+    }
+
+    /// How often each device is held.
+    fn held(&self) -> BTreeMap<String, i64> {
+        let of_claims = self.claims.values().flat_map(|claim| list(claim, "/status/allocation/devices/results"));
+        let mut held = BTreeMap::new();
+        for device in of_claims.chain(self.in_flight.values().flatten()) {
+            if device["adminAccess"] != true {
+                *held.entry(text(device, "/device").to_owned()).or_default() += 1;
+            }
+        }
+        held
+    }
+
+    fn class_serving<'a>(&'a self, resource: &'a str) -> Option<&'a str> {
+        if let Some(class) = resource.strip_prefix("deviceclass.resource.kubernetes.io/") {
+            return self.classes.contains_key(class).then_some(class);
+        }
+        let named = self.classes.values().filter(|class| text(class, "/spec/extendedResourceName") == resource);
+        let mut named: Vec<&Value> = named.collect();
+        named.sort_by_key(|class| text(class, "/metadata/name"));
+        // The sort is stable.
+        named.sort_by_key(|class| std::cmp::Reverse(text(class, "/metadata/creationTimestamp")));
+        named.first().map(|class| text(class, "/metadata/name"))
+    }
+
+    fn resolve(&self, pod: &Value) -> Found {
+        let (namespace, pod_name) = (text(pod, "/metadata/namespace"), text(pod, "/metadata/name"));
+        let fail = |text: String| Err((text, false));
+        let mut named = Vec::new();
+        for entry in list(pod, "/spec/resourceClaims") {
+            let statuses = list(pod, "/status/resourceClaimStatuses");
+            let status = statuses.iter().find(|status| status["name"] == entry["name"]);
+            let is_made = !is_set(entry, "/resourceClaimName");
+            let claim = match (is_made, status) {
+                (false, _) => text(entry, "/resourceClaimName"),
+                (true, _) if !is_set(entry, "/resourceClaimTemplateName") => {
+                    let entry = &entry["name"];
+                    return fail(format!(
+                        r#"pod "{namespace}/{pod_name}", spec.resourceClaim {entry}: none of the supported fields are set"#
+                    ));
+                }
+                (true, None) => return fail(format!(r#"pod "{namespace}/{pod_name}": ResourceClaim not created yet"#)),
+                (true, Some(status)) if !is_set(status, "/resourceClaimName") => continue,
+                (true, Some(status)) => text(status, "/resourceClaimName"),
+            };
+            let key = format!("{namespace}/{claim}");
+            let Some(object) = self.claims.get(&key) else {
+                return fail(format!(r#"could not find ResourceClaim "{key}""#));
+            };
+            if is_set(object, "/metadata/deletionTimestamp") {
+                return fail(format!(r#"resourceclaim "{claim}" is being deleted"#));
+            }
+            let controller = list(object, "/metadata/ownerReferences").iter().find(|owner| owner["controller"] == true);
+            if is_made && controller.map(|owner| &owner["uid"]) != Some(&pod["metadata"]["uid"]) {
+                return fail(format!(
+                    "ResourceClaim {key} was not created for Pod {namespace}/{pod_name} (Pod is not owner)"
+                ));
+            }
+            named.push(key);
+        }
+        let asked =
+            list(pod, "/spec/containers").iter().flat_map(|container| container["resources"]["requests"].as_object());
+        let mut asked = asked.flatten().filter(|(_, amount)| **amount != "0");
+        let owner = (pod_name.to_owned(), text(pod, "/metadata/uid").to_owned());
+        let extended = asked.any(|(resource, _)| self.class_serving(resource).is_some()).then(|| {
+            let known = self.claims.iter().find(|(_, claim)| pods_of(claim).contains(&owner));
+            known.map_or("to be made".to_owned(), |(key, _)| key.clone())
+        });
+        if named.is_empty() && extended.is_none() {
+            return Ok(None);
+        }
+        let known = extended.iter().filter(|key| *key != "to be made");
+        for (key, is_named) in named.iter().map(|key| (key, true)).chain(known.map(|key| (key, false))) {
+            self.check(key, is_named)?;
+        }
+        Ok(Some((named, extended)))
+    }
+
+    fn check(&self, key: &str, has_requests: bool) -> Result<(), (String, bool)> {
+        let claim = &self.claims[key];
+        if is_set(claim, "/status/allocation") {
+            let terms = list(claim, "/status/allocation/nodeSelector/nodeSelectorTerms").iter();
+            return match terms.flat_map(|term| list(term, "/matchExpressions")).any(|it| it["operator"] == "Like") {
+                true => Err((
+                    "nodeSelectorTerms[0].matchExpressions[0].operator: Invalid value: \"Like\": \
+                     not a valid selector operator"
+                        .to_owned(),
+                    true,
+                )),
+                false => Ok(()),
+            };
+        }
+        if self.in_flight.contains_key(&uid(claim)) {
+            return Err((format!("resource claim {key} is in the process of being allocated"), false));
+        }
+        for request in list(claim, "/spec/devices/requests").iter().filter(|_| has_requests) {
+            let name = text(request, "/name");
+            let mut asked = Vec::new();
+            if is_set(request, "/exactly") {
+                asked.push((name.to_owned(), text(request, "/exactly/deviceClassName")));
+            } else {
+                let alternatives = list(request, "/firstAvailable").iter();
+                asked.extend(
+                    alternatives.map(|it| (format!("{name}/{}", text(it, "/name")), text(it, "/deviceClassName"))),
+                );
+            }
+            if asked.is_empty() {
+                return Err((format!("resource claim {key}, request {name}: unknown request type"), false));
+            }
+            for (request, class) in asked {
+                if class.is_empty() {
+                    return Err((format!("request {request}: unsupported request type"), true));
+                }
+                if !self.classes.contains_key(class) {
+                    return Err((format!("request {request}: device class {class} does not exist"), false));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the cache says of a pod.
+fn resolved(claims: &Claims, pod: &Value) -> Found {
+    let facts = facts(pod);
+    match claims.resolve(&facts, text(pod, "/metadata/name"), text(pod, "/metadata/uid")) {
+        Err(ClaimObstacle { text, is_error }) => Err((text, is_error)),
+        Ok(None) => Ok(None),
+        Ok(Some(resolved)) => {
+            let extended = resolved.extended.map(|extended| match extended {
+                ExtendedClaim::Known(claim) => claim.key(),
+                ExtendedClaim::ToBeMade => "to be made".to_owned(),
+            });
+            Ok(Some((resolved.named.iter().map(|claim| claim.key()).collect(), extended)))
+        }
+    }
+}
+
+fn facts(pod: &Value) -> PodFacts {
+    let selection = Selection { pod_claims: true, ..Selection::default() };
+    metadata::pod_selecting(&serde_json::from_value(pod.clone()).unwrap(), &selection)
+}
+
+fn record(claim: &Value) -> metadata::ClaimRecord {
+    metadata::resource_claim(&serde_json::from_value(claim.clone()).unwrap())
+}
+
+fn devices(results: &[Value]) -> Vec<AllocatedDevice> {
+    results.iter().map(|device| serde_json::from_value(device.clone()).unwrap()).collect()
+}
+
+#[test]
+fn random_histories_leave_claims_equal_to_a_recount() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
+    for round in 0..40 {
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
+        let (mut writer, reader) = new();
+        // The same claims once more, for what changes of the devices that are held.
+        let (mut table, mut held) = (ClaimTable::default(), BTreeMap::<String, i64>::new());
+        let mut model = Model::default();
+        let mut last = Generation::default();
+        for _ in 0..120 {
+            let change = event(&mut random, &mut writer, &mut table, &mut model);
+            count(&mut held, &change);
+            held.retain(|_, times| *times != 0);
+            assert_eq!(held, model.held());
+            let in_flight: BTreeSet<String> = table.in_flight().map(|(uid, _)| uid.to_string()).collect();
+            assert!(in_flight.iter().eq(model.in_flight.keys()));
+            writer.publish();
+            let snapshot = reader.snapshot();
+            let claims = snapshot.claims();
+            assert!(claims.changed() == last || claims.changed() == snapshot.generation());
+            last = claims.changed();
+            for (key, claim) in &model.claims {
+                assert_eq!(**claims.claim(key).unwrap(), record(claim));
+            }
+            for resource in ["x.io/gpu", "x.io/fpga", "deviceclass.resource.kubernetes.io/c0"] {
+                assert_eq!(claims.class_serving(resource).map(|class| &*class.name), model.class_serving(resource));
+            }
+            let pod = random_pod(&mut random);
+            let expected = model.resolve(&pod);
+            assert_eq!(resolved(claims, &pod), expected, "{pod}");
+            *outcomes.entry(kind_of(&expected)).or_default() += 1;
+        }
+    }
+    // Every kind of outcome was met.
+    assert_eq!(outcomes.len(), 16, "{outcomes:?}");
+}
+
+fn kind_of(outcome: &Found) -> String {
+    match outcome {
+        Ok(None) => "nothing".to_owned(),
+        Ok(Some((_, extended))) => match extended.as_deref() {
+            Some("to be made") => "to be made".to_owned(),
+            extended => format!("claims, extended: {}", extended.is_some()),
+        },
+        Err((text, _)) => {
+            text.split(' ').filter(|word| !word.contains(['"', '/', '0', '1', '2', '3'])).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+fn count(held: &mut BTreeMap<String, i64>, change: &HoldChange) {
+    for (devices, sign) in change.held.iter().map(|it| (it, 1)).chain(change.released.iter().map(|it| (it, -1))) {
+        devices.iter().for_each(|device| *held.entry(device.device.clone()).or_default() += sign);
+    }
+}
+
+/// One event in the cache, in the table beside it and in the model.
+fn event(
+    random: &mut fastrand::Rng,
+    writer: &mut crate::Writer,
+    table: &mut ClaimTable,
+    model: &mut Model,
+) -> HoldChange {
+    let key = format!("ns{}/c{}", random.u8(0..2), random.u8(0..4));
+    match random.u8(0..12) {
+        0..5 => {
+            let claim = random_claim(random, &key);
+            writer.apply_resource_claim(record(&claim));
+            model.set(&key, Some(claim.clone()));
+            table.apply(record(&claim)).unwrap_or_default()
+        }
+        5 => {
+            writer.remove_resource_claim(&key);
+            model.set(&key, None);
+            table.remove(&key).unwrap_or_default()
+        }
+        6..9 => {
+            let (uid, results) = (random_uid(random, &key), random_results(random));
+            let held: Vec<AllocatedDevice> = devices(&results);
+            let outcome = writer.hold_in_flight(&uid, &held);
+            assert_eq!(outcome, model.hold(&uid, &results));
+            let held = held.into_iter().filter(|device| !device.admin_access).collect();
+            let change = table.hold_in_flight(&uid, held);
+            assert_eq!(change.as_ref().err().copied(), outcome.err());
+            change.unwrap_or_default()
+        }
+        9 => {
+            let uid = random_uid(random, &key);
+            writer.release_in_flight(&uid);
+            model.in_flight.remove(&uid);
+            table.release_in_flight(&uid).unwrap_or_default()
+        }
+        _ => {
+            let name = format!("c{}", random.u8(0..3));
+            if random.u8(0..3) == 0 {
+                writer.remove_device_class(&name);
+                model.classes.remove(&name);
+                return HoldChange::default();
+            }
+            let created = [json!(null), json!("2026-01-01T00:00:00Z"), json!("2026-01-02T00:00:00Z")];
+            let served = [json!(null), json!(""), json!("x.io/gpu"), json!("x.io/gpu"), json!("x.io/fpga")];
+            let class = json!({
+                "metadata": {"name": name, "creationTimestamp": random.choice(created)},
+                "spec": {"extendedResourceName": random.choice(served)},
+            });
+            writer.apply_device_class_record(metadata::device_class(&serde_json::from_value(class.clone()).unwrap()));
+            model.classes.insert(name, class);
+            HoldChange::default()
+        }
+    }
+}
+
+#[test]
+fn an_old_snapshot_never_changes() {
+    let (mut writer, reader) = new();
+    let claim = |uid: &str| json!({"metadata": {"name": "c", "namespace": "ns", "uid": uid}});
+    writer.apply_resource_claim(record(&claim("u1")));
+    writer.hold_in_flight("u1", &[]).unwrap();
+    writer.publish();
+    let old = Arc::clone(reader.snapshot().claims());
+    writer.release_in_flight("u1");
+    writer.remove_resource_claim("ns/c");
+    writer.publish();
+    assert!(old.is_in_flight("u1") && old.claim("ns/c").is_some());
+    let claims = Arc::clone(reader.snapshot().claims());
+    assert!(!claims.is_in_flight("u1") && claims.claim("ns/c").is_none());
+    // Nothing new: the same claims, at no cost.
+    writer.remove_resource_claim("ns/c");
+    writer.release_in_flight("u1");
+    writer.publish();
+    assert!(Arc::ptr_eq(&claims, reader.snapshot().claims()));
+}

@@ -1,0 +1,240 @@
+//! Claims as snapshots show them, and the allocations that schedulers have decided and not yet written.
+//!
+//! [`Claims`] is what a snapshot shows, [`ClaimTable`] what the writer keeps. Every change of a claim gives a [`HoldChange`]: the devices
+//! that are held from now on, and those that are not held any more.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+use super::classes::Classes;
+use super::shards::Shards;
+use crate::columns::Generation;
+use crate::metadata::{ClaimRecord, ClassRecord};
+use nodesift_object::claim::AllocatedDevice;
+
+/// Devices and shares of devices that one allocation holds; none of them with admin access.
+pub(crate) type HeldDevices = Arc<[AllocatedDevice]>;
+
+/// All claims and classes at one generation.
+#[derive(Debug, Clone, Default)]
+pub struct Claims {
+    /// By `namespace/name`.
+    by_key: Shards<Arc<ClaimRecord>>,
+    /// Claims for extended resources by the UID of their pod, in the order of names; more than one only against the rules.
+    by_pod: Shards<Arc<[Arc<ClaimRecord>]>>,
+    /// By the UID of the claim, or of the pod whose claim is still to be made.
+    in_flight: Shards<HeldDevices>,
+    classes: Arc<Classes>,
+    changed: Generation,
+}
+
+impl Claims {
+    /// The claim of this `namespace/name`.
+    pub fn claim(&self, key: &str) -> Option<&Arc<ClaimRecord>> {
+        self.by_key.get(key)
+    }
+
+    /// The claim that was made for the extended resources of a pod.
+    pub fn made_for(&self, pod_name: &str, pod_uid: &str) -> Option<&Arc<ClaimRecord>> {
+        let is_owner = |(name, uid): &(Arc<str>, Arc<str>)| (&**name, &**uid) == (pod_name, pod_uid);
+        self.by_pod.get(pod_uid)?.iter().find(|claim| claim.extended_for.iter().any(is_owner))
+    }
+
+    /// Whether an allocation for the claim, or for the pod whose claim is still to be made, is in flight.
+    pub fn is_in_flight(&self, uid: &str) -> bool {
+        self.in_flight.get(uid).is_some()
+    }
+
+    /// The class of this name.
+    pub fn class(&self, name: &str) -> Option<&Arc<ClassRecord>> {
+        self.classes.get(name)
+    }
+
+    /// The class that serves an extended resource. Of those that name it the youngest, then the one with the lower name.
+    pub fn class_serving(&self, resource: &str) -> Option<&Arc<ClassRecord>> {
+        self.classes.serving(resource)
+    }
+
+    /// The generation at which claims, classes or allocations in flight last changed.
+    pub fn changed(&self) -> Generation {
+        self.changed
+    }
+
+    /// Replaces the claims for extended resources of a pod by what `change` makes of them.
+    fn change_pod(&mut self, pod_uid: &Arc<str>, change: impl FnOnce(&mut Vec<Arc<ClaimRecord>>)) {
+        let mut claims = self.by_pod.remove(pod_uid).map(|claims| claims.to_vec()).unwrap_or_default();
+        change(&mut claims);
+        claims.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        if !claims.is_empty() {
+            self.by_pod.insert(Arc::clone(pod_uid), claims.into());
+        }
+    }
+}
+
+/// Why an allocation is not held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum InFlightError {
+    /// The claim's status shows an allocation.
+    #[error("the claim is allocated already")]
+    Allocated,
+    /// Another allocation is held for the claim.
+    #[error("an allocation for the claim is in flight")]
+    InFlight,
+}
+
+/// What a change does to devices.
+#[derive(Debug, Default)]
+pub(crate) struct HoldChange {
+    /// Held from now on. Where a claim goes on to hold a device, it is here and in `released`: hold first.
+    pub(crate) held: Vec<HeldDevices>,
+    /// Not held any more.
+    pub(crate) released: Vec<HeldDevices>,
+}
+
+/// The writer's claims.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimTable {
+    shown: Arc<Claims>,
+    by_uid: FxHashMap<Arc<str>, Arc<ClaimRecord>>,
+}
+
+impl ClaimTable {
+    /// As the next snapshot shows them.
+    pub(crate) fn shown(&self) -> &Arc<Claims> {
+        &self.shown
+    }
+
+    /// Notes when something changed.
+    pub(crate) fn note_change(&mut self, generation: Generation) {
+        Arc::make_mut(&mut self.shown).changed = generation;
+    }
+
+    /// Whether this is what is held of a claim.
+    pub(crate) fn holds(&self, record: &ClaimRecord) -> bool {
+        self.shown.claim(&record.key()).is_some_and(|known| **known == *record)
+    }
+
+    /// Whether this is what is held of a class.
+    pub(crate) fn holds_class(&self, class: &ClassRecord) -> bool {
+        self.shown.class(&class.name).is_some_and(|known| **known == *class)
+    }
+
+    /// Adds a claim, or replaces what is known of the one of its name; none where nothing changes.
+    pub(crate) fn apply(&mut self, record: ClaimRecord) -> Option<HoldChange> {
+        if self.holds(&record) {
+            return None;
+        }
+        let record = Arc::new(record);
+        let mut change = HoldChange::default();
+        let shown = Arc::make_mut(&mut self.shown);
+        let old = shown.by_key.insert(record.key().into(), Arc::clone(&record));
+        if let Some(old) = &old {
+            self.unindex(old);
+        }
+        self.index(&record);
+        let (before, after) = (old.as_ref().and_then(held_by), held_by(&record));
+        if before != after {
+            change.held.extend(after);
+            change.released.extend(before);
+        }
+        if let Some(old) = old.filter(|old| old.uid != record.uid) {
+            self.end_in_flight(&old, &mut change);
+        }
+        if record.allocation.is_some() {
+            self.end_in_flight(&record, &mut change);
+        }
+        Some(change)
+    }
+
+    /// Removes a claim by its `namespace/name`; none where there was none.
+    pub(crate) fn remove(&mut self, key: &str) -> Option<HoldChange> {
+        self.shown.claim(key)?;
+        let record = Arc::make_mut(&mut self.shown).by_key.remove(key)?;
+        self.unindex(&record);
+        let mut change = HoldChange::default();
+        change.released.extend(held_by(&record));
+        self.end_in_flight(&record, &mut change);
+        Some(change)
+    }
+
+    /// Holds devices for the claim of a UID, or for the pod of a UID whose claim is still to be made.
+    pub(crate) fn hold_in_flight(&mut self, uid: &str, devices: HeldDevices) -> Result<HoldChange, InFlightError> {
+        let is_allocated = |claim: &Arc<ClaimRecord>| claim.allocation.is_some();
+        let made = self.shown.by_pod.get(uid).into_iter().flat_map(|claims| claims.iter());
+        if self.by_uid.get(uid).into_iter().chain(made).any(is_allocated) {
+            return Err(InFlightError::Allocated);
+        }
+        if self.shown.is_in_flight(uid) {
+            return Err(InFlightError::InFlight);
+        }
+        Arc::make_mut(&mut self.shown).in_flight.insert(Arc::from(uid), Arc::clone(&devices));
+        Ok(HoldChange { held: vec![devices], released: Vec::new() })
+    }
+
+    /// Gives up what is held in flight for a UID; none where nothing is.
+    pub(crate) fn release_in_flight(&mut self, uid: &str) -> Option<HoldChange> {
+        self.shown.in_flight.get(uid)?;
+        let devices = Arc::make_mut(&mut self.shown).in_flight.remove(uid)?;
+        Some(HoldChange { held: Vec::new(), released: vec![devices] })
+    }
+
+    /// Adds a class, or replaces what is known of the one of its name; true where that changes something.
+    pub(crate) fn apply_class(&mut self, class: ClassRecord) -> bool {
+        let changes = !self.holds_class(&class);
+        if changes {
+            Arc::make_mut(&mut Arc::make_mut(&mut self.shown).classes).insert(class);
+        }
+        changes
+    }
+
+    /// Removes a class; true where there was one.
+    pub(crate) fn remove_class(&mut self, name: &str) -> bool {
+        let is_known = self.shown.class(name).is_some();
+        if is_known {
+            Arc::make_mut(&mut Arc::make_mut(&mut self.shown).classes).remove(name);
+        }
+        is_known
+    }
+
+    /// An allocation is written, or its claim is gone: nothing is in flight for it any more.
+    fn end_in_flight(&mut self, claim: &ClaimRecord, change: &mut HoldChange) {
+        let pods = claim.extended_for.iter().map(|(_, uid)| uid);
+        for uid in pods.chain([&claim.uid]) {
+            change.released.extend(self.release_in_flight(uid).into_iter().flat_map(|ended| ended.released));
+        }
+    }
+
+    fn index(&mut self, claim: &Arc<ClaimRecord>) {
+        self.by_uid.insert(Arc::clone(&claim.uid), Arc::clone(claim));
+        let shown = Arc::make_mut(&mut self.shown);
+        for (_, pod) in claim.extended_for.iter() {
+            shown.change_pod(pod, |claims| {
+                if !claims.iter().any(|known| Arc::ptr_eq(known, claim)) {
+                    claims.push(Arc::clone(claim));
+                }
+            });
+        }
+    }
+
+    fn unindex(&mut self, claim: &Arc<ClaimRecord>) {
+        if self.by_uid.get(&claim.uid).is_some_and(|known| Arc::ptr_eq(known, claim)) {
+            self.by_uid.remove(&claim.uid);
+        }
+        let shown = Arc::make_mut(&mut self.shown);
+        for (_, pod) in claim.extended_for.iter() {
+            shown.change_pod(pod, |claims| claims.retain(|known| !Arc::ptr_eq(known, claim)));
+        }
+    }
+
+    /// Allocations in flight by UID, in no order.
+    #[cfg(test)]
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = (&Arc<str>, &HeldDevices)> {
+        self.shown.in_flight.iter()
+    }
+}
+
+fn held_by(claim: &Arc<ClaimRecord>) -> Option<HeldDevices> {
+    claim.allocation.as_ref().map(|allocation| Arc::clone(&allocation.held))
+}

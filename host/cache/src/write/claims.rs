@@ -1,0 +1,70 @@
+//! ResourceClaims, DeviceClasses and allocations in flight that come, change and go. Start with [`Writer::apply_resource_claim`].
+
+use std::sync::Arc;
+
+use super::Writer;
+use crate::claims::{HoldChange, InFlightError};
+use crate::metadata::{ClaimRecord, ClassRecord};
+use nodesift_object::claim::AllocatedDevice;
+
+impl Writer {
+    /// Adds a ResourceClaim, or replaces what is known of the one of its name.
+    pub fn apply_resource_claim(&mut self, record: ClaimRecord) {
+        let change = self.claims.apply(record);
+        self.claims_changed(change);
+    }
+
+    /// Removes a ResourceClaim by its `namespace/name`.
+    pub fn remove_resource_claim(&mut self, key: &str) {
+        let change = self.claims.remove(key);
+        self.claims_changed(change);
+    }
+
+    /// Holds what a scheduler core has decided to allocate and not yet written: for the claim of this UID, or, where the claim for
+    /// the extended resources of a pod is still to be made, for the pod of this UID. It ends when the claim shows an allocation, when
+    /// the claim is gone, or by [`Self::release_in_flight`]; a claim that is not known never ends it.
+    ///
+    /// # Errors
+    /// The claim is allocated, or another allocation for it is in flight. Nothing is held then.
+    pub fn hold_in_flight(&mut self, uid: &str, devices: &[AllocatedDevice]) -> Result<(), InFlightError> {
+        let held = devices.iter().filter(|device| !device.admin_access).cloned().collect();
+        let change = self.claims.hold_in_flight(uid, held)?;
+        self.claims_changed(Some(change));
+        Ok(())
+    }
+
+    /// Gives up an allocation in flight, of which the UID is given as to [`Self::hold_in_flight`].
+    pub fn release_in_flight(&mut self, uid: &str) {
+        let change = self.claims.release_in_flight(uid);
+        self.claims_changed(change);
+    }
+
+    /// Adds a DeviceClass, or replaces what is known of the one of its name.
+    pub fn apply_device_class_record(&mut self, record: ClassRecord) {
+        let serves: Vec<Arc<str>> = record.served_resources().collect();
+        let serves_others = self.device_classes.insert(&record.name, &serves);
+        if self.claims.apply_class(record) {
+            self.claims_changed(Some(HoldChange::default()));
+        } else if serves_others {
+            self.advance_generation();
+        }
+    }
+
+    /// Removes a DeviceClass.
+    pub fn remove_device_class(&mut self, name: &str) {
+        let serves_others = self.device_classes.remove(name);
+        if self.claims.remove_class(name) {
+            self.claims_changed(Some(HoldChange::default()));
+        } else if serves_others {
+            self.advance_generation();
+        }
+    }
+
+    /// Starts a generation with other claims; `change` is none where they are the same.
+    fn claims_changed(&mut self, change: Option<HoldChange>) {
+        let Some(HoldChange { held, released }) = change else { return };
+        self.advance_generation();
+        self.claims.note_change(self.generation);
+        let _devices = (held, released);
+    }
+}
