@@ -5,15 +5,16 @@
 mod random;
 mod texts;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use random::{random_claim, random_pod, random_results, random_uid};
+use random::{random_claim, random_class, random_pod, random_results, random_uid};
 use serde_json::{Value, json};
 
-use super::{ClaimObstacle, ClaimTable, HoldChange, InFlightError};
-use crate::metadata::{self, PodFacts, Selection};
-use crate::{Claims, ExtendedClaim, Generation, new};
+use super::{ClaimObstacle, InFlightError};
+use crate::devices::SeenDevice;
+use crate::metadata::{self, PodFacts, Selection, SliceRecord};
+use crate::{Claims, ExtendedClaim, Generation, Row, Snapshot, Writer, new};
 use nodesift_object::claim::AllocatedDevice;
 
 /// The objects: claims by `namespace/name`, classes by name, devices in flight by UID.
@@ -79,13 +80,18 @@ impl Model {
         Ok(())
     }
 
-    /// How often each device is held.
-    fn held(&self) -> BTreeMap<String, i64> {
+    /// Devices in use: whether a claim has the device for itself, and what shares of it take.
+    fn held(&self) -> BTreeMap<String, (bool, Option<i128>)> {
         let of_claims = self.claims.values().flat_map(|claim| list(claim, "/status/allocation/devices/results"));
-        let mut held = BTreeMap::new();
-        for device in of_claims.chain(self.in_flight.values().flatten()) {
-            if device["adminAccess"] != true {
-                *held.entry(text(device, "/device").to_owned()).or_default() += 1;
+        let mut held: BTreeMap<String, (bool, Option<i128>)> = BTreeMap::new();
+        for device in of_claims.chain(self.in_flight.values().flatten()).filter(|device| device["adminAccess"] != true)
+        {
+            let (is_exclusive, shared) = held.entry(text(device, "/device").to_owned()).or_default();
+            if is_set(device, "/shareID") {
+                let takes: i128 = text(device, "/consumedCapacity/m").parse().unwrap();
+                *shared = Some(shared.unwrap_or(0) + takes * 1_000_000_000);
+            } else {
+                *is_exclusive = true;
             }
         }
         held
@@ -225,10 +231,6 @@ fn record(claim: &Value) -> metadata::ClaimRecord {
     metadata::resource_claim(&serde_json::from_value(claim.clone()).unwrap())
 }
 
-fn devices(results: &[Value]) -> Vec<AllocatedDevice> {
-    results.iter().map(|device| serde_json::from_value(device.clone()).unwrap()).collect()
-}
-
 #[test]
 fn random_histories_leave_claims_equal_to_a_recount() {
     let seed = fastrand::u64(..);
@@ -237,22 +239,22 @@ fn random_histories_leave_claims_equal_to_a_recount() {
     for round in 0..40 {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
-        // The same claims once more, for what changes of the devices that are held.
-        let (mut table, mut held) = (ClaimTable::default(), BTreeMap::<String, i64>::new());
         let mut model = Model::default();
-        let mut last = Generation::default();
+        writer.apply_node(&metadata::node(&serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap()));
+        writer.apply_resource_slice(slice());
+        writer.publish();
+        let (mut published, mut changed) = (reader.snapshot().generation(), Generation::default());
         for _ in 0..120 {
-            let change = event(&mut random, &mut writer, &mut table, &mut model);
-            count(&mut held, &change);
-            held.retain(|_, times| *times != 0);
-            assert_eq!(held, model.held());
-            let in_flight: BTreeSet<String> = table.in_flight().map(|(uid, _)| uid.to_string()).collect();
-            assert!(in_flight.iter().eq(model.in_flight.keys()));
+            event(&mut random, &mut writer, &mut model);
             writer.publish();
             let snapshot = reader.snapshot();
             let claims = snapshot.claims();
-            assert!(claims.changed() == last || claims.changed() == snapshot.generation());
-            last = claims.changed();
+            assert!(claims.changed() == changed || claims.changed() > published);
+            (published, changed) = (snapshot.generation(), claims.changed());
+            assert_eq!(held_in(&snapshot), model.held());
+            for uid in ["pod0", "pod1", "ns0/c0", "ns0/c0 first", "ns1/c3 second"] {
+                assert_eq!(claims.is_in_flight(uid), model.in_flight.contains_key(uid), "{uid}");
+            }
             for (key, claim) in &model.claims {
                 assert_eq!(**claims.claim(key).unwrap(), record(claim));
             }
@@ -282,64 +284,56 @@ fn kind_of(outcome: &Found) -> String {
     }
 }
 
-fn count(held: &mut BTreeMap<String, i64>, change: &HoldChange) {
-    for (devices, sign) in change.held.iter().map(|it| (it, 1)).chain(change.released.iter().map(|it| (it, -1))) {
-        devices.iter().for_each(|device| *held.entry(device.device.clone()).or_default() += sign);
-    }
+/// The devices that the claims may hold, for all nodes.
+fn slice() -> SliceRecord {
+    let devices: Vec<Value> = (0..4).map(|number| json!({"name": format!("d{number}")})).collect();
+    let pool = json!({"name": "p", "generation": 1, "resourceSliceCount": 1});
+    let spec = json!({"driver": "d", "pool": pool, "allNodes": true, "devices": devices});
+    SliceRecord::compile(&serde_json::from_value(json!({"metadata": {"name": "s"}, "spec": spec})).unwrap())
 }
 
-/// One event in the cache, in the table beside it and in the model.
-fn event(
-    random: &mut fastrand::Rng,
-    writer: &mut crate::Writer,
-    table: &mut ClaimTable,
-    model: &mut Model,
-) -> HoldChange {
+/// The devices in use as the one node sees them.
+fn held_in(snapshot: &Snapshot) -> BTreeMap<String, (bool, Option<i128>)> {
+    let pools = snapshot.devices().seen_by(Row(0)).unwrap();
+    let devices = pools.iter().flat_map(|pool| &pool.devices);
+    let in_use = devices.filter(|seen| seen.exclusive || seen.shared.is_some());
+    let sum = |seen: &SeenDevice| seen.shared.as_ref().map(|shared| shared.iter().map(|(_, amount)| amount).sum());
+    in_use.map(|seen| (seen.device.name.to_string(), (seen.exclusive, sum(seen)))).collect()
+}
+
+/// One event in the cache and in the model.
+fn event(random: &mut fastrand::Rng, writer: &mut Writer, model: &mut Model) {
     let key = format!("ns{}/c{}", random.u8(0..2), random.u8(0..4));
     match random.u8(0..12) {
         0..5 => {
             let claim = random_claim(random, &key);
             writer.apply_resource_claim(record(&claim));
-            model.set(&key, Some(claim.clone()));
-            table.apply(record(&claim)).unwrap_or_default()
+            model.set(&key, Some(claim));
         }
         5 => {
             writer.remove_resource_claim(&key);
             model.set(&key, None);
-            table.remove(&key).unwrap_or_default()
         }
         6..9 => {
             let (uid, results) = (random_uid(random, &key), random_results(random));
-            let held: Vec<AllocatedDevice> = devices(&results);
-            let outcome = writer.hold_in_flight(&uid, &held);
-            assert_eq!(outcome, model.hold(&uid, &results));
-            let held = held.into_iter().filter(|device| !device.admin_access).collect();
-            let change = table.hold_in_flight(&uid, held);
-            assert_eq!(change.as_ref().err().copied(), outcome.err());
-            change.unwrap_or_default()
+            let devices: Vec<AllocatedDevice> = serde_json::from_value(results.clone().into()).unwrap();
+            assert_eq!(writer.hold_in_flight(&uid, &devices), model.hold(&uid, &results));
         }
         9 => {
             let uid = random_uid(random, &key);
             writer.release_in_flight(&uid);
             model.in_flight.remove(&uid);
-            table.release_in_flight(&uid).unwrap_or_default()
+        }
+        10 => {
+            let class = random_class(random);
+            let name = text(&class, "/metadata/name").to_owned();
+            writer.apply_device_class_record(metadata::device_class(&serde_json::from_value(class.clone()).unwrap()));
+            model.classes.insert(name, class);
         }
         _ => {
             let name = format!("c{}", random.u8(0..3));
-            if random.u8(0..3) == 0 {
-                writer.remove_device_class(&name);
-                model.classes.remove(&name);
-                return HoldChange::default();
-            }
-            let created = [json!(null), json!("2026-01-01T00:00:00Z"), json!("2026-01-02T00:00:00Z")];
-            let served = [json!(null), json!(""), json!("x.io/gpu"), json!("x.io/gpu"), json!("x.io/fpga")];
-            let class = json!({
-                "metadata": {"name": name, "creationTimestamp": random.choice(created)},
-                "spec": {"extendedResourceName": random.choice(served)},
-            });
-            writer.apply_device_class_record(metadata::device_class(&serde_json::from_value(class.clone()).unwrap()));
-            model.classes.insert(name, class);
-            HoldChange::default()
+            writer.remove_device_class(&name);
+            model.classes.remove(&name);
         }
     }
 }

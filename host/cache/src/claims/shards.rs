@@ -11,8 +11,10 @@ use crate::limits::CLAIM_SHARDS;
 #[derive(Debug, Clone)]
 pub(super) struct Shards<V> {
     /// By hash; empty as long as nothing was inserted.
-    shards: Arc<Vec<Arc<FxHashMap<Arc<str>, V>>>>,
+    shards: Arc<Vec<Arc<Shard<V>>>>,
 }
+
+type Shard<V> = FxHashMap<Arc<str>, V>;
 
 impl<V> Default for Shards<V> {
     fn default() -> Self {
@@ -39,12 +41,6 @@ impl<V: Clone> Shards<V> {
     pub(super) fn remove(&mut self, key: &str) -> Option<V> {
         self.get(key)?;
         Arc::make_mut(Arc::make_mut(&mut self.shards).get_mut(shard_of(key))?).remove(key)
-    }
-
-    /// All keys and values, in no order.
-    #[cfg(test)]
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &V)> {
-        self.shards.iter().flat_map(|shard| shard.iter())
     }
 }
 

@@ -11,11 +11,10 @@ use thiserror::Error;
 use super::classes::Classes;
 use super::shards::Shards;
 use crate::columns::Generation;
-use crate::metadata::{ClaimRecord, ClassRecord};
-use nodesift_object::claim::AllocatedDevice;
+use crate::metadata::{ClaimRecord, ClassRecord, Hold};
 
-/// Devices and shares of devices that one allocation holds; none of them with admin access.
-pub(crate) type HeldDevices = Arc<[AllocatedDevice]>;
+/// Devices and shares of devices that one allocation holds.
+pub(crate) type Holds = Arc<[Hold]>;
 
 /// All claims and classes at one generation.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +24,7 @@ pub struct Claims {
     /// Claims for extended resources by the UID of their pod, in the order of names; more than one only against the rules.
     by_pod: Shards<Arc<[Arc<ClaimRecord>]>>,
     /// By the UID of the claim, or of the pod whose claim is still to be made.
-    in_flight: Shards<HeldDevices>,
+    in_flight: Shards<Holds>,
     classes: Arc<Classes>,
     changed: Generation,
 }
@@ -88,9 +87,9 @@ pub enum InFlightError {
 #[derive(Debug, Default)]
 pub(crate) struct HoldChange {
     /// Held from now on. Where a claim goes on to hold a device, it is here and in `released`: hold first.
-    pub(crate) held: Vec<HeldDevices>,
+    pub(crate) held: Vec<Holds>,
     /// Not held any more.
-    pub(crate) released: Vec<HeldDevices>,
+    pub(crate) released: Vec<Holds>,
 }
 
 /// The writer's claims.
@@ -160,7 +159,7 @@ impl ClaimTable {
     }
 
     /// Holds devices for the claim of a UID, or for the pod of a UID whose claim is still to be made.
-    pub(crate) fn hold_in_flight(&mut self, uid: &str, devices: HeldDevices) -> Result<HoldChange, InFlightError> {
+    pub(crate) fn hold_in_flight(&mut self, uid: &str, devices: Holds) -> Result<HoldChange, InFlightError> {
         let is_allocated = |claim: &Arc<ClaimRecord>| claim.allocation.is_some();
         let made = self.shown.by_pod.get(uid).into_iter().flat_map(|claims| claims.iter());
         if self.by_uid.get(uid).into_iter().chain(made).any(is_allocated) {
@@ -227,14 +226,8 @@ impl ClaimTable {
             shown.change_pod(pod, |claims| claims.retain(|known| !Arc::ptr_eq(known, claim)));
         }
     }
-
-    /// Allocations in flight by UID, in no order.
-    #[cfg(test)]
-    pub(super) fn in_flight(&self) -> impl Iterator<Item = (&Arc<str>, &HeldDevices)> {
-        self.shown.in_flight.iter()
-    }
 }
 
-fn held_by(claim: &Arc<ClaimRecord>) -> Option<HeldDevices> {
+fn held_by(claim: &Arc<ClaimRecord>) -> Option<Holds> {
     claim.allocation.as_ref().map(|allocation| Arc::clone(&allocation.held))
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::devices::Hold;
 use super::labels::Labels;
 use super::node_selector::NodeSelectorTest;
 use super::requests::DEVICE_CLASS_PREFIX;
@@ -40,8 +41,8 @@ pub struct ClaimRecord {
 /// What a claim has been given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllocationRecord {
-    /// Devices and shares of devices that no other claim can have, in order; those with admin access are not among them.
-    pub held: Arc<[AllocatedDevice]>,
+    /// Devices and shares of devices that no other claim can have, in order; not those with admin access.
+    pub held: Arc<[Hold]>,
     /// The nodes that reach the devices; none for all.
     pub nodes: Option<NodeSelectorTest>,
     /// Whether its devices are attached.
@@ -123,7 +124,7 @@ pub fn resource_claim(claim: &ResourceClaim) -> ClaimRecord {
 fn of_allocation(allocation: &Allocation, statuses: &[AllocatedDeviceStatus]) -> AllocationRecord {
     let results = &allocation.devices.results;
     AllocationRecord {
-        held: results.iter().filter(|device| !device.admin_access).cloned().collect(),
+        held: results.iter().filter_map(Hold::compile).collect(),
         nodes: allocation.node_selector.as_ref().map(NodeSelectorTest::compile),
         binding: binding(results, statuses, allocation.allocation_timestamp.0),
     }

@@ -20,8 +20,8 @@
 //! | `template` | what decides the facts of a pod, as bytes |
 
 mod compile;
-pub(crate) mod devices;
 mod device_claims;
+pub(crate) mod devices;
 mod facts;
 mod label_test;
 mod labels;
@@ -38,11 +38,11 @@ pub mod volumes;
 pub use compile::{
     is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting, served_resources,
 };
+pub use device_claims::{AllocationRecord, ClaimRecord, ClassRecord, DeviceBinding, device_class, resource_claim};
 pub use devices::{
     Amount, AmountRange, BindingConditions, DeviceCapacity, DeviceId, DeviceTraits, Hold, NanoAmounts, PoolName,
     SetConsumption, SliceRecord,
 };
-pub use device_claims::{AllocationRecord, ClaimRecord, ClassRecord, DeviceBinding, device_class, resource_claim};
 pub use facts::{Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Writer;
 use crate::claims::{HoldChange, InFlightError};
-use crate::metadata::{ClaimRecord, ClassRecord};
+use crate::metadata::{ClaimRecord, ClassRecord, Hold};
 use nodesift_object::claim::AllocatedDevice;
 
 impl Writer {
@@ -27,7 +27,7 @@ impl Writer {
     /// # Errors
     /// The claim is allocated, or another allocation for it is in flight. Nothing is held then.
     pub fn hold_in_flight(&mut self, uid: &str, devices: &[AllocatedDevice]) -> Result<(), InFlightError> {
-        let held = devices.iter().filter(|device| !device.admin_access).cloned().collect();
+        let held = devices.iter().filter_map(Hold::compile).collect();
         let change = self.claims.hold_in_flight(uid, held)?;
         self.claims_changed(Some(change));
         Ok(())
@@ -65,6 +65,7 @@ impl Writer {
         let Some(HoldChange { held, released }) = change else { return };
         self.advance_generation();
         self.claims.note_change(self.generation);
-        let _devices = (held, released);
+        held.iter().for_each(|holds| self.hold_devices(&**holds));
+        released.iter().for_each(|holds| self.release_devices(&**holds));
     }
 }

@@ -22,13 +22,11 @@ impl Writer {
     }
 
     /// An allocated claim comes to hold devices. Devices that are not known are held all the same.
-    #[allow(dead_code, reason = "claims, which call it, are not kept yet")]
     pub(crate) fn hold_devices<'a>(&mut self, holds: impl IntoIterator<Item = &'a Hold>) {
         holds.into_iter().for_each(|hold| self.devices.apply_hold(Delta::Add, hold));
     }
 
     /// A claim releases what [`Self::hold_devices`] was called with.
-    #[allow(dead_code, reason = "claims, which call it, are not kept yet")]
     pub(crate) fn release_devices<'a>(&mut self, holds: impl IntoIterator<Item = &'a Hold>) {
         holds.into_iter().for_each(|hold| self.devices.apply_hold(Delta::Remove, hold));
     }

@@ -17,7 +17,18 @@ pub(super) fn random_uid(random: &mut fastrand::Rng, key: &str) -> String {
 }
 
 pub(super) fn random_results(random: &mut fastrand::Rng) -> Vec<Value> {
-    let device = |random: &mut fastrand::Rng| json!({"driver": "d", "pool": "p", "device": format!("d{}", random.u8(0..4)), "adminAccess": random.u8(0..4) == 0});
+    let device = |random: &mut fastrand::Rng| {
+        let mut device = json!({"driver": "d", "pool": "p", "device": format!("d{}", random.u8(0..4))});
+        match random.u8(0..4) {
+            0 => device["adminAccess"] = json!(true),
+            1 => {
+                device["shareID"] = json!("share");
+                device["consumedCapacity"] = json!({"m": random.u8(1..3).to_string()});
+            }
+            _ => {}
+        }
+        device
+    };
     (0..random.u8(0..3)).map(|_| device(random)).collect()
 }
 
@@ -80,5 +91,14 @@ pub(super) fn random_pod(random: &mut fastrand::Rng) -> Value {
             "containers": [{"resources": {"requests": {resource: random.choice(["0", "1"]).unwrap(), "cpu": "1"}}}],
         },
         "status": {"resourceClaimStatuses": (0..random.usize(0..3)).map(|at| status(random, names[at])).collect::<Vec<_>>()},
+    })
+}
+
+pub(super) fn random_class(random: &mut fastrand::Rng) -> Value {
+    let created = [json!(null), json!("2026-01-01T00:00:00Z"), json!("2026-01-02T00:00:00Z")];
+    let served = [json!(null), json!(""), json!("x.io/gpu"), json!("x.io/gpu"), json!("x.io/fpga")];
+    json!({
+        "metadata": {"name": format!("c{}", random.u8(0..3)), "creationTimestamp": random.choice(created)},
+        "spec": {"extendedResourceName": random.choice(served)},
     })
 }
