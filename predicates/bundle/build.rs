@@ -1,4 +1,5 @@
-//! Builds the built-in predicates and the examples into components, and generates the file that `lib.rs` includes.
+//! Builds the built-in predicates, the examples and the device selector into components, and generates the file that `lib.rs`
+//! includes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,11 @@ fn main() -> anyhow::Result<()> {
         println!("cargo::rerun-if-changed={}", root.join(part).display());
     }
 
-    let builtins = crates(predicates, &here)?;
-    let examples = crates(&predicates.join("examples"), &here)?;
-    let folders = [builtins.as_slice(), &examples].concat();
+    // A component that the host calls by a contract of its own.
+    let selector = predicates.join("cel");
+    let builtins = crates(predicates, &[&here, &selector])?;
+    let examples = crates(&predicates.join("examples"), &[])?;
+    let folders = [std::slice::from_ref(&selector), &builtins, &examples].concat();
     // A target directory of its own: the one of the outer cargo is locked while that runs.
     let target = out.ancestors().nth(OUT_DEPTH).unwrap_or(&out).join("guest");
     // The modules are shipped, so they consist of what the repository says.
@@ -34,24 +37,35 @@ fn main() -> anyhow::Result<()> {
     };
 
     let mut source = String::new();
-    let parts = built.split_at(builtins.len());
+    let (selector, predicates) = built.split_first().context("the device selector was not built")?;
+    constant(&mut source, selector, &out)?;
+    let parts = predicates.split_at(builtins.len());
     list(&mut source, "BUILTINS", "The built-in predicates, in the order of their crates' names.", parts.0, &out)?;
     list(&mut source, "EXAMPLES", "The example predicates, in the order of their crates' names.", parts.1, &out)?;
     std::fs::write(out.join("modules.rs"), source)?;
     Ok(())
 }
 
-/// The directories of the crates in `folder` except the bundle, sorted.
-fn crates(folder: &Path, bundle: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// The directories of the crates in `folder` except `others`, sorted.
+fn crates(folder: &Path, others: &[&PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut crates = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("{} cannot be listed", folder.display()))? {
         let path = entry?.path();
-        if path != bundle && path.join("Cargo.toml").is_file() {
+        if !others.contains(&&path) && path.join("Cargo.toml").is_file() {
             crates.push(path);
         }
     }
     crates.sort();
     Ok(crates)
+}
+
+/// Writes the device selector to `out`, and a constant that is it to `source`.
+fn constant(source: &mut String, built: &Built, out: &Path) -> anyhow::Result<()> {
+    let path = out.join("cel.wasm");
+    std::fs::write(&path, &built.component)?;
+    writeln!(source, "/// The CEL of device selectors: no predicate, but a component that the host calls.")?;
+    writeln!(source, "pub const CEL: Module = Module {{ name: \"cel\", bytes: include_bytes!({path:?}) }};")?;
+    Ok(())
 }
 
 /// Writes the components to `out`, and a constant that lists them to `source`.

@@ -1,12 +1,12 @@
-//! The built-in predicates and the examples, as the bytes of their components, and the default policies.
+//! The built-in predicates, the examples and the device selector, as the bytes of their components, and the default policies.
 //!
 //! The build script compiles the predicate crates to components. This crate does not link their code: a host loads the
 //! bytes like those of any other component.
 
-/// A compiled predicate.
+/// A compiled component.
 #[derive(Clone, Copy)]
 pub struct Module {
-    /// The predicate's name, for example `NodeAffinity`.
+    /// Its name, for example `NodeAffinity`.
     pub name: &'static str,
     /// The bytes of the component.
     pub bytes: &'static [u8],

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use nodesift_bundle::{BUILTINS, DEFAULT_POLICY, EXAMPLES, Module, OPTIONAL_POLICY};
+use nodesift_bundle::{BUILTINS, CEL, DEFAULT_POLICY, EXAMPLES, Module, OPTIONAL_POLICY};
 use nodesift_guest::component;
 
 /// Where this environment variable is set, the test writes the golden file instead of comparing with it.
@@ -40,6 +40,11 @@ fn imports_equal_the_golden_file() {
 }
 
 #[test]
+fn the_device_selector_imports_nothing() {
+    assert_eq!(component::imports(CEL.bytes).unwrap(), []);
+}
+
+#[test]
 fn the_policies_name_every_built_in_predicate_once() {
     let names = || DEFAULT_POLICY.lines().chain(OPTIONAL_POLICY.lines());
     for module in BUILTINS {
@@ -68,7 +73,7 @@ fn predicates_without_arguments_contain_no_json_parser() {
 fn components_contain_no_paths_of_the_build_machine() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let folders = [Some(root.to_owned()), std::env::home_dir().map(|home| home.join(".cargo"))];
-    for module in BUILTINS.iter().chain(EXAMPLES) {
+    for module in BUILTINS.iter().chain(EXAMPLES).chain([&CEL]) {
         for folder in folders.iter().flatten() {
             let folder = folder.to_str().unwrap().as_bytes();
             let found = module.bytes.windows(folder.len()).any(|bytes| bytes == folder);
