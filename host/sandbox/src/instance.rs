@@ -278,22 +278,8 @@ impl Instance {
 /// was.
 fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
     let refused_memory = store.data_mut().memory.take_refused();
-    // The backtrace is a part of the error; it is told last, and in few words.
-    let causes = error.chain().skip(usize::from(error.is::<WasmBacktrace>()));
-    let cause = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    let kind = match error.downcast_ref::<Trap>() {
-        Some(Trap::Interrupt) if store.data().deadline.is_request_over() => FaultKind::RequestDeadline,
-        Some(Trap::Interrupt) => FaultKind::Deadline,
-        Some(Trap::StackOverflow) => FaultKind::StackOverflow,
-        _ if refused_memory => FaultKind::Memory,
-        None if cause.contains("handle limit exceeded") => FaultKind::Memory,
-        Some(_) => FaultKind::Trap,
-        None if error.is::<NoFacts>() => FaultKind::Trap,
-        None if error.is::<PoolConcurrencyLimitError>() => FaultKind::Overloaded,
-        None if cause.contains("fuel allocated for hostcalls") => FaultKind::OutputTooLarge,
-        // All other errors: a result or an argument that violates the component model's canonical ABI.
-        None => error.downcast_ref::<RowSetError>().map_or(FaultKind::MalformedVerdict, |error| error.kind()),
-    };
+    let kind = kind_of(error, refused_memory, || store.data().deadline.is_request_over());
+    let cause = cause_of(error);
     let mut detail = match (kind, error.downcast_ref::<Trap>()) {
         (FaultKind::Deadline, _) => {
             "the call used up its time: do less, or grant more with limits.timePerCall".to_owned()
@@ -313,6 +299,34 @@ fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
         detail = format!("{detail}; in {frames}");
     }
     Fault::new(kind, &detail)
+}
+
+/// What an error of wasmtime says, without the backtrace: that is a part of the error, and is told last and in few words.
+pub(super) fn cause_of(error: &wasmtime::Error) -> String {
+    let causes = error.chain().skip(usize::from(error.is::<WasmBacktrace>()));
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// The kind of a call's failure. `refused_memory` is whether growth of its memory was refused.
+pub(super) fn kind_of(
+    error: &wasmtime::Error,
+    refused_memory: bool,
+    is_request_over: impl FnOnce() -> bool,
+) -> FaultKind {
+    let cause = || cause_of(error);
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::Interrupt) if is_request_over() => FaultKind::RequestDeadline,
+        Some(Trap::Interrupt) => FaultKind::Deadline,
+        Some(Trap::StackOverflow) => FaultKind::StackOverflow,
+        _ if refused_memory => FaultKind::Memory,
+        None if cause().contains("handle limit exceeded") => FaultKind::Memory,
+        Some(_) => FaultKind::Trap,
+        None if error.is::<NoFacts>() => FaultKind::Trap,
+        None if error.is::<PoolConcurrencyLimitError>() => FaultKind::Overloaded,
+        None if cause().contains("fuel allocated for hostcalls") => FaultKind::OutputTooLarge,
+        // All other errors: a result or an argument that violates the component model's canonical ABI.
+        None => error.downcast_ref::<RowSetError>().map_or(FaultKind::MalformedVerdict, |error| error.kind()),
+    }
 }
 
 /// The fault of a `describe` or `configure` call: these return no verdict, so a malformed result is `Configure`.

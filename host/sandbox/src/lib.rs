@@ -15,6 +15,7 @@
 //!   backtrace                     where a guest was when its call ended
 //!   slots                         how many instances exist at once
 //!   deadline · clock · memory     the limits of a call
+//! device_selector               the component that evaluates CEL about devices, by a contract of its own
 //! contract    versions of the contract: those that are served, and that of a component
 //! interface   the fact interfaces that a guest can import, and nothing else but `log` and `row-sets`
 //!   no_facts                      these two
@@ -40,6 +41,7 @@ mod codes;
 mod compile;
 mod contract;
 mod deadline;
+pub mod device_selector;
 pub mod fault;
 mod grants;
 mod inspect;

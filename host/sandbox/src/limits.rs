@@ -118,6 +118,17 @@ pub const REUSED_GROWTH_BYTES: usize = 1 << 20;
 /// Handles of resources that one instance may hold. The contract has no resources; a language runtime has some of its own.
 pub const GUEST_HANDLES: usize = 1024;
 
+/// Processor time of one call of the device selector per 1,000 devices, those begun included. Most expressions take some 2 µs a
+/// device. One that takes all of CEL's million steps takes this time for one device.
+pub const SELECTOR_TIME_PER_1_000_DEVICES: Duration = Duration::from_millis(50);
+
+/// Calls of the device selector at once, and instances of it: expressions are new now and then, and an instance evaluates 1,000
+/// devices in some milliseconds.
+pub const SELECTOR_CALLS: u32 = 4;
+
+/// Bytes that a call of the device selector may pass to the host for each device: the text of an error has at most 1 KiB.
+pub const SELECTOR_OUTPUT_BYTES_PER_DEVICE: usize = 2 << 10;
+
 /// Idle instances per predicate: as many concurrent calls need no instantiation.
 pub const IDLE_INSTANCES: usize = 8;
 

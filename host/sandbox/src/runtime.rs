@@ -11,6 +11,7 @@ use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationCon
 use super::clock::{Clock, Pulse};
 use super::code_cache;
 use super::compile::{CompilerProgram, check_bytes, compile, config};
+use super::device_selector::DeviceSelector;
 use super::grants::{Grants, Lifetime};
 use super::inspect::{self, Inspection};
 use super::load_error::LoadError;
@@ -156,6 +157,19 @@ impl Runtime {
         }
         let (manifest, clock) = (Arc::clone(module.manifest()), self.clock.pulse());
         Module::prepare(component, manifest, grants, slots, clock, self.spares()).map(Some)
+    }
+
+    /// Compiles and links the component that evaluates device selectors. It has the room of a built-in.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes do not compile, or import or export something else than that component.
+    pub fn load_device_selector(&self, bytes: &[u8]) -> Result<DeviceSelector, LoadError> {
+        check_bytes(bytes)?;
+        if let Some(import) = Manifest::read(bytes)?.imports.first() {
+            return Err(LoadError::Contract(format!("a device selector reads no facts: {}", import.name())));
+        }
+        DeviceSelector::prepare(&compile(&self.builtin, bytes)?, &self.builtin_slots, self.clock.pulse())
     }
 
     /// The engine and the pool for a module with these grants.

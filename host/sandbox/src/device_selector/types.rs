@@ -1,0 +1,69 @@
+//! What crosses to and from the component, named as in `sdk/predicate/wit/selector`, which documents it.
+#![allow(missing_docs, reason = "documented in the contract, under the same names")]
+
+use wasmtime::component::{ComponentType, Lift, Lower};
+
+/// `device-selector.qualified-name`
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift)]
+#[component(record)]
+pub struct QualifiedName {
+    pub domain: String,
+    pub name: String,
+}
+
+/// `device-selector.path`
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift)]
+#[component(variant)]
+pub enum Path {
+    #[component(name = "driver")]
+    Driver,
+    #[component(name = "allow-multiple-allocations")]
+    AllowMultipleAllocations,
+    #[component(name = "attribute")]
+    Attribute(QualifiedName),
+    #[component(name = "attribute-domain")]
+    AttributeDomain(String),
+    #[component(name = "capacity")]
+    Capacity(QualifiedName),
+    #[component(name = "capacity-domain")]
+    CapacityDomain(String),
+}
+
+/// `device-selector.attribute`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[component(variant)]
+pub enum SelectedValue<'a> {
+    #[component(name = "int")]
+    Int(i64),
+    #[component(name = "boolean")]
+    Bool(bool),
+    #[component(name = "text")]
+    Text(&'a str),
+    #[component(name = "version")]
+    Version(&'a str),
+    #[component(name = "unsupported")]
+    Unsupported,
+}
+
+/// `device-selector.device`
+#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lower)]
+#[component(record)]
+pub struct SelectedDevice<'a> {
+    pub driver: &'a str,
+    #[component(name = "allow-multiple-allocations")]
+    pub allow_multiple_allocations: bool,
+    pub attributes: Vec<(&'a str, SelectedValue<'a>)>,
+    pub capacities: Vec<(&'a str, &'a str)>,
+}
+
+/// `device-selector.outcome`
+#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift)]
+#[component(variant)]
+pub enum Outcome {
+    #[component(name = "no")]
+    No,
+    #[component(name = "yes")]
+    Yes,
+    #[component(name = "error")]
+    Error(String),
+}
