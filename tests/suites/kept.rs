@@ -144,6 +144,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         scheduler_names: Vec::new(),
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
+        selectors: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

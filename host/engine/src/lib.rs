@@ -10,6 +10,7 @@
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
+//! selectors   which devices the CEL of selectors matches, and what is kept of it
 //! shadow      policies that are evaluated beside the active one and decide nothing
 //! scenarios   nominated pods, limits on nodes, overlays, preemption, the trial of a policy
 //! ```
@@ -31,6 +32,7 @@ pub mod predicate_metrics;
 mod query;
 mod reuse;
 mod scenarios;
+pub mod selectors;
 pub mod shadow;
 mod subject;
 

@@ -129,3 +129,25 @@ pub const SHADOW_NODES: usize = 10;
 
 /// Bytes of the reasons that are kept of each.
 pub const SHADOW_REASON_BYTES: usize = 512;
+
+/// Expressions of device selectors that are kept with their outcomes. A cluster has one or two for each device class, and claims
+/// repeat a few.
+pub const SELECTOR_EXPRESSIONS: usize = 1_024;
+
+/// Bytes of what is kept of all of them. An expression takes 80 KB for 40,000 devices, and some 5 MB where it reads what no two of
+/// them have in common. Those that were not asked for the longest go.
+pub const SELECTOR_BYTES: usize = 64 << 20;
+
+/// Bytes of what is kept of devices for which every expression fails; beyond it, that is evaluated anew. Drivers write few
+/// different versions and capacities.
+pub const SELECTOR_FAULT_BYTES: usize = 16 << 20;
+
+/// Devices in one call of the component, for which the sandbox has a time limit.
+pub const SELECTOR_BATCH_DEVICES: usize = 1_000;
+
+/// Bytes of these devices: a quarter of the component's memory. The API server accepts devices of some 10 KB.
+pub const SELECTOR_BATCH_BYTES: usize = 4 << 20;
+
+/// Time for which an expression is not evaluated again after a fault, such as its time limit: each try can take a core for as long.
+/// Until then its devices have the same error.
+pub const SELECTOR_RETRY: Duration = Duration::from_secs(1);

@@ -24,6 +24,7 @@ use crate::Context;
 use crate::breaker::{Breaker, Change};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW};
 use crate::predicate_metrics::PredicateCounts;
+use crate::selectors::Selectors;
 pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
@@ -42,6 +43,8 @@ pub struct ActivePolicy {
     pub annotation_keys: Arc<[String]>,
     /// The ConfigMaps whose entries predicates may read, as `namespace/name`, sorted, each once. The cache may hold others too.
     pub config_maps: Arc<[String]>,
+    /// What evaluates the selectors of devices; none where no predicate reads devices.
+    pub selectors: Option<Arc<Selectors>>,
     /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
     pub on_unsupported: OnError,
     /// Whether the policy before becomes active again once a predicate is put in quarantine that it does not have.

@@ -8,6 +8,7 @@ use nodesift_object::Pod;
 
 use crate::facts::{Batch, Context};
 use crate::policy::ActivePolicy;
+use crate::selectors::Selectors;
 
 /// The pod of a query.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub(crate) struct Subject {
     pub(crate) annotation_keys: Arc<[String]>,
     /// The ConfigMaps that the policy lists.
     pub(crate) config_maps: Arc<[String]>,
+    /// What evaluates the selectors of devices.
+    pub(crate) selectors: Option<Arc<Selectors>>,
 }
 
 impl Subject {
@@ -44,6 +47,7 @@ impl Subject {
             now,
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),
+            selectors: policy.selectors.clone(),
         }
     }
 
@@ -60,6 +64,7 @@ impl Subject {
             facts: Arc::new(metadata::pod_selecting(pod, &policy.selection())),
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),
+            selectors: policy.selectors.clone(),
         }
     }
 
@@ -68,7 +73,8 @@ impl Subject {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
         let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
         let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
-        context.showing(Arc::clone(&self.annotation_keys)).showing_config_maps(Arc::clone(&self.config_maps))
+        let context = context.showing(Arc::clone(&self.annotation_keys));
+        context.showing_config_maps(Arc::clone(&self.config_maps)).selecting(self.selectors.clone())
     }
 }
 

@@ -135,6 +135,7 @@ fn engine(probe: &Probe, mirror: &Mirror) -> (Engine, Registry) {
         predicates: vec![predicate],
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
+        selectors: None,
         on_unsupported: OnError::Ignore,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -61,6 +61,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         predicates: (0..PREDICATES).map(predicate).collect(),
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
+        selectors: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

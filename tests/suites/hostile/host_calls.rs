@@ -306,6 +306,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         predicates: (0..30).map(|number| predicate(number, &mut random)).collect(),
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
+        selectors: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

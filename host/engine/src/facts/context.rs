@@ -8,6 +8,7 @@ use nodesift_cache::metadata::PodFacts;
 use nodesift_cache::{Column, LabelColumn, MatchedTerm, Row, Snapshot};
 
 use super::convert;
+use crate::selectors::Selectors;
 
 /// The rows that one evaluation asks about.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct Context {
     annotation_keys: Option<Arc<[String]>>,
     /// The ConfigMaps whose entries can be read, sorted; `None` for all that the cache holds.
     config_maps: Option<Arc<[String]>>,
+    /// What evaluates the selectors of devices, where the policy reads any.
+    selectors: Option<Arc<Selectors>>,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
     pub(super) owner: (Arc<str>, Arc<str>),
     /// When the request ends for which the facts are read.
@@ -41,9 +44,19 @@ pub struct Context {
 impl Context {
     /// The facts for `pod`, which asks for the node of that name if any, about `batch`.
     pub fn new(snapshot: Arc<Snapshot>, pod: Arc<PodFacts>, node_name: Option<Arc<str>>, batch: Batch) -> Self {
-        let owner = (Arc::default(), Arc::default());
-        let (annotation_keys, config_maps, deadline, matched_terms) = (None, None, None, OnceLock::new());
-        Self { snapshot, pod, node_name, batch, annotation_keys, config_maps, owner, deadline, now: 0, matched_terms }
+        Self {
+            snapshot,
+            pod,
+            node_name,
+            batch,
+            annotation_keys: None,
+            config_maps: None,
+            selectors: None,
+            owner: (Arc::default(), Arc::default()),
+            deadline: None,
+            now: 0,
+            matched_terms: OnceLock::new(),
+        }
     }
 
     /// Says the pod's name and UID, by which claims for its ephemeral volumes are found.
@@ -62,6 +75,17 @@ impl Context {
     #[must_use]
     pub fn showing_config_maps(self, config_maps: Arc<[String]>) -> Self {
         Self { config_maps: Some(config_maps), ..self }
+    }
+
+    /// Says what evaluates the selectors of devices.
+    #[must_use]
+    pub fn selecting(self, selectors: Option<Arc<Selectors>>) -> Self {
+        Self { selectors, ..self }
+    }
+
+    /// What evaluates the selectors of devices; `None` where the policy reads no devices.
+    pub fn selectors(&self) -> Option<&Arc<Selectors>> {
+        self.selectors.as_ref()
     }
 
     /// Says when the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z; at its beginning, where nobody says.
@@ -109,8 +133,8 @@ impl Context {
     pub(crate) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
         let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
         let (annotation_keys, config_maps) = (self.annotation_keys.clone(), self.config_maps.clone());
-        let owner = self.owner.clone();
-        Self { annotation_keys, config_maps, owner, deadline: self.deadline, now: self.now, ..context }
+        let (selectors, owner) = (self.selectors.clone(), self.owner.clone());
+        Self { annotation_keys, config_maps, selectors, owner, deadline: self.deadline, now: self.now, ..context }
     }
 
     pub(crate) fn pod(&self) -> &Arc<PodFacts> {

@@ -169,6 +169,7 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         predicates: vec![predicate],
         annotation_keys: annotation_keys().into(),
         config_maps: [CONFIG_MAP.to_owned()].into(),
+        selectors: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -38,6 +38,7 @@ fn service() -> (Service, SharedWriter) {
         scheduler_names: schedulers,
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
+        selectors: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -17,6 +17,7 @@ fn policy(scheduler: &str) -> ActivePolicy {
         predicates: Vec::new(),
         annotation_keys: [].into(),
         config_maps: [].into(),
+        selectors: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

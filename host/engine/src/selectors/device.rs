@@ -1,0 +1,53 @@
+//! A device as selectors see it.
+
+use nodesift_object::device::Attribute;
+use nodesift_sandbox::device_selector::{SelectedDevice, SelectedValue};
+
+/// A device as selectors see it.
+pub trait SelectorDevice {
+    /// Its number. Devices with other values have other numbers, and none is ever given again; [`u32::MAX`] is that of all
+    /// devices for which none was left.
+    fn id(&self) -> u32;
+
+    /// The driver's name: the domain of names without one.
+    fn driver(&self) -> &str;
+
+    /// Whether several claims may share it.
+    fn allows_multiple_allocations(&self) -> bool;
+
+    /// Attributes by name as the device writes it.
+    fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)>;
+
+    /// Capacities by name as the device writes it, as texts of quantities.
+    fn capacities(&self) -> impl Iterator<Item = (&str, &str)>;
+}
+
+/// The device for the component.
+pub(super) fn selected(device: &impl SelectorDevice) -> SelectedDevice<'_> {
+    let value = |attribute| match attribute {
+        &Attribute::Int(value) => SelectedValue::Int(value),
+        &Attribute::Bool(value) => SelectedValue::Bool(value),
+        Attribute::String(text) => SelectedValue::Text(text),
+        Attribute::Version(text) => SelectedValue::Version(text),
+        Attribute::Unsupported => SelectedValue::Unsupported,
+    };
+    SelectedDevice {
+        driver: device.driver(),
+        allow_multiple_allocations: device.allows_multiple_allocations(),
+        attributes: device.attributes().map(|(name, attribute)| (name, value(attribute))).collect(),
+        capacities: device.capacities().collect(),
+    }
+}
+
+/// Bytes that the device takes in the component, about.
+pub(super) fn selected_bytes(device: &SelectedDevice<'_>) -> usize {
+    /// Of a record or an entry of a list, without its texts.
+    const ENTRY: usize = 32;
+    let attribute = |(name, value): &(&str, SelectedValue<'_>)| match value {
+        SelectedValue::Text(text) | SelectedValue::Version(text) => name.len() + text.len(),
+        SelectedValue::Int(_) | SelectedValue::Bool(_) | SelectedValue::Unsupported => name.len(),
+    };
+    let attributes: usize = device.attributes.iter().map(|entry| ENTRY + attribute(entry)).sum();
+    let capacities: usize = device.capacities.iter().map(|(name, text)| ENTRY + name.len() + text.len()).sum();
+    ENTRY + device.driver.len() + attributes + capacities
+}

@@ -1,0 +1,272 @@
+//! One expression: what it reads of devices, and the outcomes that are known. Start at [`Expression::outcomes`].
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use nodesift_sandbox::device_selector::{self, Path, SelectedDevice};
+use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::limits::LOG_LINE_BYTES;
+use nodesift_sandbox::printable;
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+
+use super::device::{SelectorDevice, selected, selected_bytes};
+use super::evaluator::Evaluator;
+use super::key;
+use super::outcomes::{Keys, Outcome, Outcomes};
+use crate::limits::{SELECTOR_BATCH_BYTES, SELECTOR_BATCH_DEVICES, SELECTOR_RETRY};
+
+/// What an expression reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// What these paths name.
+    Paths(Vec<Path>),
+    /// Perhaps anything: it is evaluated for each device.
+    Anything,
+    /// What can make every expression fail.
+    Faults,
+}
+
+/// An expression.
+#[derive(Debug)]
+pub(super) struct Expression {
+    text: Arc<str>,
+    /// What it reads, or why it is no expression, once that is known.
+    reads: OnceLock<Result<Reads, Arc<str>>>,
+    /// Never locked during an evaluation: who asks about known devices does not wait.
+    known: RwLock<Outcomes>,
+    /// Locked by who evaluates.
+    work: Mutex<Work>,
+    bytes: AtomicUsize,
+}
+
+/// What only evaluation needs.
+#[derive(Debug, Default)]
+struct Work {
+    keys: Keys,
+    /// When the evaluator failed last, and how. It is asked again after a while.
+    failed: Option<(Instant, Arc<str>)>,
+}
+
+impl Work {
+    /// How the evaluator has failed just now.
+    fn failure(&self) -> Option<Arc<str>> {
+        let recent = self.failed.as_ref().filter(|(at, _)| at.elapsed() < SELECTOR_RETRY);
+        recent.map(|(_, fault)| Arc::clone(fault))
+    }
+
+    /// Notes a fault, and returns its text.
+    fn fail(&mut self, fault: &Fault) -> Arc<str> {
+        let text: Arc<str> = fault.to_string().into();
+        // Other faults are of the moment: the next try may succeed.
+        self.failed = fault.kind.is_of_predicate().then(|| (Instant::now(), Arc::clone(&text)));
+        text
+    }
+}
+
+/// A device that is to be evaluated, with its key; none where each device is evaluated.
+struct New<'d, D> {
+    device: &'d D,
+    key: Option<Box<[u8]>>,
+}
+
+impl Expression {
+    /// An expression about which nothing is known.
+    pub(super) fn new(text: Arc<str>) -> Self {
+        let bytes = AtomicUsize::new(text.len());
+        Self { text, reads: OnceLock::new(), known: RwLock::default(), work: Mutex::default(), bytes }
+    }
+
+    /// Matches every device, but those for which every expression fails.
+    pub(super) fn of_faults() -> Self {
+        Self { reads: OnceLock::from(Ok(Reads::Faults)), ..Self::new(Arc::from("true")) }
+    }
+
+    /// What it reads, or why it is no expression.
+    ///
+    /// # Errors
+    ///
+    /// How the evaluator failed.
+    pub(super) fn reads(&self, evaluator: &dyn Evaluator) -> Result<Result<&Reads, &str>, Arc<str>> {
+        if self.reads.get().is_none() {
+            let mut work = self.work.lock();
+            // Others may have been here while this thread waited.
+            if self.reads.get().is_none() {
+                if let Some(failure) = work.failure() {
+                    return Err(failure);
+                }
+                let paths = evaluator.paths(&self.text).map_err(|fault| self.fail(&mut work, &fault, evaluator))?;
+                let reads = paths.map(|paths| paths.map_or(Reads::Anything, Reads::Paths)).map_err(Arc::from);
+                self.reads.get_or_init(|| reads);
+            }
+        }
+        match self.reads.get() {
+            Some(reads) => Ok(reads.as_ref().map_err(|error| &**error)),
+            None => Ok(Err("it was not read")),
+        }
+    }
+
+    /// What it says of each device, and whether anything was evaluated for it. `faults` is [`Self::of_faults`].
+    pub(super) fn outcomes<D: SelectorDevice>(
+        &self,
+        devices: &[&D],
+        faults: &Self,
+        evaluator: &dyn Evaluator,
+    ) -> (Vec<Outcome>, bool) {
+        let (mut outcomes, missing) = self.look_up(devices);
+        if missing.is_empty() {
+            return (outcomes, false);
+        }
+        let asked: Vec<&D> = missing.iter().filter_map(|place| devices.get(*place).copied()).collect();
+        let evaluated = self.evaluate(&asked, faults, evaluator);
+        for (place, outcome) in missing.into_iter().zip(evaluated) {
+            if let Some(entry) = outcomes.get_mut(place) {
+                *entry = outcome;
+            }
+        }
+        (outcomes, true)
+    }
+
+    /// Bytes that are kept, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Forgets all outcomes where they take more bytes than this.
+    pub(super) fn shrink(&self, most: usize) {
+        if self.bytes() > most {
+            let mut work = self.work.lock();
+            *self.known.write() = Outcomes::default();
+            *work = Work::default();
+            self.bytes.store(self.text.len(), Ordering::Relaxed);
+        }
+    }
+
+    /// The outcomes that are known, and the places of the others, which are `No` for now.
+    fn look_up<D: SelectorDevice>(&self, devices: &[&D]) -> (Vec<Outcome>, Vec<usize>) {
+        let known = self.known.read();
+        let (mut reader, mut missing) = (known.reader(), Vec::new());
+        let outcome = |(place, device): (usize, &&D)| {
+            reader.get(device.id()).unwrap_or_else(|| {
+                missing.push(place);
+                Outcome::No
+            })
+        };
+        let outcomes = devices.iter().enumerate().map(outcome).collect();
+        (outcomes, missing)
+    }
+
+    /// Evaluates devices whose outcomes were not known before the lock, and keeps them.
+    fn evaluate<D: SelectorDevice>(&self, devices: &[&D], faults: &Self, evaluator: &dyn Evaluator) -> Vec<Outcome> {
+        let mut work = self.work.lock();
+        // Others may have evaluated them while this thread waited.
+        let (mut outcomes, missing) = self.look_up(devices);
+        let asked: Vec<&D> = missing.iter().filter_map(|place| devices.get(*place).copied()).collect();
+        let reads = self.reads.get().and_then(|reads| reads.as_ref().ok()).unwrap_or(&Reads::Anything);
+        let unseen = match reads {
+            Reads::Paths(_) if !asked.is_empty() => faults.outcomes(&asked, faults, evaluator).0,
+            _ => Vec::new(),
+        };
+        // What each device gets: an outcome, or that of one that is evaluated.
+        let (mut new, mut found) = (Vec::new(), Vec::with_capacity(asked.len()));
+        let (mut places, mut key) = (FxHashMap::<Box<[u8]>, usize>::default(), Vec::new());
+        for (number, device) in asked.iter().copied().enumerate() {
+            if let Some(unseen @ (Outcome::Error(_) | Outcome::Fault(_))) = unseen.get(number) {
+                found.push(Ok(unseen.clone()));
+                continue;
+            }
+            key.clear();
+            match reads {
+                Reads::Paths(paths) => key::of_paths(paths, device, &mut key),
+                Reads::Faults => key::of_faults(device, &mut key),
+                Reads::Anything => {
+                    found.push(Err(new.len()));
+                    new.push(New { device, key: None });
+                    continue;
+                }
+            }
+            found.push(match (work.keys.get(&key), places.get(key.as_slice())) {
+                (Some(outcome), _) => Ok(outcome.clone()),
+                (None, Some(place)) => Err(*place),
+                (None, None) => {
+                    let (key, place) = (Box::from(key.as_slice()), new.len());
+                    places.insert(Box::clone(&key), place);
+                    new.push(New { device, key: Some(key) });
+                    Err(place)
+                }
+            });
+        }
+        drop(places);
+        let evaluated = self.evaluate_new(&new, &mut work, evaluator);
+        for (New { key, .. }, outcome) in new.into_iter().zip(&evaluated) {
+            if let Some(key) = key {
+                work.keys.insert(key, outcome);
+            }
+        }
+        let mut known = self.known.write();
+        for ((place, device), found) in missing.into_iter().zip(asked).zip(found) {
+            let outcome = found.or_else(|place| evaluated.get(place).cloned().ok_or(())).unwrap_or(Outcome::No);
+            known.insert(device.id(), &outcome);
+            if let Some(entry) = outcomes.get_mut(place) {
+                *entry = outcome;
+            }
+        }
+        self.bytes.store(self.text.len() + known.bytes() + work.keys.bytes(), Ordering::Relaxed);
+        outcomes
+    }
+
+    /// Evaluates in batches. After a fault, the devices of its batch and of those that follow have it as their outcome.
+    fn evaluate_new<D: SelectorDevice>(
+        &self,
+        new: &[New<'_, D>],
+        work: &mut Work,
+        evaluator: &dyn Evaluator,
+    ) -> Vec<Outcome> {
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(new.len());
+        let mut texts = FxHashMap::<Arc<str>, Arc<str>>::default();
+        let mut failure = work.failure();
+        while let Some(rest) = new.get(outcomes.len()..).filter(|rest| !rest.is_empty() && failure.is_none()) {
+            match evaluator.matches(&self.text, &batch(rest)) {
+                Ok(said) if !said.is_empty() => outcomes.extend(said.into_iter().map(|said| match said {
+                    device_selector::Outcome::No => Outcome::No,
+                    device_selector::Outcome::Yes => Outcome::Yes,
+                    device_selector::Outcome::Error(error) => {
+                        let error: Arc<str> = error.into();
+                        Outcome::Error(Arc::clone(texts.entry(Arc::clone(&error)).or_insert(error)))
+                    }
+                })),
+                // Cannot happen: a batch has at least one device, and each has an outcome.
+                Ok(_) => failure = Some(Arc::from("no outcome")),
+                Err(fault) => failure = Some(self.fail(work, &fault, evaluator)),
+            }
+        }
+        if let Some(failure) = failure {
+            outcomes.resize(new.len(), Outcome::Fault(failure));
+        }
+        outcomes
+    }
+
+    /// Notes a fault, logs it where there is room, and returns its text.
+    fn fail(&self, work: &mut Work, fault: &Fault, evaluator: &dyn Evaluator) -> Arc<str> {
+        if fault.kind.is_of_predicate() && evaluator.admits_fault_line() {
+            let expression = printable(&self.text, LOG_LINE_BYTES);
+            tracing::warn!(%expression, %fault, "a device selector was not evaluated: its devices have an error");
+        }
+        work.fail(fault)
+    }
+}
+
+/// The first devices, as many as one call may have: at least one.
+fn batch<'d, D: SelectorDevice>(new: &[New<'d, D>]) -> Vec<SelectedDevice<'d>> {
+    let (mut batch, mut bytes) = (Vec::new(), 0_usize);
+    for New { device, .. } in new.iter().take(SELECTOR_BATCH_DEVICES) {
+        let device = selected(*device);
+        bytes = bytes.saturating_add(selected_bytes(&device));
+        if bytes > SELECTOR_BATCH_BYTES && !batch.is_empty() {
+            break;
+        }
+        batch.push(device);
+    }
+    batch
+}

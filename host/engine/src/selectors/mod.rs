@@ -1,0 +1,134 @@
+//! Which devices the CEL of selectors matches. A component says it; what it has said is kept, so that an expression that is known is
+//! a lookup per device, and a new one is evaluated once per distinct value of what it reads.
+//!
+//! ```text
+//! device       a device as selectors see it
+//! evaluator    who evaluates: the component, or a test
+//! key          what an expression reads of one device, as bytes
+//! outcomes     outcomes by number of device and by key
+//! expression   one expression: what it reads, and its outcomes
+//! kept         the expressions that are kept
+//! ```
+//!
+//! Start at [`Selectors::outcomes`]. Which values a device has decides its outcomes, and nothing else: a device with other values has
+//! another number, so that nothing that is kept goes stale.
+
+mod device;
+mod evaluator;
+mod expression;
+mod kept;
+mod key;
+mod outcomes;
+
+use std::sync::Arc;
+
+use nodesift_sandbox::device_selector::DeviceSelector;
+use rustc_hash::FxHashMap;
+
+pub use device::SelectorDevice;
+pub use evaluator::Evaluator;
+
+use crate::limits::SELECTOR_FAULT_BYTES;
+use expression::Expression;
+use kept::Kept;
+use outcomes::Outcome;
+
+/// What a list of selectors says of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// One of them does not match.
+    No,
+    /// All match.
+    Yes,
+    /// One is no expression, or fails for the device, and those before it match: its number and the fault.
+    Error(Arc<str>),
+}
+
+/// Evaluates selectors, and keeps the outcomes. It can be asked from many threads at once.
+#[derive(Debug)]
+pub struct Selectors {
+    evaluator: Box<dyn Evaluator>,
+    kept: Kept,
+    /// Of each device, whether it has values that no expression can see.
+    faults: Expression,
+}
+
+impl Selectors {
+    /// With the component that evaluates; nothing is known yet.
+    pub fn new(device_selector: DeviceSelector) -> Self {
+        Self::by(Box::new(device_selector))
+    }
+
+    /// With any evaluator.
+    pub fn by(evaluator: Box<dyn Evaluator>) -> Self {
+        Self { evaluator, kept: Kept::default(), faults: Expression::of_faults() }
+    }
+
+    /// What a list of selectors says of each device, in the order of the devices. Selectors are evaluated in order, and the first
+    /// that does not match or fails decides. Without selectors, every device matches.
+    ///
+    /// Where the component faults, the devices that it was asked about have the fault as an error; that is not kept.
+    pub fn outcomes<'d, D: SelectorDevice + 'd>(
+        &self,
+        list: &[impl AsRef<str>],
+        devices: impl Iterator<Item = &'d Arc<D>>,
+    ) -> Vec<Answer> {
+        let devices: Vec<&D> = devices.map(|device| &**device).collect();
+        let mut answers = vec![Answer::Yes; devices.len()];
+        // Places of devices that all selectors so far match.
+        let mut open: Vec<usize> = (0..devices.len()).collect();
+        for (number, text) in list.iter().enumerate() {
+            if open.is_empty() {
+                break;
+            }
+            let expression = self.kept.get(text.as_ref());
+            let mut decide = |places: &[usize], kind: &str, error: &str| {
+                let error = Answer::Error(format!("selector #{number}: CEL {kind} error: {error}").into());
+                for place in places {
+                    if let Some(answer) = answers.get_mut(*place) {
+                        *answer = error.clone();
+                    }
+                }
+            };
+            match expression.reads(&*self.evaluator) {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => {
+                    decide(&open, "compile", error);
+                    break;
+                }
+                Err(fault) => {
+                    decide(&open, "runtime", &fault);
+                    break;
+                }
+            }
+            let asked: Vec<&D> = open.iter().filter_map(|place| devices.get(*place).copied()).collect();
+            let (outcomes, is_new) = expression.outcomes(&asked, &self.faults, &*self.evaluator);
+            if is_new {
+                self.faults.shrink(SELECTOR_FAULT_BYTES);
+                self.kept.shrink();
+            }
+            let mut errors: FxHashMap<Arc<str>, Answer> = FxHashMap::default();
+            let mut outcomes = outcomes.into_iter();
+            open.retain(|place| {
+                let answer = match outcomes.next() {
+                    Some(Outcome::Yes) => return true,
+                    Some(Outcome::No) => Answer::No,
+                    Some(Outcome::Error(error) | Outcome::Fault(error)) => {
+                        let text = |error: &str| format!("selector #{number}: CEL runtime error: {error}").into();
+                        errors.entry(error).or_insert_with_key(|error| Answer::Error(text(error))).clone()
+                    }
+                    // Cannot happen: there is one per device that was asked about.
+                    None => Answer::No,
+                };
+                if let Some(known) = answers.get_mut(*place) {
+                    *known = answer;
+                }
+                false
+            });
+        }
+        answers
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! The evaluator of these tests: the library that the component is made of. It counts, and fails where it is told to.
+
+use std::sync::Arc;
+
+use nodesift_cel::{Device, Program};
+use nodesift_object::device::Attribute;
+use nodesift_sandbox::device_selector::{Outcome, Path, QualifiedName, SelectedDevice, SelectedValue};
+use nodesift_sandbox::fault::{Fault, FaultKind};
+use parking_lot::Mutex;
+
+use crate::selectors::{Evaluator, SelectorDevice, Selectors};
+
+/// A device as plain values.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TestDevice {
+    pub(super) id: u32,
+    pub(super) driver: String,
+    pub(super) allow_multiple_allocations: bool,
+    pub(super) attributes: Vec<(String, Attribute)>,
+    pub(super) capacities: Vec<(String, String)>,
+}
+
+impl SelectorDevice for TestDevice {
+    fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn driver(&self) -> &str {
+        &self.driver
+    }
+
+    fn allows_multiple_allocations(&self) -> bool {
+        self.allow_multiple_allocations
+    }
+
+    fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)> {
+        self.attributes.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    fn capacities(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.capacities.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+}
+
+/// Evaluates natively.
+#[derive(Debug, Default)]
+pub(super) struct Native(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Expressions of `matches`, with the number of devices.
+    matches: Vec<(String, usize)>,
+    paths: usize,
+    /// Good calls that are left, and the fault of the others.
+    fails: Option<(usize, FaultKind)>,
+}
+
+impl Native {
+    /// Selectors that it evaluates.
+    pub(super) fn selectors() -> (Arc<Self>, Selectors) {
+        let native = Arc::new(Self::default());
+        (Arc::clone(&native), Selectors::by(Box::new(native)))
+    }
+
+    /// How many devices an expression was evaluated for.
+    pub(super) fn evaluated(&self, expression: &str) -> usize {
+        let state = self.0.lock();
+        state.matches.iter().filter(|(text, _)| text == expression).map(|(_, devices)| devices).sum()
+    }
+
+    /// Calls so far.
+    pub(super) fn calls(&self) -> usize {
+        let state = self.0.lock();
+        state.paths + state.matches.len()
+    }
+
+    /// The most devices of a call.
+    pub(super) fn largest(&self) -> usize {
+        self.0.lock().matches.iter().map(|(_, devices)| *devices).max().unwrap_or(0)
+    }
+
+    /// Fails from now on, after so many good calls of `matches`.
+    pub(super) fn fail_after(&self, good: usize, kind: FaultKind) {
+        self.0.lock().fails = Some((good, kind));
+    }
+
+    /// Fails no more.
+    pub(super) fn recover(&self) {
+        self.0.lock().fails = None;
+    }
+}
+
+impl State {
+    fn fault(&mut self) -> Result<(), Fault> {
+        match &mut self.fails {
+            Some((0, kind)) => Err(Fault::new(*kind, "test")),
+            Some((good, _)) => {
+                *good -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Evaluator for Arc<Native> {
+    fn paths(&self, expression: &str) -> Result<Result<Option<Vec<Path>>, String>, Fault> {
+        let mut state = self.0.lock();
+        state.paths += 1;
+        if let Some((0, kind)) = state.fails {
+            return Err(Fault::new(kind, "test"));
+        }
+        let paths = Program::compile(expression).map(|program| program.paths());
+        Ok(paths.map(|paths| paths.map(|paths| paths.into_iter().map(path).collect())))
+    }
+
+    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
+        let mut state = self.0.lock();
+        state.fault()?;
+        state.matches.push((expression.to_owned(), devices.len()));
+        let program = Program::compile(expression).unwrap();
+        let outcome = |device| match program.matches(&cel(device)) {
+            Ok(false) => Outcome::No,
+            Ok(true) => Outcome::Yes,
+            Err(error) => Outcome::Error(error),
+        };
+        Ok(devices.iter().map(outcome).collect())
+    }
+
+    fn admits_fault_line(&self) -> bool {
+        true
+    }
+}
+
+fn path(path: nodesift_cel::Path) -> Path {
+    use nodesift_cel::Path as Read;
+    match path {
+        Read::Driver => Path::Driver,
+        Read::AllowMultipleAllocations => Path::AllowMultipleAllocations,
+        Read::Attribute { domain, name } => Path::Attribute(QualifiedName { domain, name }),
+        Read::AttributeDomain { domain } => Path::AttributeDomain(domain),
+        Read::Capacity { domain, name } => Path::Capacity(QualifiedName { domain, name }),
+        Read::CapacityDomain { domain } => Path::CapacityDomain(domain),
+    }
+}
+
+fn cel(device: &SelectedDevice<'_>) -> Device {
+    let attribute = |(name, value): &(&str, SelectedValue<'_>)| {
+        let value = match *value {
+            SelectedValue::Int(value) => nodesift_cel::Attribute::Int(value),
+            SelectedValue::Bool(value) => nodesift_cel::Attribute::Bool(value),
+            SelectedValue::Text(text) => nodesift_cel::Attribute::String(text.to_owned()),
+            SelectedValue::Version(text) => nodesift_cel::Attribute::Version(text.to_owned()),
+            SelectedValue::Unsupported => nodesift_cel::Attribute::Unsupported,
+        };
+        ((*name).to_owned(), value)
+    };
+    Device {
+        driver: device.driver.to_owned(),
+        allow_multiple_allocations: device.allow_multiple_allocations,
+        attributes: device.attributes.iter().map(attribute).collect(),
+        capacity: device.capacities.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
+    }
+}
