@@ -118,8 +118,8 @@ pub const REUSED_GROWTH_BYTES: usize = 1 << 20;
 /// Handles of resources that one instance may hold. The contract has no resources; a language runtime has some of its own.
 pub const GUEST_HANDLES: usize = 1024;
 
-/// Processor time of one call of the device selector per 1,000 devices, those begun included. Most expressions take some 2 µs a
-/// device. One that takes all of CEL's million steps takes this time for one device.
+/// Processor time of one call of the device selector per 1,000 devices, those begun included. Most expressions take some
+/// microseconds a device. One that takes nearly a million steps, where CEL ends, takes more than this for a single device.
 pub const SELECTOR_TIME_PER_1_000_DEVICES: Duration = Duration::from_millis(50);
 
 /// Calls of the device selector at once, and instances of it: expressions are new now and then, and an instance evaluates 1,000

@@ -24,18 +24,22 @@ pub trait SelectorDevice {
 
 /// The device for the component.
 pub(super) fn selected(device: &impl SelectorDevice) -> SelectedDevice<'_> {
-    let value = |attribute| match attribute {
+    SelectedDevice {
+        driver: device.driver(),
+        allow_multiple_allocations: device.allows_multiple_allocations(),
+        attributes: device.attributes().map(|(name, attribute)| (name, selected_value(attribute))).collect(),
+        capacities: device.capacities().collect(),
+    }
+}
+
+/// The value of an attribute for the component.
+pub(super) fn selected_value(attribute: &Attribute) -> SelectedValue<'_> {
+    match attribute {
         &Attribute::Int(value) => SelectedValue::Int(value),
         &Attribute::Bool(value) => SelectedValue::Bool(value),
         Attribute::String(text) => SelectedValue::Text(text),
         Attribute::Version(text) => SelectedValue::Version(text),
         Attribute::Unsupported => SelectedValue::Unsupported,
-    };
-    SelectedDevice {
-        driver: device.driver(),
-        allow_multiple_allocations: device.allows_multiple_allocations(),
-        attributes: device.attributes().map(|(name, attribute)| (name, value(attribute))).collect(),
-        capacities: device.capacities().collect(),
     }
 }
 

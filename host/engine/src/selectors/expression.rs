@@ -198,7 +198,7 @@ impl Expression {
             });
         }
         drop(places);
-        let evaluated = self.evaluate_new(&new, &mut work, evaluator);
+        let evaluated = self.evaluate_new(&new, reads, &mut work, evaluator);
         for (New { key, .. }, outcome) in new.into_iter().zip(&evaluated) {
             if let Some(key) = key {
                 work.keys.insert(key, outcome);
@@ -220,6 +220,7 @@ impl Expression {
     fn evaluate_new<D: SelectorDevice>(
         &self,
         new: &[New<'_, D>],
+        reads: &Reads,
         work: &mut Work,
         evaluator: &dyn Evaluator,
     ) -> Vec<Outcome> {
@@ -227,7 +228,7 @@ impl Expression {
         let mut texts = FxHashMap::<Arc<str>, Arc<str>>::default();
         let mut failure = work.failure();
         while let Some(rest) = new.get(outcomes.len()..).filter(|rest| !rest.is_empty() && failure.is_none()) {
-            match evaluator.matches(&self.text, &batch(rest)) {
+            match evaluator.matches(&self.text, &batch(rest, reads)) {
                 Ok(said) if !said.is_empty() => outcomes.extend(said.into_iter().map(|said| match said {
                     device_selector::Outcome::No => Outcome::No,
                     device_selector::Outcome::Yes => Outcome::Yes,
@@ -258,10 +259,13 @@ impl Expression {
 }
 
 /// The first devices, as many as one call may have: at least one.
-fn batch<'d, D: SelectorDevice>(new: &[New<'d, D>]) -> Vec<SelectedDevice<'d>> {
+fn batch<'d, D: SelectorDevice>(new: &[New<'d, D>], reads: &Reads) -> Vec<SelectedDevice<'d>> {
     let (mut batch, mut bytes) = (Vec::new(), 0_usize);
     for New { device, .. } in new.iter().take(SELECTOR_BATCH_DEVICES) {
-        let device = selected(*device);
+        let device = match reads {
+            Reads::Paths(paths) => key::read(paths, *device),
+            Reads::Anything | Reads::Faults => selected(*device),
+        };
         bytes = bytes.saturating_add(selected_bytes(&device));
         if bytes > SELECTOR_BATCH_BYTES && !batch.is_empty() {
             break;

@@ -1,10 +1,10 @@
-//! What an expression reads of one device, as bytes: of two devices with the same key it says the same. Keys of one expression are
-//! compared, and only those.
+//! What an expression reads of one device: as bytes, and as a device without the rest. Of two devices with the same key it says the
+//! same. Keys of one expression are compared, and only those.
 
 use nodesift_object::device::Attribute;
-use nodesift_sandbox::device_selector::{Path, QualifiedName};
+use nodesift_sandbox::device_selector::{Path, QualifiedName, SelectedDevice};
 
-use super::device::SelectorDevice;
+use super::device::{SelectorDevice, selected_value};
 
 /// What follows in a key.
 #[repr(u8)]
@@ -39,6 +39,33 @@ pub(super) fn of_paths(paths: &[Path], device: &impl SelectorDevice, key: &mut V
             Path::AttributeDomain(domain) => flag(key, Tag::Flag, has_domain(device.attributes(), driver, domain)),
             Path::CapacityDomain(domain) => flag(key, Tag::Flag, has_domain(device.capacities(), driver, domain)),
         }
+    }
+}
+
+/// The device with what these paths name and nothing else: its key is the same, so that an expression which reads these says the
+/// same of it. Less crosses to the component.
+pub(super) fn read<'d>(paths: &[Path], device: &'d impl SelectorDevice) -> SelectedDevice<'d> {
+    let driver = device.driver();
+    let (mut attributes, mut capacities) = (Vec::new(), Vec::new());
+    let is_named = |known: &str, wanted: &QualifiedName| split(known, driver) == (&*wanted.domain, &*wanted.name);
+    for path in paths {
+        match path {
+            Path::Driver | Path::AllowMultipleAllocations => {}
+            Path::Attribute(name) => attributes.extend(device.attributes().find(|(known, _)| is_named(known, name))),
+            Path::Capacity(name) => capacities.extend(device.capacities().find(|(known, _)| is_named(known, name))),
+            Path::AttributeDomain(domain) => {
+                attributes.extend(device.attributes().find(|(known, _)| split(known, driver).0 == domain));
+            }
+            Path::CapacityDomain(domain) => {
+                capacities.extend(device.capacities().find(|(known, _)| split(known, driver).0 == domain));
+            }
+        }
+    }
+    SelectedDevice {
+        driver,
+        allow_multiple_allocations: device.allows_multiple_allocations(),
+        attributes: attributes.into_iter().map(|(name, value)| (name, selected_value(value))).collect(),
+        capacities,
     }
 }
 
