@@ -27,10 +27,14 @@ use error::Located;
 pub use error::{ActivateError, ActivateErrors};
 pub(crate) use module::Module;
 pub use module::ModuleFile;
+use nodesift_engine::selectors::Selectors;
 use nodesift_engine::{ActivePolicy, ActivePredicate, Origin};
 use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES};
-use nodesift_sandbox::{Grants, Runtime};
+use nodesift_sandbox::{Grants, LoadError, Runtime};
 pub use oci::OciError;
+
+/// The interface by which predicates read devices and what selectors say of them.
+const NODE_DEVICES: &str = "node-devices";
 
 /// Loads every predicate of a policy, on as many threads as there are cores. `generation` numbers the result. Modules of registries are
 /// refused: there is no folder for them.
@@ -206,7 +210,28 @@ impl<'a> Activation<'a> {
         if let Some(first) = errors.next() {
             return Err(ActivateErrors { first: Box::new(first), others: errors.collect() });
         }
-        Ok(Activated { policy: active(policy, predicates), made })
+        let selectors = self.selectors(&predicates).map_err(|error| {
+            let error = ActivateError::Selectors(error);
+            let first = Located { document: policy.document.clone(), place: None, error };
+            ActivateErrors { first: Box::new(first), others: Vec::new() }
+        })?;
+        Ok(Activated { policy: ActivePolicy { selectors, ..active(policy, predicates) }, made })
+    }
+
+    /// What evaluates the selectors of devices, where a predicate reads devices: that of the active policy with all that it knows,
+    /// if it has one.
+    fn selectors(&self, predicates: &[ActivePredicate]) -> Result<Option<Arc<Selectors>>, LoadError> {
+        let reads_devices = |predicate: &ActivePredicate| {
+            predicate.module.imports().iter().any(|interface| interface.name() == NODE_DEVICES)
+        };
+        if !predicates.iter().any(reads_devices) {
+            return Ok(None);
+        }
+        if let Some(known) = self.active.and_then(|active| active.selectors.as_ref()) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let device_selector = self.runtime.load_device_selector(nodesift_bundle::CEL.bytes)?;
+        Ok(Some(Arc::new(Selectors::new(device_selector))))
     }
 
     fn load(&self, spec: &PredicateSpec, expected: Option<&Digest>) -> Result<(ActivePredicate, From), ActivateError> {
@@ -246,6 +271,7 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
         predicates,
         annotation_keys: policy.annotation_keys.clone().into(),
         config_maps: policy.config_maps.clone().into(),
+        selectors: None,
         on_unsupported: policy.on_unsupported,
         rollback_on_quarantine: policy.rollback_on_quarantine,
         origin: Origin { source: policy.document.clone(), name: policy.name.clone(), ..Origin::default() },

@@ -130,6 +130,9 @@ pub enum ActivateError {
     /// A thread that loads modules panicked: a defect of this program.
     #[error("loading the policy panicked; please report this")]
     Panicked,
+    /// The sandbox refuses the component that evaluates the selectors of devices: a defect of this program.
+    #[error("the selectors of devices cannot be evaluated; please report this: {0}")]
+    Selectors(LoadError),
     /// The sandbox refuses the module.
     #[error("predicate {name}: {source}")]
     Load {
@@ -151,7 +154,7 @@ impl ActivateError {
             | Self::Oci { name, .. }
             | Self::Pull { name, .. }
             | Self::Load { name, .. } => Some(name),
-            Self::Panicked => None,
+            Self::Panicked | Self::Selectors(_) => None,
         }
     }
 
@@ -186,7 +189,7 @@ impl ActivateError {
                 PullError::KeyFile { .. } | PullError::Key { .. } => "read",
                 _ => "pull",
             },
-            Self::Panicked => "internal",
+            Self::Panicked | Self::Selectors(_) => "internal",
             Self::Load { source, .. } => match source {
                 LoadError::Size { .. }
                 | LoadError::Declarations { .. }
