@@ -49,6 +49,8 @@ pub struct PodAnswer {
     pub failures: Arc<[FailureGroup]>,
     /// Each predicate alone, in policy order; empty unless the query has [`Depth::Each`](crate::Depth::Each).
     pub predicates: Vec<PredicateAnswer>,
+    /// What there is for each request of the pod's claims; empty unless the query has [`Depth::Each`](crate::Depth::Each).
+    pub devices: Vec<RequestedDevices>,
     /// kube-scheduler's message; only where no node is feasible.
     pub message: Option<Arc<str>>,
     /// How far kube-scheduler's scheduling cycle gets with the pod.
@@ -62,6 +64,40 @@ pub struct PodAnswer {
     pub error: Option<Box<Error>>,
     /// For a query with a limit, the row after the last evaluated one: the start row of the next such query.
     pub next: Option<Row>,
+}
+
+/// What there is of devices for one request of a claim, over the evaluated nodes. Each of the four counts is a part of the one before.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestedDevices {
+    /// `namespace/name` of the claim.
+    pub claim: String,
+    /// Whether the claim is allocated. Then `nodes` are those that it can be used on, and the rest is empty.
+    pub is_allocated: bool,
+    /// The request, or `request/alternative`.
+    pub request: String,
+    /// The DeviceClass that it names.
+    pub class: String,
+    /// Devices that it asks for; 0 for all.
+    pub wanted: u64,
+    /// Devices of the class that some node reaches.
+    pub of_class: usize,
+    /// Those that its own selectors match.
+    pub matching: usize,
+    /// Those without a taint that it does not tolerate.
+    pub tolerated: usize,
+    /// Those that nobody has for himself.
+    pub free: usize,
+    /// Nodes that reach as many free ones as it asks for.
+    pub nodes: usize,
+    /// Claims that hold those that are not free, the first few by name.
+    pub holders: Vec<String>,
+}
+
+impl RequestedDevices {
+    fn bytes(&self) -> usize {
+        let texts = [&self.claim, &self.request, &self.class].map(String::len).iter().sum::<usize>();
+        size_of::<Self>() + texts + self.holders.iter().map(|claim| size_of::<String>() + claim.len()).sum::<usize>()
+    }
 }
 
 impl PodAnswer {
@@ -78,6 +114,7 @@ impl PodAnswer {
         size_of::<Self>()
             + self.pod.len()
             + self.feasible.bytes()
+            + self.devices.iter().map(RequestedDevices::bytes).sum::<usize>()
             + self.failures.iter().map(group).sum::<usize>()
             + self.predicates.iter().map(alone).sum::<usize>()
             + self.named.as_ref().map_or(0, |named| size_of_val(&**named))

@@ -46,7 +46,7 @@ use nodesift_sandbox::{Pulse, Runtime};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
+pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RequestedDevices};
 pub use breaker::{Breaker, Quarantine};
 pub use clock::Clock;
 pub use error::Error;

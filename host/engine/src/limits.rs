@@ -151,3 +151,6 @@ pub const SELECTOR_BATCH_BYTES: usize = 4 << 20;
 /// Time for which an expression is not evaluated again after a fault, such as its time limit: each try can take a core for as long.
 /// Until then its devices have the same error.
 pub const SELECTOR_RETRY: Duration = Duration::from_secs(1);
+
+/// Claims that an explanation names as holding the devices of one request: enough to know whom to ask.
+pub(crate) const EXPLAINED_HOLDERS: usize = 3;

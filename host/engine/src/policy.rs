@@ -62,8 +62,7 @@ impl ActivePolicy {
             pod_spec: reads(Interface::PodSpec),
             config_maps: if reads(Interface::ConfigMaps) { Arc::clone(&self.config_maps) } else { Arc::default() },
             pod_owner: reads(Interface::PodOwner) || reads(Interface::ClusterControllers),
-            // No interface shows them yet.
-            pod_claims: false,
+            pod_claims: reads(Interface::PodClaims),
             node_info: reads(Interface::NodeInfo),
             node_images: reads(Interface::NodeImages),
         }

@@ -28,6 +28,8 @@ impl<'de> DeserializeSeed<'de> for Kind {
             Self::Pod => Deserialize::deserialize(json).map(Object::Pod),
             Self::Namespace => Deserialize::deserialize(json).map(Object::Namespace),
             Self::DeviceClass => Deserialize::deserialize(json).map(Object::DeviceClass),
+            Self::ResourceSlice => Deserialize::deserialize(json).map(Object::ResourceSlice),
+            Self::ResourceClaim => Deserialize::deserialize(json).map(Object::ResourceClaim),
             Self::ConfigMap => Deserialize::deserialize(json).map(Object::ConfigMap),
             Self::PersistentVolume => storage(json, StorageObject::Volume),
             Self::PersistentVolumeClaim => storage(json, StorageObject::Claim),

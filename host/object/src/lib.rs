@@ -4,7 +4,7 @@
 //! The types are what serde makes of an object's JSON; nothing is kept that is not named here, unknown fields are
 //! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
 //! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode::decode`] turns JSON into an [`Object`].
-//! [`device`] and [`claim`] are read by no source yet.
+//! [`device`] and [`claim`] are about devices and who has them.
 
 pub mod affinity;
 pub mod claim;
@@ -26,7 +26,9 @@ pub mod workload;
 
 use std::fmt;
 
+pub use claim::ResourceClaim;
 pub use config_map::ConfigMap;
+pub use device::ResourceSlice;
 pub use field::Map;
 pub use node::{DeviceClass, Namespace, Node};
 pub use pod::Pod;
@@ -51,6 +53,10 @@ pub enum Object {
     Namespace(Namespace),
     /// A resource.k8s.io DeviceClass.
     DeviceClass(DeviceClass),
+    /// A resource.k8s.io ResourceSlice.
+    ResourceSlice(Box<ResourceSlice>),
+    /// A resource.k8s.io ResourceClaim.
+    ResourceClaim(Box<ResourceClaim>),
     /// A v1 ConfigMap.
     ConfigMap(ConfigMap),
     /// A storage object.
@@ -70,6 +76,10 @@ pub enum Kind {
     Namespace,
     /// resource.k8s.io DeviceClass.
     DeviceClass,
+    /// resource.k8s.io ResourceSlice.
+    ResourceSlice,
+    /// resource.k8s.io ResourceClaim.
+    ResourceClaim,
     /// v1 ConfigMap.
     ConfigMap,
     /// v1 PersistentVolume.
@@ -98,11 +108,13 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Node,
         Self::Pod,
         Self::Namespace,
         Self::DeviceClass,
+        Self::ResourceSlice,
+        Self::ResourceClaim,
         Self::ConfigMap,
         Self::PersistentVolume,
         Self::PersistentVolumeClaim,
@@ -117,8 +129,8 @@ impl Kind {
         Self::StatefulSet,
     ];
 
-    /// The kind of objects with this `apiVersion` and `kind`; `None` where it is not one of these. The version of
-    /// `resource.k8s.io` does not matter: the fields read here are the same in all that serve them.
+    /// The kind of objects with this `apiVersion` and `kind`; `None` where it is not one of these. The fields of a DeviceClass that
+    /// are read are the same in all versions of `resource.k8s.io`; those of ResourceSlices and ResourceClaims are since `v1beta2`.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         match kind {
             "Node" if api_version == "v1" => Some(Self::Node),
@@ -126,6 +138,8 @@ impl Kind {
             "Namespace" if api_version == "v1" => Some(Self::Namespace),
             "ConfigMap" if api_version == "v1" => Some(Self::ConfigMap),
             "DeviceClass" if api_version.starts_with("resource.k8s.io/") => Some(Self::DeviceClass),
+            "ResourceSlice" if is_flat(api_version) => Some(Self::ResourceSlice),
+            "ResourceClaim" if is_flat(api_version) => Some(Self::ResourceClaim),
             "PersistentVolume" if api_version == "v1" => Some(Self::PersistentVolume),
             "PersistentVolumeClaim" if api_version == "v1" => Some(Self::PersistentVolumeClaim),
             "Service" if api_version == "v1" => Some(Self::Service),
@@ -149,6 +163,8 @@ impl Kind {
             Self::Pod => "Pod",
             Self::Namespace => "Namespace",
             Self::DeviceClass => "DeviceClass",
+            Self::ResourceSlice => "ResourceSlice",
+            Self::ResourceClaim => "ResourceClaim",
             Self::ConfigMap => "ConfigMap",
             Self::PersistentVolume => "PersistentVolume",
             Self::PersistentVolumeClaim => "PersistentVolumeClaim",
@@ -165,6 +181,11 @@ impl Kind {
     }
 }
 
+/// Whether a version of `resource.k8s.io` has devices and requests in the form that is read here: `v1beta1` nests them in `basic`.
+fn is_flat(api_version: &str) -> bool {
+    matches!(api_version, "resource.k8s.io/v1" | "resource.k8s.io/v1beta2")
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -179,6 +200,8 @@ impl Object {
             Self::Pod(_) => Kind::Pod,
             Self::Namespace(_) => Kind::Namespace,
             Self::DeviceClass(_) => Kind::DeviceClass,
+            Self::ResourceSlice(_) => Kind::ResourceSlice,
+            Self::ResourceClaim(_) => Kind::ResourceClaim,
             Self::ConfigMap(_) => Kind::ConfigMap,
             Self::Storage(object) => object.kind(),
             Self::Workload(workload) => workload.kind,
@@ -192,6 +215,8 @@ impl Object {
             Self::Pod(pod) => (&pod.metadata.uid, &pod.metadata.resource_version),
             Self::Namespace(namespace) => (&namespace.metadata.uid, &namespace.metadata.resource_version),
             Self::DeviceClass(class) => (&class.metadata.uid, &class.metadata.resource_version),
+            Self::ResourceSlice(slice) => (&slice.metadata.uid, &slice.metadata.resource_version),
+            Self::ResourceClaim(claim) => (&claim.metadata.uid, &claim.metadata.resource_version),
             Self::ConfigMap(map) => (&map.metadata.uid, &map.metadata.resource_version),
             Self::Storage(object) => (&object.metadata().uid, &object.metadata().resource_version),
             Self::Workload(workload) => (&workload.metadata.uid, &workload.metadata.resource_version),
@@ -205,6 +230,8 @@ impl Object {
             Self::Pod(pod) => pod.key(),
             Self::Namespace(namespace) => namespace.metadata.name.clone(),
             Self::DeviceClass(class) => class.metadata.name.clone(),
+            Self::ResourceSlice(slice) => slice.metadata.name.clone(),
+            Self::ResourceClaim(claim) => format!("{}/{}", claim.metadata.namespace, claim.metadata.name),
             Self::ConfigMap(map) => map.key(),
             Self::Storage(object) => object.key(),
             Self::Workload(workload) => format!("{}/{}", workload.metadata.namespace, workload.metadata.name),

@@ -1,7 +1,12 @@
 //! Checks the value that a guest returned and converts it to the host's [`Verdict`]. A value that contradicts the contract
-//! fails the call. One with too many or too long reasons does not: they are cut, and counted. Start at [`verdict`].
+//! fails the call. One with too many or too long reasons does not: they are cut, and counted. Start at [`verdict`]; `allocation` checks
+//! the other value that a guest can return.
+
+mod allocation;
 
 use std::borrow::Cow;
+
+pub(super) use allocation::allocation;
 
 use crate::codes::Codes;
 use crate::fault::{Fault, FaultKind};

@@ -18,9 +18,10 @@ pub enum FaultKind {
     StackOverflow,
     /// Any other wasm trap; the detail names the kind.
     Trap,
-    /// The verdict is larger than the limits on failures, reasons or bytes.
+    /// The verdict is larger than the limits on failures, reasons or bytes, or the allocation than those on devices or bytes.
     OutputTooLarge,
-    /// The verdict contradicts the contract: wrong length, a code without a failure, a text that is not UTF-8.
+    /// The verdict contradicts the contract: wrong length, a code without a failure, a text that is not UTF-8. Or the allocation
+    /// does.
     MalformedVerdict,
     /// `describe` or `configure` returned an error or a malformed result.
     Configure,
@@ -31,7 +32,7 @@ pub enum FaultKind {
     /// The request for which the call was made has reached its deadline. Not a fault of the predicate: the request as a whole
     /// fails, so this kind is in no answer.
     RequestDeadline,
-    /// The pod asks for what no predicate evaluates; the detail names it.
+    /// The pod asks for what no predicate evaluates, or the predicate for devices that gives none; the detail names it.
     Unsupported,
     /// The epoch clock has stopped, so the call could not be interrupted: it was not made.
     ClockStopped,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wasmtime::component::{ComponentExportIndex, InstancePre, TypedFunc};
+use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower, TypedFunc};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline, WasmBacktrace};
 
 use super::deadline::Deadline;
@@ -13,6 +13,8 @@ use super::row_sets::{RowSetError, RowSets};
 use super::slots::Slot;
 use super::text::shorten;
 use super::verdict::Verdict;
+use super::wire::allocation::Allocation;
+use super::wire::devices::QueryTooLarge;
 use super::wire::{self, Descriptor};
 use super::{Facts, backtrace, check};
 use crate::fault::{Fault, FaultKind};
@@ -62,19 +64,19 @@ impl Frame {
         self.row_sets.as_mut().ok_or(RowSetError::NoBatch)
     }
 
-    /// The facts of the running `filter` call.
+    /// The facts of the running `filter` or `allocate` call.
     ///
     /// # Errors
     ///
-    /// [`NoFacts`] outside a `filter` call; the error traps the guest.
+    /// [`NoFacts`] outside of these; the error traps the guest.
     pub(super) fn facts(&self) -> wasmtime::Result<&dyn Facts> {
         self.facts.as_deref().ok_or_else(|| NoFacts.into())
     }
 }
 
-/// A guest called a fact function outside `filter`.
+/// A guest called a fact function outside `filter` and `allocate`.
 #[derive(Debug, thiserror::Error)]
-#[error("fact functions can only be called while `filter` runs")]
+#[error("fact functions can only be called while `filter` or `allocate` runs")]
 struct NoFacts;
 
 /// Indices of a component's exported functions.
@@ -83,7 +85,11 @@ pub(super) struct Exports {
     pub(super) describe: ComponentExportIndex,
     pub(super) configure: ComponentExportIndex,
     pub(super) filter: ComponentExportIndex,
+    /// None where the component has no such export.
+    pub(super) allocate: Option<ComponentExportIndex>,
 }
+
+type Allocate = TypedFunc<(u32, u32), (Option<Allocation>,)>;
 
 /// Why a component cannot be instantiated.
 #[derive(Debug)]
@@ -119,7 +125,7 @@ pub(super) struct Instance {
     store: Store<Frame>,
     instance: wasmtime::component::Instance,
     filter: TypedFunc<(u32,), (wire::Verdict,)>,
-    /// Calls of `filter`.
+    /// Calls of `filter` and `allocate`.
     calls: u32,
     /// Its memory after `configure`, in bytes.
     configured_bytes: usize,
@@ -177,7 +183,7 @@ impl Instance {
         self.memory_bytes().saturating_sub(self.configured_bytes)
     }
 
-    /// Calls of `filter` so far.
+    /// Calls of `filter` and `allocate` so far.
     pub(super) fn calls(&self) -> u32 {
         self.calls
     }
@@ -203,7 +209,7 @@ impl Instance {
         std::mem::take(&mut self.store.data_mut().lines)
     }
 
-    /// Checks that `describe` and `configure` have the contract's types; [`Self::new`] checks `filter`.
+    /// Checks that the functions have the contract's types but for `filter`, which [`Self::new`] checks.
     pub(super) fn check_types(&mut self, exports: &Exports) -> Result<(), String> {
         let (instance, store) = (&self.instance, &mut self.store);
         instance
@@ -212,7 +218,14 @@ impl Instance {
         instance
             .get_typed_func::<(&str,), (Result<(), String>,)>(&mut *store, exports.configure)
             .map_err(|error| format!("configure: {error:#}"))?;
+        if let Some(allocate) = exports.allocate {
+            self.allocate_function(allocate).map_err(|error| format!("allocate: {error:#}"))?;
+        }
         Ok(())
+    }
+
+    fn allocate_function(&mut self, export: ComponentExportIndex) -> wasmtime::Result<Allocate> {
+        self.instance.get_typed_func(&mut self.store, export)
     }
 
     /// Calls `describe`, as a part of the call that has begun.
@@ -251,26 +264,54 @@ impl Instance {
         output_bytes: usize,
         reasons: usize,
     ) -> Result<Verdict, Fault> {
+        self.store.data_mut().row_sets = Some(RowSets::new(rows, output_bytes));
+        let fuel = output_bytes + rows as usize * size_of::<u16>();
+        let returned = self.call(self.filter, (rows,), facts, fuel);
+        let row_sets = self.store.data_mut().row_sets.take();
+        let (raw,) = returned?;
+        let raw = match row_sets {
+            Some(row_sets) => row_sets.merged(raw)?,
+            None => raw,
+        };
+        check::verdict(raw, rows, reasons)
+    }
+
+    /// Calls `allocate` for one row of a batch of `rows` rows, as a part of the call that has begun. It may pass `output_bytes` to
+    /// the host.
+    pub(super) fn allocate(
+        &mut self,
+        export: ComponentExportIndex,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        row: u32,
+        output_bytes: usize,
+    ) -> Result<Option<Allocation>, Fault> {
+        let function = self.allocate_function(export).map_err(|error| fault(&mut self.store, &error))?;
+        let (raw,) = self.call(function, (rows, row), facts, output_bytes)?;
+        raw.map(check::allocation).transpose()
+    }
+
+    /// Calls a function that reads facts and may pass `fuel` bytes to the host.
+    fn call<P, R>(
+        &mut self,
+        function: TypedFunc<P, R>,
+        params: P,
+        facts: Arc<dyn Facts>,
+        fuel: usize,
+    ) -> Result<R, Fault>
+    where
+        P: ComponentNamedList + Lower,
+        R: ComponentNamedList + Lift,
+    {
         self.calls += 1;
         let store = &mut self.store;
         store.data_mut().facts = Some(facts);
-        store.data_mut().row_sets = Some(RowSets::new(rows, output_bytes));
         // Reset: a refusal in an earlier call must not be reported as the cause of a failure in this one.
         store.data_mut().memory.take_refused();
-        store.set_hostcall_fuel(output_bytes + rows as usize * size_of::<u16>());
-        let returned = self.filter.call(&mut *store, (rows,));
+        store.set_hostcall_fuel(fuel);
+        let returned = function.call(&mut *store, params);
         store.data_mut().facts = None;
-        let row_sets = store.data_mut().row_sets.take();
-        match returned {
-            Ok((raw,)) => {
-                let raw = match row_sets {
-                    Some(row_sets) => row_sets.merged(raw)?,
-                    None => raw,
-                };
-                check::verdict(raw, rows, reasons)
-            }
-            Err(error) => Err(fault(store, &error)),
-        }
+        returned.map_err(|error| fault(store, &error))
     }
 }
 
@@ -321,7 +362,7 @@ pub(super) fn kind_of(
         _ if refused_memory => FaultKind::Memory,
         None if cause().contains("handle limit exceeded") => FaultKind::Memory,
         Some(_) => FaultKind::Trap,
-        None if error.is::<NoFacts>() => FaultKind::Trap,
+        None if error.is::<NoFacts>() || error.is::<QueryTooLarge>() => FaultKind::Trap,
         None if error.is::<PoolConcurrencyLimitError>() => FaultKind::Overloaded,
         None if cause().contains("fuel allocated for hostcalls") => FaultKind::OutputTooLarge,
         // All other errors: a result or an argument that violates the component model's canonical ABI.

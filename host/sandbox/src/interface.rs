@@ -30,10 +30,11 @@ use crate::deadline::{HostWork, Meter};
 use crate::instance::Frame;
 use crate::no_facts;
 use crate::rows::Rows;
+use crate::wire::devices::{Devices, Query};
 use crate::wire::{
     AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle,
     PodSelector, PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration,
-    UncountedPod, Volume,
+    UncountedPod, Volume, claims,
 };
 
 /// Why a fact function has no value. The guest's call ends with it.
@@ -67,6 +68,9 @@ pub enum Kept {
     VolumeUse,
     /// Volumes that are attached.
     Attachments,
+    /// What selectors say of devices, as the pod's claims ask for it. Not for every call the same, but for every predicate: the
+    /// time of it is nobody's alone.
+    DeviceSelectors,
 }
 
 /// An argument of a fact function: its type in [`Facts`], its type at the boundary, and how one becomes the other.
@@ -80,6 +84,8 @@ macro_rules! argument {
     (method info_field) => { InfoField };
     (method attachment) => { &Attachment };
     (method selectors) => { &[PodSelector] };
+    (method number) => { u32 };
+    (method query) => { &Query };
     (guest text) => { WasmStr };
     (guest flag) => { bool };
     (guest seconds) => { i64 };
@@ -89,6 +95,8 @@ macro_rules! argument {
     (guest info_field) => { InfoField };
     (guest attachment) => { Attachment };
     (guest selectors) => { Vec<PodSelector> };
+    (guest number) => { u32 };
+    (guest query) => { Query };
     // Read in place in the guest's memory.
     (pass text, $value:ident, $store:ident) => { &$value.to_str(&$store)? };
     (pass flag, $value:ident, $store:ident) => { $value };
@@ -99,6 +107,8 @@ macro_rules! argument {
     };
     (pass disk_kind, $value:ident, $store:ident) => { $value };
     (pass info_field, $value:ident, $store:ident) => { $value };
+    (pass number, $value:ident, $store:ident) => { $value };
+    (pass query, $value:ident, $store:ident) => { $value.bounded()? };
     (pass $list:ident, $value:ident, $store:ident) => { &$value };
 }
 
@@ -234,6 +244,26 @@ macro_rules! interfaces {
                     -> interfaces!(value $value $(, $or $trap)?);
             )*)*
         }
+
+        /// The facts of a call that reads none.
+        #[cfg(test)]
+        #[derive(Debug)]
+        pub(super) struct NothingToRead;
+
+        #[cfg(test)]
+        #[allow(unused_variables, clippy::unreachable, reason = "a call that reads a fact is a mistake of the test")]
+        impl Facts for NothingToRead {
+            fn fill(&self, kept: Kept) {
+                unreachable!()
+            }
+
+            $($(
+                fn $method(&self $(, $argument: argument!(method $kind))* $(, $meter: &Meter)?)
+                    -> interfaces!(value $value $(, $or $trap)?) {
+                    unreachable!()
+                }
+            )*)*
+        }
     };
     (since) => { Minor::V0_1 };
     (since $since:ident) => { Minor::$since };
@@ -346,6 +376,12 @@ interfaces! {
         "controller" => untimed controller() -> Option<Controller>;
         "controller-uid" => untimed controller_uid() -> Option<Arc<str>>;
     }
+    /// The pod's claims of devices, and which nodes can use those that are allocated.
+    PodClaims = "pod-claims", pods_on_nodes: false, since: V0_2 {
+        "claims" => timed claims() -> Result<Arc<[claims::Claim]>, claims::Obstacle>;
+        "extended" => timed extended() -> Option<Arc<claims::Extended>>;
+        "claim-name" => untimed claim_name(claim: number) -> Arc<str>;
+    }
     /// Node names.
     NodeIdentity = "node-identity", pods_on_nodes: false {
         "names" => shared[NodeNames] names() -> Arc<[Arc<str>]>;
@@ -417,6 +453,10 @@ interfaces! {
     /// When nodes were created.
     NodeAge = "node-age", pods_on_nodes: false, since: V0_2 {
         "created" => untimed created() -> Arc<[i64]>;
+    }
+    /// Devices that nodes can reach, and their use.
+    NodeDevices = "node-devices", pods_on_nodes: false, since: V0_2 {
+        "devices" => shared[DeviceSelectors] devices(query: query) -> Arc<Devices>;
     }
     /// Counts of pods that match selectors.
     ClusterPods = "cluster-pods", pods_on_nodes: true {

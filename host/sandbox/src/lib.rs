@@ -23,7 +23,7 @@
 //! row_sets    sets of rows that guests combine and reject
 //!   rows      one of them, as bits
 //! wire        types of the contract at the component boundary
-//! check       the value that a guest returned → Verdict or Fault
+//! check       the value that a guest returned → Verdict, Allocation or Fault
 //! verdict · codes     the checked verdict
 //! fault       the closed list of failures
 //! text        texts of guests, escaped and shortened
@@ -31,7 +31,7 @@
 //! ```
 //!
 //! Start with [`Runtime`], then [`Module::filter`]. Every call of a guest ends with a checked [`Verdict`] or a
-//! [`Fault`](fault::Fault).
+//! [`Fault`](fault::Fault), or, of [`Module::allocate`], with a checked [`Allocation`](wire::allocation::Allocation) or a fault.
 
 mod backtrace;
 mod check;

@@ -142,10 +142,14 @@ pub const FAILURE_REASONS: usize = 16;
 /// per resource that a node lacks.
 pub const BUILTIN_FAILURE_REASONS: usize = OUTPUT_BYTES;
 
+/// Devices in one allocation. The contract names it. A claim has at most 32, and a pod seldom more than some claims.
+pub const ALLOCATION_PICKS: usize = 4096;
+
 /// Bytes of one reason; a longer one is cut.
 pub const REASON_BYTES: usize = 1024;
 
-/// Bytes that a guest may pass to the host in one call, not counting the codes of the rows. A policy can only lower it.
+/// Bytes that a guest may pass to the host in one call, not counting the codes of the rows; all of an allocation. A policy can only
+/// lower it.
 pub const OUTPUT_BYTES: usize = 1 << 20;
 
 /// Languages, tools and SDKs that are told of a component.
@@ -156,6 +160,17 @@ pub const ROW_SETS: usize = 1024;
 
 /// Bytes of the row sets of one call: as many for 125,000 nodes.
 pub const ROW_SET_BYTES: usize = 16 << 20;
+
+/// Lists of CEL expressions in one query about devices. The contract names it. A claim has at most 32 requests of 8 alternatives, and
+/// each of these asks with one list of its own and one of its class.
+pub const QUERY_LISTS: usize = 4096;
+
+/// Expressions in all of them. The contract names it. The host evaluates each on every device that it has not been evaluated on
+/// before.
+pub const QUERY_EXPRESSIONS: usize = 16_384;
+
+/// Attributes in one query about devices. The contract names it. A claim has at most 32 constraints, each about one attribute.
+pub const QUERY_ATTRIBUTES: usize = 4096;
 
 /// Bytes of a fault's detail: what ended the call, the guest's last words, and where it was.
 pub const FAULT_DETAIL_BYTES: usize = 1024;

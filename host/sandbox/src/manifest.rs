@@ -29,6 +29,8 @@ pub(super) struct Predicate {
     pub(super) export: String,
     /// The version of the contract in it.
     pub(super) contract: String,
+    /// The full name of the export `allocator`, where there is one of that version.
+    pub(super) allocator: Option<String>,
 }
 
 impl Manifest {
@@ -145,8 +147,11 @@ impl Declared {
 fn predicate_of(exports: &[&str]) -> Result<Option<Predicate>, LoadError> {
     let predicate = |export: &&str| match contract::split(export) {
         Some(("predicate", version)) => {
-            let predicate = Predicate { export: (*export).to_owned(), contract: version.to_owned() };
-            Some((Minor::of(version), predicate))
+            let minor = Minor::of(version);
+            // 0.1 has no such interface.
+            let allocator = (minor >= Some(Minor::V0_2)).then(|| format!("{PACKAGE}/allocator@{version}"));
+            let allocator = allocator.filter(|name| exports.contains(&name.as_str()));
+            Some((minor, Predicate { export: (*export).to_owned(), contract: version.to_owned(), allocator }))
         }
         _ => None,
     };
@@ -227,6 +232,21 @@ mod tests {
             assert_eq!(manifest.predicate().unwrap().contract, "0.2.0");
         }
         assert!(matches!(exporting(&["0.3.0"]), Err(LoadError::ContractVersion { built_for }) if built_for == "0.3.0"));
+    }
+
+    #[test]
+    fn an_allocator_counts_beside_a_predicate_of_its_version() {
+        let allocator = |exports: &[&str]| {
+            let export = |name: &&str| format!(r#"(export "nodesift:predicate/{name}" (instance $i))"#);
+            let exports: String = exports.iter().map(export).collect();
+            read(&format!("(component (instance $i) {exports})")).unwrap().predicate().unwrap().allocator.clone()
+        };
+        let full = |version: &str| Some(format!("nodesift:predicate/allocator@{version}"));
+        assert_eq!(allocator(&["predicate@0.2.0"]), None);
+        assert_eq!(allocator(&["allocator@0.2.0", "predicate@0.2.0"]), full("0.2.0"));
+        assert_eq!(allocator(&["predicate@0.2.3", "allocator@0.2.3"]), full("0.2.3"));
+        assert_eq!(allocator(&["predicate@0.2.0", "allocator@0.3.0"]), None);
+        assert_eq!(allocator(&["predicate@0.1.1", "allocator@0.1.1"]), None);
     }
 
     /// A component with one section of types, which has this many and this content.

@@ -15,12 +15,13 @@ use super::instances::{self, Instances};
 use super::interface::{Facts, Interface};
 use super::load_error::LoadError;
 use super::log::{Line, LineBudget};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Predicate};
 use super::slots::Slots;
 use super::spares::Spares;
 use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::Descriptor;
+use super::wire::allocation::Allocation;
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{BUILTIN_SLOTS, FAULT_LINES, INSTANTIATE_TIME, MODULE_SLOTS};
 
@@ -144,7 +145,7 @@ impl Module {
     /// The fault of the call: a limit was exceeded, the guest trapped, or its result contradicts the contract. The instance is
     /// then dropped. [`FaultKind::RequestDeadline`] where `until` has passed.
     pub fn filter(&self, facts: Arc<dyn Facts>, rows: u32, until: Option<Instant>) -> Result<Verdict, Fault> {
-        self.call(facts, rows, until, None)
+        self.filter_for(facts, rows, until, None)
     }
 
     /// As [`Self::filter`], and adds the lines that the guest writes, whether or not it has a verdict in the end.
@@ -159,16 +160,56 @@ impl Module {
         until: Option<Instant>,
         lines: &mut Vec<Line>,
     ) -> Result<Verdict, Fault> {
-        self.call(facts, rows, until, Some(lines))
+        self.filter_for(facts, rows, until, Some(lines))
     }
 
-    fn call(
+    fn filter_for(
         &self,
         facts: Arc<dyn Facts>,
         rows: u32,
         until: Option<Instant>,
         lines: Option<&mut Vec<Line>>,
     ) -> Result<Verdict, Fault> {
+        let Grants { output_bytes, reasons, .. } = *self.grants();
+        self.call(rows, until, lines, |instance| instance.filter(facts, rows, output_bytes, reasons))
+    }
+
+    /// Whether it gives devices to the claims of pods: it exports `allocator`.
+    pub fn allocates(&self) -> bool {
+        self.instances.exports.allocate.is_some()
+    }
+
+    /// The devices that the pod's claims get on one row of a batch of `rows` rows; `None` where [`Self::filter`] rejects the row. The
+    /// limits are those of a `filter` call with this batch, and its lines are neither kept nor counted.
+    ///
+    /// Sorted is what the contract says is sorted, and mappings name requests that are there. Numbers of claims, requests, pools and
+    /// devices are as the guest has given them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::filter`]. [`FaultKind::Unsupported`] where the module does not [allocate](Self::allocates).
+    pub fn allocate(
+        &self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        row: u32,
+        until: Option<Instant>,
+    ) -> Result<Option<Allocation>, Fault> {
+        let Some(export) = self.instances.exports.allocate else {
+            return Err(Fault::new(FaultKind::Unsupported, "the predicate gives no devices"));
+        };
+        let output_bytes = self.grants().output_bytes;
+        self.call(rows, until, None, |instance| instance.allocate(export, facts, rows, row, output_bytes))
+    }
+
+    /// Makes a call about a batch of `rows` rows on an instance that waits, or on a new one. An instance is dropped after a fault.
+    fn call<T>(
+        &self,
+        rows: u32,
+        until: Option<Instant>,
+        lines: Option<&mut Vec<Line>>,
+        call: impl FnOnce(&mut Instance) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         if until.is_some_and(|until| Instant::now() >= until) {
             let detail = "the request's deadline passed before the call".to_owned();
             return Err(Fault { kind: FaultKind::RequestDeadline, detail });
@@ -183,14 +224,13 @@ impl Module {
             let detail = shorten(&format!("{step}: {}", fault.detail));
             Fault { detail, ..fault }
         })?;
-        let Grants { output_bytes, reasons, .. } = *self.grants();
-        let verdict = instance.filter(facts, rows, output_bytes, reasons);
+        let returned = call(&mut instance);
         if let Some(lines) = lines {
             lines.append(&mut instance.take_lines());
         }
-        let verdict = verdict?;
+        let returned = returned?;
         self.instances.put_back(instance);
-        Ok(verdict)
+        Ok(returned)
     }
 }
 
@@ -212,7 +252,7 @@ impl Described {
             interface.link(&mut linker).map_err(contract)?;
         }
         let pre = linker.instantiate_pre(component).map_err(contract)?;
-        let exports = exports_of(component, &manifest.predicate()?.export)?;
+        let exports = exports_of(component, manifest.predicate()?)?;
         let step = |step| move |fault| LoadError::Step { step, fault };
         let own = match grants.lifetime {
             Lifetime::Reused => BUILTIN_SLOTS,
@@ -243,12 +283,22 @@ impl fmt::Debug for Module {
     }
 }
 
-/// The functions of the export with this name.
-fn exports_of(component: &Component, name: &str) -> Result<Exports, LoadError> {
-    let missing = |name: &str| LoadError::Contract(format!("the exported predicate lacks the function `{name}`"));
-    let interface = component.get_export_index(None, name).ok_or_else(|| missing("describe"))?;
-    let function = |name: &'static str| -> Result<ComponentExportIndex, LoadError> {
-        component.get_export_index(Some(&interface), name).ok_or_else(|| missing(name))
+/// The functions of a predicate.
+fn exports_of(component: &Component, predicate: &Predicate) -> Result<Exports, LoadError> {
+    let function = |interface: &str, name: &str| -> Result<ComponentExportIndex, LoadError> {
+        let index = component.get_export_index(None, interface);
+        index.and_then(|interface| component.get_export_index(Some(&interface), name)).ok_or_else(|| {
+            LoadError::Contract(format!("the export {} lacks the function `{name}`", shorten(interface)))
+        })
     };
-    Ok(Exports { describe: function("describe")?, configure: function("configure")?, filter: function("filter")? })
+    let of_predicate = |name| function(&predicate.export, name);
+    Ok(Exports {
+        describe: of_predicate("describe")?,
+        configure: of_predicate("configure")?,
+        filter: of_predicate("filter")?,
+        allocate: predicate.allocator.as_ref().map(|interface| function(interface, "allocate")).transpose()?,
+    })
 }
+
+#[cfg(test)]
+mod tests;

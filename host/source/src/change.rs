@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata::{self, Labels, NodeFacts, PodRecord, Pool, Selection, StorageRecord};
+use nodesift_cache::metadata::{
+    self, ClaimRecord, ClassRecord, Labels, NodeFacts, PodRecord, Pool, Selection, SliceRecord, StorageRecord,
+};
 use nodesift_object::{Kind, Object, Workload};
 
 /// Kind and UID: what identifies an object for as long as it exists.
@@ -42,8 +44,12 @@ pub enum Record {
     EndedPod,
     /// A namespace's labels.
     Namespace(Labels),
-    /// The extended resources that a DeviceClass serves.
-    DeviceClass(Vec<Arc<str>>),
+    /// A DeviceClass.
+    DeviceClass(Box<ClassRecord>),
+    /// A ResourceSlice.
+    ResourceSlice(Box<SliceRecord>),
+    /// A ResourceClaim.
+    ResourceClaim(Box<ClaimRecord>),
     /// The entries of a ConfigMap.
     ConfigMap(Labels),
     /// A service or controller.
@@ -187,7 +193,9 @@ impl Compiler {
             Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.selection))),
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
             Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.selection))),
-            Object::DeviceClass(class) => Record::DeviceClass(metadata::served_resources(class).collect()),
+            Object::DeviceClass(class) => Record::DeviceClass(Box::new(metadata::device_class(class))),
+            Object::ResourceSlice(slice) => Record::ResourceSlice(Box::new(SliceRecord::compile(slice))),
+            Object::ResourceClaim(claim) => Record::ResourceClaim(Box::new(metadata::resource_claim(claim))),
             Object::ConfigMap(map) => Record::ConfigMap(metadata::config_entries(&map.data)),
             Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),
             Object::Workload(workload) => Record::Workload(workload.clone()),

@@ -4,7 +4,7 @@ use nodesift_fixtures::json::{name, namespace};
 use serde_json::Value;
 
 /// Collections over all namespaces, in the order of the dump.
-pub(crate) const COLLECTIONS: [&str; 15] = [
+pub(crate) const COLLECTIONS: [&str; 17] = [
     NODES,
     PODS,
     "/api/v1/namespaces",
@@ -16,6 +16,8 @@ pub(crate) const COLLECTIONS: [&str; 15] = [
     "/apis/storage.k8s.io/v1/csistoragecapacities",
     "/apis/storage.k8s.io/v1/volumeattachments",
     "/apis/resource.k8s.io/v1/deviceclasses",
+    "/apis/resource.k8s.io/v1/resourceslices",
+    "/apis/resource.k8s.io/v1/resourceclaims",
     "/api/v1/services",
     "/api/v1/replicationcontrollers",
     "/apis/apps/v1/replicasets",

@@ -1,8 +1,6 @@
 //! Loads the reference's objects into the cache as a source does, one event at a time.
 
-use std::sync::Arc;
-
-use nodesift_cache::metadata::{self, Selection};
+use nodesift_cache::metadata::{self, Selection, SliceRecord};
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::Event;
@@ -20,9 +18,11 @@ pub(super) struct Mirror {
 }
 
 impl Mirror {
+    /// An empty cache, which keeps what the default policy reads.
     pub(super) fn new(own_schedulers: Vec<String>) -> Self {
         let (writer, reader) = cache::new();
-        Self { writer, reader, own_schedulers, selection: Selection::default() }
+        let selection = Selection { pod_claims: true, ..Selection::default() };
+        Self { writer, reader, own_schedulers, selection }
     }
 
     /// Keeps what only some policies read.
@@ -49,13 +49,23 @@ impl Mirror {
 
     /// Applies events and publishes.
     pub(super) fn follow(&mut self, events: &[Event]) {
-        for event in events {
-            match event {
-                Event::Apply(object) => self.apply(object),
-                Event::Remove(object) => self.remove(object),
-            }
-        }
+        events.iter().for_each(|event| self.change(event));
         self.writer.publish();
+    }
+
+    /// Applies an event without publishing it.
+    pub(super) fn change(&mut self, event: &Event) {
+        match event {
+            Event::Apply(object) => self.apply(object),
+            Event::Remove(object) => self.remove(object),
+        }
+    }
+
+    /// Holds the allocation that a claim shows in flight, without publishing it.
+    pub(super) fn hold(&mut self, claim: &Value) {
+        let Some(Object::ResourceClaim(claim)) = decode(claim) else { panic!("a claim and not {claim}") };
+        let allocation = claim.status.allocation.as_ref().expect("an allocation");
+        self.writer.hold_in_flight(&claim.metadata.uid, &allocation.devices.results).expect("nothing else is held");
     }
 
     fn apply(&mut self, object: &Value) {
@@ -73,8 +83,13 @@ impl Mirror {
                 self.writer.apply_namespace(&namespace.metadata.name, &labels);
             }
             Some(Object::DeviceClass(class)) => {
-                let served: Vec<Arc<str>> = metadata::served_resources(&class).collect();
-                self.writer.apply_device_class(&class.metadata.name, &served);
+                self.writer.apply_device_class(metadata::device_class(&class));
+            }
+            Some(Object::ResourceSlice(slice)) => {
+                self.writer.apply_resource_slice(SliceRecord::compile(&slice));
+            }
+            Some(Object::ResourceClaim(claim)) => {
+                self.writer.apply_resource_claim(metadata::resource_claim(&claim));
             }
             Some(Object::Storage(object)) => self.writer.apply_storage(metadata::storage(&object)),
             Some(Object::Workload(workload)) => self.writer.apply_workload(&workload),
@@ -89,6 +104,8 @@ impl Mirror {
             Some(Object::ConfigMap(map)) => self.writer.remove_config_map(&map.key()),
             Some(Object::Namespace(namespace)) => self.writer.remove_namespace(&namespace.metadata.name),
             Some(Object::DeviceClass(class)) => self.writer.remove_device_class(&class.metadata.name),
+            Some(Object::ResourceSlice(slice)) => self.writer.remove_resource_slice(&slice.metadata.name),
+            Some(object @ Object::ResourceClaim(_)) => self.writer.remove_resource_claim(&object.key()),
             Some(Object::Storage(object)) => self.writer.remove_storage(object.kind(), &object.key()),
             Some(Object::Workload(workload)) => {
                 let metadata = &workload.metadata;

@@ -5,9 +5,7 @@ mod facts;
 mod values;
 mod world;
 
-use std::sync::Arc;
-
-use nodesift_cache::metadata;
+use nodesift_cache::metadata::{self, ClassRecord};
 use nodesift_engine::{Candidate, Cycle, Nodes, PodRef, Preemption, Query};
 use nodesift_tests::guest::{Guest, SCRATCH};
 use nodesift_tests::machine::beside_others;
@@ -183,7 +181,8 @@ fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
         (0..nodes).for_each(|number| world.node(number, "silver"));
         world.writer.publish();
         assert_eq!(world.ask().cycle, Cycle::Rejected);
-        world.writer.apply_device_class("gpus", &[Arc::from("x.io/gpu")]);
+        let serving = ClassRecord { name: "gpus".into(), serves: Some("x.io/gpu".into()), ..ClassRecord::default() };
+        world.writer.apply_device_class(serving);
         world.writer.publish();
         assert_eq!(world.ask().cycle, Cycle::EachNode, "{nodes} nodes");
         world.writer.remove_device_class("gpus");

@@ -327,7 +327,7 @@ fn event(random: &mut fastrand::Rng, writer: &mut Writer, model: &mut Model) {
         10 => {
             let class = random_class(random);
             let name = text(&class, "/metadata/name").to_owned();
-            writer.apply_device_class_record(metadata::device_class(&serde_json::from_value(class.clone()).unwrap()));
+            writer.apply_device_class(metadata::device_class(&serde_json::from_value(class.clone()).unwrap()));
             model.classes.insert(name, class);
         }
         _ => {

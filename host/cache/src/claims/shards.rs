@@ -28,6 +28,11 @@ impl<V: Clone> Shards<V> {
         self.shards.get(shard_of(key))?.get(key)
     }
 
+    /// All values, in no order.
+    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
+        self.shards.iter().flat_map(|shard| shard.values())
+    }
+
     /// Puts a value under a key; the one from before, if there was one.
     pub(super) fn insert(&mut self, key: Arc<str>, value: V) -> Option<V> {
         let shards = Arc::make_mut(&mut self.shards);

@@ -35,6 +35,11 @@ impl Claims {
         self.by_key.get(key)
     }
 
+    /// All claims, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<ClaimRecord>> {
+        self.by_key.values()
+    }
+
     /// The claim that was made for the extended resources of a pod.
     pub fn made_for(&self, pod_name: &str, pod_uid: &str) -> Option<&Arc<ClaimRecord>> {
         let is_owner = |(name, uid): &(Arc<str>, Arc<str>)| (&**name, &**uid) == (pod_name, pod_uid);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::device_claims;
 use super::facts::{
     Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
 };
@@ -18,7 +17,7 @@ use nodesift_object::node::{Condition, NodeInfo};
 use nodesift_object::pod::{Container, OwnerReference, RestartAction, RestartPolicy};
 use nodesift_object::selector::NodeSelector;
 use nodesift_object::status::Phase;
-use nodesift_object::{DeviceClass, Kind, Node, Pod};
+use nodesift_object::{Kind, Node, Pod};
 
 /// What the cache keeps of a node for every policy.
 pub fn node(object: &Node) -> NodeFacts {
@@ -193,12 +192,6 @@ pub(super) fn controlling(pod: &Pod) -> Option<&OwnerReference> {
 /// Whether a pod is terminated for good and uses no resources any more.
 pub fn is_terminated(pod: &Pod) -> bool {
     matches!(pod.status.phase, Phase::Succeeded | Phase::Failed)
-}
-
-/// The extended resources that a DeviceClass serves: the one in `spec.extendedResourceName`, and the implicit one of the
-/// class's own name.
-pub fn served_resources(class: &DeviceClass) -> impl Iterator<Item = Arc<str>> {
-    device_claims::device_class(class).served_resources()
 }
 
 /// A pod of a scheduler that is not in the policy is foreign; one that its Node owns is a static pod of the kubelet.

@@ -40,7 +40,7 @@ impl Writer {
     }
 
     /// Adds a DeviceClass, or replaces what is known of the one of its name.
-    pub fn apply_device_class_record(&mut self, record: ClassRecord) {
+    pub fn apply_device_class(&mut self, record: ClassRecord) {
         let serves: Vec<Arc<str>> = record.served_resources().collect();
         let serves_others = self.device_classes.insert(&record.name, &serves);
         if self.claims.apply_class(record) {

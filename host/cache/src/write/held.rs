@@ -1,7 +1,5 @@
 //! What is held of an object, compared with what a source says of it.
 
-use std::sync::Arc;
-
 use super::Writer;
 use crate::metadata::{ClaimRecord, ClassRecord, Labels, NodeFacts, PodRecord, StorageRecord};
 use nodesift_object::Workload;
@@ -40,13 +38,8 @@ impl Writer {
         self.config_maps.holds(name, entries)
     }
 
-    /// Whether these are the resources that a DeviceClass is known to serve.
-    pub fn holds_device_class(&self, name: &str, serves: &[Arc<str>]) -> bool {
-        self.device_classes.holds(name, serves)
-    }
-
     /// Whether this is what is held of a DeviceClass.
-    pub fn holds_device_class_record(&self, record: &ClassRecord) -> bool {
+    pub fn holds_device_class(&self, record: &ClassRecord) -> bool {
         self.claims.holds_class(record)
     }
 

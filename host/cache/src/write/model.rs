@@ -574,12 +574,17 @@ fn a_dictionary_of_ever_new_texts_is_compacted() {
 fn classes_of_devices_raise_the_generation_though_there_is_no_node() {
     let (mut writer, reader) = new();
     let before = reader.snapshot();
-    writer.apply_device_class("gpu", &[text("example.com/gpu")]);
+    let serving = |name: &str, resource: &str| ClassRecord {
+        name: text(name),
+        serves: Some(text(resource)),
+        ..ClassRecord::default()
+    };
+    writer.apply_device_class(serving("gpu", "example.com/gpu"));
     writer.publish();
     let after = reader.snapshot();
     assert!(!before.device_class_serves("example.com/gpu") && after.device_class_serves("example.com/gpu"));
     assert!(after.generation() > before.generation());
-    writer.apply_device_class("other", &[text("example.com/gpu"), text("example.com/fpga")]);
+    writer.apply_device_class(serving("other", "example.com/gpu"));
     writer.remove_device_class("gpu");
     writer.publish();
     let shared = reader.snapshot();

@@ -1,20 +1,11 @@
-//! Namespaces, DeviceClasses, ConfigMaps, storage objects and workloads that come, change and go. None of them has a row; each change
+//! Namespaces, ConfigMaps, storage objects and workloads that come, change and go. None of them has a row; each change
 //! that has an effect starts a generation.
-
-use std::sync::Arc;
 
 use super::Writer;
 use crate::metadata::{Labels, StorageRecord};
 use nodesift_object::{Kind, Workload};
 
 impl Writer {
-    /// Adds a DeviceClass of which only the extended resources that it serves are known, or replaces these.
-    pub fn apply_device_class(&mut self, name: &str, serves: &[Arc<str>]) {
-        if self.device_classes.insert(name, serves) {
-            self.advance_generation();
-        }
-    }
-
     /// Adds a storage object, or replaces what is known of the one of its name.
     pub fn apply_storage(&mut self, record: StorageRecord) {
         if self.storage.apply(record) {

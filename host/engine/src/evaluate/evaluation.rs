@@ -67,8 +67,10 @@ impl Evaluation {
             }
             Depth::FirstFailure => Vec::new(),
         };
+        let devices = if depth == Depth::Each { context.requested_devices() } else { Vec::new() };
         PodAnswer {
             pod,
+            devices,
             nodes: conjunction.rows(),
             feasible: Arc::clone(conjunction.feasible()),
             failures: Arc::clone(conjunction.failures()),

@@ -1,6 +1,6 @@
-//! What a pod asks for that no predicate evaluates: resource claims, and extended resources that only a DeviceClass serves.
-//! kube-scheduler's plugin DynamicResources decides about them, and until there is a predicate in its place such a pod must
-//! not simply fit. It gets the fault [`FaultKind::Unsupported`] under the plugin's name, and the policy says what becomes of
+//! What a pod asks for that no predicate of the policy evaluates: resource claims, and extended resources that only a DeviceClass
+//! serves. kube-scheduler's plugin DynamicResources decides about them, and under a policy without a predicate in its place such a
+//! pod must not simply fit. It gets the fault [`FaultKind::Unsupported`] under the plugin's name, and the policy says what becomes of
 //! the nodes: rejected unless `spec.onUnsupported` is `Ignore`.
 //!
 //! Start at [`Unsupported::of`]. A pod without claims costs one comparison, and one lookup per request where a DeviceClass
@@ -34,6 +34,10 @@ pub(crate) struct Unsupported {
 impl Unsupported {
     /// What the context's pod asks for and no predicate evaluates, over the context's batch; `None` where there is nothing.
     pub(crate) fn of(context: &Context) -> Option<Self> {
+        // A predicate of the policy evaluates it.
+        if context.selectors().is_some() {
+            return None;
+        }
         let claims = &context.pod().resource_claims;
         if !claims.is_empty() {
             return Some(Self { fault: fault("spec.resourceClaims", claims), rows: None });

@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use nodesift_cache::metadata::PodFacts;
-use nodesift_cache::{Column, LabelColumn, MatchedTerm, Row, Snapshot};
+use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedTerm, Resolved, Row, Snapshot};
 
 use super::convert;
+use super::devices::Gathered;
 use crate::selectors::Selectors;
 
 /// The rows that one evaluation asks about.
@@ -39,6 +40,10 @@ pub struct Context {
     /// When the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z.
     now: i64,
     matched_terms: OnceLock<Vec<MatchedTerm>>,
+    /// The claims of the pod, looked up once. Boxed, as the next: most pods have none.
+    pub(super) claims: OnceLock<Box<Result<Option<Resolved>, ClaimObstacle>>>,
+    /// What the rows see of devices, gathered once.
+    pub(super) gathered: OnceLock<Box<Gathered>>,
 }
 
 impl Context {
@@ -56,6 +61,8 @@ impl Context {
             deadline: None,
             now: 0,
             matched_terms: OnceLock::new(),
+            claims: OnceLock::new(),
+            gathered: OnceLock::new(),
         }
     }
 
@@ -135,6 +142,14 @@ impl Context {
         let (annotation_keys, config_maps) = (self.annotation_keys.clone(), self.config_maps.clone());
         let (selectors, owner) = (self.selectors.clone(), self.owner.clone());
         Self { annotation_keys, config_maps, selectors, owner, deadline: self.deadline, now: self.now, ..context }
+    }
+
+    /// Calls with the facts over all rows.
+    pub(crate) fn over_all<T>(&self, call: impl FnOnce(&Self) -> T) -> T {
+        match self.batch {
+            Batch::All => call(self),
+            Batch::Rows(_) => call(&self.over(Batch::All)),
+        }
     }
 
     pub(crate) fn pod(&self) -> &Arc<PodFacts> {

@@ -22,6 +22,7 @@ impl Facts for Context {
             (Kept::MatchedTerms, _) => _ = self.matched_terms(),
             (Kept::VolumeUse, _) => _ = self.snapshot.volume_use(),
             (Kept::Attachments, _) => _ = self.snapshot.attachments(),
+            (Kept::DeviceSelectors, _) => self.evaluate_claims(),
         }
     }
 
@@ -346,6 +347,22 @@ impl Facts for Context {
 
     fn controller_uid(&self) -> Option<Arc<str>> {
         Some(Arc::clone(&self.pod.owner.as_ref()?.uid))
+    }
+
+    fn claims(&self) -> Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle> {
+        self.device_claims()
+    }
+
+    fn extended(&self) -> Option<Arc<wire::claims::Extended>> {
+        self.extended_resources()
+    }
+
+    fn claim_name(&self, claim: u32) -> Arc<str> {
+        self.name_of_claim(claim)
+    }
+
+    fn devices(&self, query: &wire::devices::Query) -> Arc<wire::devices::Devices> {
+        self.devices_for(query)
     }
 
     fn config_entry(&self, config_map: &str, key: &str) -> Option<Arc<str>> {

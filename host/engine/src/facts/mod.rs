@@ -3,14 +3,17 @@
 //! ```text
 //! interfaces   the functions of the contract, one method each: implements nodesift_sandbox::Facts
 //!   pods       facts about other pods           storage   facts about volumes and claims
+//!   claims     the pod's claims of devices           devices   what rows see of devices
 //!   ports      host ports of the pod against those in use
 //!   rows       row sets from columns
 //!   convert    compiled facts ↔ types of the contract
 //! context      the pod, the batch and the snapshot
 //! ```
 
+mod claims;
 mod context;
 mod convert;
+mod devices;
 mod interfaces;
 mod pods;
 mod ports;

@@ -415,6 +415,11 @@ fact_table! {
         SchedulerName: Arc<str> = |context| context.scheduler_name();
         Controller: Option<wire::Controller> = |context| context.controller();
         ControllerUid: Option<Arc<str>> = |context| context.controller_uid();
+        // Of other objects, but of the pod's own: so that replicas share verdicts. Over all rows, since a verdict may be about any.
+        DeviceClaims: Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>
+            = |context| context.claims_over_all();
+        ExtendedResources: Option<Arc<wire::claims::Extended>> = |context| context.extended_over_all();
+        ClaimName(claim: u32): Arc<str> = |context| context.name_of_claim(*claim);
         MatchesThisPod(selectors: Vec<PodSelector>): bool = |context| context.is_matched_by(selectors);
     }
     facts about the cluster {
@@ -454,6 +459,8 @@ fact_table! {
         NodeImage(image: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No)
             => |context| context.snapshot().image_column(image);
         NodesCreated: Column<i64>, Cluster(No) => |context| context.snapshot().created().clone();
+        NodeDevices(query: wire::devices::Query): Arc<wire::devices::Devices>, Cluster(No)
+            => |context| context.devices_for(query);
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
         PodSum(key: SumKey): Column<i64>, PodsOnNodes(Interface::ClusterPods, No) => |context| context.snapshot().sum(key);

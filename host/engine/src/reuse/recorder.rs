@@ -151,6 +151,23 @@ impl Recorder {
         self.column_by(NodeInterface::Resources, resource, |resource| FactKey::Resource(column, resource))
     }
 
+    /// Records a read of the pod's claims of devices. Allocated ones can be used until their devices should have been attached.
+    fn usable_for_a_time(&self, key: FactKey) -> &Context {
+        if let Some(until) = self.context.next_change_of_claims() {
+            self.trace.lock().span.note(until, false);
+        }
+        self.read(key)
+    }
+
+    /// Records a read of devices.
+    fn devices_by(&self, query: &wire::devices::Query) -> &Context {
+        if self.pointwise {
+            return self.columns_of(NodeInterface::NodeDevices);
+        }
+        self.record(query.heap(), || FactKey::NodeDevices(query.clone()));
+        &self.context
+    }
+
     /// Records a read by the name of a claim. Claims are looked up in the pod's namespace.
     fn claim_by(&self, claim: &str, key: impl FnOnce(Arc<str>) -> FactKey) -> &Context {
         self.field(PodField::Namespace);
@@ -286,6 +303,10 @@ impl Facts for Recorder {
         scheduler_name() -> Arc<str>, |this| this.read(FactKey::SchedulerName);
         controller() -> Option<wire::Controller>, |this| this.read(FactKey::Controller);
         controller_uid() -> Option<Arc<str>>, |this| this.read(FactKey::ControllerUid);
+        claims() -> Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>,
+            |this| this.usable_for_a_time(FactKey::DeviceClaims);
+        extended() -> Option<Arc<wire::claims::Extended>>, |this| this.usable_for_a_time(FactKey::ExtendedResources);
+        claim_name(claim: u32) -> Arc<str>, |this| this.read(FactKey::ClaimName(claim));
         namespace_label(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::NamespaceLabel);
 
         names() -> Arc<[Arc<str>]>, |this| this.column(NodeInterface::Identity, FactKey::NodeNames);
@@ -330,6 +351,7 @@ impl Facts for Recorder {
             |this| this.column(NodeInterface::Info, FactKey::NodeInfo(field));
         image_column(image: &str) -> Arc<[u8]>, |this| this.column_by(NodeInterface::Images, image, FactKey::NodeImage);
         created() -> Arc<[i64]>, |this| this.column(NodeInterface::Age, FactKey::NodesCreated);
+        devices(query: &wire::devices::Query) -> Arc<wire::devices::Devices>, |this| this.devices_by(query);
 
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);

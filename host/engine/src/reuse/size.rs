@@ -9,8 +9,8 @@ use std::sync::Arc;
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{
-    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, LabelRequirement, OwnerFacts, PodClaim,
-    PodClaims, PodFacts, PodSelector, SpecFacts,
+    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, LabelRequirement, OwnerFacts,
+    PodClaim, PodClaims, PodFacts, PodSelector, SpecFacts,
 };
 use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row, SumKey};
 use nodesift_object as object;
@@ -18,6 +18,7 @@ use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use nodesift_object::node::Taint;
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{LabelSelector, NodeSelector, NodeSelectorTerm, Requirement};
+use nodesift_sandbox::wire::{claims, devices};
 use nodesift_sandbox::{Failure, Verdict, wire};
 
 /// Bytes of the reference counters of an `Arc`.
@@ -192,6 +193,52 @@ impl Size for wire::Obstacle {
     }
 }
 
+impl Size for claims::Claim {
+    fn heap(&self) -> usize {
+        match self {
+            Self::Unallocated(claim) => claim.heap(),
+            Self::Allocated(rows) => rows.heap(),
+        }
+    }
+}
+
+impl Size for claims::ConstraintKind {
+    fn heap(&self) -> usize {
+        match self {
+            Self::Match(attribute) | Self::Distinct(attribute) => attribute.heap(),
+            Self::Unknown => 0,
+        }
+    }
+}
+
+impl Size for claims::ExtendedClaim {
+    fn heap(&self) -> usize {
+        match self {
+            Self::HasRequests => 0,
+            Self::Allocated(rows) => rows.heap(),
+            Self::ToBeMade(containers) => containers.heap(),
+        }
+    }
+}
+
+impl Size for devices::Situation {
+    fn heap(&self) -> usize {
+        match self {
+            Self::Pools(_) => 0,
+            Self::Error(error) => error.heap(),
+        }
+    }
+}
+
+impl Size for devices::Answer {
+    fn heap(&self) -> usize {
+        match self {
+            Self::No | Self::Yes => 0,
+            Self::Error(error) => error.heap(),
+        }
+    }
+}
+
 /// Types without heap memory.
 macro_rules! flat {
     ($($type:ty),* $(,)?) => {
@@ -204,9 +251,11 @@ macro_rules! flat {
 }
 
 flat! {
-    bool, i32, i64, u8, u32, ContainerResource, Row, object::Kind, object::affinity::NodeInclusionPolicy, object::affinity::WhenUnsatisfiable,
-    object::node::TaintEffect, object::pod::TolerationOperator, nodesift_cache::metadata::volumes::DiskKind,
-    nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode, wire::DiskKind, wire::ExactSize, wire::InfoField, wire::LabelOperator, wire::Operator,
+    bool, i32, i64, u8, u32, ContainerResource, Row, object::Kind, object::affinity::NodeInclusionPolicy,
+    object::affinity::WhenUnsatisfiable, object::node::TaintEffect, object::pod::TolerationOperator,
+    nodesift_cache::metadata::volumes::DiskKind, nodesift_cache::metadata::volumes::in_tree::Plugin, wire::BindingMode,
+    wire::DiskKind, wire::ExactSize, wire::InfoField, wire::LabelOperator, wire::Operator, claims::Amount, claims::NanoUnits,
+    claims::ContainerResource, devices::Counter, devices::Held, devices::PoolState, devices::Range,
 }
 
 /// Structs whose heap size is the sum of that of their fields.
@@ -232,6 +281,26 @@ records! {
     PodClaim { name, claim }
     ContainerResources { is_short, resources }
     OwnerFacts { api_version, kind, name, uid }
+    claims::Obstacle { text, is_error }
+    claims::Class { name, selectors }
+    claims::Toleration { key, operator, value, effect }
+    claims::Asked {
+        own_name, is_alternative, class, selectors, mode, count, admin_access, tolerations, capacity,
+    }
+    claims::Request { base, alternatives }
+    claims::Constraint { requests, kind }
+    claims::Unallocated { requests, constraints }
+    claims::Container { is_short, resources }
+    claims::ExtendedResource { class, own }
+    claims::Extended { claim, resources }
+    devices::Query { selector_lists, attributes, names }
+    devices::Pool { driver, name, state, devices, counters }
+    devices::Capacity { name, value, default, valid_values, valid_range }
+    devices::Kind { matches, reaches, taints, multiple_allocations, capacities, consumes }
+    devices::Taint { key, value, effect }
+    devices::Devices {
+        codes, situations, pools, counters, device_kinds, in_use, held, values, names, kinds, drivers, taints,
+    }
     NodeSelector { node_selector_terms }
     NodeSelectorTerm { match_expressions, match_fields }
     Requirement { key, operator_text, values }

@@ -1,5 +1,6 @@
 //! A device as selectors see it.
 
+use nodesift_cache::Device;
 use nodesift_object::device::Attribute;
 use nodesift_sandbox::device_selector::{SelectedDevice, SelectedValue};
 
@@ -20,6 +21,28 @@ pub trait SelectorDevice {
 
     /// Capacities by name as the device writes it, as texts of quantities.
     fn capacities(&self) -> impl Iterator<Item = (&str, &str)>;
+}
+
+impl SelectorDevice for Device {
+    fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn driver(&self) -> &str {
+        &self.driver
+    }
+
+    fn allows_multiple_allocations(&self) -> bool {
+        self.traits.content.multiple_allocations
+    }
+
+    fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)> {
+        Self::attributes(self).map(|(name, attribute)| (&**name, &**attribute))
+    }
+
+    fn capacities(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.traits.content.capacities.iter().map(|capacity| (&*capacity.name, &*capacity.text))
+    }
 }
 
 /// The device for the component.

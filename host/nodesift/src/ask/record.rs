@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use nodesift_engine::{ActivePredicate, Depth, Engine, Nodes, PodAnswer, PodRef, Query};
-use nodesift_object::{Kind, Object};
+use nodesift_object::Object;
 use nodesift_policy::{ModuleSource, Policy, PredicateSpec};
 use nodesift_sandbox::Interface;
 use nodesift_source::files;
@@ -268,9 +268,7 @@ impl Objects {
                         read.others.push(pruning.pod(&value));
                     }
                 }
-                other
-                    if kinds.contains(&other.kind()) && other.kind() != Kind::DeviceClass && pruning.is_read(other) =>
-                {
+                other if kinds.contains(&other.kind()) && pruning.is_read(other) => {
                     read.others.push(Pruning::other(other.kind(), &value));
                 }
                 _ => {}

@@ -68,7 +68,9 @@ impl Target for Writer {
             Record::EndedPod if Writer::pods(self).by_uid(uid).is_none() => {}
             Record::EndedPod => self.remove_pod(uid),
             Record::Namespace(labels) => self.apply_namespace(key, labels),
-            Record::DeviceClass(serves) => self.apply_device_class(key, serves),
+            Record::DeviceClass(class) => self.apply_device_class((**class).clone()),
+            Record::ResourceSlice(slice) => self.apply_resource_slice((**slice).clone()),
+            Record::ResourceClaim(claim) => self.apply_resource_claim((**claim).clone()),
             Record::ConfigMap(entries) => self.apply_config_map(key, entries),
             Record::Workload(workload) => self.apply_workload(workload),
             Record::Storage(record) => self.apply_storage((**record).clone()),
@@ -84,6 +86,8 @@ impl Target for Writer {
             Kind::Pod => self.remove_pod(&deleted.uid),
             Kind::Namespace => self.remove_namespace(&deleted.key),
             Kind::DeviceClass => self.remove_device_class(&deleted.key),
+            Kind::ResourceSlice => self.remove_resource_slice(&deleted.key),
+            Kind::ResourceClaim => self.remove_resource_claim(&deleted.key),
             Kind::ConfigMap => self.remove_config_map(&deleted.key),
             Kind::Service | Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
                 let no_namespace = || ApplyError::NoNamespace { key: deleted.key.to_string() };

@@ -17,7 +17,7 @@ mod read;
 mod yaml;
 
 pub use items::{ItemError, Place};
-pub use read::{Error, Progress, Skipped, Summary, WholePod, read, read_bytes, read_pods, read_texts};
+pub use read::{Error, Progress, Skipped, Summary, WholePod, read, read_bytes, read_claims, read_pods, read_texts};
 
 #[cfg(test)]
 mod tests;

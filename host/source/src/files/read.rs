@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::input::{Failure, Format, Input};
 use super::items::{Found, Item, ItemError, Parser, Place, Stopped};
 use crate::limits::{CLUSTER_FILE_BYTES, CLUSTER_OBJECT_BYTES};
-use nodesift_object::{Kind, Object, Pod};
+use nodesift_object::{Kind, Object, Pod, ResourceClaim};
 
 /// Why files cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -124,7 +124,7 @@ pub fn read(
         let name = display_name(file);
         let input = open(file, &name)?;
         let meter = input.meter();
-        parse(&name, input, &mut places, &mut summary, &mut |item| {
+        parse(&name, input, Some(&mut places), &mut summary, &mut |item| {
             take(item.object);
             progress(Progress { bytes: before + meter.stored_bytes(), total });
         })?;
@@ -143,7 +143,7 @@ pub fn read_texts(files: &[PathBuf], take: &mut dyn FnMut(Object, &str)) -> Resu
     for file in files {
         let name = display_name(file);
         let input = open(file, &name)?;
-        parse(&name, input, &mut places, &mut summary, &mut |item| take(item.object, item.json))?;
+        parse(&name, input, Some(&mut places), &mut summary, &mut |item| take(item.object, item.json))?;
     }
     Ok(summary)
 }
@@ -161,7 +161,7 @@ pub fn read_bytes(name: &str, bytes: &[u8], take: &mut dyn FnMut(Object)) -> Res
 pub(super) fn read_from(name: &str, stored: impl io::Read, take: &mut dyn FnMut(Object)) -> Result<Summary, Error> {
     let input = Input::of(stored).map_err(|source| Error::Read { file: name.to_owned(), source })?;
     let mut summary = Summary::default();
-    parse(name, input, &mut Places::default(), &mut summary, &mut |item| take(item.object))?;
+    parse(name, input, Some(&mut Places::default()), &mut summary, &mut |item| take(item.object))?;
     Ok(summary)
 }
 
@@ -176,7 +176,7 @@ pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Summary), Error> {
     for file in files {
         let name = display_name(file);
         let input = open(file, &name)?;
-        parse(&name, input, &mut places, &mut summary, &mut |item| match item.object {
+        parse(&name, input, Some(&mut places), &mut summary, &mut |item| match item.object {
             Object::Pod(pod) => pods.push((pod, item.json.to_owned())),
             other => *others.entry(other.kind().to_string()).or_default() += 1,
         })?;
@@ -186,20 +186,42 @@ pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Summary), Error> {
     Ok((pods, summary))
 }
 
+/// Reads files of ResourceClaims that a scheduler core has in mind: several may be called `<extended-resources>`, which is what each
+/// claim is called that has yet to be made for a pod. Objects of other kinds are left out.
+///
+/// # Errors
+///
+/// The first problem of any file.
+pub fn read_claims(files: &[PathBuf]) -> Result<Vec<ResourceClaim>, Error> {
+    let mut claims = Vec::new();
+    for file in files {
+        let name = display_name(file);
+        let input = open(file, &name)?;
+        parse(&name, input, None, &mut Summary::default(), &mut |item| {
+            if let Object::ResourceClaim(claim) = item.object {
+                claims.push(*claim);
+            }
+        })?;
+    }
+    Ok(claims)
+}
+
 /// A pod, and its object as JSON text.
 pub type WholePod = (Box<Pod>, String);
 
-/// Gives each object of a file to `take`, counts the others, and refuses duplicates.
+/// Gives each object of a file to `take`, counts the others, and refuses duplicates where the places of objects are noted.
 fn parse(
     file: &str,
     input: Input<'_>,
-    places: &mut Places,
+    mut places: Option<&mut Places>,
     summary: &mut Summary,
     take: &mut dyn FnMut(Item<'_>),
 ) -> Result<(), Error> {
     let meter = input.meter();
     let (mut is_empty, mut duplicate) = (true, None);
-    places.begin(file);
+    if let Some(places) = &mut places {
+        places.begin(file);
+    }
     let mut found = |found: Found<'_>| {
         is_empty = false;
         meter.end_of_object();
@@ -210,7 +232,7 @@ fn parse(
                 if item.is_unversioned {
                     *summary.unversioned.entry(item.object.kind()).or_default() += 1;
                 }
-                if let Err(error) = places.insert(&item.object, item.place) {
+                if let Some(Err(error)) = places.as_mut().map(|places| places.insert(&item.object, item.place)) {
                     duplicate = Some(error);
                     return ControlFlow::Break(());
                 }

@@ -43,6 +43,9 @@ fn read_by(interface: Interface) -> &'static [Kind] {
             Kind::CsiStorageCapacity,
         ],
         Interface::ConfigMaps => &[Kind::ConfigMap],
+        Interface::PodClaims => &[Kind::ResourceClaim],
+        // Claims say which devices are in use.
+        Interface::NodeDevices => &[Kind::ResourceSlice, Kind::ResourceClaim],
         // Pods and nodes suffice; disks and claims in use are counted by the names in pods.
         Interface::PodLabels
         | Interface::PodAnnotations
@@ -104,6 +107,8 @@ impl Resource {
             Kind::Pod => ("", "pods", true),
             Kind::Namespace => ("", "namespaces", false),
             Kind::DeviceClass => ("resource.k8s.io", "deviceclasses", false),
+            Kind::ResourceSlice => ("resource.k8s.io", "resourceslices", false),
+            Kind::ResourceClaim => ("resource.k8s.io", "resourceclaims", true),
             Kind::ConfigMap => ("", "configmaps", true),
             Kind::PersistentVolume => ("", "persistentvolumes", false),
             Kind::PersistentVolumeClaim => ("", "persistentvolumeclaims", true),
@@ -117,7 +122,11 @@ impl Resource {
             Kind::ReplicaSet => ("apps", "replicasets", true),
             Kind::StatefulSet => ("apps", "statefulsets", true),
         };
-        let versions: &[&str] = if kind == Kind::DeviceClass { &["v1", "v1beta2", "v1beta1"] } else { &["v1"] };
+        let versions: &[&str] = match kind {
+            Kind::DeviceClass => &["v1", "v1beta2", "v1beta1"],
+            Kind::ResourceSlice | Kind::ResourceClaim => &["v1", "v1beta2"],
+            _ => &["v1"],
+        };
         // Kinds that have been stable for longer than any supported release are served by every API server. Where one of those
         // is missing, something else has answered, and it would be wrong to conclude that there are no objects.
         // `resource.k8s.io` became stable in 1.34.

@@ -8,7 +8,7 @@ fn world(claims: &[Value], classes: &[&str]) -> Arc<Claims> {
     claims.iter().for_each(|claim| writer.apply_resource_claim(record(claim)));
     for class in classes {
         let class = json!({"metadata": {"name": class}, "spec": {"extendedResourceName": format!("x.io/{class}")}});
-        writer.apply_device_class_record(metadata::device_class(&serde_json::from_value(class).unwrap()));
+        writer.apply_device_class(metadata::device_class(&serde_json::from_value(class).unwrap()));
     }
     writer.publish();
     Arc::clone(reader.snapshot().claims())

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use nodesift_cache::metadata::Selection;
+use nodesift_cache::metadata::{Selection, SliceRecord};
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_object::{Kind, Object, decode};
 use nodesift_sandbox::{Facts, Interface, Meter, wire};
@@ -30,7 +30,8 @@ impl World {
             "metadata": {"name": "p", "namespace": "ns", "uid": "p", "labels": {"color": "blue"}, "annotations": {"tier": "gold"},
                 "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "own", "uid": "own", "controller": true}]},
             "spec": {"containers": [
-                {"name": "c", "ports": [{"hostPort": 80}], "resources": {"requests": {"cpu": "1"}}}], "volumes": [claim("c")]}
+                {"name": "c", "ports": [{"hostPort": 80}], "resources": {"requests": {"cpu": "1", "y.io/fpga": "1"}}}],
+                "volumes": [claim("c")], "resourceClaims": [{"name": "d", "resourceClaimName": "devices"}]}
         });
         let mut world = Self { writer, reader, pod, now: 50 };
         ["n0", "n1"].into_iter().for_each(|name| world.apply(node(name)));
@@ -45,6 +46,10 @@ impl World {
             pv("v", "2Gi"),
             pv("w", "2Gi"),
             csi_node("n0", &json!([{"name": "d", "allocatable": {"count": 3}}])),
+            json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "k"}}),
+            devices_claim("devices", &json!(null)),
+            devices_claim("others", &json!(null)),
+            slice("g0"),
         ] {
             world.apply(object);
         }
@@ -64,8 +69,13 @@ impl World {
             Object::Storage(object) => self.writer.apply_storage(metadata::storage(&object)),
             Object::Workload(workload) => self.writer.apply_workload(&workload),
             Object::DeviceClass(class) => {
-                let served: Vec<Arc<str>> = metadata::served_resources(&class).collect();
-                self.writer.apply_device_class(&class.metadata.name, &served);
+                self.writer.apply_device_class(metadata::device_class(&class));
+            }
+            Object::ResourceSlice(slice) => {
+                self.writer.apply_resource_slice(SliceRecord::compile(&slice));
+            }
+            Object::ResourceClaim(claim) => {
+                self.writer.apply_resource_claim(metadata::resource_claim(&claim));
             }
             Object::ConfigMap(map) => {
                 self.writer.apply_config_map(&map.key(), &metadata::config_entries(&map.data));
@@ -103,6 +113,7 @@ fn selection() -> Selection {
         annotation_keys: ["tier".to_owned()].into(),
         pod_spec: true,
         pod_owner: true,
+        pod_claims: true,
         node_info: true,
         node_images: true,
         ..Selection::default()
@@ -132,6 +143,19 @@ fn pv(name: &str, size: &str) -> Value {
 
 fn csi_node(name: &str, drivers: &Value) -> Value {
     json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}})
+}
+
+/// A claim on one device of the class k.
+fn devices_claim(name: &str, allocation: &Value) -> Value {
+    let request = json!({"name": "r", "exactly": {"deviceClassName": "k", "allocationMode": "ExactCount", "count": 1}});
+    json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "ns", "uid": name},
+        "spec": {"devices": {"requests": [request]}}, "status": {"allocation": allocation}})
+}
+
+/// The devices of node n1: one, of this name.
+fn slice(device: &str) -> Value {
+    json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {"driver": "d.io",
+        "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n1", "devices": [{"name": device}]}})
 }
 
 fn labelled(key: &str, value: &str) -> wire::PodSelector {
@@ -318,6 +342,9 @@ fn changed_by_the_pod() -> Vec<(&'static str, Ask, Change)> {
             world.pod["metadata"]["ownerReferences"] =
                 json!([{"kind": "Job", "name": "j", "uid": "u", "controller": true}]);
         }),
+        case!("pod-claims.claim-name", |facts| facts.claim_name(0), |world| {
+            world.pod["spec"]["resourceClaims"][0]["resourceClaimName"] = json!("others");
+        }),
         case!("cluster-pods.matches-this-pod", |facts| facts.matches_this_pod(&[labelled("color", "blue")]), |world| {
             world.pod["metadata"]["labels"]["color"] = json!("red");
         }),
@@ -347,6 +374,18 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
             world.apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "ns"},
                 "data": {"k": "v"}}));
         }),
+        case!("pod-claims.claims", |facts| facts.claims(), |world| {
+            world.apply(devices_claim("devices", &json!({"devices": {"results": []}})));
+        }),
+        case!("pod-claims.extended", |facts| facts.extended(), |world| {
+            world.apply(json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "f"},
+                "spec": {"extendedResourceName": "y.io/fpga"}}));
+        }),
+        case!(
+            "node-devices.devices",
+            |facts| facts.devices(&wire::devices::Query { names: true, ..Default::default() }),
+            |world| world.apply(slice("g1"))
+        ),
         case!("time.passed", |facts| facts.passed(100), |world| world.now = 100),
         case!("node-identity.names", |facts| facts.names(), |world| {
             world.writer.remove_node("n1");
@@ -489,8 +528,10 @@ fn functions() -> BTreeSet<String> {
         if let Some(name) = line.strip_prefix("interface ") {
             interface = name.trim_end_matches(" {");
         }
-        if let Some((name, _)) =
-            line.trim().split_once(": func(").filter(|_| !["predicate", "row-sets", "log"].contains(&interface))
+        if let Some((name, _)) = line
+            .trim()
+            .split_once(": func(")
+            .filter(|_| !["predicate", "allocator", "row-sets", "log"].contains(&interface))
         {
             functions.insert(format!("{interface}.{name}"));
         }

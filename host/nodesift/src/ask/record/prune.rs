@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use nodesift_object::claim::EXTENDED_RESOURCE_ANNOTATION;
 use nodesift_object::storage::{
     BIND_COMPLETED_ANNOTATION, CLASS_ANNOTATION, DEFAULT_CLASS_ANNOTATION, MIGRATED_PLUGINS_ANNOTATION,
     SELECTED_NODE_ANNOTATION,
@@ -32,13 +33,14 @@ const NODE_FACTS: [(&str, &[&str]); 10] = [
 const METADATA: [&str; 7] =
     ["name", "namespace", "uid", "labels", "annotations", "deletionTimestamp", "ownerReferences"];
 
-/// Annotations of storage objects that can be read.
-const STORAGE_ANNOTATIONS: [&str; 5] = [
+/// Annotations of storage objects and claims that can be read.
+const READ_ANNOTATIONS: [&str; 6] = [
     CLASS_ANNOTATION,
     BIND_COMPLETED_ANNOTATION,
     SELECTED_NODE_ANNOTATION,
     DEFAULT_CLASS_ANNOTATION,
     MIGRATED_PLUGINS_ANNOTATION,
+    EXTENDED_RESOURCE_ANNOTATION,
 ];
 
 /// Fields of a pod's spec that can be read.
@@ -81,7 +83,7 @@ const VOLUME: [&str; 10] = [
 const CONTAINER: [&str; 6] = ["name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules"];
 
 /// Fields of a pod's status that can be read.
-const POD_STATUS: [&str; 7] = [
+const POD_STATUS: [&str; 8] = [
     "phase",
     "nominatedNodeName",
     "conditions",
@@ -89,6 +91,7 @@ const POD_STATUS: [&str; 7] = [
     "initContainerStatuses",
     "resources",
     "allocatedResources",
+    "resourceClaimStatuses",
 ];
 
 /// Fields of a container's status that can be read.
@@ -127,6 +130,10 @@ const CLAIM_SPEC: [&str; 9] = [
 /// Fields of a CSIStorageCapacity that can be read.
 const CAPACITY: [&str; 4] = ["storageClassName", "nodeTopology", "capacity", "maximumVolumeSize"];
 
+/// Fields of a ResourceSlice's spec that can be read.
+const SLICE_SPEC: [&str; 8] =
+    ["driver", "pool", "nodeName", "allNodes", "nodeSelector", "perDeviceNodeSelection", "devices", "sharedCounters"];
+
 /// What is kept of objects.
 pub(super) struct Pruning<'a> {
     imports: &'a BTreeSet<Interface>,
@@ -146,7 +153,12 @@ impl<'a> Pruning<'a> {
 
     /// Whether an object that is neither node nor pod can be read, if its kind can.
     pub(super) fn is_read(&self, object: &Object) -> bool {
-        object.kind() != Kind::ConfigMap || self.config_maps.contains(&object.key())
+        match object.kind() {
+            Kind::ConfigMap => self.config_maps.contains(&object.key()),
+            // Followed for every policy, read by predicates for claims.
+            Kind::DeviceClass => self.imports.contains(&Interface::PodClaims),
+            _ => true,
+        }
     }
 
     /// The interfaces that can be read.
@@ -226,11 +238,16 @@ impl<'a> Pruning<'a> {
             Kind::CsiDriver => (&METADATA, &[], &["storageCapacity"], &[]),
             Kind::CsiStorageCapacity => (&METADATA, &CAPACITY, &[], &[]),
             Kind::VolumeAttachment => (&METADATA, &[], &["attacher", "nodeName", "source"], &[]),
-            Kind::Node | Kind::Pod | Kind::DeviceClass => (&["name"], &[], &[], &[]),
+            Kind::DeviceClass => {
+                (&["name", "uid", "creationTimestamp"], &[], &["extendedResourceName", "selectors"], &[])
+            }
+            Kind::ResourceSlice => (&["name", "uid"], &[], &SLICE_SPEC, &[]),
+            Kind::ResourceClaim => (&METADATA, &[], &["devices"], &["allocation", "reservedFor", "devices"]),
+            Kind::Node | Kind::Pod => (&["name"], &[], &[], &[]),
         };
         let mut kept = picked(object, &["apiVersion", "kind"]);
         kept["metadata"] = picked(&object["metadata"], metadata);
-        cut_annotations(&mut kept, &|key| STORAGE_ANNOTATIONS.contains(&key));
+        cut_annotations(&mut kept, &|key| READ_ANNOTATIONS.contains(&key));
         for field in fields {
             if let Some(value) = object.get(*field) {
                 kept[*field] = value.clone();

@@ -37,6 +37,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("pod-spread", "Service ReplicationController ReplicaSet StatefulSet".to_owned()),
         ("pod-spec", String::new()),
         ("pod-owner", String::new()),
+        ("pod-claims", "ResourceClaim".to_owned()),
         ("time", String::new()),
         ("config-maps", "ConfigMap".to_owned()),
         ("namespace-labels", "Namespace".to_owned()),
@@ -54,6 +55,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("node-info", String::new()),
         ("node-images", String::new()),
         ("node-age", String::new()),
+        ("node-devices", "ResourceSlice ResourceClaim".to_owned()),
         ("cluster-controllers", String::new()),
         ("row-sets", String::new()),
         ("log", String::new()),
@@ -78,6 +80,7 @@ fn paths_are_those_of_the_api() {
     assert_eq!(list(Kind::ReplicaSet, 0), "/apis/apps/v1/replicasets?limit=500");
     assert_eq!(list(Kind::CsiStorageCapacity, 0), "/apis/storage.k8s.io/v1/csistoragecapacities?limit=500");
     assert_eq!(list(Kind::DeviceClass, 1), "/apis/resource.k8s.io/v1beta2/deviceclasses?limit=500");
+    assert_eq!(list(Kind::ResourceClaim, 0), "/apis/resource.k8s.io/v1/resourceclaims?limit=500");
     let next = Resource::of(Kind::Node).list_uri(0, Some("eyJ2 +/=ü"));
     assert_eq!(next, "/api/v1/nodes?limit=500&continue=eyJ2%20%2B%2F%3D%C3%BC");
     let watch = Resource::of(Kind::Node).watch_uri(0, "42", 30);
@@ -97,8 +100,8 @@ fn paths_are_those_of_the_api() {
 fn only_kinds_that_every_api_server_serves_are_required() {
     let required: Vec<&str> =
         Kind::ALL.into_iter().map(Resource::of).filter(|kind| !kind.is_optional()).map(|kind| kind.plural).collect();
-    assert_eq!(required.len(), Kind::ALL.len() - 1);
-    assert!(!required.contains(&"deviceclasses"));
+    assert_eq!(required.len(), Kind::ALL.len() - 3);
+    assert!(!required.iter().any(|kind| ["deviceclasses", "resourceclaims", "resourceslices"].contains(kind)));
 }
 
 #[test]

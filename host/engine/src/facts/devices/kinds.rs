@@ -1,0 +1,138 @@
+//! Kinds of devices: what devices have in common apart from use and attributes, and which lists of expressions match them.
+//!
+//! Start at [`Kinds::of`].
+
+use std::sync::Arc;
+
+use nodesift_cache::SeenDevice;
+use nodesift_cache::metadata::{AmountRange, DeviceCapacity, DeviceTraits};
+use nodesift_object::device::{DeviceTaint, DeviceTaintEffect};
+use nodesift_sandbox::wire::devices::{self as wire, Answer, Query};
+use rustc_hash::FxHashMap;
+
+use super::Gathered;
+use crate::facts::claims::amount;
+use crate::facts::context::Context;
+
+/// What a device draws from counters of its pool, by their numbers.
+type Consumes = Arc<[(u32, i128)]>;
+
+/// What tells kinds apart: the number of the traits, that of the answers, whether the device is for the node, and what it draws.
+type Identity<'a> = (u32, u32, &'a Result<bool, Arc<str>>, &'a Consumes);
+
+/// Kinds, each once.
+pub(super) struct Kinds<'a> {
+    gathered: &'a Gathered,
+    /// By list of the query, by place of a device.
+    answers: Vec<Arc<[Answer]>>,
+    /// By place of a device, the number of its answers among the distinct ones.
+    matches: Vec<u32>,
+    known: FxHashMap<Identity<'a>, u32>,
+    kinds: Vec<wire::Kind>,
+    capacities: FxHashMap<u32, Arc<[wire::Capacity]>>,
+    sets: Vec<Arc<[wire::Taint]>>,
+}
+
+impl<'a> Kinds<'a> {
+    /// Evaluates the query's expressions on devices.
+    pub(super) fn of(context: &Context, query: &Query, gathered: &'a Gathered) -> Self {
+        let answers: Vec<_> = query.selector_lists.iter().map(|list| gathered.answers(context, list)).collect();
+        let matches = combined(&answers, gathered.device_count());
+        Self {
+            gathered,
+            answers,
+            matches,
+            known: FxHashMap::default(),
+            kinds: Vec::new(),
+            capacities: FxHashMap::default(),
+            sets: Vec::new(),
+        }
+    }
+
+    /// The number of a device's kind.
+    pub(super) fn of_device(&mut self, seen: &'a SeenDevice) -> u32 {
+        let place = self.gathered.place(&seen.device);
+        let matches = self.matches.get(place).copied().unwrap_or(0);
+        let key = (seen.device.traits.number, matches, &seen.reaches, &seen.consumes);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let traits = &seen.device.traits.content;
+        let kind = wire::Kind {
+            matches: self.answers.iter().filter_map(|list| list.get(place)).cloned().collect(),
+            reaches: match &seen.reaches {
+                Ok(true) => Answer::Yes,
+                Ok(false) => Answer::No,
+                Err(error) => Answer::Error(Arc::clone(error)),
+            },
+            taints: self.taints(traits),
+            multiple_allocations: traits.multiple_allocations,
+            capacities: Arc::clone(
+                self.capacities
+                    .entry(seen.device.traits.number)
+                    .or_insert_with(|| traits.capacities.iter().map(capacity).collect()),
+            ),
+            consumes: seen.consumes.iter().map(|(counter, amount)| (*counter, (*amount).into())).collect(),
+        };
+        let number = super::number(self.kinds.len());
+        self.kinds.push(kind);
+        self.known.insert(key, number);
+        number
+    }
+
+    /// Kinds and sets of taints.
+    pub(super) fn into_columns(self) -> (Vec<wire::Kind>, Vec<Arc<[wire::Taint]>>) {
+        (self.kinds, self.sets)
+    }
+
+    fn taints(&mut self, traits: &DeviceTraits) -> u32 {
+        let taint = |taint: &DeviceTaint| wire::Taint {
+            key: Arc::from(taint.key.as_str()),
+            value: Arc::from(taint.value.as_str()),
+            effect: Arc::from(effect(taint.effect)),
+        };
+        let set: Arc<[wire::Taint]> = traits.taints.iter().map(taint).collect();
+        let known = self.sets.iter().position(|known| *known == set);
+        super::number(known.unwrap_or_else(|| {
+            self.sets.push(set);
+            self.sets.len() - 1
+        }))
+    }
+}
+
+/// The name of an effect; empty for one that keeps nobody away.
+fn effect(effect: DeviceTaintEffect) -> &'static str {
+    match effect {
+        DeviceTaintEffect::NoSchedule => "NoSchedule",
+        DeviceTaintEffect::NoExecute => "NoExecute",
+        DeviceTaintEffect::Other => "",
+    }
+}
+
+/// Per device a number for all of its answers together: equal where all of them are.
+fn combined(answers: &[Arc<[Answer]>], devices: usize) -> Vec<u32> {
+    let mut numbers = vec![0; devices];
+    for list in answers {
+        let mut known: FxHashMap<(u32, &Answer), u32> = FxHashMap::default();
+        for (number, answer) in numbers.iter_mut().zip(list.iter()) {
+            let next = super::number(known.len());
+            *number = *known.entry((*number, answer)).or_insert(next);
+        }
+    }
+    numbers
+}
+
+fn capacity(capacity: &DeviceCapacity) -> wire::Capacity {
+    let range = |range: &AmountRange| wire::Range {
+        min: range.min.map(amount),
+        max: range.max.map(amount),
+        step: range.step.map(amount),
+    };
+    wire::Capacity {
+        name: Arc::clone(&capacity.name),
+        value: amount(capacity.value),
+        default: capacity.default.map(amount),
+        valid_values: capacity.valid_values.iter().copied().map(amount).collect(),
+        valid_range: capacity.valid_range.as_ref().map(range),
+    }
+}
